@@ -1,0 +1,1 @@
+"""Classical machine learning you can see through."""
