@@ -1,0 +1,50 @@
+"""Every error and warning that Pellucid raises on purpose.
+
+All errors derive from `PellucidError`, so one `except` clause catches them; each also derives from
+the built-in (`ValueError`, `TypeError`) that scikit-learn's users expect. Texts say what is wrong,
+where, whether it matters and what to do.
+"""
+
+
+class PellucidError(Exception):
+    """Base of all errors raised on purpose by Pellucid."""
+
+
+class DataError(PellucidError, ValueError):
+    """The table, target or weights cannot be used as they are."""
+
+
+class DataTypeError(PellucidError, TypeError):
+    """The container or the cells are of a type that no table can hold."""
+
+
+class ParameterError(PellucidError, ValueError):
+    """A parameter of an estimator or function has a wrong type or value."""
+
+
+class NotFittedError(PellucidError, ValueError, AttributeError):
+    """The estimator must be fitted before this call."""
+
+
+class ModelFileError(PellucidError, ValueError):
+    """A model file is damaged, hostile, or written by a newer version."""
+
+
+class CannotSaveError(PellucidError, TypeError):
+    """The model holds something that a safe model file cannot contain."""
+
+
+class PellucidWarning(UserWarning):
+    """Base of all warnings raised by Pellucid."""
+
+
+class UnseenLevelWarning(PellucidWarning):
+    """A category at prediction did not occur in training."""
+
+
+class ConvergenceWarning(PellucidWarning):
+    """A solver stopped before it reached its goal."""
+
+
+class DataConversionWarning(PellucidWarning):
+    """The data were used, but not in the form they were given."""
