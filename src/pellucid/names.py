@@ -8,4 +8,5 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
 
 # Frozen dataclasses that may occur inside a fitted model, and so inside a model file.
 RECORDS: dict[str, tuple[str, ...]] = {
+    "records": ("Status",),
 }
