@@ -1,0 +1,26 @@
+"""Work over fixed blocks or tasks: the only place that knows threads, BLAS limits and seeds.
+
+Invariant: what is computed depends on the tasks and their order alone. Blocks are a function of the
+table's shape, results are combined in block order, BLAS runs on one thread inside, and a random
+stream depends on (seed, task id): so bits are equal for any number of threads.
+"""
+
+from .blocks import block_rows, row_blocks
+from .pool import interruptible, map, reduce
+from .seeds import seed_sequence, stream
+from .stop import StopFlag
+from .threads import get_threads, one_blas_thread, set_threads
+
+__all__ = [
+    "StopFlag",
+    "block_rows",
+    "get_threads",
+    "interruptible",
+    "map",
+    "one_blas_thread",
+    "reduce",
+    "row_blocks",
+    "seed_sequence",
+    "set_threads",
+    "stream",
+]

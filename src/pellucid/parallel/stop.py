@@ -1,0 +1,60 @@
+"""The stop flag: how Ctrl-C and deadlines reach loops that hold no Python objects.
+
+Invariant: a flag belongs to the thread at the root of the call tree in which it was made; an
+interrupt of that thread sets every flag of its tree, however deep in worker threads, and no other.
+"""
+
+import threading
+import weakref
+
+import numpy as np
+
+_lock = threading.Lock()
+_live: "weakref.WeakSet[StopFlag]" = weakref.WeakSet()
+_thread = threading.local()
+
+
+def root_thread() -> int:
+    """Identity of the thread in which the user's call began."""
+    return getattr(_thread, "root", None) or threading.get_ident()
+
+
+def set_root_thread(root: int | None) -> None:
+    """Make the calling worker thread part of the tree that began in thread `root`."""
+    _thread.root = root
+
+
+def stop_all(root: int) -> None:
+    """Set every live flag of the call tree that began in thread `root`."""
+    with _lock:
+        flags = [flag for flag in _live if flag.root == root]
+    for flag in flags:
+        flag.set()
+
+
+class StopFlag:
+    """One int32 that compiled loops read: not 0 means stop and return.
+
+    Make one per call, hand `flag.array` to the loop, and call `flag.check()` when it returns.
+    """
+
+    __slots__ = ("__weakref__", "array", "root")
+
+    def __init__(self) -> None:
+        self.array = np.zeros(1, dtype=np.int32)
+        self.root = root_thread()
+        with _lock:
+            _live.add(self)
+
+    def set(self) -> None:
+        """Ask the loops that read this flag to return."""
+        self.array[0] = 1
+
+    def is_set(self) -> bool:
+        """Whether somebody asked to stop."""
+        return bool(self.array[0])
+
+    def check(self) -> None:
+        """Raise `KeyboardInterrupt` if the flag is set: a result after a stop is not a result."""
+        if self.array[0]:
+            raise KeyboardInterrupt

@@ -1,0 +1,149 @@
+"""How many threads may run, and BLAS held to one thread.
+
+Invariant: a thread that already is one of many workers (ours, joblib's, multiprocessing's, Dask's)
+gets one thread; so the number of busy threads never multiplies.
+"""
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import ParameterError
+
+_lock = threading.Lock()
+_inside = threading.local()
+_chosen: int | None = None
+
+
+def set_threads(n: int | None) -> None:
+    """Set the number of threads that Pellucid uses in this process; `None` restores the default.
+
+    The default is the environment variable PELLUCID_NUM_THREADS, else the CPUs this process may
+    run on. Results have equal bits for every number of threads.
+    """
+    global _chosen
+    if n is not None and (isinstance(n, bool) or not hasattr(n, "__index__") or n < 1):
+        raise ParameterError(
+            f"The number of threads must be an int >= 1 or None. Got {n!r} instead."
+        )
+    _chosen = None if n is None else int(n)
+
+
+def get_threads() -> int:
+    """Number of threads that a parallel region started here would use."""
+    if in_pool():
+        return 1
+    if _chosen is not None:
+        return _chosen
+    if _in_foreign_worker():
+        return 1
+    text = os.environ.get("PELLUCID_NUM_THREADS", "").strip()
+    if not text:
+        return _cpus()
+    if not text.isdigit() or int(text) < 1:
+        raise ParameterError(
+            "The environment variable PELLUCID_NUM_THREADS must be an int >= 1. "
+            f"Got {text!r} instead."
+        )
+    return int(text)
+
+
+def resolve_jobs(n_jobs: int | None) -> int:
+    """Threads for an `n_jobs` parameter: None is the default, -1 all CPUs, -2 all but one."""
+    if n_jobs is None:
+        return get_threads()
+    if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or n_jobs == 0:
+        raise ParameterError(
+            f"The 'n_jobs' parameter must be an int other than 0, or None. Got {n_jobs!r} instead."
+        )
+    if in_pool() or _in_foreign_worker():
+        return 1
+    return int(n_jobs) if n_jobs > 0 else max(1, _cpus() + 1 + int(n_jobs))
+
+
+def in_pool() -> bool:
+    """Whether the calling thread is a worker of our own pool."""
+    return getattr(_inside, "pool", False)
+
+
+def enter_pool(inside: bool) -> None:
+    """Mark the calling thread as a worker of our own pool, or not."""
+    _inside.pool = inside
+
+
+def _cpus() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
+def _in_foreign_worker() -> bool:
+    process = sys.modules.get("multiprocessing.process")
+    if process is not None and process.parent_process() is not None:
+        return True
+    joblib = sys.modules.get("joblib.parallel")
+    if joblib is not None and (joblib.get_active_backend()[0].nesting_level or 0) > 0:
+        return True
+    dask = sys.modules.get("distributed.worker")
+    return dask is not None and hasattr(dask.thread_state, "execution_state")
+
+
+# Packages that bring their own copy of BLAS: when one of them is loaded, the list is made again.
+_BLAS_OWNERS = ("numpy", "scipy.linalg", "scipy.sparse.linalg", "scipy.optimize", "torch")
+_libraries: tuple[tuple[bool, ...], list[Any]] | None = None
+_limits: list[tuple[Any, int]] = []
+_depth = 0
+
+
+def _blas_libraries() -> list[Any]:
+    global _libraries
+    loaded = tuple(owner in sys.modules for owner in _BLAS_OWNERS)
+    if _libraries is None or _libraries[0] != loaded:
+        from threadpoolctl import ThreadpoolController
+
+        found = ThreadpoolController().select(user_api="blas").lib_controllers
+        _libraries = (loaded, list(found))
+    return _libraries[1]
+
+
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread: its threads would change the order of sums, and so the bits.
+
+    The limit is one number per process, so nested and concurrent regions are counted: the first
+    one sets it and the last one restores it.
+    """
+    global _depth
+    with _lock:
+        limited = {id(library) for library, _ in _limits}
+        for library in _blas_libraries():
+            if id(library) not in limited:
+                _limits.append((library, library.get_num_threads()))
+                library.set_num_threads(1)
+        _depth += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _depth -= 1
+            if _depth == 0:
+                while _limits:
+                    library, threads = _limits.pop()
+                    library.set_num_threads(threads)
+
+
+def _after_fork() -> None:
+    global _lock, _chosen, _depth, _inside
+    _lock = threading.Lock()
+    _inside = threading.local()
+    _chosen, _depth = None, 0
+    while _limits:
+        library, threads = _limits.pop()
+        library.set_num_threads(threads)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
