@@ -1,5 +1,6 @@
 """Order, errors, thread policy, seeds and interruption of the parallel layer."""
 
+import contextvars
 import os
 import signal
 import subprocess
@@ -90,6 +91,16 @@ def test_inside_a_worker_there_is_one_thread():
     nested = parallel.map(lambda _: parallel.map(lambda i: i, [1, 2], n_jobs=4), range(3))
     assert nested == [[1, 2]] * 3
     assert parallel.get_threads() == 3
+
+
+def test_workers_see_the_context_of_the_caller():
+    variable = contextvars.ContextVar("variable", default=0)
+    token = variable.set(5)
+    try:
+        assert parallel.map(lambda _: variable.get(), range(4), n_jobs=2) == [5] * 4
+        assert parallel.interruptible(variable.get) == 5
+    finally:
+        variable.reset(token)
 
 
 def test_inside_joblib_there_is_one_thread():

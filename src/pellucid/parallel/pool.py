@@ -4,6 +4,8 @@ Invariant: results stand in task order and are combined in task order; with seve
 the error of the first one is raised; Ctrl-C stops the whole tree of tasks.
 """
 
+import contextvars
+import functools
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -57,15 +59,15 @@ def _run(pool: _Pool, body: Callable[[], None], copies: int) -> None:
     finished: SimpleQueue[None] = SimpleQueue()
     root = root_thread()
 
-    def job() -> None:
+    def job(context: contextvars.Context) -> None:
         set_root_thread(root)
         try:
-            body()
+            context.run(body)  # what the caller watches, its workers report to
         finally:
             set_root_thread(None)
             finished.put(None)
 
-    pool.start([job] * copies)
+    pool.start([functools.partial(job, contextvars.copy_context()) for _ in range(copies)])
     waiting, interrupted = copies, None
     while waiting:
         try:
