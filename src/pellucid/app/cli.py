@@ -1,0 +1,153 @@
+"""The `pellucid` command: finds the sub-command, and turns every failure into one line.
+
+Importing this module imports click and nothing else that takes time; a command's module is loaded
+when it is called. Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 a gate the
+user asked for failed, 2 wrong usage, wrong data or an internal error, 130 interrupted.
+"""
+
+import importlib
+import os
+import sys
+import warnings
+
+import click
+
+from pellucid.app.voice import Voice
+
+# {command: its line in `pellucid --help`}: the line stands here so that help imports no command.
+COMMANDS = {
+    "predict": "Predict the rows of a file with a saved model.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module when the command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands, sorted."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The click command, from the module of the same name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"pellucid.app.commands.{cmd_name}")
+        return getattr(module, cmd_name)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]):
+        """A wrong name gets the nearest right one as a suggestion."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else f" Commands: {', '.join(COMMANDS)}."
+            ctx.fail(f"No such command '{args[0]}'.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
+
+
+def print_version(ctx: click.Context, option: click.Parameter, value: bool) -> None:
+    """`--version`: the installed version."""
+    if value and not ctx.resilient_parsing:
+        from importlib.metadata import version
+
+        click.echo(f"pellucid {version('pellucid')}")
+        ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "PELLUCID"},
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    allow_from_autoenv=False,
+    callback=print_version,
+    help="Show the version and exit.",
+)
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Classical machine learning you can see through.
+
+    Everything runs on this machine: no network, no telemetry, ever.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def one_line(error: BaseException) -> str:
+    """What went wrong, as one line: what, where, and what to do."""
+    if isinstance(error, click.UsageError):
+        command = error.ctx.command_path if error.ctx else "pellucid"
+        text = error.format_message()
+        text += f"{'' if text[-1] in '.?' else '.'} See '{command} --help'."
+    elif isinstance(error, click.ClickException):
+        text = error.format_message()
+    elif isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    else:
+        text = str(error)
+    return " ".join(text.split())
+
+
+def report(error: BaseException, voice: Voice) -> int:
+    """Say `error: ...` and return the exit code; the traceback only with -vv."""
+    from pellucid.errors import PellucidError
+
+    if voice.level >= 2:
+        import traceback
+
+        traceback.print_exception(error)
+    text = one_line(error)
+    if not isinstance(error, (PellucidError, OSError, click.ClickException)):
+        text = f"internal: {type(error).__name__}: {text}. -vv shows where; please report it."
+    click.echo(f"error: {text}", err=True)
+    return 2
+
+
+def silence_stdout() -> None:
+    """The reader of the pipe has gone: what is still buffered must not raise at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def call(arguments: list[str], voice: Voice) -> int:
+    """Find the command and run it; whatever goes wrong is raised."""
+    if "_PELLUCID_COMPLETE" in os.environ:  # a shell asks for completions: click prints and exits
+        cli.main(prog_name="pellucid")
+    try:
+        with cli.make_context("pellucid", arguments, obj=voice) as ctx:
+            cli.invoke(ctx)
+        sys.stdout.flush()
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    return 0
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and return its exit code."""
+    voice = Voice()
+    with warnings.catch_warnings():
+        warnings.showwarning = voice.show_warning
+        try:
+            return call(arguments, voice)
+        except BrokenPipeError:
+            silence_stdout()
+            return 0
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("interrupted", err=True)
+            return 130
+        except Exception as error:
+            return report(error, voice)
+
+
+def main() -> None:
+    """The entry point of the `pellucid` command."""
+    sys.exit(run(sys.argv[1:]))

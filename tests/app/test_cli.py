@@ -1,0 +1,154 @@
+"""The command itself: help, version, one-line errors, exit codes, quiet pipes, a light start."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+
+import click
+import pytest
+
+from pellucid.app import cli
+from pellucid.app.voice import Voice, voice_options
+from pellucid.errors import DataError
+
+COMMAND = [sys.executable, "-c", "from pellucid.app.cli import main; main()"]
+
+
+def pellucid(*arguments, **settings):
+    """Run the command in a process of its own, as a shell does."""
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, **settings)
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """A command that raises whatever it is given."""
+
+    def install(error):
+        @click.command()
+        @voice_options
+        def predict():
+            raise error
+
+        monkeypatch.setattr(cli.LazyGroup, "get_command", lambda *_: predict)
+
+    return install
+
+
+def test_version():
+    done = pellucid("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        f"pellucid {version('pellucid')}\n",
+        "",
+    )
+
+
+def test_help_lists_every_command_and_promises_no_network():
+    done = pellucid("--help")
+    assert done.returncode == 0
+    assert all(f"  {name}  " in done.stdout for name in cli.COMMANDS)
+    assert "no network" in done.stdout
+
+
+def test_alone_it_shows_help():
+    alone, asked = pellucid(), pellucid("-h")
+    assert (alone.returncode, alone.stdout, alone.stderr) == (0, asked.stdout, "")
+
+
+def test_a_shell_can_complete():
+    done = pellucid(env={"_PELLUCID_COMPLETE": "bash_source", "PATH": os.environ["PATH"]})
+    assert "_pellucid_completion" in done.stdout
+
+
+def test_help_starts_light():
+    code = (
+        "import json, sys\nfrom pellucid.app.cli import run\nrun(['--help'])\n"
+        "print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout.splitlines()[-1]))
+    heavy = {
+        "numpy",
+        "scipy",
+        "sklearn",
+        "pandas",
+        "pyarrow",
+        "narwhals",
+        "rich",
+        "jinja2",
+        "asyncio",
+    }
+    assert not loaded & heavy
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_explains_itself(name, capsys):
+    assert cli.run([name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert f"Usage: pellucid {name}" in shown and "--verbose" in shown and "--quiet" in shown
+    command = cli.cli.get_command(click.Context(cli.cli), name)
+    assert command.name == name
+    assert all(option.help for option in command.params if isinstance(option, click.Option))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["predit"], "No such command 'predit'. Did you mean 'predict'? See 'pellucid --help'."),
+        (["zzz"], "No such command 'zzz'. Commands: predict. See 'pellucid --help'."),
+        (["predict"], "Missing argument 'MODEL'. See 'pellucid predict --help'."),
+    ],
+)
+def test_wrong_usage_is_one_line_and_code_2(arguments, message, capsys):
+    assert cli.run(arguments) == 2
+    heard = capsys.readouterr()
+    assert (heard.out, heard.err) == ("", f"error: {message}\n")
+
+
+def test_errors_are_one_line_without_traceback(failing, capsys):
+    failing(DataError("column 'a'\n   is not there."))
+    assert cli.run(["predict"]) == 2
+    assert capsys.readouterr().err == "error: column 'a' is not there.\n"
+
+
+def test_vv_shows_where_an_error_came_from(failing, capsys):
+    failing(DataError("no"))
+    assert cli.run(["predict", "-vv"]) == 2
+    heard = capsys.readouterr().err
+    assert "Traceback" in heard and heard.endswith("error: no\n")
+
+
+def test_an_internal_error_says_so(failing, capsys):
+    failing(ZeroDivisionError("oops"))
+    assert cli.run(["predict"]) == 2
+    assert capsys.readouterr().err.startswith("error: internal: ZeroDivisionError: oops.")
+
+
+def test_an_operating_system_error_names_the_file(failing, capsys):
+    failing(PermissionError(13, "Permission denied", "secret.csv"))
+    assert cli.run(["predict"]) == 2
+    assert capsys.readouterr().err == "error: secret.csv: Permission denied\n"
+
+
+def test_ctrl_c_is_130(failing, capsys):
+    failing(KeyboardInterrupt())
+    assert cli.run(["predict"]) == 130
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_closed_pipe_is_quiet():
+    shell = f'set -o pipefail; {sys.executable} -c "{COMMAND[2]}" --help | true'
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(("level", "heard"), [(0, "nw"), (-1, "w"), (-2, "")])
+def test_quiet_silences_notes_then_warnings(level, heard, capsys):
+    voice = Voice(level)
+    voice.note("n")
+    voice.warn("w")
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err == "".join({"n": "note: n\n", "w": "warning: w\n"}[c] for c in heard)

@@ -1,0 +1,111 @@
+"""Columns to files: what is written reads back, and a file appears whole or not at all."""
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from pellucid.data.write import WRITERS, format_of, write
+from pellucid.errors import DataError
+
+COLUMNS = {
+    "prediction": np.array(["plain", "a,b", 'say "x"', "two\nlines", ""], dtype=object),
+    "p_1,5": np.array([0.1, 1e-300, 1 / 3, 1.0, np.nan]),
+    "größe": np.arange(5),
+}
+
+
+def test_csv_reads_back_to_the_last_bit(tmp_path):
+    write(COLUMNS, str(tmp_path / "out.csv"))
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text(), newline="")))
+    assert list(rows[0]) == list(COLUMNS)
+    assert [row["prediction"] for row in rows] == COLUMNS["prediction"].tolist()
+    np.testing.assert_array_equal([float(row["p_1,5"]) for row in rows], COLUMNS["p_1,5"])
+    assert [int(row["größe"]) for row in rows] == list(range(5))
+
+
+def test_plain_labels_are_not_quoted(tmp_path):
+    write({"prediction": np.array(["no", "yes"]), "p_no": [0.75, 0.25]}, str(tmp_path / "out.csv"))
+    assert (tmp_path / "out.csv").read_text() == "prediction,p_no\nno,0.75\nyes,0.25\n"
+
+
+def test_missing_and_empty_text_differ(tmp_path):
+    write({"a": pa.array([None, "", "x"])}, str(tmp_path / "out.csv"))
+    assert (tmp_path / "out.csv").read_text() == 'a\n\n""\n"x"\n'
+
+
+def test_parquet_reads_back(tmp_path):
+    write(COLUMNS, str(tmp_path / "out.parquet"))
+    table = parquet.read_table(tmp_path / "out.parquet")
+    assert table.column_names == list(COLUMNS)
+    np.testing.assert_array_equal(table["p_1,5"].to_numpy(), COLUMNS["p_1,5"])
+
+
+def test_json_lines_are_valid_json(tmp_path):
+    write(COLUMNS, str(tmp_path / "out.jsonl"))
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+
+    def refuse(word):
+        raise AssertionError(f"{word} is not JSON")
+
+    rows = [json.loads(line, parse_constant=refuse) for line in lines]
+    assert [row["p_1,5"] for row in rows] == [0.1, 1e-300, 1 / 3, 1.0, None]
+    assert rows[3]["prediction"] == "two\nlines" and rows[4]["größe"] == 4
+
+
+def test_the_ending_decides_and_the_argument_wins(tmp_path):
+    assert [format_of(p) for p in ("-", "x", "x.CSV", "a.b/x.jsonl")] == [
+        "csv",
+        "csv",
+        "csv",
+        "jsonl",
+    ]
+    with pytest.raises(DataError, match=r"'\.xlsx' \(known: \.csv, \.jsonl, \.parquet\)"):
+        format_of("x.xlsx")
+    write({"a": [1]}, str(tmp_path / "out.csv"), "jsonl")
+    assert (tmp_path / "out.csv").read_text() == '{"a": 1}\n'
+
+
+def test_an_error_leaves_the_old_file(tmp_path, monkeypatch):
+    def stop_half_way(table, file):
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    target = tmp_path / "out.csv"
+    target.write_text("old")
+    monkeypatch.setitem(WRITERS, "csv", stop_half_way)
+    with pytest.raises(KeyboardInterrupt):
+        write({"a": [1]}, str(target))
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("out.csv", "old")]
+
+
+def test_links_and_devices_stay_what_they_are(tmp_path):
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    write({"a": [1]}, str(tmp_path / "link.csv"))
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text() == "a\n1\n"
+    write({"a": [1]}, "/dev/null")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(
+        DataError, match=r"cannot write .*absent/out\.csv: No such file or directory"
+    ):
+        write({"a": [1]}, str(tmp_path / "absent" / "out.csv"))
+
+
+def test_standard_output(monkeypatch):
+    class Screen:
+        buffer = io.BytesIO()
+
+    monkeypatch.setattr(sys, "stdout", Screen)
+    write({"a": [1, 2]}, "-")
+    assert Screen.buffer.getvalue() == b"a\n1\n2\n"
