@@ -1,0 +1,51 @@
+"""Arrow columns as raw columns, without a dataframe in between."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pellucid.data.containers import RawColumn, datetime_days, text_or_labels
+from pellucid.errors import DataTypeError
+
+
+def arrow_column(name: str, column: Any) -> RawColumn:
+    """One ChunkedArray as a `RawColumn`."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _dictionary(name, column)
+    if pa.types.is_null(kind):
+        return RawColumn(name, "number", np.full(len(column), np.nan))
+    if pa.types.is_boolean(kind):
+        column = column.cast(pa.int8())
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return RawColumn(name, "number", _floats(column))
+    if pa.types.is_decimal(kind):
+        return RawColumn(name, "number", _floats(column.cast(pa.float64())))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return text_or_labels(name, *_codes(pc.dictionary_encode(column)))
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        stamps = column.cast(pa.timestamp("us"), safe=False).to_numpy()
+        return RawColumn(name, "datetime", datetime_days(stamps))
+    if pa.types.is_duration(kind):
+        micro = column.cast(pa.duration("us")).cast(pa.int64())
+        return RawColumn(name, "number", _floats(micro) / 86_400e6)
+    raise DataTypeError(f"column {name!r} has type {kind}, which no table can hold.")
+
+
+def _floats(column: Any) -> np.ndarray:
+    values = pc.cast(column, pa.float64(), safe=False)
+    return values.to_numpy().astype(np.float64, copy=False)
+
+
+def _codes(column: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
+    if isinstance(column, pa.ChunkedArray):
+        column = column.unify_dictionaries().combine_chunks()
+    indices = pc.fill_null(column.indices.cast(pa.int32()), -1)
+    return indices.to_numpy().astype(np.int32), tuple(column.dictionary.to_pylist())
+
+
+def _dictionary(name: str, column: Any) -> RawColumn:
+    codes, levels = _codes(column)
+    return RawColumn(name, "categorical", codes, levels, ordered=column.type.ordered)

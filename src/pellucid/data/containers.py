@@ -1,0 +1,342 @@
+"""Any table a user may bring, taken apart into plain columns.
+
+The only place that knows pandas, polars, Arrow, lists and NumPy from each other. What leaves it is
+an `Intake`: one dense float matrix, one sparse matrix, or a list of `RawColumn`s; row order and
+column order are the user's.
+"""
+
+import sys
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pellucid.errors import DataError, DataTypeError
+
+# Words that separate free text from labels: mean words a cell, and share of distinct cells.
+TEXT_WORDS, TEXT_DISTINCT, TEXT_ROWS = 4.0, 0.5, 20
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """One column as read.
+
+    kind "number", "datetime": `values` float64, NaN = missing. "categorical": int32 positions in
+    `levels`, -1 = missing; `ordered` says that the dtype gave the levels their order. "text":
+    object array of str, None = missing.
+    """
+
+    name: str
+    kind: str
+    values: np.ndarray
+    levels: tuple[Any, ...] = ()
+    ordered: bool = False
+
+    def cells(self) -> np.ndarray:
+        """The column as plain Python cells, None = missing."""
+        if self.kind == "categorical":
+            return np.array([*self.levels, None], dtype=object)[self.values]
+        return self.values
+
+
+@dataclass(frozen=True)
+class Intake:
+    """A user's table: exactly one of `dense`, `sparse`, `columns` is given."""
+
+    n_rows: int
+    names: tuple[str, ...] | None
+    dense: np.ndarray | None = None
+    sparse: Any = None
+    columns: list[RawColumn] | None = None
+
+    @property
+    def n_columns(self) -> int:
+        table = self.dense if self.dense is not None else self.sparse
+        return table.shape[1] if table is not None else len(self.columns or ())
+
+    def select(self, order: list[int]) -> "Intake":
+        """The columns at these positions."""
+        names = tuple(self.names[j] for j in order) if self.names is not None else None
+        if self.columns is not None:
+            return Intake(self.n_rows, names, columns=[self.columns[j] for j in order])
+        if self.sparse is not None:
+            return Intake(self.n_rows, names, sparse=self.sparse[:, order])
+        assert self.dense is not None
+        # Equal bits for any column order: the copy has the layout that the table would have had.
+        return Intake(self.n_rows, names, dense=np.ascontiguousarray(self.dense[:, order]))
+
+    def take(self, rows: np.ndarray) -> "Intake":
+        """The rows at these positions (or of this mask)."""
+        n_rows = int(rows.sum()) if rows.dtype == bool else len(rows)
+        if self.columns is not None:
+            columns = [replace(c, values=c.values[rows]) for c in self.columns]
+            return Intake(n_rows, self.names, columns=columns)
+        if self.sparse is not None:
+            return Intake(n_rows, self.names, sparse=self.sparse[rows])
+        assert self.dense is not None
+        return Intake(n_rows, self.names, dense=self.dense[rows])
+
+    def as_columns(self, kinds: dict[int, str] | None = None) -> list[RawColumn]:
+        """The table as columns, some of them turned into other kinds."""
+        from pellucid.data.kinds import as_kind
+
+        if self.sparse is not None:
+            raise DataTypeError("Table(kinds=...) needs a dense table or a dataframe, not sparse X.")
+        columns = self.columns
+        if columns is None:
+            assert self.dense is not None
+            names = self.names or [f"x{j}" for j in range(self.n_columns)]
+            columns = [
+                RawColumn(name, "number", self.dense[:, j].astype(float))
+                for j, name in enumerate(names)
+            ]
+        kinds = kinds or {}
+        return [as_kind(c, kinds.get(j, c.kind), c.name) for j, c in enumerate(columns)]
+
+    def missing_rows(self) -> np.ndarray:
+        """Mask of the rows with at least one missing cell."""
+        if self.sparse is not None:
+            return np.zeros(self.n_rows, dtype=bool)
+        if self.dense is not None:
+            return np.isnan(self.dense).any(axis=1) if self.dense.dtype.kind == "f" else (
+                np.zeros(self.n_rows, dtype=bool)
+            )
+        masks = [
+            c.values < 0 if c.kind == "categorical"
+            else np.array([v is None for v in c.values]) if c.kind == "text"
+            else np.isnan(c.values)
+            for c in self.columns or ()
+        ]
+        return np.logical_or.reduce(masks)
+
+
+def is_sparse(X: Any) -> bool:
+    """Sparse matrices exist only where scipy.sparse has been imported already."""
+    module = sys.modules.get("scipy.sparse")
+    return module is not None and module.issparse(X)
+
+
+def is_frame(X: Any) -> bool:
+    """A two-dimensional table with named columns: pandas, polars, Arrow and their like."""
+    if isinstance(X, np.ndarray | list | tuple | str | bytes):
+        return False
+    return (hasattr(X, "columns") or hasattr(X, "column_names")) and hasattr(X, "shape")
+
+
+def intake(X: Any, owner: str = "the estimator") -> Intake:
+    """Take a table apart; raise `DataError` or `DataTypeError` if it is none."""
+    if is_sparse(X):
+        return _intake_sparse(X)
+    if is_frame(X):
+        return _intake_frame(X)
+    if hasattr(X, "dask") or hasattr(X, "__dask_graph__"):
+        raise DataTypeError(
+            "Dask collections cannot be fitted yet: call .compute() first, or give a Parquet path."
+        )
+    if hasattr(X, "collect") and hasattr(X, "columns"):
+        raise DataTypeError("X is a lazy frame: call .collect() first.")
+    return _intake_array(X, owner)
+
+
+# Arrays ---------------------------------------------------------------------------------------
+
+
+def _as_array(X: Any) -> np.ndarray:
+    if isinstance(X, np.ndarray):
+        return X
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise DataError(f"X is not a rectangular table: {error}. Give rows of equal length.") from None
+    # np.asarray turns [[1, "a"]] into text: keep the cells as they were written.
+    return np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
+
+
+def _intake_array(X: Any, owner: str) -> Intake:
+    array = _as_array(X)
+    if array.ndim == 0:
+        raise DataError(
+            f"Expected 2D array, got scalar array instead:\narray={X!r}.\n"
+            "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
+            "or array.reshape(1, -1) if it contains a single sample."
+        )
+    if array.ndim != 2:
+        raise DataError(
+            f"Expected 2D array, got {array.ndim}D array instead:\narray={array!r}.\n"
+            "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
+            "or array.reshape(1, -1) if it contains a single sample."
+        )
+    check_shape(array.shape, owner)
+    kind = array.dtype.kind
+    if kind == "c":
+        raise DataError(f"Complex data not supported\n{array!r}\n")
+    if kind in "fiub":
+        return Intake(array.shape[0], None, dense=array)
+    if kind == "M":
+        days = datetime_days(array)
+        return Intake(array.shape[0], None, columns=[
+            RawColumn(f"x{j}", "datetime", days[:, j]) for j in range(array.shape[1])
+        ])
+    if kind == "S":
+        raise DataTypeError("X holds bytes: decode them to text or numbers first.")
+    if kind not in "OUT":
+        raise DataTypeError(f"X has dtype {array.dtype}, which no table can hold.")
+    cells = array.astype(object)
+    columns = [object_column(f"x{j}", cells[:, j]) for j in range(array.shape[1])]
+    if all(column.kind == "number" for column in columns):
+        return Intake(array.shape[0], None, dense=np.column_stack([c.values for c in columns]))
+    return Intake(array.shape[0], None, columns=columns)
+
+
+def check_shape(shape: tuple[int, ...], owner: str) -> None:
+    """At least one row and one column."""
+    n, p = shape
+    if n == 0:
+        raise DataError(
+            f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required "
+            f"by {owner}."
+        )
+    if p == 0:
+        raise DataError(
+            f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
+        )
+
+
+def _intake_sparse(X: Any) -> Intake:
+    check_shape(X.shape, "the estimator")
+    if X.dtype.kind == "c":
+        raise DataError(f"Complex data not supported\n{X!r}\n")
+    if X.dtype.kind not in "fiub":
+        raise DataTypeError(f"Sparse X has dtype {X.dtype}: convert it to float64 first.")
+    csr = X.tocsr()
+    if csr.has_canonical_format and csr.has_sorted_indices:
+        return Intake(csr.shape[0], None, sparse=csr)
+    csr = csr.copy()
+    csr.sum_duplicates()
+    return Intake(csr.shape[0], None, sparse=csr)
+
+
+# Cells ----------------------------------------------------------------------------------------
+
+
+def is_missing(cell: Any) -> bool:
+    """None, NaN, NaT, pandas.NA."""
+    if cell is None:
+        return True
+    if isinstance(cell, float | np.floating):
+        return bool(np.isnan(cell))
+    if isinstance(cell, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(cell))
+    return type(cell).__name__ in ("NAType", "NaTType")
+
+
+def object_column(name: str, cells: np.ndarray) -> RawColumn:
+    """Kind and values of a column of Python objects; mixtures are an error naming the cell."""
+    missing = np.fromiter((is_missing(c) for c in cells), bool, len(cells))
+    present = cells[~missing]
+    types = {type(c) for c in present}
+    if all(issubclass(t, int | float | np.number | np.bool_) for t in types):
+        if any(issubclass(t, np.complexfloating) for t in types):
+            raise DataError(f"Complex data not supported\ncolumn {name!r}\n")
+        values = np.full(len(cells), np.nan)
+        values[~missing] = [float(c) for c in present]
+        return RawColumn(name, "number", values)
+    if any(issubclass(t, complex) for t in types):
+        raise DataError(f"Complex data not supported\ncolumn {name!r}\n")
+    if all(issubclass(t, str) for t in types):
+        return string_column(name, np.where(missing, None, cells))
+    if all(hasattr(c, "isoformat") or isinstance(c, np.datetime64) for c in present):
+        stamps = np.full(len(cells), np.datetime64("NaT"), "datetime64[us]")
+        stamps[~missing] = [np.datetime64(c, "us") for c in present]
+        return RawColumn(name, "datetime", datetime_days(stamps))
+    _raise_odd_cell(name, cells, missing)
+
+
+def _raise_odd_cell(name: str, cells: np.ndarray, missing: np.ndarray) -> None:
+    numbers = np.fromiter((isinstance(c, int | float | np.number) for c in cells), bool, len(cells))
+    texts = np.fromiter((isinstance(c, str) for c in cells), bool, len(cells))
+    odd = np.flatnonzero(~numbers & ~texts & ~missing)
+    if odd.size:
+        row = int(odd[0])
+        raise DataTypeError(
+            f"float() argument must be a string or a real number, not {type(cells[row]).__name__!r}: "
+            f"column {name!r}, row {row} holds {cells[row]!r}. Cells must be numbers, text, dates "
+            "or missing."
+        )
+    rarer = texts if texts.sum() <= numbers.sum() else numbers
+    row = int(np.flatnonzero(rarer)[0])
+    raise DataError(
+        f"column {name!r} mixes numbers and text: {int(texts.sum())} of {len(cells)} cells are text "
+        f"(row {row} holds {cells[row]!r}). Make it all numbers, or all text for a category."
+    )
+
+
+def string_column(name: str, cells: np.ndarray) -> RawColumn:
+    """Labels are categorical; long, mostly distinct strings are text."""
+    codes, levels = factorize(cells)
+    return text_or_labels(name, codes, levels)
+
+
+def text_or_labels(name: str, codes: np.ndarray, levels: tuple[str, ...]) -> RawColumn:
+    """Decide between free text and labels from the distinct strings."""
+    column = RawColumn(name, "categorical", codes, levels)
+    n_present = int((codes >= 0).sum())
+    if n_present >= TEXT_ROWS and len(levels) >= TEXT_DISTINCT * n_present:
+        words = sum(level.count(" ") for level in levels) / len(levels) + 1
+        if words >= TEXT_WORDS:
+            return RawColumn(name, "text", column.cells())
+    return column
+
+
+def factorize(cells: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Codes by first appearance (-1 = missing) and the distinct cells as plain Python values."""
+    position: dict[Any, int] = {}
+    codes = np.empty(len(cells), dtype=np.int32)
+    for i, cell in enumerate(cells):
+        if cell is None or is_missing(cell):
+            codes[i] = -1
+        else:
+            codes[i] = position.setdefault(cell, len(position))
+    return codes, tuple(c.item() if isinstance(c, np.generic) else c for c in position)
+
+
+def datetime_days(stamps: np.ndarray) -> np.ndarray:
+    """Days since 1970 as float64, NaT as NaN."""
+    micro = stamps.astype("datetime64[us]")
+    days = micro.astype(np.int64) / 86_400e6
+    return np.where(np.isnat(micro), np.nan, days)
+
+
+# Frames ---------------------------------------------------------------------------------------
+
+
+def _intake_frame(X: Any) -> Intake:
+    if type(X).__module__.startswith("pyarrow"):
+        names = tuple(str(name) for name in X.column_names)
+        check_names(names)
+        check_shape(X.shape, "the estimator")
+        from pellucid.data.arrow import arrow_column
+
+        columns = [arrow_column(n, X.column(j)) for j, n in enumerate(names)]
+    else:
+        from pellucid.data.frames import frame_columns
+
+        names, columns = frame_columns(X)
+    n_rows = X.shape[0]
+    if all(column.kind == "number" for column in columns):
+        dense = np.empty((n_rows, len(columns)))
+        for j, column in enumerate(columns):
+            dense[:, j] = column.values
+        return Intake(n_rows, names, dense=dense)
+    return Intake(n_rows, names, columns=columns)
+
+
+def check_names(names: tuple[str, ...]) -> None:
+    """Column names must be unique."""
+    if len(set(names)) < len(names):
+        seen: set[str] = set()
+        twice = sorted({n for n in names if n in seen or seen.add(n)})  # type: ignore[func-returns-value]
+        raise DataError(
+            f"duplicate column names: {', '.join(map(repr, twice))}. Rename them: columns are "
+            "matched by name."
+        )

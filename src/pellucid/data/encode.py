@@ -1,0 +1,145 @@
+"""Encoding an aligned table: as codes for trees and their like, or as a matrix for all others.
+
+codes  : float64 (n, d), Fortran order; numbers as they are, levels as 0..L-1, missing or unseen NaN.
+matrix : float64 (n, p), C order, never a copy where X is one already; or CSR when levels make more
+         than `SPARSE_COLUMNS` columns and the model takes sparse input.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.data.containers import Intake
+from pellucid.data.scan import check_column, check_finite
+from pellucid.data.schema import CATEGORICAL, TEXT, Schema
+from pellucid.errors import DataError, DataTypeError
+
+SPARSE_COLUMNS = 50
+
+
+def encode(schema: Schema, table: Intake, takes_sparse: bool, owner: str) -> Any:
+    """The aligned table in the schema's layout; raises for text columns and refused sparse input."""
+    if TEXT in schema.kinds:
+        name = schema.name(schema.kinds.index(TEXT))
+        raise DataError(
+            f"column {name!r} holds free text, which {owner} cannot use. Drop it, or make it a "
+            f"category with Table(kinds={{{name!r}: 'categorical'}})."
+        )
+    if table.sparse is not None:
+        if not takes_sparse:
+            raise DataTypeError(
+                f"{owner} does not take sparse X. Use X.toarray() if it fits into memory."
+            )
+        if not schema.plain:
+            raise DataTypeError(f"{owner} was fitted on a table with categories: sparse X has none.")
+        check_finite(table.sparse.data, table, allow_nan=False)
+        return table.sparse.astype(np.float64, copy=False)
+    return _codes(schema, table) if schema.layout == "codes" else _matrix(schema, table, takes_sparse)
+
+
+def _codes(schema: Schema, table: Intake) -> np.ndarray:
+    if table.dense is not None and schema.kinds.count(CATEGORICAL) == 0:
+        check_finite(table.dense, table, allow_nan=True)
+        return np.asfortranarray(table.dense, dtype=np.float64)
+    columns = schema.raw(table)
+    levels = schema.level_codes(columns)
+    out = np.empty((table.n_rows, schema.n_columns), order="F")
+    for j, column in enumerate(columns):
+        if j in levels:
+            out[:, j] = np.where(levels[j] < 0, np.nan, levels[j])
+        else:
+            out[:, j] = check_column(column)
+    return out
+
+
+def _matrix(schema: Schema, table: Intake, takes_sparse: bool) -> Any:
+    if table.dense is not None and schema.plain:
+        X = np.ascontiguousarray(table.dense, dtype=np.float64)
+        # A sum is finite unless a cell is not, or it overflows: look closer only then.
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = np.isfinite(X.sum())
+        if finite or np.isfinite(X).all():
+            return X
+        check_finite(X, table, allow_nan=True)
+        return np.where(np.isnan(X), schema.mean, X)
+    columns = schema.raw(table)
+    levels = schema.level_codes(columns)
+    blocks = schema.blocks()
+    n_level_columns = sum(role in ("level", "missing") for _, role, _ in blocks)
+    if takes_sparse and n_level_columns > SPARSE_COLUMNS:
+        return _sparse_matrix(schema, columns, levels, blocks, table.n_rows)
+    out = np.empty((table.n_rows, len(blocks)))
+    for k, (j, role, level) in enumerate(blocks):
+        out[:, k] = _term(schema, j, role, level, columns, levels)
+    return out
+
+
+def _term(
+    schema: Schema, j: int, role: str, level: Any, columns: list[Any], levels: dict[int, np.ndarray]
+) -> np.ndarray:
+    """One encoded column."""
+    if role == "value":
+        values = check_column(columns[j])
+        missing = np.isnan(values)
+        return np.where(missing, schema.mean[j], values) if missing.any() else values
+    if role == "indicator":
+        return np.isnan(columns[j].values).astype(float)
+    position = schema.levels[j].index(level) if role == "level" else -1
+    codes = levels[j]
+    out = (codes == position).astype(float)
+    unknown = (codes == -2) | ((codes == -1) & (schema.n_missing[j] == 0))
+    if unknown.any():
+        shares = schema.level_shares(j)
+        out[unknown] = shares[position if role == "level" else len(schema.levels[j])]
+    return out
+
+
+def _sparse_matrix(
+    schema: Schema,
+    columns: list[Any],
+    levels: dict[int, np.ndarray],
+    blocks: list[tuple[int, str, Any]],
+    n_rows: int,
+) -> Any:
+    """CSR of all terms, built without a dense copy of the level columns."""
+    from scipy.sparse import csr_array
+
+    first: dict[int, int] = {}
+    for k, (j, _, _) in enumerate(blocks):
+        first.setdefault(j, k)
+    rows, cols, data = [], [], []
+    for k, (j, role, _level) in enumerate(blocks):
+        if role in ("value", "indicator"):
+            values = _term(schema, j, role, None, columns, levels)
+            rows.append(np.flatnonzero(values))
+            cols.append(np.full(rows[-1].size, k))
+            data.append(values[rows[-1]])
+    for j, codes in levels.items():
+        for part in _level_entries(schema, j, codes, first[j]):
+            rows.append(part[0])
+            cols.append(part[1])
+            data.append(part[2])
+    entries = (np.concatenate(data), (np.concatenate(rows), np.concatenate(cols)))
+    out = csr_array(entries, shape=(n_rows, len(blocks)))
+    out.sort_indices()
+    out.indices, out.indptr = out.indices.astype(np.int32), out.indptr.astype(np.int32)
+    return out
+
+
+def _level_entries(schema: Schema, j: int, codes: np.ndarray, first: int) -> list[tuple[Any, ...]]:
+    """Entries (rows, columns, values) of one categorical column's terms."""
+    n_levels, has_missing = len(schema.levels[j]), schema.n_missing[j] > 0
+    n_terms = n_levels + has_missing
+    dropped = int(schema.coding == "reference" and n_terms > 1)
+    position = np.where((codes == -1) & has_missing, n_levels, codes)
+    known = np.flatnonzero(position >= dropped)
+    parts: list[tuple[Any, ...]] = [(known, first + position[known] - dropped, np.ones(known.size))]
+    unknown = np.flatnonzero(position < 0)
+    if unknown.size:
+        shares = schema.level_shares(j)[dropped:n_terms]
+        parts.append((
+            np.repeat(unknown, shares.size),
+            np.tile(first + np.arange(shares.size), unknown.size),
+            np.tile(shares, unknown.size),
+        ))  # fmt: skip
+    return parts

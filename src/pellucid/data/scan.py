@@ -1,0 +1,93 @@
+"""One pass over the numbers of a table: finite or not, means, ranges, missing counts.
+
+Infinite values are always an error that names row and column.
+"""
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.data.containers import Intake, RawColumn
+from pellucid.errors import DataError
+
+
+def check_finite(values: np.ndarray, table: Intake, allow_nan: bool) -> None:
+    """Raise unless all values are finite (or NaN, if allowed)."""
+    if np.isfinite(values).all() or (allow_nan and not np.isinf(values).any()):
+        return
+    if values.ndim == 2:
+        bad = np.isinf(values) if allow_nan else ~np.isfinite(values)
+        row, j = (int(v[0]) for v in np.nonzero(bad))
+        name = table.names[j] if table.names is not None else f"x{j}"
+        raise _not_finite(values[row, j], row, name)
+    raise DataError(
+        "Input X contains NaN or infinity in its sparse data: infinite values cannot be used, and "
+        "missing values need a dense table."
+    )
+
+
+def check_column(column: RawColumn) -> np.ndarray:
+    """The column's numbers, if none is infinite."""
+    infinite = np.isinf(column.values)
+    if infinite.any():
+        row = int(np.flatnonzero(infinite)[0])
+        raise _not_finite(column.values[row], row, column.name)
+    return column.values
+
+
+def _not_finite(value: float, row: int, name: str) -> DataError:
+    word = "NaN" if np.isnan(value) else "infinity"
+    return DataError(
+        f"Input X contains {word}: row {row}, column {name!r} ({value}). "
+        "Infinite values cannot be used: correct the cell or make it missing (NaN)."
+    )
+
+
+def column_facts(
+    table: Intake, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Weighted mean, minimum, maximum and missing weight of each column of a dense table."""
+    X = table.dense
+    assert X is not None
+    if X.dtype.kind == "f":
+        blocks = parallel.row_blocks(*X.shape)
+        low, high = parallel.reduce(lambda rows: _range(X[rows]), _merge_range, blocks)
+        if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            check_finite(X, table, allow_nan=True)
+            return _facts_with_missing(X, weights)
+    else:
+        low, high = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
+    shift = X[0].astype(float)
+    blocks = parallel.row_blocks(*X.shape)
+    total = parallel.reduce(lambda rows: weights[rows] @ X[rows], np.add, blocks)
+    weight = weights.sum()
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = total / weight
+    constant = low == high
+    mean = np.where(constant | ~np.isfinite(mean), shift, mean)
+    return mean, low, high, np.zeros(X.shape[1])
+
+
+def _range(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return block.min(axis=0).astype(float), block.max(axis=0).astype(float)
+
+
+def _merge_range(
+    a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    return np.minimum(a[0], b[0]), np.maximum(a[1], b[1])
+
+
+def _facts_with_missing(
+    X: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    d = X.shape[1]
+    mean, low, high, n_missing = np.zeros(d), np.ones(d), np.zeros(d), np.zeros(d)
+    for j in range(d):
+        column = X[:, j].astype(float)
+        missing = np.isnan(column)
+        n_missing[j] = weights[missing].sum()
+        shown, w = column[~missing], weights[~missing]
+        if shown.size:
+            mean[j] = shown[0] + (shown - shown[0]) @ w / w.sum()
+            low[j], high[j] = shown.min(), shown.max()
+    return mean, low, high, n_missing

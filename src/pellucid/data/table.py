@@ -1,0 +1,90 @@
+"""`Table`: how a model treats its table. One object, the same for every estimator."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pellucid.errors import ParameterError
+
+KINDS = ("number", "categorical", "datetime", "text")
+CHOICES = {
+    "missing": ("indicator", "drop", "error"),
+    "unseen": ("missing", "error"),
+    "coding": ("auto", "reference", "onehot"),
+}
+
+
+class Table:
+    """What to do with missing values, unseen levels and the kinds of columns.
+
+    Parameters
+    ----------
+    missing : {"indicator", "drop", "error"}
+        "indicator": the one rule (trees learn the side, matrix models use the training mean plus
+        an indicator column); "drop": training rows with a missing value are left out;
+        "error": a missing value in training is an error that names the column.
+    unseen : {"missing", "error"}
+        A level that did not occur in training counts as missing, or is an error.
+    kinds : dict of column name (or position) to kind, optional
+        Overrides the kind read from the data: "number", "categorical", "datetime" or "text".
+    coding : {"auto", "reference", "onehot"}
+        How levels become columns of a matrix. "auto": a reference level for unpenalised linear
+        models, one column per level for all others.
+
+    Examples
+    --------
+    >>> Table(missing="drop")
+    Table(missing='drop')
+    """
+
+    def __init__(
+        self,
+        missing: str = "indicator",
+        unseen: str = "missing",
+        kinds: Mapping[Any, str] | None = None,
+        coding: str = "auto",
+    ) -> None:
+        self.missing = missing
+        self.unseen = unseen
+        self.kinds = kinds
+        self.coding = coding
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name, so that `table__missing` can be searched."""
+        return {name: getattr(self, name) for name in ("missing", "unseen", "kinds", "coding")}
+
+    def set_params(self, **params: Any) -> "Table":
+        """Set parameters by name."""
+        valid = self.get_params()
+        for name, value in params.items():
+            if name not in valid:
+                raise ParameterError(
+                    f"Invalid parameter {name!r} for Table. Valid parameters are: {sorted(valid)}."
+                )
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        default = Table().get_params()
+        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if v != default[k]]
+        return f"Table({', '.join(changed)})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Table) and self.get_params() == other.get_params()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def check(self) -> "Table":
+        """Raise a `ParameterError` unless every option is one of its choices."""
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ParameterError(
+                    f"The {name!r} parameter of Table must be one of {list(choices)}. "
+                    f"Got {getattr(self, name)!r} instead."
+                )
+        for column, kind in (self.kinds or {}).items():
+            if kind not in KINDS:
+                raise ParameterError(
+                    f"The 'kinds' parameter of Table must map columns to one of {list(KINDS)}. "
+                    f"Got {kind!r} for column {column!r} instead."
+                )
+        return self
