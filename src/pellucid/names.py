@@ -4,9 +4,25 @@ A family joins Pellucid by adding its names here.
 """
 
 ESTIMATORS: dict[str, tuple[str, ...]] = {
+    "pellucid.dummy": ("DummyClassifier", "DummyRegressor"),
 }
 
 # Frozen dataclasses that may occur inside a fitted model, and so inside a model file.
 RECORDS: dict[str, tuple[str, ...]] = {
-    "records": ("Status",),
+    "pellucid.data.schema": ("Schema",),
+    "pellucid.records": ("Status",),
+}
+
+# Plain objects with get_params that may be a parameter of a model.
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "pellucid.data.table": ("Table",),
+}
+
+# Names at the top of the package, and where each lives.
+FUNCTIONS: dict[str, str] = {
+    "Table": "pellucid.data",
+    "load": "pellucid.persist",
+    "set_threads": "pellucid.parallel",
+    "show_versions": "pellucid.versions",
+    "watching": "pellucid.records",
 }

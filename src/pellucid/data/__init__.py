@@ -1,0 +1,7 @@
+"""From a user's table to a `Problem`: schema, the one rule for categories and missing values."""
+
+from pellucid.data.problem import Problem, Wishes, prepare
+from pellucid.data.schema import Schema
+from pellucid.data.table import Table
+
+__all__ = ["Problem", "Schema", "Table", "Wishes", "prepare"]

@@ -90,3 +90,8 @@ def _labels(name: str, series: nw.Series) -> RawColumn:
         lookup = np.array([*(where[s] for s in seen), -1], dtype=np.int32)
         return RawColumn(name, "categorical", lookup[codes], levels, ordered=True)
     return RawColumn(name, "categorical", codes, seen)
+
+
+def drop(X: Any, name: str) -> Any:
+    """The frame without one column."""
+    return nw.from_native(X, eager_only=True).drop(name).to_native()

@@ -1,0 +1,93 @@
+"""The only door to scikit-learn. Everything here is lazy: importing Pellucid never imports it.
+
+Errors and warnings are Pellucid's own; once scikit-learn has been loaded by somebody else they are
+also instances of scikit-learn's, so that code written for it catches them.
+"""
+
+import sys
+from functools import cache
+from typing import Any
+
+_TWINS = {"NotFittedError", "ConvergenceWarning", "DataConversionWarning"}
+
+
+def _back(ours: type, args: tuple[Any, ...]) -> Any:
+    return ours(*args)
+
+
+@cache
+def _twin(ours: type) -> type:
+    theirs = getattr(sys.modules["sklearn.exceptions"], ours.__name__)
+    # Pickled as ours: the twin exists only in this process.
+    body = {
+        "__reduce__": lambda self: (_back, (ours, self.args)),
+        "__module__": ours.__module__,
+        "__doc__": ours.__doc__,
+    }
+    return type(ours.__name__, (ours, theirs), body)
+
+
+def as_theirs(ours: type) -> Any:
+    """`ours`, or its twin that is scikit-learn's class too if scikit-learn is loaded."""
+    if ours.__name__ in _TWINS and "sklearn.exceptions" in sys.modules:
+        return _twin(ours)
+    return ours
+
+
+def config(name: str) -> Any:
+    """One of scikit-learn's global settings, None while it is not loaded."""
+    sklearn = sys.modules.get("sklearn")
+    return sklearn.get_config().get(name) if sklearn is not None else None
+
+
+def tags(facts: dict[str, Any]) -> Any:
+    """A `sklearn.utils.Tags` from our plain facts."""
+    from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags, TransformerTags
+
+    kind = facts["kind"]
+    return Tags(
+        estimator_type=kind,
+        target_tags=TargetTags(
+            required=kind in ("classifier", "regressor"),
+            single_output=True,
+            multi_output=facts["several_targets"],
+            positive_only=facts["positive_target"],
+        ),
+        classifier_tags=ClassifierTags(
+            multi_class=facts["multi_class"], poor_score=facts["poor_score"]
+        )
+        if kind == "classifier"
+        else None,
+        regressor_tags=RegressorTags(poor_score=facts["poor_score"]) if kind == "regressor" else None,
+        transformer_tags=TransformerTags(preserves_dtype=["float64"]) if facts["transforms"] else None,
+        input_tags=InputTags(
+            sparse=facts["sparse"], allow_nan=True, positive_only=facts["positive_only"],
+            pairwise=facts["pairwise"],
+        ),
+        non_deterministic=False,
+    )  # fmt: skip
+
+
+def metadata_request(owner: Any, requests: dict[str, dict[str, Any]]) -> Any:
+    """A `MetadataRequest` holding {method: {parameter: alias}}."""
+    from sklearn.utils.metadata_routing import MetadataRequest
+
+    request = MetadataRequest(owner=owner)
+    for method, params in requests.items():
+        for param, alias in params.items():
+            getattr(request, method).add_request(param=param, alias=alias)
+    return request
+
+
+def scorer(name: str) -> Any:
+    """A scikit-learn scorer by name."""
+    from sklearn.metrics import get_scorer
+
+    return get_scorer(name)
+
+
+def clone(value: Any) -> Any:
+    """scikit-learn's clone, for foreign estimators."""
+    from sklearn.base import clone as sklearn_clone
+
+    return sklearn_clone(value, safe=False)

@@ -1,0 +1,400 @@
+"""`Estimator` and the task classes: the one template of fitting, the only validation of data.
+
+`fit` calls `_learn`, which forgets what was learned before, turns the user's table into a `Problem`,
+calls the family's `_fit(problem)` and stores the dict it returns. A failure or Ctrl-C leaves the
+estimator unfitted. Families write `_fit` and a few small methods on encoded arrays, nothing else.
+"""
+
+import warnings
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from pellucid import _sklearn, parameters
+from pellucid.data import Problem, Wishes, prepare
+from pellucid.data.containers import Intake, intake
+from pellucid.data.encode import encode
+from pellucid.errors import ConvergenceWarning, DataError
+from pellucid.protocol import Protocol
+from pellucid.records import Explanation
+
+
+class Estimator(Protocol):
+    """Base of every model. Subclasses set the class attributes and write `_fit`."""
+
+    _layout: ClassVar[str] = "matrix"
+    _target: ClassVar[str] = "none"
+    _canonical_rows: ClassVar[bool] = False
+    _min_rows: ClassVar[int] = 1
+
+    table: Any = None
+
+    def _coding(self) -> str:
+        """How levels become columns: "onehot", or "reference" for unpenalised linear models."""
+        return "onehot"
+
+    def _wishes(self) -> Wishes:
+        """What this estimator asks of `prepare`; meta-estimators pass on their learner's wishes."""
+        return Wishes(
+            owner=type(self).__name__,
+            layout=self._layout,
+            coding=self._coding(),
+            target=self._target,
+            takes_sparse=self._takes_sparse,
+            canonical_rows=self._canonical_rows,
+            min_rows=self._min_rows,
+        )
+
+    # Fitting ------------------------------------------------------------------------------------
+
+    def _check_problem(self, problem: Problem) -> None:
+        """Refuse a problem that this kind of model cannot learn from."""
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        """Learn from a problem: the learned attributes by name."""
+        raise NotImplementedError
+
+    def _learn(self, X: Any, y: Any = None, weights: Any = None, offset: Any = None) -> Self:
+        """Check, prepare, `_fit`, store. With `warm_start` the previous state stays until the end."""
+        if not getattr(self, "warm_start", False):
+            self._forget()
+        self._check_parameters()
+        parameters.check(type(self).__name__, {"table": self.table}, {"table": parameters.TableOptions})
+        X, y = _open(X, y)
+        problem, rows = prepare(X, y, weights, offset, self.table, self._wishes())
+        self._check_problem(problem)
+        learned = self._fit(problem)
+        self._forget()
+        self._store(learned, problem)
+        self._after_fit(rows)
+        return self
+
+    def _learn_more(
+        self, X: Any, y: Any = None, weights: Any = None, classes: Any = None
+    ) -> Self:
+        """One more batch for `partial_fit`: the schema and classes of the first batch hold."""
+        from dataclasses import replace
+
+        from pellucid.data.targets import as_vector
+
+        self._check_parameters()
+        first = not self.__sklearn_is_fitted__()
+        wishes = self._wishes()
+        if self._target == "classes":
+            if first and classes is None:
+                raise DataError("classes must be passed on the first call to partial_fit.")
+            known = np.unique(as_vector(classes, "classes")) if classes is not None else None
+            if not first:
+                if known is not None and not np.array_equal(known, self.classes_):
+                    raise DataError(
+                        f"`classes={list(known)}` is not the same as on last call to partial_fit, "
+                        f"was: {list(self.classes_)}"
+                    )
+                known = self.classes_
+            wishes = replace(wishes, classes=known)
+        if not first:
+            wishes = replace(wishes, schema=self.schema_)
+        X, y = _open(X, y)
+        problem, rows = prepare(X, y, weights, None, self.table, wishes)
+        learned = self._fit_more(problem, first)
+        self._store(learned, problem)
+        self._after_fit(rows)
+        return self
+
+    def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
+        """Learn from one more batch; reads what the earlier ones left on `self`."""
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        for name in self._learned():
+            delattr(self, name)
+
+    def _store(self, learned: dict[str, Any], problem: Problem) -> None:
+        self.schema_ = problem.schema
+        self.n_features_in_ = problem.schema.n_columns
+        if problem.schema.names is not None:
+            self.feature_names_in_ = np.array(problem.schema.names, dtype=object)
+        if problem.classes is not None:
+            self.classes_ = problem.classes
+        for name, value in learned.items():
+            setattr(self, name, value)
+        status = learned.get("status_")
+        if status is not None and not status.ok:
+            text = f"{type(self).__name__}: {status.message} {status.suggestion}".rstrip()
+            warnings.warn(text, _sklearn.as_theirs(ConvergenceWarning), stacklevel=4)
+
+    def _after_fit(self, rows: Intake) -> None:
+        """Attributes about the user's own rows, e.g. `labels_` of a clusterer."""
+
+    # Using --------------------------------------------------------------------------------------
+
+    def _encoded(self, X: Any) -> Any:
+        """A new table in this model's layout, columns matched by name."""
+        self._check_fitted()
+        X, _ = _open(X, None)
+        return self._encode_intake(intake(X, type(self).__name__))
+
+    def _encode_intake(self, rows: Intake) -> Any:
+        owner = type(self).__name__
+        aligned = self.schema_.align(rows, owner)
+        return encode(self.schema_, aligned, self._takes_sparse, owner)
+
+    @property
+    def terms_(self) -> tuple[str, ...]:
+        """Names of the encoded columns, in the order of `coef_`."""
+        self._check_fitted()
+        return self.schema_.terms
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one safe file; read it with `pellucid.load`."""
+        from pellucid import persist
+
+        self._check_fitted()
+        persist.save(self, path)
+
+    def _repr_html_(self) -> str:
+        from pellucid import draw
+
+        default = type(self)._defaults()
+        fitted = self.__sklearn_is_fitted__()
+        facts = self._facts() if fitted else {}
+        return draw.estimator_card(
+            type(self).__name__, self.get_params(deep=False), default, fitted, facts, self._chart()
+        )
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        from pellucid.protocol import _signature
+
+        return {name: p.default for name, p in _signature(cls).items()}
+
+    def _facts(self) -> dict[str, Any]:
+        """A few facts about the fitted model, for its card."""
+        facts: dict[str, Any] = {"columns": self.n_features_in_}
+        if "classes_" in self.__dict__:
+            facts["classes"] = ", ".join(map(str, self.classes_[:10]))
+        if "n_iter_" in self.__dict__:
+            facts["iterations"] = int(np.max(self.n_iter_))
+        return facts
+
+    def _chart(self) -> str | None:
+        history = self.__dict__.get("history_")
+        if not history or len(history["iteration"]) < 2:
+            return None
+        from pellucid import draw
+
+        return draw.line(
+            {"objective": (history["iteration"], history["objective"])},
+            title="Objective by iteration", x_label="iteration", y_label="objective",
+        )  # fmt: skip
+
+
+class Supervised(Estimator):
+    """What classifiers and regressors share: `explain`."""
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        """Parts of an `Explanation` on encoded columns.
+
+        base (K,), contributions (n, p, K), prediction (n, K), scale, method; K = 1 for regression
+        and two classes.
+        """
+        raise NotImplementedError
+
+    def explain(self, X: Any) -> Any:
+        """Why the model predicts what it predicts: contributions of the user's own columns.
+
+        `base + contributions.sum(axis=1) == prediction` for every row and class.
+        """
+        parts = self._explain(self._encoded(X))
+        if not isinstance(parts, dict):  # Prototypes: rows speak, not columns
+            return parts
+        contributions = parts["contributions"]
+        owner = self.schema_.owner
+        d = self.schema_.n_columns
+        if contributions.shape[1] != d or not np.array_equal(owner, np.arange(d)):
+            starts = np.searchsorted(owner, np.arange(d))
+            contributions = np.add.reduceat(contributions, starts, axis=1)
+        classes = tuple(self.__dict__["classes_"].tolist()) if "classes_" in self.__dict__ else None
+        return Explanation(
+            base=parts["base"], contributions=contributions, prediction=parts["prediction"],
+            columns=self.schema_.columns, classes=classes, scale=parts["scale"],
+            method=parts["method"],
+        )  # fmt: skip
+
+
+class Classifier(Supervised):
+    """Predicts labels from `_scores`; see `ProbabilisticClassifier` for those with probabilities."""
+
+    _kind = "classifier"
+    _target = "classes"
+    # A classifier of one class is an error unless the class says otherwise.
+    _one_class: ClassVar[bool] = False
+
+    def _check_problem(self, problem: Problem) -> None:
+        if problem.classes is not None and len(problem.classes) < 2 and not self._one_class:
+            raise DataError(
+                f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data "
+                f"contains only one class: {problem.classes[0]!r}."
+            )
+
+    def _codes(self, X: Any) -> np.ndarray:
+        """Class codes for encoded rows."""
+        scores = self._scores(X)
+        return (scores > 0).astype(np.int32) if scores.ndim == 1 else scores.argmax(axis=1)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Decision scores for encoded rows: (n,) for two classes, else (n, K)."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The predicted label of each row."""
+        encoded = self._encoded(X)
+        return self.classes_[self._codes(encoded)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows (by weight) whose label is predicted."""
+        from pellucid.data.targets import as_vector, weights_or_ones
+
+        right = self.predict(X) == as_vector(y)
+        return float(np.average(right, weights=weights_or_ones(sample_weight, len(right))))
+
+
+class ProbabilisticClassifier(Classifier):
+    """Predicts the class of the highest probability; ties go to the lowest class."""
+
+    def _proba(self, X: Any) -> np.ndarray:
+        """Class probabilities (n, K) for encoded rows."""
+        raise NotImplementedError
+
+    def _codes(self, X: Any) -> np.ndarray:
+        return self._proba(X).argmax(axis=1)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class, in the order of `classes_`."""
+        return self._proba(self._encoded(X))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class Regressor(Supervised):
+    """Predicts numbers from `_predict`."""
+
+    _kind = "regressor"
+    _target = "numbers"
+
+    def _predict(self, X: Any) -> np.ndarray:
+        """Predictions for encoded rows."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The predicted number of each row."""
+        return self._predict(self._encoded(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Coefficient of determination R2 (mean over targets)."""
+        from pellucid.data.targets import numbers, weights_or_ones
+
+        predicted = self.predict(X)
+        y = numbers(y, type(self).__name__, several=True).reshape(predicted.shape)
+        w = weights_or_ones(sample_weight, len(y)).reshape((-1,) + (1,) * (y.ndim - 1))
+        residual = (w * (y - predicted) ** 2).sum(axis=0)
+        spread = (w * (y - (w * y).sum(axis=0) / w.sum()) ** 2).sum(axis=0)
+        if len(y) < 2:
+            warnings.warn("R2 is not defined for fewer than two rows.", UserWarning, stacklevel=2)
+            return float("nan")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            r2 = np.where(spread > 0, 1 - residual / spread, np.where(residual == 0, 1.0, 0.0))
+        return float(np.mean(r2))
+
+
+class Transformer(Estimator):
+    """Turns tables into other tables with `_transform`; knows `set_output`."""
+
+    _transforms = True
+
+    def _transform(self, X: Any) -> np.ndarray:
+        """The transformed encoded rows."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> Any:
+        """The transformed table, in the container chosen with `set_output`."""
+        return self._wrap(self._transform(self._encoded(X)), X)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit, then transform the same table."""
+        return self.fit(X, y, **fit_params).transform(X)  # type: ignore[attr-defined]
+
+    def _names_out(self) -> list[str]:
+        prefix = type(self).__name__.lower()
+        return [f"{prefix}{k}" for k in range(self._n_features_out)]
+
+    @property
+    def _n_features_out(self) -> int:
+        raise NotImplementedError
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the transformed columns."""
+        self._check_fitted()
+        if input_features is not None:
+            given = np.asarray(input_features, dtype=object)
+            if self.schema_.names is not None and not np.array_equal(given, self.feature_names_in_):
+                raise DataError("input_features is not equal to feature_names_in_")
+            if len(given) != self.n_features_in_:
+                raise DataError(
+                    f"input_features should have length equal to number of features ({self.n_features_in_}),"
+                    f" got {len(given)}"
+                )
+        return np.array(self._names_out(), dtype=object)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Container of the output of `transform`: "default", "pandas" or "polars"."""
+        if transform not in (None, "default", "pandas", "polars"):
+            raise DataError(
+                f"output config must be in ['default', 'pandas', 'polars'], got {transform!r}"
+            )
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def _wrap(self, values: np.ndarray, X: Any) -> Any:
+        own = self.__dict__.get("_sklearn_output_config", {}).get("transform")
+        wanted = own or _sklearn.config("transform_output") or "default"
+        if wanted == "default":
+            return values
+        from pellucid.data.output import to_frame
+
+        return to_frame(values, self.get_feature_names_out(), X, wanted)
+
+
+class Clusterer(Estimator):
+    """Finds groups; `labels_` are the groups of the rows it was given."""
+
+    _kind = "clusterer"
+
+    def _assign(self, X: Any) -> np.ndarray:
+        """Group of each encoded row (int32)."""
+        raise NotImplementedError
+
+    def _after_fit(self, rows: Intake) -> None:
+        self.labels_ = self._assign(self._encode_intake(rows))
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Fit, then the group of each row."""
+        return self.fit(X, y, sample_weight=sample_weight).labels_  # type: ignore[attr-defined]
+
+
+def _open(X: Any, y: Any) -> tuple[Any, Any]:
+    """A path becomes its table; a column name as y becomes that column."""
+    if isinstance(X, str | Path):
+        from pellucid.data.read import read
+
+        X = read(X)
+    if isinstance(y, str):
+        from pellucid.data.output import split_target
+
+        return split_target(X, y)
+    return X, y

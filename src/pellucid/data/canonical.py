@@ -1,0 +1,86 @@
+"""Canonical rows: identical (x, y) rows merged, the others ordered by a hash of their content.
+
+A fit that depends on the order of rows (SGD, k-means, bagging, forests, ...) then sees the same
+problem for weight k, for k copies, and for shuffled rows.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pellucid.data.problem import Problem
+
+_SEED = 0x9E3779B97F4A7C15
+
+
+def _mixed(values: np.ndarray) -> np.ndarray:
+    """A 64-bit mix of float64 cells; 0.0 and -0.0 give 0, every NaN the same."""
+    clean = np.where(np.isnan(values), np.nan, values + 0.0)
+    bits = np.ascontiguousarray(clean).view(np.uint64)
+    bits ^= bits >> np.uint64(32)
+    bits *= np.uint64(0xD6E8FEB86659FD93)
+    bits ^= bits >> np.uint64(29)
+    return bits
+
+
+def _multipliers(p: int) -> np.ndarray:
+    """One odd constant per column, the same for every table."""
+    x = np.arange(1, p + 1, dtype=np.uint64) * np.uint64(_SEED)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (x ^ (x >> np.uint64(31))) | np.uint64(1)
+
+
+def row_hash(X: Any, y: np.ndarray | None = None) -> np.ndarray:
+    """64-bit hash of each row's content: equal rows, equal hash, dense or sparse."""
+    n, p = X.shape
+    c = _multipliers(p + 8)
+    if isinstance(X, np.ndarray):
+        h = np.zeros(n, dtype=np.uint64)
+        step = max(1, 2**18 // p)
+        for start in range(0, n, step):
+            h[start : start + step] = (_mixed(X[start : start + step]) * c[:p]).sum(axis=1)
+    else:
+        cells = _mixed(X.data) * c[X.indices]
+        sums = np.concatenate([[np.uint64(0)], np.cumsum(cells, dtype=np.uint64)])
+        h = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+    if y is not None:
+        Y = np.asarray(y, dtype=float).reshape(n, -1)
+        h = h + (_mixed(Y) * c[p : p + 1]).sum(axis=1, dtype=np.uint64)
+    h ^= h >> np.uint64(31)
+    return h * np.uint64(0x94D049BB133111EB)
+
+
+def _equal_to_previous(problem: "Problem", order: np.ndarray, suspects: np.ndarray) -> np.ndarray:
+    """For sorted positions `suspects` (equal hash): is the row really equal to the one before?"""
+    a, b = order[suspects - 1], order[suspects]
+    X, y = problem.X, problem.y
+    if isinstance(X, np.ndarray):
+        same = ((X[a] == X[b]) | (np.isnan(X[a]) & np.isnan(X[b]))).all(axis=1)
+    else:
+        same = np.asarray(abs(X[a] - X[b]).sum(axis=1)).ravel() == 0
+    if y is not None:
+        same &= (y[a] == y[b]).reshape(len(a), -1).all(axis=1)
+    if problem.offset is not None:
+        same &= problem.offset[a] == problem.offset[b]
+    return same
+
+
+def canonical(problem: "Problem") -> "Problem":
+    """The problem on merged rows in hash order, with `position` for every row of the user's."""
+    h = row_hash(problem.X, problem.y)
+    order = np.argsort(h, kind="stable")
+    suspects = np.flatnonzero(h[order][1:] == h[order][:-1]) + 1
+    fresh = np.ones(problem.n, dtype=bool)
+    if suspects.size:
+        fresh[suspects[_equal_to_previous(problem, order, suspects)]] = False
+    group = np.cumsum(fresh) - 1
+    first = order[fresh]
+    weights = np.bincount(group, problem.weights[order])
+    position = np.empty(problem.n, dtype=np.int64)
+    position[order] = group
+    if problem.position is not None:
+        position = np.where(problem.position < 0, -1, position[problem.position])
+    return replace(problem.take(first, weights), position=position)

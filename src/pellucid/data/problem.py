@@ -1,0 +1,189 @@
+"""`Problem`: what every family's `_fit` receives. Frozen: a fit never changes its input."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pellucid.data import canonical, encode, targets
+from pellucid.data.containers import Intake, intake
+from pellucid.data.schema import CATEGORICAL, Schema, learn
+from pellucid.data.table import Table
+from pellucid.errors import DataError
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Encoded rows of positive weight.
+
+    X : matrix (n, p) float64, C order, or CSR; or codes (n, d) float64, F order, NaN = missing.
+    y : float64, int32 class codes, or None. weights : float64, always present.
+    offset : float64 or None. classes : the labels behind the codes. schema : the columns.
+    position : row of this problem for each row the user gave (-1: left out); None if they agree.
+    """
+
+    X: Any
+    y: Any
+    weights: np.ndarray
+    schema: Schema
+    offset: np.ndarray | None = None
+    classes: np.ndarray | None = None
+    position: np.ndarray | None = None
+
+    @property
+    def n(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def p(self) -> int:
+        return self.X.shape[1]
+
+    @property
+    def counts(self) -> bool:
+        """All weights are integers: then a count of rows is a sum of weights."""
+        return bool((self.weights == np.floor(self.weights)).all())
+
+    @property
+    def total(self) -> float:
+        """Number of rows that the weights stand for."""
+        return float(self.weights.sum()) if self.counts else float(self.n)
+
+    @property
+    def unweighted(self) -> bool:
+        return bool((self.weights == 1.0).all())
+
+    @property
+    def kinds(self) -> np.ndarray:
+        """For codes: 1 where the column is categorical (uint8)."""
+        return np.array([kind == CATEGORICAL for kind in self.schema.kinds], dtype=np.uint8)
+
+    @property
+    def n_levels(self) -> np.ndarray:
+        """For codes: levels per column, 0 for numbers (int32)."""
+        return self.schema.n_levels
+
+    def take(self, rows: np.ndarray, weights: np.ndarray | None = None) -> "Problem":
+        """The problem on some of its rows; weights default to theirs."""
+        order = "F" if self.schema.layout == "codes" else "C"
+        X = self.X[rows] if not isinstance(self.X, np.ndarray) else np.asarray(self.X[rows], order=order)
+        return replace(
+            self,
+            X=X,
+            y=None if self.y is None else self.y[rows],
+            weights=self.weights[rows] if weights is None else weights,
+            offset=None if self.offset is None else self.offset[rows],
+            position=None,
+        )
+
+    def reweight(self, weights: np.ndarray) -> "Problem":
+        """The same rows with other weights."""
+        return replace(self, weights=weights)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What an estimator asks of `prepare`: its layout, its target, its habits."""
+
+    owner: str
+    layout: str = "matrix"
+    coding: str = "onehot"
+    target: str = "none"  # "classes", "numbers", "several", "none"
+    takes_sparse: bool = True
+    canonical_rows: bool = False
+    min_rows: int = 1
+    classes: np.ndarray | None = None  # known labels, for partial_fit and warm starts
+    schema: Schema | None = None  # a learned schema, for partial_fit
+
+
+def prepare(
+    X: Any, y: Any, weights: Any, offset: Any, table: Table | None, wishes: Wishes
+) -> tuple[Problem, Intake]:
+    """Check everything once, learn the schema, encode: the way from a user's table to a Problem."""
+    options = (table if table is not None else Table()).check()
+    rows = intake(X, wishes.owner)
+    target, classes = _target(y, rows.n_rows, wishes)
+    w = targets.weights_or_ones(weights, rows.n_rows)
+    shift = None if offset is None else _offset(offset, rows.n_rows)
+    if options.missing != "indicator":
+        w = _without_missing(rows, w, options.missing, wishes.owner)
+    keep = w > 0
+    position = None
+    if not keep.all():
+        position = np.where(keep, np.cumsum(keep) - 1, -1)
+        target, w = (None if target is None else target[keep]), w[keep]
+        shift = None if shift is None else shift[keep]
+    used = rows if position is None else rows.take(keep)
+    if used.n_rows < wishes.min_rows:
+        raise DataError(
+            f"Found array with {used.n_rows} sample(s) (shape={(used.n_rows, used.n_columns)}) while a "
+            f"minimum of {wishes.min_rows} is required by {wishes.owner}: 1 sample is not enough."
+        )
+    if target is not None and wishes.target == "classes" and wishes.classes is None:
+        target, classes = _seen(target, classes)
+    schema = wishes.schema
+    if schema is None:
+        coding = wishes.coding if options.coding == "auto" else options.coding
+        schema = learn(used, w, options, wishes.layout, coding)
+    else:
+        used = schema.align(used, wishes.owner)
+    encoded = encode.encode(schema, used, wishes.takes_sparse, wishes.owner)
+    problem = Problem(encoded, target, w, schema, shift, classes, position)
+    return (canonical.canonical(problem) if wishes.canonical_rows else problem), rows
+
+
+def _target(y: Any, n: int, wishes: Wishes) -> tuple[Any, np.ndarray | None]:
+    if wishes.target == "none":
+        return None, None
+    if y is None:
+        raise DataError(
+            f"{wishes.owner} requires y to be passed, but the target y is None. Give fit(X, y)."
+        )
+    classes = None
+    if wishes.target == "classes":
+        target, classes = targets.labels(y, wishes.owner)
+        if wishes.classes is not None:
+            target, classes = _known(classes[target], wishes.classes)
+    else:
+        target = targets.numbers(y, wishes.owner, several=wishes.target == "several")
+    if len(target) != n:
+        raise DataError(
+            f"Found input variables with inconsistent numbers of samples: [{n}, {len(target)}]. "
+            "X and y must have one row each."
+        )
+    return target, classes
+
+
+def _known(y: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    strange = ~np.isin(y, classes)
+    if strange.any():
+        raise DataError(f"y holds label {y[strange][0]!r}, which is not among classes {list(classes)}.")
+    return np.searchsorted(classes, y).astype(np.int32), classes
+
+
+def _seen(codes: np.ndarray, classes: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Classes that only occur in rows of weight 0 do not exist."""
+    seen, codes_seen = np.unique(codes, return_inverse=True)
+    if len(seen) == len(classes):
+        return codes, classes
+    return codes_seen.astype(np.int32), classes[seen]
+
+
+def _offset(offset: Any, n: int) -> np.ndarray:
+    values = targets.numbers(offset, "offset")
+    if len(values) != n:
+        raise DataError(f"offset has {len(values)} entries, X has {n} rows: one per row is needed.")
+    return values
+
+
+def _without_missing(rows: Intake, w: np.ndarray, rule: str, owner: str) -> np.ndarray:
+    missing = rows.missing_rows() & (w > 0)
+    if not missing.any():
+        return w
+    if rule == "error":
+        raise DataError(
+            f"Input X contains NaN: {int(missing.sum())} of {len(w)} rows have missing values (first: "
+            f"row {int(np.argmax(missing))}), and {owner} was given Table(missing='error')."
+        )
+    if missing.sum() == (w > 0).sum():
+        raise DataError("Every row has a missing value: Table(missing='drop') leaves none.")
+    return np.where(missing, 0.0, w)

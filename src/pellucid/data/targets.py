@@ -1,0 +1,175 @@
+"""Targets and weights: any container in, float64 or class codes out, with errors that name rows."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from pellucid.data.containers import is_frame, is_missing
+from pellucid.errors import DataConversionWarning, DataError, DataTypeError
+
+
+def as_vector(values: Any, what: str = "y") -> np.ndarray:
+    """A NumPy array from a list, array or series; missing cells stay None or NaN."""
+    if isinstance(values, np.ndarray):
+        return values
+    if hasattr(values, "tocsr"):
+        raise DataTypeError(f"{what} is sparse: use {what}.toarray().ravel().")
+    if is_frame(values):
+        values = values.to_numpy() if hasattr(values, "to_numpy") else _arrow_columns(values)
+        return _plain(values)
+    if hasattr(values, "to_pylist"):  # Arrow arrays
+        return _plain(np.array(values.to_pylist(), dtype=object))
+    if hasattr(values, "to_numpy"):  # pandas and polars series
+        return _plain(np.asarray(values.to_numpy()))
+    if isinstance(values, str | bytes | dict) or not hasattr(values, "__len__"):
+        if not hasattr(values, "__array__"):
+            raise DataTypeError(f"{what} should be a 1d array, got {values!r} instead.")
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{what} is not a rectangular array: {error}") from None
+
+
+def _arrow_columns(table: Any) -> np.ndarray:
+    return np.array([c.to_pylist() for c in table.columns], dtype=object).T
+
+
+def _plain(values: np.ndarray) -> np.ndarray:
+    """Objects that are all numbers or all bools become an array of those."""
+    if values.dtype != object:
+        return values
+    flat = values.ravel()
+    present = [v for v in flat if not is_missing(v)]
+    if present and all(isinstance(v, bool | np.bool_) for v in present) and len(present) == len(flat):
+        return values.astype(bool)
+    if present and all(isinstance(v, int | float | np.number) for v in present):
+        numbers = [np.nan if is_missing(v) else v for v in flat]
+        return np.array(numbers).reshape(values.shape)
+    return values
+
+
+def _check_present(y: np.ndarray) -> None:
+    if y.dtype.kind == "f":
+        bad = ~np.isfinite(y)
+    elif y.dtype == object:
+        bad = np.array([is_missing(v) for v in y.ravel()]).reshape(y.shape)
+    elif y.dtype.kind in "mM":
+        bad = np.isnat(y)
+    else:
+        return
+    if bad.any():
+        rows = np.flatnonzero(bad.reshape(len(y), -1).any(axis=1))
+        shown = ", ".join(map(str, rows[:5])) + (", ..." if rows.size > 5 else "")
+        word = "infinity" if y.dtype.kind == "f" and np.isinf(y).any() else "NaN"
+        raise DataError(
+            f"Input y contains {word}: {rows.size} row(s) without a usable target ({shown}). "
+            "Drop these rows, or fill in the target."
+        )
+
+
+def _column_vector(y: np.ndarray, owner: str) -> np.ndarray:
+    if y.ndim == 2 and y.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of "
+            "y to (n_samples,), for example using ravel().",
+            conversion_warning(),
+            stacklevel=4,
+        )
+        return y.ravel()
+    return y
+
+
+def conversion_warning() -> type[Warning]:
+    """Ours; also scikit-learn's once that is loaded (set by `pellucid._sklearn`)."""
+    from pellucid._sklearn import as_theirs
+
+    return as_theirs(DataConversionWarning)
+
+
+def labels(y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
+    """Class codes (int32) and the sorted classes."""
+    y = _column_vector(as_vector(y), owner)
+    if y.ndim != 1:
+        raise DataError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+    if y.dtype.kind == "c":
+        raise DataError(f"Unknown label type: complex. Complex data not supported\n{y!r}\n")
+    _check_present(y)
+    if y.dtype.kind == "f" and (y != np.floor(y)).any():
+        row = int(np.flatnonzero(y != np.floor(y))[0])
+        raise DataError(
+            f"Unknown label type: continuous. {owner} predicts classes, but y[{row}] = {y[row]}. "
+            "Use a regressor, or turn y into classes first."
+        )
+    if y.dtype == object and not all(isinstance(v, str) for v in y):
+        y = _same_type(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    return codes.astype(np.int32), classes
+
+
+def _same_type(y: np.ndarray) -> np.ndarray:
+    types = sorted({type(v).__name__ for v in y})
+    if len(types) == 1 or {"bool", "bool_"} >= set(types):
+        return y
+    raise DataTypeError(
+        f"y mixes labels of several types ({', '.join(types)}): make them all text or all numbers."
+    )
+
+
+def numbers(y: Any, owner: str, several: bool = False) -> np.ndarray:
+    """Target of a regressor: float64, one column unless `several` are allowed."""
+    y = as_vector(y)
+    if not several:
+        y = _column_vector(y, owner)
+    if y.ndim not in ((1, 2) if several else (1,)):
+        raise DataError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+    if y.dtype.kind == "c":
+        raise DataError(f"Complex data not supported\n{y!r}\n")
+    if y.dtype.kind in "OUT":
+        y = _parse(y, owner)
+    elif y.dtype.kind not in "fiub":
+        raise DataTypeError(f"y has dtype {y.dtype}: {owner} needs numbers.")
+    y = y.astype(np.float64, copy=False)
+    _check_present(y)
+    return y
+
+
+def _parse(y: np.ndarray, owner: str) -> np.ndarray:
+    _check_present(y)
+    try:
+        return y.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"y holds {y.ravel()[0]!r}, but {owner} predicts numbers. Use a classifier for classes."
+        ) from None
+
+
+def weights_or_ones(weights: Any, n: int) -> np.ndarray:
+    """Sample weights: float64, finite, not negative, not all zero."""
+    if weights is None:
+        return np.ones(n)
+    if np.isscalar(weights):
+        weights = np.full(n, weights)
+    w = as_vector(weights, "sample_weight")
+    if w.dtype.kind not in "fiub":
+        raise DataTypeError(f"sample_weight has dtype {w.dtype}: weights are numbers.")
+    if w.ndim != 1:
+        raise DataError(f"Sample weights must be 1D array or scalar, got {w.ndim}D array.")
+    if len(w) != n:
+        raise DataError(
+            f"sample_weight.shape == {w.shape}, expected ({n},)! There must be one weight per row."
+        )
+    w = w.astype(np.float64)
+    if not np.isfinite(w).all():
+        raise DataError(
+            f"Input sample_weight contains NaN or infinity: row {int(np.argmin(np.isfinite(w)))}."
+        )
+    if (w < 0).any():
+        row = int(np.argmax(w < 0))
+        raise DataError(
+            f"Negative values in data passed to `sample_weight`: row {row} has {w[row]}. "
+            "A weight says how often a row counts."
+        )
+    if not w.any():
+        raise DataError("All sample weights are zero: no row counts. Give some a positive weight.")
+    return w

@@ -1,0 +1,6 @@
+"""Baselines that every comparison shows: majority vote and the mean."""
+
+from pellucid.dummy.classifier import DummyClassifier
+from pellucid.dummy.regressor import DummyRegressor
+
+__all__ = ["DummyClassifier", "DummyRegressor"]

@@ -1,0 +1,110 @@
+"""The baseline of every classification: majority vote and its relatives."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.base import ProbabilisticClassifier
+from pellucid.data import Problem
+from pellucid.errors import DataError
+from pellucid.parameters import Anything, Choice, RandomState
+
+STRATEGIES = ("most_frequent", "prior", "stratified", "uniform", "constant")
+
+
+class DummyClassifier(ProbabilisticClassifier):
+    """Predicts without looking at X: what any real model must beat.
+
+    "prior" and "most_frequent" predict the class with the largest share of the training weight;
+    "prior" gives the shares as probabilities. "stratified" and "uniform" draw a class per row,
+    "constant" always predicts the given one.
+
+    Parameters
+    ----------
+    strategy : {"most_frequent", "prior", "stratified", "uniform", "constant"}, default="prior"
+    random_state : int, generator or None, for the strategies that draw.
+    constant : label, for strategy "constant".
+    table : Table, optional
+
+    Attributes
+    ----------
+    classes_, class_prior_, n_classes_, n_features_in_, feature_names_in_, schema_
+
+    Examples
+    --------
+    >>> from pellucid.dummy import DummyClassifier
+    >>> y = ["cat"] * 5 + ["dog"] * 80 + ["lion"] * 15
+    >>> X = [[0.0]] * 100
+    >>> model = DummyClassifier().fit(X, y)
+    >>> model.score(X, y), str(model.predict([[1.0]])[0])
+    (0.8, 'dog')
+    """
+
+    _one_class = True
+    _poor_score = True
+    _parameters = {
+        "strategy": Choice(*STRATEGIES),
+        "random_state": RandomState,
+        "constant": Anything,
+    }
+
+    def __init__(
+        self,
+        *,
+        strategy: str = "prior",
+        random_state: Any = None,
+        constant: Any = None,
+        table: Any = None,
+    ) -> None:
+        self.strategy = strategy
+        self.random_state = random_state
+        self.constant = constant
+        self.table = table
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Count the classes."""
+        return self._learn(X, y, weights=sample_weight)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        assert problem.classes is not None
+        weight = np.bincount(problem.y, problem.weights, minlength=len(problem.classes))
+        if self.strategy == "constant" and self.constant not in problem.classes:
+            raise DataError(
+                f"The constant target value must be present in the training data. You provided "
+                f"constant={self.constant!r}; the classes are {problem.classes.tolist()}."
+            )
+        return {"class_prior_": weight / weight.sum(), "n_classes_": len(problem.classes)}
+
+    def _proba(self, X: Any) -> np.ndarray:
+        n, k = X.shape[0], len(self.classes_)
+        if self.strategy == "prior":
+            return np.tile(self.class_prior_, (n, 1))
+        if self.strategy == "uniform":
+            return np.full((n, k), 1 / k)
+        return np.eye(k)[self._draw(n)]
+
+    def _codes(self, X: Any) -> np.ndarray:
+        if self.strategy == "uniform":
+            return self._draw(X.shape[0])
+        return super()._codes(X)
+
+    def _draw(self, n: int) -> np.ndarray:
+        if self.strategy == "most_frequent":
+            return np.full(n, self.class_prior_.argmax())
+        if self.strategy == "constant":
+            return np.full(n, np.flatnonzero(self.classes_ == self.constant)[0])
+        rng = parallel.stream(parallel.seed_sequence(self.random_state), "draw")
+        share = self.class_prior_ if self.strategy == "stratified" else None
+        return rng.choice(len(self.classes_), size=n, p=share)
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        shares = np.tile(self.class_prior_, (X.shape[0], 1))
+        shares = shares[:, 1:] if len(self.classes_) == 2 else shares
+        return {
+            "base": shares[0].copy(),
+            "contributions": np.zeros((X.shape[0], X.shape[1], shares.shape[1])),
+            "prediction": shares,
+            "scale": "probability",
+            "method": "no column is used",
+        }

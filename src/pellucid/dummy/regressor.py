@@ -1,0 +1,103 @@
+"""The baseline of every regression: the mean and its relatives."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid.base import Regressor
+from pellucid.data import Problem
+from pellucid.errors import ParameterError
+from pellucid.parameters import Array, Choice, Either, Nothing, Real
+
+
+class DummyRegressor(Regressor):
+    """Predicts one number without looking at X: what any real model must beat.
+
+    Parameters
+    ----------
+    strategy : {"mean", "median", "quantile", "constant"}, default="mean"
+    constant : number or array, for strategy "constant".
+    quantile : number in [0, 1], for strategy "quantile".
+    table : Table, optional
+
+    Attributes
+    ----------
+    constant_, n_outputs_, n_features_in_, feature_names_in_, schema_
+
+    Examples
+    --------
+    >>> from pellucid.dummy import DummyRegressor
+    >>> DummyRegressor().fit([[1], [2], [3]], [1.0, 2.0, 6.0]).predict([[9]])
+    array([3.])
+    """
+
+    _several_targets = True
+    _poor_score = True
+    _target = "several"
+    _parameters = {
+        "strategy": Choice("mean", "median", "quantile", "constant"),
+        "quantile": Either(Real(0, 1, "both"), Nothing),
+        "constant": Either(Real(None, None), Array, Nothing),
+    }
+
+    def __init__(
+        self, *, strategy: str = "mean", constant: Any = None, quantile: Any = None, table: Any = None
+    ) -> None:
+        self.strategy = strategy
+        self.constant = constant
+        self.quantile = quantile
+        self.table = table
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Compute the one number."""
+        return self._learn(X, y, weights=sample_weight)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        Y = problem.y.reshape(problem.n, -1)
+        return {
+            "constant_": self._value(Y, problem.weights).reshape(1, -1),
+            "n_outputs_": Y.shape[1],
+            "several_": problem.y.ndim == 2,
+        }
+
+    def _value(self, Y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        if self.strategy == "mean":
+            return np.average(Y, axis=0, weights=weights)
+        if self.strategy == "median":
+            return np.array([weighted_quantile(column, weights, 0.5) for column in Y.T])
+        if self.strategy == "quantile":
+            if self.quantile is None:
+                raise ParameterError("DummyRegressor(strategy='quantile') needs quantile= in [0, 1].")
+            return np.array([weighted_quantile(column, weights, self.quantile) for column in Y.T])
+        if self.constant is None:
+            raise ParameterError("DummyRegressor(strategy='constant') needs constant=, a number.")
+        constant = np.atleast_1d(np.asarray(self.constant, dtype=float)).ravel()
+        if len(constant) != Y.shape[1]:
+            raise ParameterError(
+                f"Constant target value should have shape ({Y.shape[1]}, 1): it has {len(constant)}."
+            )
+        return constant
+
+    def _predict(self, X: Any) -> np.ndarray:
+        predicted = np.repeat(self.constant_, X.shape[0], axis=0)
+        return predicted if self.several_ else predicted.ravel()
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        base = self.constant_[0]
+        return {
+            "base": base,
+            "contributions": np.zeros((X.shape[0], X.shape[1], len(base))),
+            "prediction": np.repeat(self.constant_, X.shape[0], axis=0),
+            "scale": "response",
+            "method": "no column is used",
+        }
+
+
+def weighted_quantile(values: np.ndarray, weights: np.ndarray, level: float) -> float:
+    """Mean of the lower and the upper quantile of the weighted values."""
+    order = np.argsort(values, kind="stable")
+    cumulative = np.cumsum(weights[order])
+    goal = level * cumulative[-1]
+    lower = values[order][np.searchsorted(cumulative, goal, side="left").clip(max=len(values) - 1)]
+    upper = values[order][np.searchsorted(cumulative, goal, side="right").clip(max=len(values) - 1)]
+    return float((lower + upper) / 2)

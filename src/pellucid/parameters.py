@@ -1,0 +1,151 @@
+"""Checks of constructor parameters, generated from one table per class.
+
+A class declares `_parameters = {"alpha": Real(0, None), "solver": Choice("auto", "svd")}`;
+the check and its error text both come from there.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Real:
+    """A real number between `low` and `high`; `closed` in {"both", "left", "right", "neither"}."""
+
+    low: float | None = None
+    high: float | None = None
+    closed: str = "left"
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+            return False
+        return not isinstance(value, complex) and _inside(float(value), self)
+
+    def __str__(self) -> str:
+        return f"a float in the range {_interval(self)}"
+
+
+@dataclass(frozen=True)
+class Integer:
+    """An integer between `low` and `high`, both included."""
+
+    low: int | None = None
+    high: int | None = None
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+            return False
+        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+
+    def __str__(self) -> str:
+        low = "-inf" if self.low is None else self.low
+        high = "inf" if self.high is None else self.high
+        return f"an int in the range [{low}, {high}{')' if self.high is None else ']'}"
+
+
+@dataclass(frozen=True, init=False)
+class Choice:
+    """One of a few words (or None, or numbers), equal in type and value."""
+
+    options: tuple[Any, ...]
+
+    def __init__(self, *options: Any) -> None:
+        object.__setattr__(self, "options", options)
+
+    def accepts(self, value: Any) -> bool:
+        return any(type(value) is type(option) and value == option for option in self.options)
+
+    def __str__(self) -> str:
+        words = ", ".join(map(repr, self.options))
+        return words if len(self.options) == 1 else f"one of {{{words}}}"
+
+
+@dataclass(frozen=True)
+class Test:
+    """Anything that a predicate accepts, described in words."""
+
+    predicate: Callable[[Any], bool]
+    words: str
+
+    def accepts(self, value: Any) -> bool:
+        return bool(self.predicate(value))
+
+    def __str__(self) -> str:
+        return self.words
+
+
+@dataclass(frozen=True, init=False)
+class Either:
+    """Any of several constraints."""
+
+    parts: tuple[Any, ...]
+
+    def __init__(self, *parts: Any) -> None:
+        object.__setattr__(self, "parts", parts)
+
+    def accepts(self, value: Any) -> bool:
+        return any(part.accepts(value) for part in self.parts)
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.parts))
+
+
+def _inside(value: float, interval: Real) -> bool:
+    if np.isnan(value):
+        return False
+    low = -np.inf if interval.low is None else interval.low
+    high = np.inf if interval.high is None else interval.high
+    above = value >= low if interval.closed in ("both", "left") or interval.low is None else value > low
+    below = value <= high if interval.closed in ("both", "right") else value < high
+    return above and (below or (interval.high is None and value == np.inf and interval.closed == "both"))
+
+
+def _interval(interval: Real) -> str:
+    left = "[" if interval.closed in ("both", "left") and interval.low is not None else "("
+    right = "]" if interval.closed in ("both", "right") else ")"
+    low = "-inf" if interval.low is None else interval.low
+    high = "inf" if interval.high is None else interval.high
+    return f"{left}{low}, {high}{right}"
+
+
+def _is_random_state(value: Any) -> bool:
+    kinds = (np.random.RandomState, np.random.Generator, np.random.SeedSequence)
+    return value is None or isinstance(value, kinds) or Integer(0, 2**32 - 1).accepts(value)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray | list | tuple) or hasattr(value, "__array__")
+
+
+Boolean = Test(lambda v: isinstance(v, bool | np.bool_), "a bool")
+Nothing = Choice(None)
+RandomState = Test(_is_random_state, "None, an int in [0, 2**32), or a numpy.random generator")
+Function = Test(callable, "a callable")
+Array = Test(_is_array, "an array-like")
+Jobs = Either(Nothing, Test(lambda v: Integer().accepts(v) and v != 0, "an int other than 0"))
+Learner = Test(lambda v: hasattr(v, "fit") and hasattr(v, "get_params"), "an estimator")
+TableOptions = Test(
+    lambda v: v is None or (hasattr(v, "check") and hasattr(v, "kinds")), "None or a pellucid.Table"
+)
+Verbose = Either(Boolean, Integer(0))
+Anything = Test(lambda v: True, "anything")
+
+
+def check(owner: str, values: dict[str, Any], table: dict[str, Any]) -> None:
+    """Raise a `ParameterError` for the first value that its constraint does not accept."""
+    for name, value in values.items():
+        constraint = table.get(name)
+        if constraint is not None and not constraint.accepts(value):
+            raise ParameterError(
+                f"The {name!r} parameter of {owner} must be {constraint}. Got {value!r} instead."
+            )
+
+
+def names(table: Iterable[str]) -> list[str]:
+    """Sorted parameter names, for messages."""
+    return sorted(table)

@@ -1,0 +1,186 @@
+"""scikit-learn's estimator protocol, written out so that scikit-learn need not be imported.
+
+Parameters (`get_params`, `set_params`, clone, repr), tags, metadata routing, fittedness. Nothing
+here knows data or models.
+"""
+
+import copy
+import inspect
+from functools import cache
+from typing import Any, ClassVar
+
+from pellucid import _sklearn, parameters
+from pellucid.errors import NotFittedError, ParameterError
+
+_ROUTED = ("fit", "partial_fit", "predict", "predict_proba", "score", "transform")
+_NOT_ROUTED = ("self", "X", "y", "classes")
+
+
+@cache
+def _signature(cls: type) -> dict[str, inspect.Parameter]:
+    params = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
+    return {name: p for name, p in params.items() if name != "self"}
+
+
+class _SetRequest:
+    """`set_fit_request(sample_weight=True)` and its like."""
+
+    def __init__(self, method: str, names: tuple[str, ...]) -> None:
+        self.method, self.names = method, names
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+
+        def set_request(**kwargs: Any) -> Any:
+            unknown = sorted(set(kwargs) - set(self.names))
+            if unknown:
+                raise TypeError(f"Unexpected args: {set(unknown)}. Accepted arguments are: {set(self.names)}")
+            if not _sklearn.config("enable_metadata_routing"):
+                raise RuntimeError(
+                    "This method is only available when metadata routing is enabled. You can enable "
+                    "it using sklearn.set_config(enable_metadata_routing=True)."
+                )
+            requests = copy.deepcopy(instance.__dict__.get("_requests", {}))
+            requests.setdefault(self.method, {}).update(kwargs)
+            instance._requests = requests
+            return instance
+
+        set_request.__name__ = f"set_{self.method}_request"
+        parameters_ = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default="$UNCHANGED$")
+                       for n in self.names]  # fmt: skip
+        set_request.__signature__ = inspect.Signature(parameters_)  # type: ignore[attr-defined]
+        return set_request
+
+
+class Protocol:
+    """What scikit-learn asks of any estimator."""
+
+    _parameters: ClassVar[dict[str, Any]] = {}
+    # Arguments a class needs to pass generic checks on tiny data; the reason stands beside them.
+    _check_params: ClassVar[dict[str, Any]] = {}
+    # Facts for the tags.
+    _kind: ClassVar[str | None] = None
+    _transforms: ClassVar[bool] = False
+    _several_targets: ClassVar[bool] = False
+    _positive_target: ClassVar[bool] = False
+    _positive_only: ClassVar[bool] = False
+    _multi_class: ClassVar[bool] = True
+    _pairwise: ClassVar[bool] = False
+    _poor_score: ClassVar[bool] = False
+    _takes_sparse: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for method in _ROUTED:
+            function = getattr(cls, method, None)
+            if function is None or not callable(function):
+                continue
+            routed = tuple(
+                name for name, p in inspect.signature(function).parameters.items()
+                if name not in _NOT_ROUTED and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+            )  # fmt: skip
+            if routed:
+                setattr(cls, f"set_{method}_request", _SetRequest(method, routed))
+
+    # Parameters -------------------------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with `deep`, those of nested objects as `name__parameter`."""
+        out: dict[str, Any] = {}
+        for name in sorted(_signature(type(self))):
+            value = getattr(self, name)
+            out[name] = value
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                out.update({f"{name}__{k}": v for k, v in value.get_params().items()})
+        return out
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters by name, nested ones as `name__parameter`."""
+        nested: dict[str, dict[str, Any]] = {}
+        valid = sorted(_signature(type(self)))
+        for key, value in params.items():
+            name, _, rest = key.partition("__")
+            if name not in valid:
+                raise ParameterError(
+                    f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {valid!r}."
+                )
+            if rest:
+                nested.setdefault(name, {})[rest] = value
+            else:
+                setattr(self, name, value)
+        for name, inner in nested.items():
+            target = getattr(self, name)
+            if target is None and name == "table":
+                from pellucid.data import Table
+
+                self.table = target = Table()
+            target.set_params(**inner)
+        return self
+
+    def _check_parameters(self) -> None:
+        parameters.check(type(self).__name__, self.get_params(deep=False), self._parameters)
+
+    def __repr__(self) -> str:
+        default = {name: p.default for name, p in _signature(type(self)).items()}
+        changed = [
+            f"{name}={getattr(self, name)!r}"
+            for name in default
+            if repr(getattr(self, name, None)) != repr(default[name])
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __sklearn_clone__(self) -> Any:
+        params = {name: _copy(value) for name, value in self.get_params(deep=False).items()}
+        twin = type(self)(**params)
+        for name in ("_requests", "_sklearn_output_config"):
+            if name in self.__dict__:
+                setattr(twin, name, copy.deepcopy(self.__dict__[name]))
+        return twin
+
+    # Tags, routing, fittedness ------------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        facts = {
+            "kind": self._kind, "transforms": self._transforms, "sparse": self._takes_sparse,
+            "several_targets": self._several_targets, "positive_target": self._positive_target,
+            "positive_only": self._positive_only, "multi_class": self._multi_class,
+            "pairwise": self._pairwise, "poor_score": self._poor_score,
+        }  # fmt: skip
+        return _sklearn.tags(facts)
+
+    def get_metadata_routing(self) -> Any:
+        """What metadata each method asks for."""
+        requests: dict[str, dict[str, Any]] = {}
+        for method in _ROUTED:
+            setter = getattr(type(self), f"set_{method}_request", None)
+            if isinstance(setter, _SetRequest):
+                requests[method] = dict.fromkeys(setter.names)
+        for method, given in self.__dict__.get("_requests", {}).items():
+            requests.setdefault(method, {}).update(given)
+        return _sklearn.metadata_request(self, requests)
+
+    def _learned(self) -> dict[str, Any]:
+        """Attributes set by fit."""
+        return {k: v for k, v in vars(self).items() if k.endswith("_") and not k.startswith("_")}
+
+    def _check_fitted(self) -> None:
+        if "n_features_in_" not in self.__dict__:
+            raise _sklearn.as_theirs(NotFittedError)(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate "
+                "arguments before using this estimator."
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "n_features_in_" in self.__dict__
+
+
+def _copy(value: Any) -> Any:
+    """A parameter for a clone: nested estimators are cloned, the rest copied."""
+    if hasattr(value, "__sklearn_clone__") and not isinstance(value, type):
+        return value.__sklearn_clone__()
+    if hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type):
+        return _sklearn.clone(value)
+    if isinstance(value, list | tuple) and any(hasattr(v, "get_params") for v in value):
+        return type(value)(_copy(v) for v in value)
+    return copy.deepcopy(value)
