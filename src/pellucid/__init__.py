@@ -12,7 +12,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _FAMILIES = {module.partition(".")[2] for module in ESTIMATORS}
-__all__ = ["PellucidError", "PellucidWarning", "__version__", *sorted(FUNCTIONS), *sorted(_FAMILIES)]
+__all__ = [
+    "PellucidError",
+    "PellucidWarning",
+    "__version__",
+    *sorted(FUNCTIONS),
+    *sorted(_FAMILIES),
+]
 
 
 def __getattr__(name: str) -> Any:

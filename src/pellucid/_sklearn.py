@@ -42,7 +42,14 @@ def config(name: str) -> Any:
 
 def tags(facts: dict[str, Any]) -> Any:
     """A `sklearn.utils.Tags` from our plain facts."""
-    from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags, TransformerTags
+    from sklearn.utils import (
+        ClassifierTags,
+        InputTags,
+        RegressorTags,
+        Tags,
+        TargetTags,
+        TransformerTags,
+    )
 
     kind = facts["kind"]
     return Tags(

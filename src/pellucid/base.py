@@ -17,7 +17,6 @@ from pellucid.data.containers import Intake, intake
 from pellucid.data.encode import encode
 from pellucid.errors import ConvergenceWarning, DataError
 from pellucid.protocol import Protocol
-from pellucid.records import Explanation
 
 
 class Estimator(Protocol):
@@ -60,7 +59,9 @@ class Estimator(Protocol):
         if not getattr(self, "warm_start", False):
             self._forget()
         self._check_parameters()
-        parameters.check(type(self).__name__, {"table": self.table}, {"table": parameters.TableOptions})
+        parameters.check(
+            type(self).__name__, {"table": self.table}, {"table": parameters.TableOptions}
+        )
         X, y = _open(X, y)
         problem, rows = prepare(X, y, weights, offset, self.table, self._wishes())
         self._check_problem(problem)
@@ -70,9 +71,7 @@ class Estimator(Protocol):
         self._after_fit(rows)
         return self
 
-    def _learn_more(
-        self, X: Any, y: Any = None, weights: Any = None, classes: Any = None
-    ) -> Self:
+    def _learn_more(self, X: Any, y: Any = None, weights: Any = None, classes: Any = None) -> Self:
         """One more batch for `partial_fit`: the schema and classes of the first batch hold."""
         from dataclasses import replace
 
@@ -206,6 +205,8 @@ class Supervised(Estimator):
 
         `base + contributions.sum(axis=1) == prediction` for every row and class.
         """
+        from pellucid.records import Explanation
+
         parts = self._explain(self._encoded(X))
         if not isinstance(parts, dict):  # Prototypes: rows speak, not columns
             return parts

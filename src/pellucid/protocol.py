@@ -35,7 +35,9 @@ class _SetRequest:
         def set_request(**kwargs: Any) -> Any:
             unknown = sorted(set(kwargs) - set(self.names))
             if unknown:
-                raise TypeError(f"Unexpected args: {set(unknown)}. Accepted arguments are: {set(self.names)}")
+                raise TypeError(
+                    f"Unexpected args: {set(unknown)}. Accepted arguments are: {set(self.names)}"
+                )
             if not _sklearn.config("enable_metadata_routing"):
                 raise RuntimeError(
                     "This method is only available when metadata routing is enabled. You can enable "

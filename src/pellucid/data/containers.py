@@ -81,7 +81,9 @@ class Intake:
         from pellucid.data.kinds import as_kind
 
         if self.sparse is not None:
-            raise DataTypeError("Table(kinds=...) needs a dense table or a dataframe, not sparse X.")
+            raise DataTypeError(
+                "Table(kinds=...) needs a dense table or a dataframe, not sparse X."
+            )
         columns = self.columns
         if columns is None:
             assert self.dense is not None
@@ -98,12 +100,16 @@ class Intake:
         if self.sparse is not None:
             return np.zeros(self.n_rows, dtype=bool)
         if self.dense is not None:
-            return np.isnan(self.dense).any(axis=1) if self.dense.dtype.kind == "f" else (
-                np.zeros(self.n_rows, dtype=bool)
+            return (
+                np.isnan(self.dense).any(axis=1)
+                if self.dense.dtype.kind == "f"
+                else (np.zeros(self.n_rows, dtype=bool))
             )
         masks = [
-            c.values < 0 if c.kind == "categorical"
-            else np.array([v is None for v in c.values]) if c.kind == "text"
+            c.values < 0
+            if c.kind == "categorical"
+            else np.array([v is None for v in c.values])
+            if c.kind == "text"
             else np.isnan(c.values)
             for c in self.columns or ()
         ]
@@ -147,7 +153,9 @@ def _as_array(X: Any) -> np.ndarray:
     try:
         array = np.asarray(X)
     except ValueError as error:
-        raise DataError(f"X is not a rectangular table: {error}. Give rows of equal length.") from None
+        raise DataError(
+            f"X is not a rectangular table: {error}. Give rows of equal length."
+        ) from None
     # np.asarray turns [[1, "a"]] into text: keep the cells as they were written.
     return np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
 
@@ -174,9 +182,11 @@ def _intake_array(X: Any, owner: str) -> Intake:
         return Intake(array.shape[0], None, dense=array)
     if kind == "M":
         days = datetime_days(array)
-        return Intake(array.shape[0], None, columns=[
-            RawColumn(f"x{j}", "datetime", days[:, j]) for j in range(array.shape[1])
-        ])
+        return Intake(
+            array.shape[0],
+            None,
+            columns=[RawColumn(f"x{j}", "datetime", days[:, j]) for j in range(array.shape[1])],
+        )
     if kind == "S":
         raise DataTypeError("X holds bytes: decode them to text or numbers first.")
     if kind not in "OUT":

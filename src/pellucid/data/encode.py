@@ -31,10 +31,14 @@ def encode(schema: Schema, table: Intake, takes_sparse: bool, owner: str) -> Any
                 f"{owner} does not take sparse X. Use X.toarray() if it fits into memory."
             )
         if not schema.plain:
-            raise DataTypeError(f"{owner} was fitted on a table with categories: sparse X has none.")
+            raise DataTypeError(
+                f"{owner} was fitted on a table with categories: sparse X has none."
+            )
         check_finite(table.sparse.data, table, allow_nan=False)
         return table.sparse.astype(np.float64, copy=False)
-    return _codes(schema, table) if schema.layout == "codes" else _matrix(schema, table, takes_sparse)
+    return (
+        _codes(schema, table) if schema.layout == "codes" else _matrix(schema, table, takes_sparse)
+    )
 
 
 def _codes(schema: Schema, table: Intake) -> np.ndarray:

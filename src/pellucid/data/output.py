@@ -34,7 +34,9 @@ def split_target(X: Any, name: str) -> tuple[Any, Any]:
     if name not in names:
         close = difflib.get_close_matches(name, names, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise DataError(f"column {name!r} is not in the table.{hint} Columns: {', '.join(names[:20])}")
+        raise DataError(
+            f"column {name!r} is not in the table.{hint} Columns: {', '.join(names[:20])}"
+        )
     if arrow:
         return X.drop_columns([name]), X.column(name)
     from pellucid.data.frames import drop

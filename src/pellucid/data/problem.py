@@ -65,7 +65,11 @@ class Problem:
     def take(self, rows: np.ndarray, weights: np.ndarray | None = None) -> "Problem":
         """The problem on some of its rows; weights default to theirs."""
         order = "F" if self.schema.layout == "codes" else "C"
-        X = self.X[rows] if not isinstance(self.X, np.ndarray) else np.asarray(self.X[rows], order=order)
+        X = (
+            self.X[rows]
+            if not isinstance(self.X, np.ndarray)
+            else np.asarray(self.X[rows], order=order)
+        )
         return replace(
             self,
             X=X,
@@ -156,7 +160,9 @@ def _target(y: Any, n: int, wishes: Wishes) -> tuple[Any, np.ndarray | None]:
 def _known(y: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     strange = ~np.isin(y, classes)
     if strange.any():
-        raise DataError(f"y holds label {y[strange][0]!r}, which is not among classes {list(classes)}.")
+        raise DataError(
+            f"y holds label {y[strange][0]!r}, which is not among classes {list(classes)}."
+        )
     return np.searchsorted(classes, y).astype(np.int32), classes
 
 

@@ -63,7 +63,9 @@ class Schema:
     @property
     def columns(self) -> tuple[str, ...]:
         """The user's column names; x0, x1, ... for arrays."""
-        return self.names if self.names is not None else tuple(f"x{j}" for j in range(self.n_columns))
+        return (
+            self.names if self.names is not None else tuple(f"x{j}" for j in range(self.n_columns))
+        )
 
     @property
     def plain(self) -> bool:
@@ -106,7 +108,12 @@ class Schema:
         """Names of the encoded columns: `age`, `age missing`, `sex=male`."""
         if self.plain:
             return self.columns
-        labels = {"value": "{0}", "indicator": "{0} missing", "level": "{0}={1}", "missing": "{0} missing"}
+        labels = {
+            "value": "{0}",
+            "indicator": "{0} missing",
+            "level": "{0}={1}",
+            "missing": "{0} missing",
+        }
         return tuple(labels[role].format(self.name(j), level) for j, role, level in self.blocks())
 
     @property
@@ -143,7 +150,10 @@ class Schema:
             parts += ["Feature names unseen at fit time:", *(f"- {n}" for n in extra[:5])]
             parts += [f"- ... and {len(extra) - 5} more"] * (len(extra) > 5)
         if absent:
-            parts += ["Feature names seen at fit time, yet now missing:", *(f"- {n}" for n in absent[:5])]
+            parts += [
+                "Feature names seen at fit time, yet now missing:",
+                *(f"- {n}" for n in absent[:5]),
+            ]
             parts += [f"- ... and {len(absent) - 5} more"] * (len(absent) > 5)
         raise DataError("\n".join(parts) + f"\n({owner} was fitted on {self.n_columns} columns.)")
 
@@ -163,7 +173,9 @@ class Schema:
             codes[j] = lookup[column.values]
             strange = np.flatnonzero(codes[j] == -2)
             if strange.size:
-                unseen.append((self.name(j), strange.size, column.levels[column.values[strange[0]]]))
+                unseen.append(
+                    (self.name(j), strange.size, column.levels[column.values[strange[0]]])
+                )
         if unseen:
             self._report_unseen(unseen)
         return codes
@@ -193,7 +205,10 @@ def learn(table: Intake, weights: np.ndarray, options: Any, layout: str, coding:
         kinds=tuple(c["kind"] for c in learned),
         levels=tuple(c["levels"] for c in learned),
         shares=np.concatenate(shares) if shares else np.empty(0),
-        **{k: np.array([c[k] for c in learned], float) for k in ("mean", "low", "high", "n_missing")},
+        **{
+            k: np.array([c[k] for c in learned], float)
+            for k in ("mean", "low", "high", "n_missing")
+        },
         unseen=options.unseen,
         layout=layout,
         coding=coding,

@@ -41,7 +41,11 @@ def _plain(values: np.ndarray) -> np.ndarray:
         return values
     flat = values.ravel()
     present = [v for v in flat if not is_missing(v)]
-    if present and all(isinstance(v, bool | np.bool_) for v in present) and len(present) == len(flat):
+    if (
+        present
+        and all(isinstance(v, bool | np.bool_) for v in present)
+        and len(present) == len(flat)
+    ):
         return values.astype(bool)
     if present and all(isinstance(v, int | float | np.number) for v in present):
         numbers = [np.nan if is_missing(v) else v for v in flat]

@@ -41,7 +41,12 @@ class DummyRegressor(Regressor):
     }
 
     def __init__(
-        self, *, strategy: str = "mean", constant: Any = None, quantile: Any = None, table: Any = None
+        self,
+        *,
+        strategy: str = "mean",
+        constant: Any = None,
+        quantile: Any = None,
+        table: Any = None,
     ) -> None:
         self.strategy = strategy
         self.constant = constant
@@ -67,7 +72,9 @@ class DummyRegressor(Regressor):
             return np.array([weighted_quantile(column, weights, 0.5) for column in Y.T])
         if self.strategy == "quantile":
             if self.quantile is None:
-                raise ParameterError("DummyRegressor(strategy='quantile') needs quantile= in [0, 1].")
+                raise ParameterError(
+                    "DummyRegressor(strategy='quantile') needs quantile= in [0, 1]."
+                )
             return np.array([weighted_quantile(column, weights, self.quantile) for column in Y.T])
         if self.constant is None:
             raise ParameterError("DummyRegressor(strategy='constant') needs constant=, a number.")
