@@ -1,0 +1,72 @@
+"""What is installed: one version, the command, the compiled loops, the types, and no tests."""
+
+import re
+import tomllib
+from importlib.metadata import distribution, entry_points
+from importlib.resources import files
+
+import pytest
+
+from tests.source_tree import PACKAGE, ROOT, source_files
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+INSTALLED = distribution("pellucid")
+
+
+def installed_paths() -> list[str]:
+    """The installed files of the package; an editable install has only a loader."""
+    paths = [str(path) for path in INSTALLED.files or ()]
+    if not any(path.startswith("pellucid/") for path in paths):
+        pytest.skip("an editable install: .ci/run runs this test on the built wheel")
+    return paths
+
+
+def test_one_version():
+    written = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text()).group(1)
+    assert INSTALLED.version == written
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert headings[0] == written, "the newest heading of CHANGELOG.md is the version"
+
+
+def test_the_command_is_installed():
+    (command,) = entry_points(group="console_scripts", name="pellucid")
+    assert command.value == "pellucid.app.cli:main" and callable(command.load())
+
+
+def test_types_are_shipped():
+    assert files("pellucid").joinpath("py.typed").is_file()
+
+
+def test_every_loop_is_compiled_and_installed():
+    paths = installed_paths()
+    for source in source_files(".pyx"):
+        stem = f"pellucid/{source.relative_to(PACKAGE).with_suffix('')}."
+        assert any(p.startswith(stem) and p.endswith((".so", ".pyd")) for p in paths), source
+
+
+def test_nothing_else_is_installed():
+    paths = installed_paths()
+    scripts = ("pellucid/", "pellucid-", "../")
+    assert not [path for path in paths if not path.startswith(scripts)]
+    assert not [path for path in paths if path.endswith("meson.build") or "test" in path]
+
+
+def test_all_python_files_are_installed():
+    paths = set(installed_paths())
+    missing = [
+        p for p in source_files(".py", ".pyi") if f"pellucid/{p.relative_to(PACKAGE)}" not in paths
+    ]
+    assert not missing
+
+
+def test_requirements_have_a_lower_bound_and_no_upper_bound():
+    extras = PROJECT["optional-dependencies"].values()
+    for line in [*PROJECT["dependencies"], *(line for extra in extras for line in extra)]:
+        assert line == "pellucid[test]" or re.fullmatch(r"[\w\[\],-]+>=[\d.]+", line), line
+
+
+def test_ci_pins_everything_that_is_required():
+    pins = re.findall(r"^([\w.-]+)==", (ROOT / ".ci" / "constraints.txt").read_text(), re.M)
+    pinned = {pin.lower().replace("_", "-") for pin in pins}
+    tested = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"], "ruff", "mypy"]
+    assert {re.match(r"[\w-]+", line).group() for line in tested} <= pinned
