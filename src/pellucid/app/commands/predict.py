@@ -90,11 +90,11 @@ def raise_missing(needed: list[str], missing: list[str], table: Any, source: str
     from pellucid.errors import DataError
 
     found = len(needed) - len(missing)
-    columns = "column" if len(missing) == 1 else "columns"
+    columns, them = ("column", "it") if len(missing) == 1 else ("columns", "them")
     hint = did_you_mean(missing[0], [n for n in table.column_names if n not in needed])
     raise DataError(
         f"{source} lacks {columns} {listed(missing)} (the model needs {len(needed)} columns; "
-        f"{found} found).{hint} --allow-missing treats them as missing values."
+        f"{found} found).{hint} --allow-missing treats {them} as missing values."
     )
 
 
@@ -118,5 +118,6 @@ def predictions(fitted: Any, rows: Any, model: str) -> dict[str, Any]:
     if hasattr(fitted, "predict_proba"):
         shares = fitted.predict_proba(rows)
         for k, label in enumerate(fitted.classes_.tolist()):
-            columns[f"p_{label}"] = shares[:, k]
+            name = str(label).lower() if isinstance(label, bool) else label  # as CSV writes it
+            columns[f"p_{name}"] = shares[:, k]
     return columns
