@@ -1,0 +1,299 @@
+"""Reading a table: CSV and TSV (also .gz, .zst), Parquet, JSON lines, standard input.
+
+Invariant: what comes back is an Arrow table with at least one row, one type per column and
+different names. Everything else is a `DataError` that says what is wrong, where, and what to do.
+
+Missing cells in text are those of `MISSING`: the empty cell, NA, NaN, null, None and their
+spellings, the list that pandas uses; say `missing=[...]` for another list. They count in text
+columns too, where a missing category is a level of its own.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+
+from pellucid.data.delimited import near_numbers, read_delimited, settle_types, stream_delimited
+from pellucid.data.dialect import MISSING, Dialect, settle
+from pellucid.data.faults import not_utf8
+from pellucid.data.source import Source, find, refuse_duplicates, refuse_foreign, selected
+from pellucid.errors import DataConversionWarning, DataError, ParameterError
+
+__all__ = ["FORMATS", "MISSING", "batches", "read"]
+
+# Extension, after that of a compression is taken off -> format.
+_EXTENSIONS = {
+    "csv": (".csv", ".txt"),
+    "jsonl": (".json", ".jsonl", ".ndjson"),
+    "parquet": (".parquet", ".pq"),
+    "tsv": (".tab", ".tsv"),
+}
+FORMATS = {ending: name for name, endings in _EXTENSIONS.items() for ending in endings}
+
+
+def read(
+    source: Any,
+    *,
+    format: str | None = None,
+    columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    header: bool = True,
+    missing: Sequence[str] = MISSING,
+    note: Callable[[str], None] | None = None,
+) -> Any:
+    r"""Read a table into a `pyarrow.Table`.
+
+    Parameters
+    ----------
+    source : a path, `"-"` (standard input), bytes, or an object with `read`.
+    format : `"csv"`, `"tsv"`, `"parquet"`, `"jsonl"`; None goes by the extension, and by the
+        content where there is no name.
+    columns : the columns to read, in this order; None reads all.
+    delimiter, decimal, encoding : of a text; None finds them, and says so when they are unusual.
+    header : False if the first row is data; the columns are then `column_1`, `column_2`, ...
+    missing : the cells of a text that mean missing.
+    note : called with each remark about what was found; None makes it a warning.
+
+    Examples
+    --------
+    >>> from pellucid.data.read import read
+    >>> table = read(b"city,zip,sold\nUlm,01234,3\nBonn,NA,\n")
+    >>> [(f.name, str(f.type)) for f in table.schema]
+    [('city', 'string'), ('zip', 'string'), ('sold', 'int64')]
+    """
+    remarks: list[str] = []
+    job = _prepare(
+        source,
+        note or remarks.append,
+        format=format,
+        columns=columns,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        header=header,
+        missing=missing,
+    )
+    if job.dialect is not None:
+        table = read_delimited(job.source, job.dialect, columns, job.note)
+        near_numbers(table, job.note, job.source.name)
+    else:
+        table = _WHOLE[job.format](job)
+    if table.num_rows == 0:
+        raise _no_rows(job.source)
+    for remark in remarks:
+        warnings.warn(remark, DataConversionWarning, stacklevel=2)
+    return table
+
+
+def batches(
+    source: Any,
+    *,
+    rows: int = 65_536,
+    note: Callable[[str], None] | None = None,
+    **options: Any,
+) -> Iterator[Any]:
+    """The table of `read(source, **options)` in record batches of at most `rows` rows.
+
+    All batches have one schema, that of the whole table. Delimited text (read twice, first for
+    the types) and Parquet take memory for a block, however long the file; JSON lines are read
+    whole.
+    """
+    remarks: list[str] = []
+    job = _prepare(source, note or remarks.append, **options)
+    if job.dialect is not None:
+        parts = stream_delimited(job.source, job.dialect, job.columns, job.note)
+    elif job.format == "parquet":
+        parts = _parquet_batches(job, rows)
+    else:
+        parts = iter(_WHOLE[job.format](job).to_batches())
+    first = next((part for part in parts if part.num_rows), None)
+    if first is None:
+        raise _no_rows(job.source)
+    for remark in remarks:
+        warnings.warn(remark, DataConversionWarning, stacklevel=2)
+    return _sliced(chain([first], parts), rows)
+
+
+def _sliced(parts: Iterable[Any], rows: int) -> Iterator[Any]:
+    for part in parts:
+        for begin in range(0, part.num_rows, rows):
+            yield part.slice(begin, rows)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One reading: from where, which format, which columns; `dialect` for delimited text only."""
+
+    source: Source
+    format: str
+    columns: Sequence[str] | None
+    note: Callable[[str], None]
+    dialect: Dialect | None
+
+
+def _prepare(
+    source: Any,
+    note: Callable[[str], None],
+    *,
+    format: str | None = None,
+    columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    header: bool = True,
+    missing: Sequence[str] = MISSING,
+) -> _Job:
+    found = find(source)
+    head = found.head()
+    kind = _format(found, head, format)
+    if kind in ("parquet", "jsonl"):
+        return _Job(found, kind, columns, note, None)
+    if not head.strip():
+        raise DataError(f"{found.name} is empty ({len(head)} bytes): there is no table in it.")
+    if kind == "tsv" and delimiter is None:
+        delimiter = "\t"
+    dialect = settle(
+        found,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        header=header,
+        missing=missing,
+        note=note,
+    )
+    return _Job(found, kind, columns, note, dialect)
+
+
+def _format(source: Source, head: bytes, stated: str | None) -> str:
+    """The stated format, or that of the extension, or what the content looks like."""
+    if stated is not None and stated not in _EXTENSIONS:
+        raise ParameterError(f"format must be one of {', '.join(_EXTENSIONS)}, not {stated!r}.")
+    looks = _looks_like(head)
+    kind = stated or FORMATS.get(source.suffix) or (looks if source.path is None else None)
+    if kind != "parquet":
+        refuse_foreign(source, head)
+    if kind is None:
+        endings = ", ".join(sorted(FORMATS))
+        raise DataError(
+            f"{source.name}: the extension {source.suffix or '(none)'} is not that of a table "
+            f"Pellucid reads ({endings}; also with .gz or .zst). Rename the file or say "
+            f"format={looks!r}, which its content looks like."
+        )
+    if kind != "parquet" and looks == "parquet":
+        raise DataError(f"{source.name} is a Parquet file. Say format='parquet'.")
+    return kind
+
+
+def _looks_like(head: bytes) -> str:
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    return "jsonl" if head.lstrip().startswith((b"{", b"[")) else "csv"
+
+
+def _no_rows(source: Source) -> DataError:
+    return DataError(f"{source.name} has columns but no rows: there is nothing to learn from.")
+
+
+# Parquet
+
+# What Arrow raises for a damaged file, depending on which part is hit (a name: UnicodeError).
+_DAMAGE = (pa.ArrowException, OSError, UnicodeError)
+
+
+def _read_parquet(job: _Job) -> Any:
+    file = _open_parquet(job)
+    try:
+        return settle_types(file.read(columns=_parquet_columns(job, file)))
+    except _DAMAGE as error:
+        raise job.source.broken(f"a part of it is damaged ({error})") from None
+
+
+def _parquet_batches(job: _Job, rows: int) -> Iterator[Any]:
+    file = _open_parquet(job)
+    columns = _parquet_columns(job, file)
+    try:
+        for batch in file.iter_batches(rows, columns=columns):
+            yield settle_types(batch)
+    except _DAMAGE as error:
+        raise job.source.broken(f"a part of it is damaged ({error})") from None
+
+
+def _open_parquet(job: _Job) -> Any:
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        return ParquetFile(pa.BufferReader(job.source.content()))
+    except _DAMAGE as error:
+        if job.source.head(4) == b"PAR1":
+            raise job.source.broken(
+                f"it starts as Parquet, but its end is wrong ({error})"
+            ) from None
+        raise DataError(
+            f"{job.source.name} is not a Parquet file ({error}). If it is text, "
+            "say format='csv', 'tsv' or 'jsonl'."
+        ) from None
+
+
+def _parquet_columns(job: _Job, file: Any) -> list[str]:
+    """The wanted columns; the row labels that pandas hides in a file are no column."""
+    names = file.schema_arrow.names
+    refuse_duplicates(job.source, names)
+    if job.columns is not None:
+        return selected(job.source, names, job.columns)
+    labels = [name for name in names if re.fullmatch(r"__index_level_\d+__", name)]
+    if labels:
+        job.note(f"the row labels of {job.source.name} ({', '.join(labels)}) are left out.")
+    return [name for name in names if name not in labels]
+
+
+# JSON lines
+
+
+def _read_json_lines(job: _Job) -> Any:
+    from pyarrow import json as pajson
+
+    content = job.source.content()
+    start = bytes(content[:65_536]).lstrip()[:1]
+    if not start:
+        raise DataError(f"{job.source.name} is empty: there is no row in it.")
+    if start == b"[":
+        raise DataError(
+            f"{job.source.name} holds one JSON list, not JSON lines. Write one object per line, "
+            "without brackets and commas around (`jq -c '.[]' FILE`)."
+        )
+    block = max(1 << 20, min(len(content), 1 << 28))  # a row must fit into a block
+    try:
+        table = pajson.read_json(pa.BufferReader(content), pajson.ReadOptions(block_size=block))
+    except pa.ArrowInvalid as error:
+        raise _bad_json(job.source, str(error)) from None
+    try:
+        table.validate(full=True)  # the parser takes any bytes for text
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        raise not_utf8(job.source, bytes(content)) from None
+    table = table.select(selected(job.source, table.schema.names, job.columns))
+    for field in table.schema:
+        if pa.types.is_nested(field.type):
+            raise DataError(
+                f"column {field.name!r} of {job.source.name} holds lists or objects "
+                f"({field.type}). A table needs one value per cell: spread it over columns."
+            )
+    return settle_types(table)
+
+
+def _bad_json(source: Source, text: str) -> DataError:
+    text = text.removeprefix("JSON parse error: ").rstrip(".")
+    row = re.search(r"\s*in row (\d+)$", text)
+    where = f"row {int(row[1]) + 1} of {source.name}" if row else source.name
+    what = text[: row.start()].rstrip(".") if row else text
+    return DataError(f"{where} is not a JSON object like the others: {what}.")
+
+
+_WHOLE = {"parquet": _read_parquet, "jsonl": _read_json_lines}

@@ -1,0 +1,198 @@
+"""Where a table comes from: a file, standard input or an open buffer, compressed or not.
+
+Invariant: a `Source` can be opened as often as one likes (a reader that fails is followed by a
+search for the place of the fault), and whoever opens it sees plain, decompressed bytes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pellucid.errors import DataError, ParameterError
+
+# Recognised by content, not by name, so that a .gz that is not one still reads.
+_COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_SUFFIXES = (".gz", ".zst")
+
+# File contents that are often fed to a table reader by mistake.
+_FOREIGN = {
+    b"PK\x03\x04": "a zip archive or an Excel workbook. Unpack it, or save the sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook. Save the sheet as CSV",
+    b"\x80\x04": "a pickle, which can run any code when it is opened. Save the table as Parquet",
+    b"\x80\x05": "a pickle, which can run any code when it is opened. Save the table as Parquet",
+    b"ARROW1": "an Arrow or Feather file. Save the table as Parquet",
+    b"\x89HDF": "an HDF5 file. Save the table as Parquet",
+    b"%PDF": "a PDF document. Save the table in it as CSV",
+    b"BZh": "compressed with bzip2. Unpack it, or compress with gzip or zstd instead",
+    b"\xfd7zXZ": "compressed with xz. Unpack it, or compress with gzip or zstd instead",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A name for messages, and either a path or the bytes themselves."""
+
+    name: str
+    path: Path | None = None
+    data: bytes | None = None
+
+    @property
+    def suffix(self) -> str:
+        """The extension in lower case without that of a compression: `.csv` for `A.CSV.gz`."""
+        if self.path is None:
+            return ""
+        stem = self.path.name.lower()
+        for compression in _SUFFIXES:
+            stem = stem.removesuffix(compression)
+        return Path(stem).suffix
+
+    def open(self, mapped: bool = False) -> Any:
+        """A new stream of the decompressed bytes, from the start."""
+        if self.path is None:
+            raw = pa.BufferReader(self.data)
+        elif mapped and self.path.stat().st_size:  # an empty file cannot be mapped
+            raw = pa.memory_map(str(self.path))
+        else:
+            raw = pa.OSFile(str(self.path))
+        start = bytes(raw.read(4))
+        raw.seek(0)
+        for magic, compression in _COMPRESSIONS.items():
+            if start.startswith(magic):
+                return pa.CompressedInputStream(raw, compression)
+        return raw
+
+    def content(self) -> Any:
+        """All bytes as one Arrow buffer; a plain file is mapped, not copied."""
+        stream = self.open(mapped=True)
+        try:
+            return stream.read_buffer() if stream.seekable() else pa.py_buffer(stream.read())
+        except OSError as error:
+            raise self.broken(f"its compression is damaged ({error})") from None
+
+    def head(self, size: int = 65_536) -> bytes:
+        """The first bytes."""
+        try:
+            return bytes(self.open().read(size))
+        except OSError as error:
+            raise self.broken(f"its compression is damaged ({error})") from None
+
+    def broken(self, why: str) -> DataError:
+        """The error for a file that was cut or changed."""
+        return DataError(
+            f"{self.name} cannot be read: {' '.join(why.split())}. The file is incomplete or "
+            "changed; copy or download it again."
+        )
+
+
+def find(source: Any) -> Source:
+    """What the user means by `source`: a path, `"-"`, or an object with `read`."""
+    if isinstance(source, Source):
+        return source
+    if isinstance(source, str) and source == "-":
+        return Source("standard input", data=sys.stdin.buffer.read())
+    if isinstance(source, (str, os.PathLike)):
+        return _find_file(os.fspath(source))
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return Source("the given bytes", data=bytes(source))
+    if hasattr(source, "read"):
+        content = source.read()
+        data = content.encode("utf-8") if isinstance(content, str) else bytes(content)
+        name = getattr(source, "name", None)
+        return Source(str(name) if isinstance(name, str) else "the given buffer", data=data)
+    raise DataError(
+        f"A table is read from a path, '-' (standard input) or an open file, "
+        f"not from a {type(source).__name__}."
+    )
+
+
+def refuse_foreign(source: Source, head: bytes) -> None:
+    """Say what a file really is when its first bytes belong to another format."""
+    for magic, meaning in _FOREIGN.items():
+        if head.startswith(magic):
+            raise DataError(f"{source.name} is not a text table: it looks like {meaning}.")
+
+
+def did_you_mean(name: str, known: Any) -> str:
+    """` Did you mean 'x'?` for the nearest known name, or nothing; letter case is ignored."""
+    lower: dict[str, str] = {}
+    for candidate in known:
+        lower.setdefault(str(candidate).lower(), str(candidate))
+    near = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
+    return f" Did you mean {lower[near[0]]!r}?" if near else ""
+
+
+def refuse_duplicates(source: Source, names: Sequence[str]) -> None:
+    """Two columns of one name cannot be told apart."""
+    for name in names:
+        places = [str(i + 1) for i, other in enumerate(names) if other == name]
+        if len(places) > 1:
+            raise DataError(
+                f"{source.name} has {len(places)} columns named {name!r} (columns "
+                f"{', '.join(places)}). Rename or remove all but one."
+            )
+
+
+def selected(source: Source, names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
+    """The columns to read: all, or the wanted ones, which must exist."""
+    if columns is None:
+        return list(names)
+    if isinstance(columns, str):
+        raise ParameterError(f"columns must be a list of names, not the text {columns!r}.")
+    for name in columns:
+        if name not in names:
+            hint = did_you_mean(str(name), names)
+            shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+            raise DataError(f"{source.name} has no column {name!r}.{hint} Columns: {shown}")
+    return list(columns)
+
+
+def _find_file(text: str | bytes) -> Source:
+    name = os.fsdecode(text)
+    if name.split("://")[0] in ("http", "https", "ftp", "s3", "gs"):
+        raise DataError(f"{name} is an address: Pellucid uses no network. Download the file first.")
+    path = Path(name).expanduser()
+    if path.is_dir():
+        raise DataError(f"{name} is a folder, not a file.{_readable_in(path)}")
+    if not path.exists():
+        raise DataError(f"There is no file {name}.{_nearest(path)}")
+    try:
+        with path.open("rb") as file:
+            regular = path.is_file()
+            data = None if regular else file.read()
+    except PermissionError:
+        raise DataError(f"{name} exists, but you may not read it (its permissions).") from None
+    except OSError as error:
+        raise DataError(f"{name} cannot be opened: {error.strerror}.") from None
+    return Source(name, path=path) if regular else Source(name, data=data)
+
+
+def _readable_in(folder: Path) -> str:
+    endings = (".csv", ".tsv", ".parquet", ".jsonl", *_SUFFIXES)
+    found = sorted(str(folder / name) for name in os.listdir(folder) if name.endswith(endings))
+    if not found:
+        return " Give one file."
+    shown = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
+    return f" Give one of the files in it: {shown}"
+
+
+def _nearest(path: Path) -> str:
+    folder = path.parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if folder != path.parent:
+        missing = path.parent.relative_to(folder).parts[0]
+        inside = [entry.name for entry in folder.iterdir() if entry.is_dir()]
+        return f" The folder {folder / missing} does not exist.{did_you_mean(missing, inside)}"
+    names = [entry.name for entry in folder.iterdir() if entry.is_file()]
+    hint = did_you_mean(path.name, names)
+    # The same table in another format is nearer than any spelling.
+    twin = [known for known in names if known.split(".")[0] == path.name.split(".")[0]]
+    return f" Did you mean {sorted(twin)[0]!r}?" if twin and not hint else hint
