@@ -1,0 +1,102 @@
+"""Checks of the single parts of an untrusted tree: each gives the part or a `ModelFileError`."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pellucid.errors import ModelFileError
+
+_TIME = r"<[Mm]8(\[[0-9]{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?"
+SCALAR = re.compile(rf"\|b1|[|<][iu]1|<[iu][248]|<f[248]|{_TIME}")
+VIEW = re.compile(rf"{_TIME}|<U[0-9]{{1,9}}|\|S[0-9]{{1,9}}")
+
+
+def get(tree: dict[str, Any], key: str, kind: type) -> Any:
+    """`tree[key]`, which must be of exactly this type."""
+    value = tree.get(key)
+    if type(value) is not kind:
+        raise ModelFileError(f"a value of kind {tree.get('@')!r} lacks its {key!r}")
+    return value
+
+
+def parsed(parse: Callable[[Any], Any], text: Any) -> Any:
+    """`parse(text)`."""
+    try:
+        return parse(text)
+    except (ValueError, TypeError):
+        raise ModelFileError("it holds a text, date or number that cannot be read") from None
+
+
+def unhex(text: str, size: int | None = None) -> bytes:
+    """Bytes from hexadecimal digits, of this size if one is given."""
+    raw = parsed(bytes.fromhex, text)
+    if size is not None and len(raw) != size:
+        raise ModelFileError("it holds a number of the wrong size")
+    return raw
+
+
+def dtype_of(text: str, allowed: re.Pattern[str]) -> np.dtype:
+    """The NumPy type of a name that matches `allowed`."""
+    if not allowed.fullmatch(text):
+        raise ModelFileError(f"it holds data of the unknown type {text[:40]!r}")
+    return parsed(np.dtype, text)
+
+
+def shape_of(tree: dict[str, Any]) -> tuple[int, ...]:
+    """The shape of an array of labels or a sparse matrix."""
+    shape = get(tree, "shape", list)
+    if len(shape) > 32 or not all(type(k) is int and 0 <= k < 1 << 48 for k in shape):
+        raise ModelFileError("it holds an array of impossible shape")
+    return tuple(shape)
+
+
+def checked_bool(array: np.ndarray) -> np.ndarray:
+    """The array; truth values must be 0 or 1."""
+    if array.dtype == np.bool_ and array.view(np.uint8).max(initial=0) > 1:
+        raise ModelFileError("it holds truth values that are neither true nor false")
+    return array
+
+
+def reinterpreted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Ticks as dates; characters along the last axis as text."""
+    if dtype.kind in "Mm":
+        if array.dtype != np.int64:
+            raise ModelFileError("it holds dates of the wrong type")
+        return array.view(dtype)
+    unit = np.dtype("<u4") if dtype.kind == "U" else np.dtype("u1")
+    width = dtype.itemsize // unit.itemsize
+    if array.dtype != unit or not array.ndim or not width or array.shape[-1] != width:
+        raise ModelFileError("it holds text of the wrong type")
+    if dtype.kind == "U" and array.max(initial=0) > 0x10FFFF:
+        raise ModelFileError("it holds text with impossible characters")
+    return array.view(dtype)[..., 0] if array.size else np.empty(array.shape[:-1], dtype)
+
+
+def is_simple(value: Any) -> bool:
+    """True for what a label may be."""
+    return value is None or isinstance(
+        value, bool | int | float | str | bytes | np.generic | datetime.date
+    )
+
+
+def is_key(value: Any) -> bool:
+    """True for what a dictionary's key may be: simple values and tuples of them."""
+    return all(map(is_key, value)) if type(value) is tuple else is_simple(value)
+
+
+def valid_csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> bool:
+    """True if the parts of a sparse matrix fit together, so that its loops stay in bounds."""
+    arrays = all(type(part) is np.ndarray and part.ndim == 1 for part in (data, indices, indptr))
+    if not arrays or len(shape) != 2 or data.dtype.kind not in "biuf":
+        return False
+    if not {indices.dtype, indptr.dtype} <= {np.dtype("<i4"), np.dtype("<i8")}:
+        return False
+    if len(indptr) != shape[0] + 1 or len(data) != len(indices) or indptr[0] != 0:
+        return False
+    inside = not len(indices) or (indices.min() >= 0 and indices.max() < shape[1])
+    return bool(inside and indptr[-1] == len(data) and (indptr[1:] >= indptr[:-1]).all())

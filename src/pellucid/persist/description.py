@@ -1,0 +1,233 @@
+"""What a model file says of itself, read without building the model and without NumPy.
+
+Invariant: nothing of the file is executed or imported, and what is shown is bounded whatever the
+file holds.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pellucid.errors import ModelFileError
+from pellucid.persist.container import MAX_DEPTH, MAX_ITEMS, Contents, Tensor, blame
+
+SHOWN = 20  # so many items of a list are shown
+WIDTH = 200  # so many characters of a line
+_TYPES = {  # of tensors: NumPy's name, code of `struct`
+    "BOOL": ("bool", "?"), "I8": ("int8", "b"), "U8": ("uint8", "B"), "I16": ("int16", "h"),
+    "U16": ("uint16", "H"), "F16": ("float16", "e"), "I32": ("int32", "i"), "U32": ("uint32", "I"),
+    "F32": ("float32", "f"), "I64": ("int64", "q"), "U64": ("uint64", "Q"), "F64": ("float64", "d"),
+}  # fmt: skip
+_SCALARS = {  # of NumPy scalars: code of `struct`
+    "|b1": "?", "|i1": "b", "|u1": "B", "<i2": "h", "<u2": "H", "<f2": "e", "<i4": "i",
+    "<u4": "I", "<f4": "f", "<i8": "q", "<u8": "Q", "<f8": "d",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Description:
+    """A model file in plain values; `vars(description)` can be printed as JSON.
+
+    estimator : class of the model, such as "pellucid.dummy.DummyClassifier"
+    parameters, learned, provenance : by name; long lists are cut, large arrays told by their shape
+    columns : name and kind of each training column, and levels where it has them
+    size : bytes of the file; arrays : number of arrays; format, sha256 : of the file
+    """
+
+    path: str
+    estimator: str
+    parameters: dict[str, Any]
+    learned: dict[str, Any]
+    columns: list[dict[str, Any]]
+    provenance: dict[str, Any]
+    size: int
+    arrays: int
+    format: int
+    sha256: str
+
+    def __str__(self) -> str:
+        lines = [f"{self.estimator}  ({self.path}, {self.size} bytes, {self.arrays} arrays)"]
+        lines += _section("parameters", self.parameters)
+        lines += _section("learned", self.learned)
+        shown = {
+            str(column["name"]): f"{column['kind']} {column.get('levels', '')}".rstrip()
+            for column in self.columns[:SHOWN]
+        }
+        if len(self.columns) > SHOWN:
+            shown["..."] = f"{len(self.columns)} in all"
+        lines += _section("columns", shown)
+        lines += _section("provenance", self.provenance)
+        return "\n".join([*lines, f"format {self.format}, sha256 {self.sha256}"])
+
+
+def _section(title: str, entries: dict[str, Any]) -> list[str]:
+    lines = [
+        f"  {name}: {item if type(item) is str else repr(item)}" for name, item in entries.items()
+    ]
+    safe = ["".join(c if c.isprintable() else ascii(c)[1:-1] for c in line) for line in lines]
+    return [title, *(line[:WIDTH] for line in safe)] if lines else []
+
+
+def describe_contents(contents: Contents) -> Description:
+    """The description of a checked file."""
+    try:
+        return _describe(contents)
+    except ModelFileError as error:
+        raise blame(contents.name, error) from error
+    except (AttributeError, LookupError, TypeError, ValueError, struct.error) as error:
+        fault = ModelFileError(f"its description cannot be understood ({type(error).__name__})")
+        raise blame(contents.name, fault) from error
+
+
+def _describe(contents: Contents) -> Description:
+    document, reader = contents.document, Reader(contents)
+    model = document["model"]
+    if model["@"] != "estimator" or type(model["class"]) is not str:
+        raise ModelFileError("it holds no model")
+    learned = {name: item for name, item in model["learned"].items() if name != "schema_"}
+    return Description(
+        path=contents.name,
+        estimator=model["class"],
+        parameters=reader.table(model["parameters"]),
+        learned=reader.table(learned),
+        columns=reader.columns(model["learned"].get("schema_")),
+        provenance=reader.value(document.get("provenance", {"@": "dict", "items": []})),
+        size=contents.size,
+        arrays=len(contents.tensors),
+        format=document["format"],
+        sha256=document["sha256"],
+    )
+
+
+class Reader:
+    """Turns trees into plain Python values that are fit to be shown."""
+
+    def __init__(self, contents: Contents) -> None:
+        self._tensors, self._data = contents.tensors, memoryview(contents.data)
+        self._depth = 0
+
+    def table(self, entries: dict[str, Any]) -> dict[str, Any]:
+        """Values by name."""
+        return {name: self.value(item) for name, item in entries.items()}
+
+    def columns(self, schema: Any) -> list[dict[str, Any]]:
+        """Name, kind and levels of the columns of a schema."""
+        if schema is None:
+            return []
+        kinds, levels = (self._every(schema["fields"][key]) for key in ("kinds", "levels"))
+        names = self._every(schema["fields"]["names"]) or [f"x{j}" for j in range(len(kinds))]
+        return [
+            {"name": name, "kind": kind, **({"levels": own} if own else {})}
+            for name, kind, own in zip(names, kinds, levels, strict=True)
+        ]
+
+    def _every(self, tree: Any) -> list[Any]:
+        return [] if tree is None else self._sequence(tree["items"], MAX_ITEMS)
+
+    def value(self, tree: Any) -> Any:
+        """Any value; lists end after `SHOWN` items with a word on the rest."""
+        if type(tree) is not dict and type(tree) is not list:
+            return tree
+        self._depth += 1
+        if self._depth > 3 * MAX_DEPTH:
+            raise ModelFileError("it is nested too deeply")
+        tag = "list" if type(tree) is list else tree["@"]
+        shown = _SHOW.get(tag)
+        value = shown(self, tree) if shown else f"({str(tag)[:40]})"
+        self._depth -= 1
+        return value
+
+    def _list(self, tree: Any) -> list[Any]:
+        return self._sequence(tree, SHOWN)
+
+    def _tuple(self, tree: dict[str, Any]) -> list[Any]:
+        return self._sequence(tree["items"], SHOWN)
+
+    def _sequence(self, tree: Any, limit: int) -> list[Any]:
+        if type(tree) is list:
+            items, count = [self.value(item) for item in tree[:limit]], len(tree)
+        elif tree["@"] == "repeat":
+            count = tree["times"]
+            items = [self.value(tree["item"])] * min(count, limit)
+        elif tree["@"] == "numbers":
+            tensor = self._tensors[tree["tensor"]]
+            items, count = self._unpack(tensor, limit), tensor.shape[0]
+        else:
+            items, count = self._texts(tree, limit)
+        return items if count <= limit else [*items, f"... {count} in all"]
+
+    def _texts(self, tree: dict[str, Any], limit: int) -> tuple[list[str], int]:
+        raw, lengths = self._tensors[tree["tensor"]], self._tensors[tree["lengths"]]
+        text = bytes(self._data[raw.begin : raw.end]).decode("utf-8", "surrogatepass")
+        items, start = [], 0
+        for length in self._unpack(lengths, limit):
+            items.append(text[start : start + length])
+            start += length
+        return items, lengths.shape[0]
+
+    def _unpack(self, tensor: Tensor, limit: int) -> list[Any]:
+        code = _TYPES[tensor.dtype][1]
+        count = min(limit, (tensor.end - tensor.begin) // struct.calcsize(f"<{code}"))
+        return list(struct.unpack_from(f"<{count}{code}", self._data, tensor.begin))
+
+    def _array(self, tree: dict[str, Any]) -> Any:
+        """Short one-dimensional arrays by their values, others by type and shape."""
+        tensor, kind = self._tensors[tree["tensor"]], tree.get("as", "")
+        shape = tensor.shape[:-1] if kind[1:2] in ("U", "S") else tensor.shape
+        if len(shape) != 1 or shape[0] > SHOWN or kind[1:2] in ("M", "m", "S"):
+            name = kind or _TYPES[tensor.dtype][0]
+            return f"{name} array of shape {shape[::-1] if tree.get('order') == 'F' else shape}"
+        if not kind:
+            return self._unpack(tensor, SHOWN)
+        raw, width = bytes(self._data[tensor.begin : tensor.end]), 4 * tensor.shape[-1]
+        cells = [raw[i * width : (i + 1) * width] for i in range(shape[0])]
+        return [cell.decode("utf-32-le", "surrogatepass").rstrip("\0") for cell in cells]
+
+    def _objects(self, tree: dict[str, Any]) -> Any:
+        return self._sequence(tree["values"], SHOWN)
+
+    def _dict(self, tree: dict[str, Any]) -> dict[str, Any]:
+        pairs = tree["items"][: 5 * SHOWN]
+        return {str(self.value(key)): self.value(item) for key, item in pairs}
+
+    def _scalar(self, tree: dict[str, Any]) -> Any:
+        code = _SCALARS.get(tree["dtype"])
+        raw = bytes.fromhex(tree["hex"])
+        return struct.unpack(f"<{code}", raw)[0] if code else f"{tree['dtype']} {raw[::-1].hex()}"
+
+    def _float(self, tree: dict[str, Any]) -> float:
+        return float(tree["value"]) if tree["value"] in ("inf", "-inf") else float("nan")
+
+    def _record(self, tree: dict[str, Any]) -> dict[str, Any]:
+        return {"class": tree["class"], **self.table(tree["fields"])}
+
+    def _estimator(self, tree: dict[str, Any]) -> str:
+        arguments = (f"{name}={item!r}" for name, item in self.table(tree["parameters"]).items())
+        return f"{tree['class'].rpartition('.')[2]}({', '.join(arguments)})"[:WIDTH]
+
+
+_SHOW: dict[Any, Callable[[Reader, Any], Any]] = {
+    "list": Reader._list,
+    "tuple": Reader._tuple,
+    "texts": Reader._list,
+    "numbers": Reader._list,
+    "repeat": Reader._list,
+    "array": Reader._array,
+    "objects": Reader._objects,
+    "dict": Reader._dict,
+    "int": lambda _, tree: int(tree["hex"], 16),
+    "float": Reader._float,
+    "scalar": Reader._scalar,
+    "str_": lambda _, tree: tree["value"],
+    "bytes": lambda _, tree: tree["hex"],
+    "bytes_": lambda _, tree: tree["hex"],
+    "date": lambda _, tree: tree["iso"],
+    "datetime": lambda _, tree: tree["iso"],
+    "csr": lambda _, tree: f"sparse matrix of shape {tuple(tree['shape'])}",
+    "record": Reader._record,
+    "same": lambda _, tree: "(as above)",
+    "estimator": Reader._estimator,
+}
