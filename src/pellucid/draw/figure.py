@@ -1,0 +1,83 @@
+"""A finished chart: picture, words for those who cannot see it, and its data as a table.
+
+Invariant: the figure is well-formed XML, complete in itself, asks nothing from the network and
+uses no style attribute, so that a strict content policy allows it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from . import svg
+from . import text as words
+from .axes import Panel
+from .number import number
+from .points import evenly
+from .style import style_sheet
+from .table import html_table
+
+TABLE_ROWS = 50
+
+
+def finish(
+    panel: Panel,
+    marks: Iterable[str],
+    summary: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    clip: bool = False,
+) -> str:
+    """The figure, or the bare picture if `settings.table` is off."""
+    settings = panel.settings
+    picture = _picture(panel, marks, summary, clip)
+    style = style_sheet() if settings.style else ""
+    if not settings.table:
+        return picture.replace("</desc>", "</desc>" + style, 1)
+    shown = evenly(rows, TABLE_ROWS)
+    heading = "Data" if len(shown) == len(rows) else f"Data ({len(shown)} of {len(rows)} rows)"
+    table = svg.element("summary", heading) + html_table(columns, shown, style=False)
+    return svg.element("figure", style + picture + svg.element("details", table), class_="pl")
+
+
+def _picture(panel: Panel, marks: Iterable[str], summary: str, clip: bool) -> str:
+    settings = panel.settings
+    title = words.clean(settings.title) or summary.split(".")[0]
+    content = "".join(marks)
+    if clip:
+        size = {"width": panel.plot_width, "height": panel.plot_height}
+        content = svg.element("svg", content, **size, overflow="hidden")
+    body = [
+        svg.element("title", words.escape(title)),
+        svg.element("desc", words.escape(summary)),
+        *panel.parts,
+        svg.group([content], transform=f"translate({panel.left:.1f} {panel.top:.1f})"),
+    ]
+    height = math.ceil(panel.height)
+    return svg.element(
+        "svg",
+        "".join(body),
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {settings.width} {height}",
+        width=settings.width,
+        height=height,
+        role="img",
+        aria_label=title,
+        font_family="system-ui, sans-serif",
+        font_size=svg.FONT,
+        fill="currentColor",
+    )
+
+
+def describe(kind: str, facts: Iterable[str], names: Sequence[str] = ()) -> str:
+    """Sentences that say what the chart shows."""
+    sentences = [kind, *(fact for fact in facts if fact)]
+    if names:
+        shown = ", ".join(names[:10])
+        more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+        sentences.append(f"Series: {shown}{more}")
+    return ". ".join(sentences) + "."
+
+
+def span(name: str, low: float, high: float) -> str:
+    return f"{words.clean(name)} from {number(low)} to {number(high)}"

@@ -1,0 +1,193 @@
+"""Heat map: confusion matrices, correlations, two-way partial dependence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+from ..errors import ParameterError
+from . import svg
+from . import text as words
+from .axes import Axis, Panel, layout
+from .figure import describe, finish, span
+from .legend import Key
+from .number import coordinate, number
+from .png import data_address, png, red_green_blue
+from .points import floats
+from .settings import Look, Settings
+from .style import PALETTE
+
+STRONGEST = 0.65  # opacity; the page's text colour stays readable on top of it
+LEVELS = 13  # steps of opacity on each side
+MOST_ELEMENTS = 1024  # cells; more become an image
+MOST_CELLS = 250_000
+
+
+def heatmap(
+    values: Sequence[Iterable[Any]],
+    rows: Sequence[Any],
+    columns: Sequence[Any],
+    *,
+    texts: Sequence[Sequence[Any]] | None = None,
+    diverging: bool = False,
+    value_range: tuple[float, float] | None = None,
+    **look: Unpack[Look],
+) -> str:
+    """One cell per row and column, stronger colour for larger values; NaN cells stay empty.
+
+    Parameters
+    ----------
+    values : matrix, a sequence of rows.
+    rows, columns : names of the rows (top to bottom) and columns.
+    texts : what to write into the cells instead of the values.
+    diverging : negative values in another colour, strongest at the largest absolute value.
+    value_range : values at which the colour is weakest and strongest; the data's by default.
+    """
+    matrix = [floats(row) for row in values]
+    _check(matrix, len(rows), len(columns))
+    row_names, column_names = tuple(map(words.clean, rows)), tuple(map(words.clean, columns))
+    low, high = _limits(matrix, value_range, diverging)
+    levels = [[_level(v, low, high, diverging) for v in row] for row in matrix]
+    settings = Settings(**look)
+    if "height" not in look:
+        settings = replace(settings, height=_height(len(rows), len(columns)))
+    keys = _keys(low, high, diverging)
+    panel = layout(Axis(names=column_names), Axis(names=row_names), settings, keys)
+    shown = _texts(panel, matrix, texts, len(rows), len(columns))
+    marks = [_cells(panel, levels), *shown]
+    summary = describe(
+        "Heat map",
+        [f"{len(rows)} rows and {len(columns)} columns", span("Values", low, high)],
+    )
+    table = [(name, *row) for name, row in zip(row_names, matrix)]
+    return finish(panel, marks, summary, [settings.y_label or "row", *column_names], table)
+
+
+def _check(matrix: list[list[float]], n_rows: int, n_columns: int) -> None:
+    if len(matrix) != n_rows or any(len(row) != n_columns for row in matrix):
+        raise ParameterError(f"A heat map of {n_rows} x {n_columns} names needs such a matrix.")
+    if n_rows * n_columns > MOST_CELLS:
+        raise ParameterError(f"A heat map can have at most {MOST_CELLS} cells.")
+
+
+def _height(n_rows: int, n_columns: int) -> int:
+    return max(60, min(34 * n_rows, 340)) if n_rows else 60
+
+
+def _limits(
+    matrix: list[list[float]], asked: tuple[float, float] | None, diverging: bool
+) -> tuple[float, float]:
+    if asked is not None:
+        return float(asked[0]), float(asked[1])
+    finite = [v for row in matrix for v in row if math.isfinite(v)]
+    low, high = min(finite, default=0.0), max(finite, default=1.0)
+    if diverging:
+        high = max(abs(low), abs(high))
+        low = -high
+    return low, high
+
+
+def _keys(low: float, high: float, diverging: bool) -> list[Key]:
+    if not diverging:
+        return [Key(f"{number(low)} to {number(high)}", 0, "ramp")]
+    return [Key(f"0 to {number(high)}", 0, "ramp"), Key(f"0 to {number(low)}", 1, "ramp")]
+
+
+def _level(value: float, low: float, high: float, diverging: bool) -> int | None:
+    """-LEVELS .. LEVELS; None for NaN. Infinite values count as the limits."""
+    if math.isnan(value):
+        return None
+    value = max(low, min(high, value))
+    if diverging:
+        largest = max(abs(low), abs(high))
+        return round(value / largest * LEVELS) if largest > 0 else 0
+    if high / 2 - low / 2 <= 0:
+        return LEVELS if high > 0 else 0
+    return round((value / 2 - low / 2) / (high / 2 - low / 2) * LEVELS)
+
+
+def _cells(panel: Panel, levels: list[list[int | None]]) -> str:
+    if sum(map(len, levels)) > MOST_ELEMENTS:
+        return _image(panel, levels)
+    step_x, step_y = _steps(panel, levels)
+    paths: dict[int, str] = {}
+    empty = ""
+    for i, row in enumerate(levels):
+        for j, level in enumerate(row):
+            cell = svg.rectangle_path(j * step_x + 0.5, i * step_y + 0.5, step_x - 1, step_y - 1)
+            if level is None:
+                empty += f"M{coordinate(j * step_x + 3)} {coordinate((i + 1) * step_y - 3)}"
+                empty += f"L{coordinate((j + 1) * step_x - 3)} {coordinate(i * step_y + 3)}"
+            elif level:
+                paths[level] = paths.get(level, "") + cell
+    parts = [
+        svg.series_group(
+            level < 0,
+            [svg.element("path", d=paths[level], fill="currentColor")],
+            opacity=_opacity(level),
+        )
+        for level in sorted(paths)
+    ]
+    if empty:
+        parts.append(svg.element("path", d=empty, stroke="currentColor", opacity="0.3"))
+    outline = svg.rectangle_path(0, 0, panel.plot_width, panel.plot_height)
+    parts.append(svg.element("path", d=outline, fill="none", stroke="currentColor", opacity="0.3"))
+    return "".join(parts)
+
+
+def _steps(panel: Panel, levels: list[list[int | None]]) -> tuple[float, float]:
+    n_columns = len(levels[0]) if levels else 1
+    return panel.plot_width / max(n_columns, 1), panel.plot_height / max(len(levels), 1)
+
+
+def _opacity(level: int) -> str:
+    return f"{0.04 + (STRONGEST - 0.04) * abs(level) / LEVELS:.2f}"
+
+
+def _image(panel: Panel, levels: list[list[int | None]]) -> str:
+    """Index 0 is empty, 1 .. 2 * LEVELS + 1 the levels from the most negative up."""
+    palette = [(0, 0, 0, 0)]
+    for level in range(-LEVELS, LEVELS + 1):
+        alpha = round(255 * float(_opacity(level))) if level else 0
+        palette.append((*red_green_blue(PALETTE[level < 0]), alpha))
+    rows = [bytes(0 if v is None else v + LEVELS + 1 for v in row) for row in levels]
+    return svg.element(
+        "image",
+        href=data_address(png(rows, palette)),
+        width=panel.plot_width,
+        height=panel.plot_height,
+        preserveAspectRatio="none",
+        image_rendering="pixelated",
+    )
+
+
+def _texts(
+    panel: Panel,
+    matrix: list[list[float]],
+    texts: Sequence[Sequence[Any]] | None,
+    n_rows: int,
+    n_columns: int,
+) -> list[str]:
+    """The values inside the cells, if all of them fit."""
+    if not n_rows or not n_columns:
+        return []
+    given = matrix if texts is None else texts
+    shown = [[_cell_text(value) for value in row] for row in given]
+    step_x, step_y = panel.plot_width / n_columns, panel.plot_height / n_rows
+    widest = max(words.width(text) for row in shown for text in row) * svg.FONT
+    if widest > step_x - 4 or step_y < svg.FONT + 2:
+        return []
+    return [
+        svg.label((j + 0.5) * step_x, (i + 0.5) * step_y + 4.5, text, text_anchor="middle")
+        for i, row in enumerate(shown)
+        for j, text in enumerate(row)
+        if text
+    ]
+
+
+def _cell_text(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else number(value, 2 if abs(value) < 100 else 4)
+    return words.clean(value)

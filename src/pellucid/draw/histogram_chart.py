@@ -1,0 +1,97 @@
+"""Histogram: counts over neighbouring intervals, of one or several groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any, Unpack
+
+from ..errors import ParameterError
+from . import svg
+from .axes import Axis, Panel, layout, numeric_axis
+from .figure import describe, finish, span
+from .legend import Key
+from .number import coordinate, number
+from .points import floats
+from .scale import extent
+from .settings import Look, Settings
+from .style import dash
+from .text import clean
+
+
+def histogram(
+    edges: Iterable[Any],
+    counts: Mapping[Any, Iterable[Any]],
+    **look: Unpack[Look],
+) -> str:
+    """One group: filled columns. Several: outlines, each with its own dash.
+
+    Parameters
+    ----------
+    edges : n + 1 increasing numbers.
+    counts : name of the group -> n counts or densities.
+    """
+    borders = floats(edges)
+    groups = {clean(name): floats(values) for name, values in counts.items()}
+    _check(borders, groups)
+    settings = Settings(**look)
+    tops = extent([[0.0], *groups.values()])
+    x_extent = extent([borders])
+    panel = layout(
+        Axis(*x_extent, grid=False),
+        numeric_axis(tops, (0.0, numeric_axis(tops, None, False).high), False),
+        settings,
+        [Key(name, i, "line") for i, name in enumerate(groups)] if len(groups) > 1 else [],
+    )
+    single = len(groups) == 1
+    marks = [_group(panel, borders, values, i, single) for i, values in enumerate(groups.values())]
+    bins = [f"{number(a)} to {number(b)}" for a, b in pairwise(borders)]
+    rows = [(name, *(values[i] for values in groups.values())) for i, name in enumerate(bins)]
+    facts = [f"{len(bins)} intervals", span(settings.x_label or "x", *x_extent)]
+    facts.append(span(settings.y_label or "count", *tops))
+    summary = describe("Histogram", facts, list(groups))
+    return finish(panel, marks, summary, [settings.x_label or "interval", *groups], rows)
+
+
+def _check(borders: list[float], groups: Mapping[str, list[float]]) -> None:
+    if not all(a < b for a, b in pairwise(borders)) or not all(map(math.isfinite, borders)):
+        raise ParameterError("The edges of a histogram must be finite and increasing.")
+    for name, values in groups.items():
+        if len(values) != max(len(borders) - 1, 0):
+            raise ParameterError(
+                f"The histogram has {len(borders)} edges, so the counts of {name!r} must be "
+                f"{max(len(borders) - 1, 0)}. Got {len(values)}."
+            )
+
+
+def _group(
+    panel: Panel, borders: list[float], values: list[float], index: int, single: bool
+) -> str:
+    pixels = [panel.x(border) for border in borders]
+    tops = [panel.y(v) if math.isfinite(v) else panel.plot_height for v in values]
+    if single:
+        d = "".join(
+            svg.rectangle_path(a + 0.5, top, max(b - a - 1, 0.5), panel.plot_height - top)
+            for a, b, top in zip(pixels, pixels[1:], tops)
+            if top < panel.plot_height
+        )
+        parts = [svg.element("path", d=d, fill="currentColor", fill_opacity="0.85")] if d else []
+        return svg.series_group(index, parts)
+    if not tops:
+        return ""
+    steps = "".join(f"V{coordinate(t)}H{coordinate(x)}" for t, x in zip(tops, pixels[1:]))
+    ground = coordinate(panel.plot_height)
+    d = f"M{coordinate(pixels[0])} {ground}{steps}V{ground}"
+    parts = [
+        svg.element("path", d=d + "z", fill="currentColor", opacity="0.12"),
+        svg.element(
+            "path",
+            d=d,
+            fill="none",
+            stroke="currentColor",
+            stroke_width="2",
+            stroke_dasharray=dash(index),
+        ),
+    ]
+    return svg.series_group(index, parts)

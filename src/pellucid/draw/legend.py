@@ -1,0 +1,105 @@
+"""The legend above a plot: one key per series, wrapped to the width of the picture.
+
+Invariant: a key shows dash, marker or hatching as well as colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from . import svg
+from . import text as words
+from .style import dash, marker
+
+SAMPLE = 26.0
+MOST_KEYS = 12
+WIDEST = 15.0  # em
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a series looks like: `shape` is line, point, fill, ramp or reference."""
+
+    label: str
+    index: int
+    shape: str
+
+
+def draw(parts: list[str], keys: Sequence[Key], width: float, left: float, y: float) -> float:
+    """Append the keys to `parts` in rows below `y`; returns where the next row would begin."""
+    if not keys:
+        return y
+    x, y = left, y + svg.LINE
+    shown = list(keys) if len(keys) <= MOST_KEYS else list(keys[: MOST_KEYS - 1])
+    for key in shown:
+        text = words.fit(key.label, WIDEST)
+        needed = SAMPLE + words.width(text) * svg.FONT + 12
+        if x > left and x + needed > left + width:
+            x, y = left, y + svg.LINE
+        parts.append(_sample(key, x, y - 8))
+        parts.append(svg.label(x + SAMPLE, y - 3.5, key.label, WIDEST))
+        x += needed
+    if len(shown) < len(keys):
+        more = f"and {len(keys) - len(shown)} more"
+        if x + words.width(more) * svg.FONT > left + width:
+            x, y = left, y + svg.LINE
+        parts.append(svg.label(x, y - 3.5, more, opacity="0.8"))
+    return y + 2
+
+
+def _sample(key: Key, x: float, y: float) -> str:
+    if key.shape == "reference":
+        line = svg.segment(x, y, x + 20, y, stroke_dasharray="1 3", stroke_width="1.5")
+        return svg.group([line], opacity="0.75")
+    if key.shape == "line":
+        line = svg.segment(x, y, x + 20, y, stroke_width="2", stroke_dasharray=dash(key.index))
+        return svg.series_group(key.index, [line])
+    if key.shape == "point":
+        d = svg.marker_path([(x + 10, y)], marker(key.index))
+        return svg.series_group(key.index, [svg.element("path", d=d, fill="currentColor")])
+    if key.shape == "ramp":
+        cells = [
+            svg.element(
+                "path",
+                d=svg.rectangle_path(x + 5 * i, y - 6, 5, 11),
+                opacity=f"{0.13 * (i + 1):.2f}",
+            )
+            for i in range(4)
+        ]
+        return svg.series_group(key.index, cells, fill="currentColor")
+    return svg.series_group(key.index, fill_parts(key.index, svg.rectangle_path(x, y - 6, 20, 11)))
+
+
+# Hatching of filled series: nothing, then lines in four directions. The same definitions stand
+# in every chart that needs them, so it does not matter which of them a browser takes.
+_HATCHES = (None, "M0 3h6", "M3 0v6", "M-1 1l2-2M0 6l6-6M5 7l2-2", "M0 0h6M0 0v6")
+
+
+def fill_parts(index: int, d: str) -> list[str]:
+    """A filled path in the style of series `index`."""
+    solid = svg.element("path", d=d, fill="currentColor", fill_opacity="0.85")
+    kind = index % len(_HATCHES)
+    if _HATCHES[kind] is None:
+        return [solid]
+    light = svg.element("path", d=d, fill="currentColor", fill_opacity="0.4")
+    hatch = svg.element("path", d=d, fill=f"url(#pl-hatch-{kind})")
+    outline = svg.element("path", d=d, fill="none", stroke="currentColor")
+    return [light, hatch, outline]
+
+
+def hatch_definitions(n_series: int) -> str:
+    """Patterns for the first `n_series` filled series."""
+    patterns = [
+        svg.element(
+            "pattern",
+            svg.element("path", d=lines, stroke="currentColor", stroke_opacity="0.55", fill="none"),
+            id=f"pl-hatch-{kind}",
+            width=6,
+            height=6,
+            patternUnits="userSpaceOnUse",
+        )
+        for kind, lines in enumerate(_HATCHES[: max(n_series, 1)])
+        if lines is not None
+    ]
+    return svg.element("defs", "".join(patterns)) if patterns else ""

@@ -1,0 +1,142 @@
+"""Line chart: loss curves, ROC, calibration, learning curves, partial dependence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Any, Unpack
+
+from . import svg
+from .axes import Panel, layout, numeric_axis
+from .figure import describe, finish, span
+from .legend import Key
+from .number import coordinate
+from .points import Points, left_out, read_series, runs, table_columns, thin_line
+from .scale import extent
+from .settings import Look, Settings, with_note
+from .style import dash, marker
+from .text import clean
+
+Pair = tuple[Iterable[Any], Iterable[Any]]
+MARKED_POINTS = 25  # shorter lines also show their points
+
+
+def line(
+    series: Mapping[Any, Pair],
+    *,
+    bands: Mapping[Any, tuple[Iterable[Any], Iterable[Any], Iterable[Any]]] | None = None,
+    references: Mapping[Any, Pair] | None = None,
+    x_log: bool = False,
+    y_log: bool = False,
+    x_range: tuple[float, float] | None = None,
+    y_range: tuple[float, float] | None = None,
+    **look: Unpack[Look],
+) -> str:
+    """Lines through the points of each series.
+
+    Parameters
+    ----------
+    series : name -> (x, y); NaN interrupts the line.
+    bands : name of a series -> (x, low, high), shaded in the colour of that series.
+    references : name -> (x, y), drawn thin and dotted for comparison (chance, the diagonal).
+    x_log, y_log : logarithmic axes; values not above 0 are counted in the note.
+    x_range, y_range : limits of the axes; the data's by default.
+    """
+    lines, thin = read_series(series), read_series(references or {})
+    shades = _read_bands(bands or {})
+    settings = with_note(Settings(**look), left_out({**lines, **thin}, x_log, y_log))
+    x_extent, y_extent = data_extent(
+        [*lines.values(), *thin.values(), *shades.values()], x_log, y_log
+    )
+    panel = layout(
+        numeric_axis(x_extent, x_range, x_log, grid=False),
+        numeric_axis(y_extent, y_range, y_log),
+        settings,
+        _keys(lines, thin),
+    )
+    names = list(lines)
+    marks = [
+        *(
+            _band(panel, points, names.index(n) if n in lines else 0)
+            for n, points in shades.items()
+        ),
+        *reference_marks(panel, thin),
+        *(_line(panel, points, i) for i, points in enumerate(lines.values())),
+    ]
+    facts = [span(settings.x_label or "x", *x_extent), span(settings.y_label or "y", *y_extent)]
+    rows = [(name, x, y) for name, points in lines.items() for x, y in points]
+    columns = ["series", settings.x_label or "x", settings.y_label or "y"]
+    clip = x_range is not None or y_range is not None
+    return finish(panel, marks, describe("Line chart", facts, names), columns, rows, clip)
+
+
+def _read_bands(bands: Mapping[Any, tuple[Iterable, Iterable, Iterable]]) -> dict[str, Points]:
+    """The outline of each band: forwards along its lower edge, backwards along its upper one."""
+    result = {}
+    for name, (x, low, high) in bands.items():
+        xs, lows, highs = table_columns(str(name), x=x, low=low, high=high)
+        kept = [row for row in zip(xs, lows, highs) if all(v == v for v in row)]
+        there = [(a, b) for a, b, _ in kept]
+        result[clean(name)] = there + [(a, c) for a, _, c in reversed(kept)]
+    return result
+
+
+def data_extent(
+    groups: Iterable[Points], x_log: bool, y_log: bool
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Extents of x and y over all groups of points."""
+    points = list(chain.from_iterable(groups))
+    return extent([[x for x, _ in points]], x_log), extent([[y for _, y in points]], y_log)
+
+
+def _keys(lines: Mapping[str, Points], references: Mapping[str, Points]) -> list[Key]:
+    keys = [Key(name, i, "line") for i, name in enumerate(lines)] if len(lines) > 1 else []
+    return keys + [Key(name, 0, "reference") for name in references]
+
+
+def _line(panel: Panel, points: Points, index: int) -> str:
+    placed = [(panel.x(x), panel.y(y)) for x, y in points]
+    stretches = runs(placed)
+    dots = placed if len(placed) <= MARKED_POINTS else []
+    alone = [run[0] for run in stretches if len(run) == 1]
+    path = "".join(_path(run) for run in stretches if len(run) > 1)
+    parts = []
+    if path:
+        stroke = {"stroke": "currentColor", "stroke_width": "2", "stroke_linejoin": "round"}
+        parts.append(
+            svg.element("path", d=path, fill="none", stroke_dasharray=dash(index), **stroke)
+        )
+    marked = chain.from_iterable(runs(dots)) if dots else alone
+    d = svg.marker_path(marked, marker(index))
+    if d:
+        parts.append(svg.element("path", d=d, fill="currentColor"))
+    return svg.series_group(index, parts)
+
+
+def _path(run: Points) -> str:
+    """Path data without the points that would be drawn at the same place."""
+    pairs = [
+        f"{coordinate(x)} {coordinate(y)}" for x, y in (thin_line(run) if len(run) > 500 else run)
+    ]
+    kept = [pair for i, pair in enumerate(pairs) if i == 0 or pair != pairs[i - 1]]
+    return "M" + " ".join(kept) + ("h0" if len(kept) == 1 else "")
+
+
+def _band(panel: Panel, outline: Points, index: int) -> str:
+    placed = [(panel.x(x), panel.y(y)) for x, y in outline]
+    stretches = runs(placed)
+    if not stretches:
+        return ""
+    d = _path([point for run in stretches for point in run]) + "z"
+    return svg.series_group(index, [svg.element("path", d=d, fill="currentColor", opacity="0.18")])
+
+
+def reference_marks(panel: Panel, references: Mapping[str, Points]) -> list[str]:
+    """Thin dotted lines in the colour of the text."""
+    stroke = {"stroke": "currentColor", "stroke_width": "1.5", "stroke_dasharray": "1 3"}
+    result = []
+    for points in references.values():
+        d = "".join(_path(run) for run in runs((panel.x(x), panel.y(y)) for x, y in points))
+        if d:
+            result.append(svg.element("path", d=d, fill="none", opacity="0.75", **stroke))
+    return result

@@ -1,0 +1,161 @@
+"""Decision regions in two columns: which class the model predicts where, and how surely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Unpack
+
+from ..errors import ParameterError
+from . import svg
+from . import text as words
+from .axes import Axis, Panel, checked_limits, layout
+from .figure import describe, finish, span
+from .legend import Key
+from .line_chart import Pair
+from .png import data_address, png, red_green_blue
+from .points import Points, left_out, read_series
+from .scatter_chart import point_marks, thin_points
+from .settings import Look, Settings, with_note
+from .style import PALETTE
+
+SHADES = 8  # steps of certainty
+WEAKEST, STRONGEST = 40, 130  # opacity of a region, out of 255
+
+
+def regions(
+    grid: Sequence[Iterable[Any]],
+    x_range: tuple[float, float],
+    y_range: tuple[float, float],
+    classes: Sequence[Any],
+    *,
+    points: Mapping[Any, Pair] | None = None,
+    certainty: Sequence[Iterable[Any]] | None = None,
+    **look: Unpack[Look],
+) -> str:
+    """Coloured regions with their class names written inside, and points on top.
+
+    Parameters
+    ----------
+    grid : class codes 0 .. K-1 at the middles of equal cells; rows from the smallest y upwards.
+    x_range, y_range : limits of the grid.
+    classes : K names, at most 31.
+    points : class name -> (x, y); drawn in the class's colour and marker.
+    certainty : numbers from 0 to 1 per cell; surer cells are stronger.
+    """
+    codes = [[int(code) for code in row] for row in grid]
+    names = [words.clean(name) for name in classes]
+    _check(codes, len(names))
+    groups: dict[str, Points] = {name: [] for name in names}
+    groups |= read_series(points or {})
+    shown, sentence = thin_points(groups)
+    settings = with_note(Settings(**look), left_out(groups, False, False), sentence)
+    keys = [Key(name, i, "point") for i, name in enumerate(groups)]
+    x_axis, y_axis = (Axis(*checked_limits(r), grid=False) for r in (x_range, y_range))
+    panel = layout(x_axis, y_axis, settings, keys)
+    marks = [
+        _image(panel, codes, certainty, len(names)),
+        *_names(panel, codes, names),
+        *point_marks(panel, shown.values()),
+    ]
+    shares = [sum(row.count(k) for row in codes) for k in range(len(names))]
+    total = max(sum(shares), 1)
+    rows = [(name, 100 * share / total) for name, share in zip(names, shares)]
+    facts = [span(settings.x_label or "x", *x_range), span(settings.y_label or "y", *y_range)]
+    summary = describe("Decision regions", facts, names)
+    return finish(panel, marks, summary, ["class", "share of the area (%)"], rows, clip=True)
+
+
+def _check(codes: list[list[int]], n_classes: int) -> None:
+    if not 0 < n_classes <= 31:
+        raise ParameterError(f"Regions need 1 to 31 classes. Got {n_classes}.")
+    if any(not 0 <= code < n_classes for row in codes for code in row):
+        raise ParameterError(f"The codes of the regions must lie in 0 .. {n_classes - 1}.")
+
+
+def _image(
+    panel: Panel, codes: list[list[int]], certainty: Sequence[Iterable[Any]] | None, k: int
+) -> str:
+    if not codes or not codes[0]:
+        return ""
+    palette = [
+        (*red_green_blue(PALETTE[i % len(PALETTE)]), _alpha(shade))
+        for i in range(k)
+        for shade in range(SHADES)
+    ]
+    if certainty is None:
+        rows = [bytes(code * SHADES + SHADES // 2 for code in row) for row in codes]
+    else:
+        rows = [
+            bytes(code * SHADES + _shade(float(sure), k) for code, sure in zip(row, sures))
+            for row, sures in zip(codes, certainty)
+        ]
+    return svg.element(
+        "image",
+        href=data_address(png(rows[::-1], palette)),
+        width=panel.plot_width,
+        height=panel.plot_height,
+        preserveAspectRatio="none",
+        image_rendering="pixelated",
+    )
+
+
+def _alpha(shade: int) -> int:
+    return WEAKEST + (STRONGEST - WEAKEST) * shade // (SHADES - 1)
+
+
+def _shade(certainty: float, k: int) -> int:
+    """0 for a guess (1 / k), the last shade for certainty 1."""
+    share = (certainty - 1 / k) / (1 - 1 / k) if k > 1 else 1.0
+    return max(0, min(SHADES - 1, int(share * SHADES))) if share == share else 0
+
+
+def _names(panel: Panel, codes: list[list[int]], names: list[str]) -> list[str]:
+    """Each class name where its region is thickest, if the region is thick enough to hold it."""
+    if not codes or not codes[0]:
+        return []
+    depth = _depths(codes)
+    height, width = len(codes), len(codes[0])
+    step_x, step_y = panel.plot_width / width, panel.plot_height / height
+    parts = []
+    for k, name in enumerate(names):
+        cells = [
+            (depth[i][j], -i, -j) for i in range(height) for j in range(width) if codes[i][j] == k
+        ]
+        if not cells:
+            continue
+        deepest, i, j = max(cells)
+        room = 2 * deepest * min(step_x, step_y)
+        if room >= 1.5 * svg.FONT:
+            x, y = (-j + 0.5) * step_x, panel.plot_height - (-i + 0.5) * step_y
+            em = max(2 * deepest * step_x / svg.FONT, 2.0)
+            parts.append(svg.label(x, y + 4.5, name, em, text_anchor="middle", font_weight="600"))
+    return parts
+
+
+def _depths(codes: list[list[int]]) -> list[list[int]]:
+    """Chessboard distance of every cell to the nearest cell of another class or the edge."""
+    height, width = len(codes), len(codes[0])
+    depth = [
+        [min(i, j, height - 1 - i, width - 1 - j) + 1 for j in range(width)] for i in range(height)
+    ]
+    for i in range(height):
+        for j in range(width):
+            _relax(codes, depth, i, j, ((-1, -1), (-1, 0), (-1, 1), (0, -1)))
+    for i in range(height - 1, -1, -1):
+        for j in range(width - 1, -1, -1):
+            _relax(codes, depth, i, j, ((1, 1), (1, 0), (1, -1), (0, 1)))
+    return depth
+
+
+def _relax(
+    codes: list[list[int]],
+    depth: list[list[int]],
+    i: int,
+    j: int,
+    neighbours: Iterable[tuple[int, int]],
+) -> None:
+    for di, dj in neighbours:
+        a, b = i + di, j + dj
+        if 0 <= a < len(codes) and 0 <= b < len(codes[0]):
+            step = depth[a][b] + 1 if codes[a][b] == codes[i][j] else 1
+            depth[i][j] = min(depth[i][j], step)

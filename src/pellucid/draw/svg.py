@@ -1,0 +1,69 @@
+"""SVG elements as strings.
+
+Invariant: every attribute and every text passes through `escape` here and nowhere else, so the
+result is well-formed whatever the labels are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from . import text as words
+from .number import coordinate
+from .style import PALETTE
+
+FONT = 13
+TITLE_FONT = 15
+LINE = 17
+
+
+def element(name: str, content: str = "", /, **attributes: object) -> str:
+    """One element; `content` is markup. `text_anchor` means text-anchor, `class_` class.
+
+    >>> element("rect", x=1.25, fill="none")
+    '<rect x="1.2" fill="none"/>'
+    """
+    pairs = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return f"<{name}{pairs}>{content}</{name}>" if content else f"<{name}{pairs}/>"
+
+
+def _value(value: object) -> str:
+    return coordinate(value) if isinstance(value, float) else words.escape(str(value))
+
+
+def label(x: float, y: float, text: str, em: float = 1e9, **attributes: object) -> str:
+    """Text at a point, shortened to `em`; a shortened text keeps the whole one as its title."""
+    shown = words.fit(text, em)
+    whole = "" if shown == text else element("title", words.escape(text))
+    return element("text", whole + words.escape(shown), x=float(x), y=float(y), **attributes)
+
+
+def group(parts: Iterable[str], **attributes: object) -> str:
+    content = "".join(parts)
+    return element("g", content, **attributes) if content else ""
+
+
+def series_group(index: int, parts: Iterable[str], **attributes: object) -> str:
+    """A group in the colour of series `index`: children paint with currentColor."""
+    i = index % len(PALETTE)
+    return group(parts, class_=f"pl-c{i}", color=PALETTE[i], **attributes)
+
+
+def segment(x1: float, y1: float, x2: float, y2: float, **attributes: object) -> str:
+    d = f"M{coordinate(x1)} {coordinate(y1)}L{coordinate(x2)} {coordinate(y2)}"
+    return element("path", d=d, stroke="currentColor", fill="none", **attributes)
+
+
+def rectangle_path(x: float, y: float, width: float, height: float) -> str:
+    """A rectangle as a piece of path data, so that many share one element."""
+    h, v = coordinate(width), coordinate(height)
+    return f"M{coordinate(x)} {coordinate(y)}h{h}v{v}h{coordinate(-width)}z"
+
+
+def marker_path(points: Iterable[tuple[float, float]], shape: str) -> str:
+    """Path data with the marker `shape` at every point."""
+    return "".join(f"M{coordinate(x)} {coordinate(y)}{shape}" for x, y in points)
