@@ -52,6 +52,8 @@ def tags(facts: dict[str, Any]) -> Any:
     )
 
     kind = facts["kind"]
+    regressor = RegressorTags(poor_score=facts["poor_score"])
+    transformer = TransformerTags(preserves_dtype=["float64"])
     return Tags(
         estimator_type=kind,
         target_tags=TargetTags(
@@ -65,8 +67,8 @@ def tags(facts: dict[str, Any]) -> Any:
         )
         if kind == "classifier"
         else None,
-        regressor_tags=RegressorTags(poor_score=facts["poor_score"]) if kind == "regressor" else None,
-        transformer_tags=TransformerTags(preserves_dtype=["float64"]) if facts["transforms"] else None,
+        regressor_tags=regressor if kind == "regressor" else None,
+        transformer_tags=transformer if facts["transforms"] else None,
         input_tags=InputTags(
             sparse=facts["sparse"], allow_nan=True, positive_only=facts["positive_only"],
             pairwise=facts["pairwise"],

@@ -1,13 +1,13 @@
 """`Estimator` and the task classes: the one template of fitting, the only validation of data.
 
-`fit` calls `_learn`, which forgets what was learned before, turns the user's table into a `Problem`,
-calls the family's `_fit(problem)` and stores the dict it returns. A failure or Ctrl-C leaves the
-estimator unfitted. Families write `_fit` and a few small methods on encoded arrays, nothing else.
+`fit` calls `_learn`, which forgets what was learned before, turns the user's table into a
+`Problem`, calls the family's `_fit(problem)` and stores the dict it returns. A failure or Ctrl-C
+leaves the estimator unfitted. Families write `_fit` and a few small methods on encoded arrays.
 """
 
 import warnings
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -28,6 +28,10 @@ class Estimator(Protocol):
     _min_rows: ClassVar[int] = 1
 
     table: Any = None
+
+    if TYPE_CHECKING:  # learned attributes are stored by `_store`
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def _coding(self) -> str:
         """How levels become columns: "onehot", or "reference" for unpenalised linear models."""
@@ -55,7 +59,7 @@ class Estimator(Protocol):
         raise NotImplementedError
 
     def _learn(self, X: Any, y: Any = None, weights: Any = None, offset: Any = None) -> Self:
-        """Check, prepare, `_fit`, store. With `warm_start` the previous state stays until the end."""
+        """Check, prepare, `_fit`, store. With `warm_start` the old state stays until the end."""
         if not getattr(self, "warm_start", False):
             self._forget()
         self._check_parameters()
@@ -164,9 +168,9 @@ class Estimator(Protocol):
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
-        from pellucid.protocol import _signature
+        from pellucid.protocol import signature
 
-        return {name: p.default for name, p in _signature(cls).items()}
+        return {name: p.default for name, p in signature(cls).items()}
 
     def _facts(self) -> dict[str, Any]:
         """A few facts about the fitted model, for its card."""
@@ -225,7 +229,7 @@ class Supervised(Estimator):
 
 
 class Classifier(Supervised):
-    """Predicts labels from `_scores`; see `ProbabilisticClassifier` for those with probabilities."""
+    """Predicts labels from `_scores`; `ProbabilisticClassifier` adds probabilities."""
 
     _kind = "classifier"
     _target = "classes"
@@ -235,8 +239,8 @@ class Classifier(Supervised):
     def _check_problem(self, problem: Problem) -> None:
         if problem.classes is not None and len(problem.classes) < 2 and not self._one_class:
             raise DataError(
-                f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data "
-                f"contains only one class: {problem.classes[0]!r}."
+                f"{type(self).__name__} needs samples of at least 2 classes in the data, but the "
+                f"data contains only one class: {problem.classes[0]!r}."
             )
 
     def _codes(self, X: Any) -> np.ndarray:
@@ -346,8 +350,8 @@ class Transformer(Estimator):
                 raise DataError("input_features is not equal to feature_names_in_")
             if len(given) != self.n_features_in_:
                 raise DataError(
-                    f"input_features should have length equal to number of features ({self.n_features_in_}),"
-                    f" got {len(given)}"
+                    "input_features should have length equal to number of features "
+                    f"({self.n_features_in_}), got {len(given)}"
                 )
         return np.array(self._names_out(), dtype=object)
 

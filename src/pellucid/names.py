@@ -1,4 +1,4 @@
-"""The only list of public classes: lazy imports, model files, the contract suite and compare read it.
+"""The only list of public classes: lazy imports, model files, contract and compare read it.
 
 A family joins Pellucid by adding its names here.
 """

@@ -40,7 +40,8 @@ class Integer:
     def accepts(self, value: Any) -> bool:
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
             return False
-        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+        low, high = self.low is None or value >= self.low, self.high is None or value <= self.high
+        return bool(low and high)
 
     def __str__(self) -> str:
         low = "-inf" if self.low is None else self.low

@@ -6,7 +6,6 @@ here knows data or models.
 
 import copy
 import inspect
-from functools import cache
 from typing import Any, ClassVar
 
 from pellucid import _sklearn, parameters
@@ -16,10 +15,15 @@ _ROUTED = ("fit", "partial_fit", "predict", "predict_proba", "score", "transform
 _NOT_ROUTED = ("self", "X", "y", "classes")
 
 
-@cache
-def _signature(cls: type) -> dict[str, inspect.Parameter]:
-    params = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
-    return {name: p for name, p in params.items() if name != "self"}
+_SIGNATURES: dict[Any, dict[str, inspect.Parameter]] = {}
+
+
+def signature(cls: Any) -> dict[str, inspect.Parameter]:
+    """Constructor parameters of a class, in order."""
+    if cls not in _SIGNATURES:
+        params = inspect.signature(cls.__init__).parameters
+        _SIGNATURES[cls] = {name: p for name, p in params.items() if name != "self"}
+    return _SIGNATURES[cls]
 
 
 class _SetRequest:
@@ -40,8 +44,8 @@ class _SetRequest:
                 )
             if not _sklearn.config("enable_metadata_routing"):
                 raise RuntimeError(
-                    "This method is only available when metadata routing is enabled. You can enable "
-                    "it using sklearn.set_config(enable_metadata_routing=True)."
+                    "This method is only available when metadata routing is enabled. You can "
+                    "enable it using sklearn.set_config(enable_metadata_routing=True)."
                 )
             requests = copy.deepcopy(instance.__dict__.get("_requests", {}))
             requests.setdefault(self.method, {}).update(kwargs)
@@ -90,7 +94,7 @@ class Protocol:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with `deep`, those of nested objects as `name__parameter`."""
         out: dict[str, Any] = {}
-        for name in sorted(_signature(type(self))):
+        for name in sorted(signature(type(self))):
             value = getattr(self, name)
             out[name] = value
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
@@ -100,12 +104,13 @@ class Protocol:
     def set_params(self, **params: Any) -> Any:
         """Set parameters by name, nested ones as `name__parameter`."""
         nested: dict[str, dict[str, Any]] = {}
-        valid = sorted(_signature(type(self)))
+        valid = sorted(signature(type(self)))
         for key, value in params.items():
             name, _, rest = key.partition("__")
             if name not in valid:
                 raise ParameterError(
-                    f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {valid!r}."
+                    f"Invalid parameter {name!r} for estimator {self}. "
+                    f"Valid parameters are: {valid!r}."
                 )
             if rest:
                 nested.setdefault(name, {})[rest] = value
@@ -124,7 +129,7 @@ class Protocol:
         parameters.check(type(self).__name__, self.get_params(deep=False), self._parameters)
 
     def __repr__(self) -> str:
-        default = {name: p.default for name, p in _signature(type(self)).items()}
+        default = {name: p.default for name, p in signature(type(self)).items()}
         changed = [
             f"{name}={getattr(self, name)!r}"
             for name in default
@@ -169,8 +174,8 @@ class Protocol:
     def _check_fitted(self) -> None:
         if "n_features_in_" not in self.__dict__:
             raise _sklearn.as_theirs(NotFittedError)(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate "
-                "arguments before using this estimator."
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
+                "appropriate arguments before using this estimator."
             )
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -9,20 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pellucid import parallel
+from pellucid.data import _loops
+
 if TYPE_CHECKING:
     from pellucid.data.problem import Problem
 
 _SEED = 0x9E3779B97F4A7C15
-
-
-def _mixed(values: np.ndarray) -> np.ndarray:
-    """A 64-bit mix of float64 cells; 0.0 and -0.0 give 0, every NaN the same."""
-    clean = np.where(np.isnan(values), np.nan, values + 0.0)
-    bits = np.ascontiguousarray(clean).view(np.uint64)
-    bits ^= bits >> np.uint64(32)
-    bits *= np.uint64(0xD6E8FEB86659FD93)
-    bits ^= bits >> np.uint64(29)
-    return bits
 
 
 def _multipliers(p: int) -> np.ndarray:
@@ -36,19 +29,18 @@ def _multipliers(p: int) -> np.ndarray:
 def row_hash(X: Any, y: np.ndarray | None = None) -> np.ndarray:
     """64-bit hash of each row's content: equal rows, equal hash, dense or sparse."""
     n, p = X.shape
-    c = _multipliers(p + 8)
+    c = _multipliers(p + 1)
+    h = np.zeros(n, dtype=np.uint64)
     if isinstance(X, np.ndarray):
-        h = np.zeros(n, dtype=np.uint64)
-        step = max(1, 2**18 // p)
-        for start in range(0, n, step):
-            h[start : start + step] = (_mixed(X[start : start + step]) * c[:p]).sum(axis=1)
+        parallel.map(lambda b: _loops.hash_rows(X[b], c, h[b]), parallel.row_blocks(n, p))
     else:
-        cells = _mixed(X.data) * c[X.indices]
-        sums = np.concatenate([[np.uint64(0)], np.cumsum(cells, dtype=np.uint64)])
+        cells = np.empty(len(X.data), dtype=np.uint64)
+        _loops.mix_cells(X.data, cells)
+        sums = np.concatenate([[np.uint64(0)], np.cumsum(cells * c[X.indices], dtype=np.uint64)])
         h = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
     if y is not None:
         Y = np.asarray(y, dtype=float).reshape(n, -1)
-        h = h + (_mixed(Y) * c[p : p + 1]).sum(axis=1, dtype=np.uint64)
+        _loops.hash_rows(Y, _multipliers(p + 1 + Y.shape[1])[p + 1 :], h)
     h ^= h >> np.uint64(31)
     return h * np.uint64(0x94D049BB133111EB)
 

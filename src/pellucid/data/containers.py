@@ -7,7 +7,7 @@ column order are the user's.
 
 import sys
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -254,30 +254,31 @@ def object_column(name: str, cells: np.ndarray) -> RawColumn:
     if any(issubclass(t, complex) for t in types):
         raise DataError(f"Complex data not supported\ncolumn {name!r}\n")
     if all(issubclass(t, str) for t in types):
-        return string_column(name, np.where(missing, None, cells))
+        return string_column(name, cells)
     if all(hasattr(c, "isoformat") or isinstance(c, np.datetime64) for c in present):
         stamps = np.full(len(cells), np.datetime64("NaT"), "datetime64[us]")
         stamps[~missing] = [np.datetime64(c, "us") for c in present]
         return RawColumn(name, "datetime", datetime_days(stamps))
     _raise_odd_cell(name, cells, missing)
+    return None
 
 
-def _raise_odd_cell(name: str, cells: np.ndarray, missing: np.ndarray) -> None:
+def _raise_odd_cell(name: str, cells: np.ndarray, missing: np.ndarray) -> NoReturn:
     numbers = np.fromiter((isinstance(c, int | float | np.number) for c in cells), bool, len(cells))
     texts = np.fromiter((isinstance(c, str) for c in cells), bool, len(cells))
     odd = np.flatnonzero(~numbers & ~texts & ~missing)
     if odd.size:
         row = int(odd[0])
         raise DataTypeError(
-            f"float() argument must be a string or a real number, not {type(cells[row]).__name__!r}: "
-            f"column {name!r}, row {row} holds {cells[row]!r}. Cells must be numbers, text, dates "
-            "or missing."
+            "float() argument must be a string or a real number, not "
+            f"{type(cells[row]).__name__!r}: column {name!r}, row {row} holds {cells[row]!r}. "
+            "Cells must be numbers, text, dates or missing."
         )
     rarer = texts if texts.sum() <= numbers.sum() else numbers
     row = int(np.flatnonzero(rarer)[0])
     raise DataError(
-        f"column {name!r} mixes numbers and text: {int(texts.sum())} of {len(cells)} cells are text "
-        f"(row {row} holds {cells[row]!r}). Make it all numbers, or all text for a category."
+        f"column {name!r} mixes numbers and text: {int(texts.sum())} of {len(cells)} cells are "
+        f"text (row {row} holds {cells[row]!r}). Make it all numbers, or all text for a category."
     )
 
 
@@ -322,7 +323,8 @@ def datetime_days(stamps: np.ndarray) -> np.ndarray:
 
 def _intake_frame(X: Any) -> Intake:
     if type(X).__module__.startswith("pyarrow"):
-        names = tuple(str(name) for name in X.column_names)
+        names: tuple[str, ...] | None = tuple(str(name) for name in X.column_names)
+        assert names is not None
         check_names(names)
         check_shape(X.shape, "the estimator")
         from pellucid.data.arrow import arrow_column

@@ -1,6 +1,6 @@
 """Encoding an aligned table: as codes for trees and their like, or as a matrix for all others.
 
-codes  : float64 (n, d), Fortran order; numbers as they are, levels as 0..L-1, missing or unseen NaN.
+codes  : float64 (n, d), Fortran order; numbers as they are, levels 0..L-1, missing or unseen NaN.
 matrix : float64 (n, p), C order, never a copy where X is one already; or CSR when levels make more
          than `SPARSE_COLUMNS` columns and the model takes sparse input.
 """
@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
+from pellucid.data import _loops
 from pellucid.data.containers import Intake
 from pellucid.data.scan import check_column, check_finite
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
@@ -17,8 +19,13 @@ from pellucid.errors import DataError, DataTypeError
 SPARSE_COLUMNS = 50
 
 
-def encode(schema: Schema, table: Intake, takes_sparse: bool, owner: str) -> Any:
-    """The aligned table in the schema's layout; raises for text columns and refused sparse input."""
+def encode(
+    schema: Schema, table: Intake, takes_sparse: bool, owner: str, finite: bool = False
+) -> Any:
+    """The aligned table in the schema's layout; text and refused sparse are errors.
+
+    `finite`: the numbers have been looked through already, as `learn` does.
+    """
     if TEXT in schema.kinds:
         name = schema.name(schema.kinds.index(TEXT))
         raise DataError(
@@ -36,15 +43,14 @@ def encode(schema: Schema, table: Intake, takes_sparse: bool, owner: str) -> Any
             )
         check_finite(table.sparse.data, table, allow_nan=False)
         return table.sparse.astype(np.float64, copy=False)
-    return (
-        _codes(schema, table) if schema.layout == "codes" else _matrix(schema, table, takes_sparse)
-    )
+    if schema.layout == "codes":
+        return _codes(schema, table)
+    return _matrix(schema, table, takes_sparse, finite)
 
 
 def _codes(schema: Schema, table: Intake) -> np.ndarray:
     if table.dense is not None and schema.kinds.count(CATEGORICAL) == 0:
-        check_finite(table.dense, table, allow_nan=True)
-        return np.asfortranarray(table.dense, dtype=np.float64)
+        return _to_columns(table)
     columns = schema.raw(table)
     levels = schema.level_codes(columns)
     out = np.empty((table.n_rows, schema.n_columns), order="F")
@@ -56,12 +62,28 @@ def _codes(schema: Schema, table: Intake) -> np.ndarray:
     return out
 
 
-def _matrix(schema: Schema, table: Intake, takes_sparse: bool) -> Any:
+def _to_columns(table: Intake) -> np.ndarray:
+    """A dense table in Fortran order; a copy, by tiles and in threads."""
+    X = table.dense
+    assert X is not None
+    if X.flags.f_contiguous and X.dtype == np.float64:
+        check_finite(X, table, allow_nan=True)
+        return X
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    out = np.empty(X.shape, order="F")
+    strips = parallel.row_blocks(*X.shape)
+    bad = parallel.map(lambda b: _loops.to_columns(X[b], out[b]), strips)
+    if np.isnan(bad).any():
+        check_finite(X, table, allow_nan=True)
+    return out
+
+
+def _matrix(schema: Schema, table: Intake, takes_sparse: bool, finite: bool) -> Any:
     if table.dense is not None and schema.plain:
         X = np.ascontiguousarray(table.dense, dtype=np.float64)
         # A sum is finite unless a cell is not, or it overflows: look closer only then.
         with np.errstate(over="ignore", invalid="ignore"):
-            finite = np.isfinite(X.sum())
+            finite = finite or np.isfinite(X.sum())
         if finite or np.isfinite(X).all():
             return X
         check_finite(X, table, allow_nan=True)

@@ -64,7 +64,7 @@ class Problem:
 
     def take(self, rows: np.ndarray, weights: np.ndarray | None = None) -> "Problem":
         """The problem on some of its rows; weights default to theirs."""
-        order = "F" if self.schema.layout == "codes" else "C"
+        order: Any = "F" if self.schema.layout == "codes" else "C"
         X = (
             self.X[rows]
             if not isinstance(self.X, np.ndarray)
@@ -110,29 +110,34 @@ def prepare(
     shift = None if offset is None else _offset(offset, rows.n_rows)
     if options.missing != "indicator":
         w = _without_missing(rows, w, options.missing, wishes.owner)
-    keep = w > 0
-    position = None
-    if not keep.all():
+    used, position = rows, None
+    if not w.all():  # weight 0 means absent: such rows teach no level, no class, no mean
+        keep = w > 0
         position = np.where(keep, np.cumsum(keep) - 1, -1)
-        target, w = (None if target is None else target[keep]), w[keep]
+        used, w = rows.take(keep), w[keep]
+        target = None if target is None else target[keep]
         shift = None if shift is None else shift[keep]
-    used = rows if position is None else rows.take(keep)
-    if used.n_rows < wishes.min_rows:
-        raise DataError(
-            f"Found array with {used.n_rows} sample(s) (shape={(used.n_rows, used.n_columns)}) while a "
-            f"minimum of {wishes.min_rows} is required by {wishes.owner}: 1 sample is not enough."
-        )
-    if target is not None and wishes.target == "classes" and wishes.classes is None:
-        target, classes = _seen(target, classes)
-    schema = wishes.schema
-    if schema is None:
+        if wishes.target == "classes" and wishes.classes is None:
+            target, classes = _seen(target, classes)
+    _check_enough(used, wishes)
+    if wishes.schema is None:
         coding = wishes.coding if options.coding == "auto" else options.coding
         schema = learn(used, w, options, wishes.layout, coding)
     else:
-        used = schema.align(used, wishes.owner)
-    encoded = encode.encode(schema, used, wishes.takes_sparse, wishes.owner)
+        schema, used = wishes.schema, wishes.schema.align(used, wishes.owner)
+    finite = wishes.schema is None
+    encoded = encode.encode(schema, used, wishes.takes_sparse, wishes.owner, finite)
     problem = Problem(encoded, target, w, schema, shift, classes, position)
     return (canonical.canonical(problem) if wishes.canonical_rows else problem), rows
+
+
+def _check_enough(rows: Intake, wishes: Wishes) -> None:
+    if rows.n_rows < wishes.min_rows:
+        raise DataError(
+            f"Found array with {rows.n_rows} sample(s) (shape={(rows.n_rows, rows.n_columns)}) "
+            f"while a minimum of {wishes.min_rows} is required by {wishes.owner}: 1 sample is not "
+            "enough."
+        )
 
 
 def _target(y: Any, n: int, wishes: Wishes) -> tuple[Any, np.ndarray | None]:
@@ -187,8 +192,8 @@ def _without_missing(rows: Intake, w: np.ndarray, rule: str, owner: str) -> np.n
         return w
     if rule == "error":
         raise DataError(
-            f"Input X contains NaN: {int(missing.sum())} of {len(w)} rows have missing values (first: "
-            f"row {int(np.argmax(missing))}), and {owner} was given Table(missing='error')."
+            f"Input X contains NaN: {int(missing.sum())} of {len(w)} rows have missing values "
+            f"(first: row {int(np.argmax(missing))}), and {owner} was given Table(missing='error')."
         )
     if missing.sum() == (w > 0).sum():
         raise DataError("Every row has a missing value: Table(missing='drop') leaves none.")

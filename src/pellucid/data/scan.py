@@ -6,6 +6,7 @@ Infinite values are always an error that names row and column.
 import numpy as np
 
 from pellucid import parallel
+from pellucid.data import _loops
 from pellucid.data.containers import Intake, RawColumn
 from pellucid.errors import DataError
 
@@ -42,44 +43,32 @@ def _not_finite(value: float, row: int, name: str) -> DataError:
     )
 
 
-def column_facts(
-    table: Intake, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def column_facts(table: Intake, weights: np.ndarray) -> tuple[np.ndarray, ...]:
     """Weighted mean, minimum, maximum and missing weight of each column of a dense table."""
-    X = table.dense
-    assert X is not None
-    if X.dtype.kind == "f":
-        blocks = parallel.row_blocks(*X.shape)
-        low, high = parallel.reduce(lambda rows: _range(X[rows]), _merge_range, blocks)
-        if not (np.isfinite(low).all() and np.isfinite(high).all()):
-            check_finite(X, table, allow_nan=True)
-            return _facts_with_missing(X, weights)
-    else:
-        low, high = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
-    shift = X[0].astype(float)
+    assert table.dense is not None
+    X = np.ascontiguousarray(table.dense, dtype=np.float64)
     blocks = parallel.row_blocks(*X.shape)
-    total = parallel.reduce(lambda rows: weights[rows] @ X[rows], np.add, blocks)
-    weight = weights.sum()
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = total / weight
-    constant = low == high
-    mean = np.where(constant | ~np.isfinite(mean), shift, mean)
+    with np.errstate(all="ignore"):
+        total, low, high = parallel.reduce(lambda b: _facts(X[b], weights[b]), _merge, blocks)
+    if np.isnan(total).any() or np.isinf(low).any() or np.isinf(high).any():
+        check_finite(X, table, allow_nan=True)
+        return _facts_with_missing(X, weights)
+    mean = np.clip(total / weights.sum(), low, high)  # constant columns have their constant exactly
     return mean, low, high, np.zeros(X.shape[1])
 
 
-def _range(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return block.min(axis=0).astype(float), block.max(axis=0).astype(float)
+def _facts(block: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, ...]:
+    p = block.shape[1]
+    total, low, high = np.zeros(p), np.full(p, np.inf), np.full(p, -np.inf)
+    _loops.column_facts(block, weights, total, low, high)
+    return total, low, high
 
 
-def _merge_range(
-    a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    return np.minimum(a[0], b[0]), np.maximum(a[1], b[1])
+def _merge(a: tuple[np.ndarray, ...], b: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    return a[0] + b[0], np.minimum(a[1], b[1]), np.maximum(a[2], b[2])
 
 
-def _facts_with_missing(
-    X: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _facts_with_missing(X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, ...]:
     d = X.shape[1]
     mean, low, high, n_missing = np.zeros(d), np.ones(d), np.zeros(d), np.zeros(d)
     for j in range(d):

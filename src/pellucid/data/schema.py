@@ -1,7 +1,7 @@
 """`Schema`: what a model knows of the table it was trained on, and the one rule for new tables.
 
-Learned in `fit` from the training rows, applied in `predict`. It holds plain arrays and tuples only,
-so it is saved with the model. Columns are matched by name where both tables have names.
+Learned in `fit` from the training rows, applied in `predict`. It holds plain arrays and tuples
+only, so it is saved with the model. Columns are matched by name where both tables have names.
 """
 
 import warnings
@@ -93,7 +93,7 @@ class Schema:
         for j, levels in enumerate(self.levels):
             if self.kinds[j] != CATEGORICAL:
                 out.append((j, "value", None))
-                if 0 < self.n_missing[j] and self.low[j] <= self.high[j]:
+                if self.n_missing[j] > 0 and self.low[j] <= self.high[j]:
                     out.append((j, "indicator", None))
                 continue
             named = [(j, "level", level) for level in levels]

@@ -22,9 +22,9 @@ def as_vector(values: Any, what: str = "y") -> np.ndarray:
         return _plain(np.array(values.to_pylist(), dtype=object))
     if hasattr(values, "to_numpy"):  # pandas and polars series
         return _plain(np.asarray(values.to_numpy()))
-    if isinstance(values, str | bytes | dict) or not hasattr(values, "__len__"):
-        if not hasattr(values, "__array__"):
-            raise DataTypeError(f"{what} should be a 1d array, got {values!r} instead.")
+    scalar = isinstance(values, str | bytes | dict) or not hasattr(values, "__len__")
+    if scalar and not hasattr(values, "__array__"):
+        raise DataTypeError(f"{what} should be a 1d array, got {values!r} instead.")
     try:
         return np.asarray(values)
     except ValueError as error:

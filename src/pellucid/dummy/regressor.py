@@ -81,7 +81,7 @@ class DummyRegressor(Regressor):
         constant = np.atleast_1d(np.asarray(self.constant, dtype=float)).ravel()
         if len(constant) != Y.shape[1]:
             raise ParameterError(
-                f"Constant target value should have shape ({Y.shape[1]}, 1): it has {len(constant)}."
+                f"Constant target value should have shape ({Y.shape[1]}, 1), not {len(constant)}."
             )
         return constant
 

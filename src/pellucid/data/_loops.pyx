@@ -1,0 +1,94 @@
+"""Loops over the cells of a table: column facts, row hashes, row order to column order.
+
+Arrays and scalars in, arrays out; no Python object inside a loop. Each has a plain twin in the tests.
+"""
+
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy
+
+cdef extern from *:
+    """
+    #define MIX 0xD6E8FEB86659FD93ULL
+    """
+    const uint64_t MIX
+
+
+def column_facts(
+    const double[:, ::1] X, const double[::1] w,
+    double[::1] total, double[::1] low, double[::1] high,
+):
+    """Adds w'X to `total` and widens [low, high]; a NaN shows in `total` alone."""
+    cdef Py_ssize_t i, j, n = X.shape[0], p = X.shape[1]
+    cdef double x, wi
+    with nogil:
+        for i in range(n):
+            wi = w[i]
+            for j in range(p):
+                x = X[i, j]
+                total[j] += wi * x
+                low[j] = x if x < low[j] else low[j]
+                high[j] = x if x > high[j] else high[j]
+
+
+cdef inline uint64_t _mix(double value) noexcept nogil:
+    """64-bit mix of a cell; 0.0 and -0.0 give 0, every NaN the same."""
+    cdef uint64_t bits
+    if value != value:
+        bits = 0x7FF8000000000000
+    else:
+        value = value + 0.0
+        memcpy(&bits, &value, 8)
+    bits ^= bits >> 32
+    bits *= MIX
+    bits ^= bits >> 29
+    return bits
+
+
+def hash_rows(const double[:, :] X, const uint64_t[::1] multiplier, uint64_t[::1] out):
+    """Adds sum_j multiplier_j mix(x_ij) to `out`, whatever the order of X in memory."""
+    cdef Py_ssize_t i, j, n = X.shape[0], p = X.shape[1]
+    cdef uint64_t h
+    with nogil:
+        if X.strides[0] >= X.strides[1]:
+            for i in range(n):
+                h = 0
+                for j in range(p):
+                    h += multiplier[j] * _mix(X[i, j])
+                out[i] += h
+        else:
+            for j in range(p):
+                for i in range(n):
+                    out[i] += multiplier[j] * _mix(X[i, j])
+
+
+def mix_cells(const double[::1] values, uint64_t[::1] out):
+    """The mix of each cell."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(values.shape[0]):
+            out[i] = _mix(values[i])
+
+
+def to_columns(const double[:, ::1] X, double[:, :] out):
+    """Copies rows into Fortran order by tiles that stay in the cache; returns the sum of x - x.
+
+    That is 0 for finite cells and NaN otherwise: the caller learns it in the same pass.
+    """
+    cdef Py_ssize_t i, j, i0, j0, i1, j1, n = X.shape[0], p = X.shape[1]
+    cdef double x, bad = 0.0
+    cdef Py_ssize_t tile = 512, strip = 8  # a cache line of each row, many rows
+    with nogil:
+        i0 = 0
+        while i0 < n:
+            i1 = min(i0 + tile, n)
+            j0 = 0
+            while j0 < p:
+                j1 = min(j0 + strip, p)
+                for j in range(j0, j1):
+                    for i in range(i0, i1):
+                        x = X[i, j]
+                        out[i, j] = x
+                        bad += x - x
+                j0 = j1
+            i0 = i1
+    return bad
