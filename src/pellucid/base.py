@@ -157,40 +157,9 @@ class Estimator(Protocol):
         persist.save(self, path)
 
     def _repr_html_(self) -> str:
-        from pellucid import draw
+        from pellucid.card import card
 
-        default = type(self)._defaults()
-        fitted = self.__sklearn_is_fitted__()
-        facts = self._facts() if fitted else {}
-        return draw.estimator_card(
-            type(self).__name__, self.get_params(deep=False), default, fitted, facts, self._chart()
-        )
-
-    @classmethod
-    def _defaults(cls) -> dict[str, Any]:
-        from pellucid.protocol import signature
-
-        return {name: p.default for name, p in signature(cls).items()}
-
-    def _facts(self) -> dict[str, Any]:
-        """A few facts about the fitted model, for its card."""
-        facts: dict[str, Any] = {"columns": self.n_features_in_}
-        if "classes_" in self.__dict__:
-            facts["classes"] = ", ".join(map(str, self.classes_[:10]))
-        if "n_iter_" in self.__dict__:
-            facts["iterations"] = int(np.max(self.n_iter_))
-        return facts
-
-    def _chart(self) -> str | None:
-        history = self.__dict__.get("history_")
-        if not history or len(history["iteration"]) < 2:
-            return None
-        from pellucid import draw
-
-        return draw.line(
-            {"objective": (history["iteration"], history["objective"])},
-            title="Objective by iteration", x_label="iteration", y_label="objective",
-        )  # fmt: skip
+        return card(self)
 
 
 class Supervised(Estimator):
@@ -331,7 +300,7 @@ class Transformer(Estimator):
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, then transform the same table."""
-        return self.fit(X, y, **fit_params).transform(X)  # type: ignore[attr-defined]
+        return self.fit(X, y, **fit_params).transform(X)
 
     def _names_out(self) -> list[str]:
         prefix = type(self).__name__.lower()
@@ -389,7 +358,7 @@ class Clusterer(Estimator):
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, then the group of each row."""
-        return self.fit(X, y, sample_weight=sample_weight).labels_  # type: ignore[attr-defined]
+        return self.fit(X, y, sample_weight=sample_weight).labels_
 
 
 def _open(X: Any, y: Any) -> tuple[Any, Any]:

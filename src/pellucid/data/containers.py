@@ -126,21 +126,22 @@ def is_frame(X: Any) -> bool:
     """A two-dimensional table with named columns: pandas, polars, Arrow and their like."""
     if isinstance(X, np.ndarray | list | tuple | str | bytes):
         return False
-    return (hasattr(X, "columns") or hasattr(X, "column_names")) and hasattr(X, "shape")
+    kind = type(X)  # looking at the type asks no lazy frame to compute anything
+    return hasattr(kind, "shape") and (hasattr(X, "columns") or hasattr(kind, "column_names"))
 
 
 def intake(X: Any, owner: str = "the estimator") -> Intake:
     """Take a table apart; raise `DataError` or `DataTypeError` if it is none."""
     if is_sparse(X):
         return _intake_sparse(X)
-    if is_frame(X):
-        return _intake_frame(X)
-    if hasattr(X, "dask") or hasattr(X, "__dask_graph__"):
+    if hasattr(type(X), "__dask_graph__"):
         raise DataTypeError(
             "Dask collections cannot be fitted yet: call .compute() first, or give a Parquet path."
         )
-    if hasattr(X, "collect") and hasattr(X, "columns"):
+    if hasattr(type(X), "collect_schema") and not hasattr(type(X), "shape"):
         raise DataTypeError("X is a lazy frame: call .collect() first.")
+    if is_frame(X):
+        return _intake_frame(X)
     return _intake_array(X, owner)
 
 

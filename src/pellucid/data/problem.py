@@ -171,7 +171,7 @@ def _known(y: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.searchsorted(classes, y).astype(np.int32), classes
 
 
-def _seen(codes: np.ndarray, classes: Any) -> tuple[np.ndarray, np.ndarray]:
+def _seen(codes: Any, classes: Any) -> tuple[np.ndarray, np.ndarray]:
     """Classes that only occur in rows of weight 0 do not exist."""
     seen, codes_seen = np.unique(codes, return_inverse=True)
     if len(seen) == len(classes):

@@ -1,0 +1,89 @@
+"""Targets and weights of every container and type; errors name the rows."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from pellucid.data.targets import labels, numbers, weights_or_ones
+from pellucid.errors import DataConversionWarning, DataError, DataTypeError, PellucidError
+
+SAME = {
+    "list": ["b", "a", "b"],
+    "array": np.array(["b", "a", "b"]),
+    "object": np.array(["b", "a", "b"], dtype=object),
+    "pandas": pd.Series(["b", "a", "b"]),
+    "category": pd.Series(["b", "a", "b"], dtype="category"),
+    "polars": pl.Series(["b", "a", "b"]),
+    "polars enum": pl.Series(["b", "a", "b"], dtype=pl.Enum(["b", "a"])),
+    "arrow": pa.chunked_array([["b", "a"], ["b"]]),
+}
+
+
+@pytest.mark.parametrize("kind", SAME)
+def test_labels_of_any_container(kind):
+    codes, classes = labels(SAME[kind], "Model")
+    assert codes.tolist() == [1, 0, 1] and codes.dtype == np.int32
+    assert classes.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "y, classes",
+    [
+        ([True, False], [False, True]),
+        (np.array([200, 3], dtype=np.uint8), [3, 200]),
+        (np.array([2.0, -1.0]), [-1.0, 2.0]),
+        (pd.Series([2, 1], dtype="Int64"), [1, 2]),
+        (pd.Series([True, False], dtype="boolean"), [False, True]),
+        (pd.Series(["x", "y"], dtype="string"), ["x", "y"]),
+    ],
+)
+def test_labels_of_any_type(y, classes):
+    codes, found = labels(y, "Model")
+    assert found.tolist() == classes
+    assert found[codes].tolist() == list(y)
+
+
+BAD_LABELS = {
+    "continuous": ([0.5, 1.0], "Unknown label type: continuous.*y\\[0\\] = 0.5"),
+    "nan": ([1.0, np.nan], "contains NaN: 1 row.*\\(1\\)"),
+    "none": (["a", None, None], "2 row.*\\(1, 2\\)"),
+    "null": (pl.Series(["a", None]), "contains NaN: 1 row"),
+    "nullable": (pd.Series([1, None], dtype="Int64"), "contains NaN"),
+    "mixed": (np.array(["a", 1], dtype=object), "mixes labels"),
+    "two columns": (np.zeros((3, 2)), "shape \\(3, 2\\)"),
+    "complex": ([1j, 2j], "Complex"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_LABELS)
+def test_bad_labels(name):
+    y, text = BAD_LABELS[name]
+    with pytest.raises(PellucidError, match=text):
+        labels(y, "Model")
+
+
+def test_numbers():
+    assert numbers(pd.Series([1, 2], dtype="Int64"), "Model").tolist() == [1.0, 2.0]
+    assert numbers(["1.5", "2"], "Model").tolist() == [1.5, 2.0]
+    assert numbers(np.eye(2), "Model", several=True).shape == (2, 2)
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        assert numbers([[1.0], [2.0]], "Model").shape == (2,)
+    with pytest.raises(DataError, match=r"'cat'.*predicts numbers"):
+        numbers(["cat", "dog"], "Model")
+    with pytest.raises(DataError, match="infinity"):
+        numbers([1.0, np.inf], "Model")
+
+
+def test_weights():
+    assert weights_or_ones(None, 2).tolist() == [1.0, 1.0]
+    assert weights_or_ones(2, 2).tolist() == [2.0, 2.0]
+    for bad, text in {
+        (1.0, -1.0): "row 1 has -1.0", (0.0, 0.0): "zero", (1.0,): "expected \\(2,\\)",
+        (1.0, np.nan): "row 1", (1.0, np.inf): "row 1",
+    }.items():  # fmt: skip
+        with pytest.raises(DataError, match=text):
+            weights_or_ones(list(bad), 2)
+    with pytest.raises(DataTypeError):
+        weights_or_ones(["a", "b"], 2)

@@ -1,0 +1,157 @@
+"""The template of fitting: nothing half-fitted, columns mapped back, tables by path and name."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from pellucid import base, data
+from pellucid.dummy import DummyClassifier, DummyRegressor
+from pellucid.errors import ConvergenceWarning, DataError, NotFittedError, ParameterError
+from pellucid.parameters import Boolean, Choice, Either, Integer, Jobs, Nothing, RandomState, Real
+from pellucid.records import Status
+
+X = np.arange(6.0).reshape(3, 2)
+
+
+class Sum(base.Regressor):
+    """Predicts the sum of the encoded columns."""
+
+    _parameters = {"factor": Real(0, 10, "both")}
+
+    def __init__(self, *, factor=1.0, error=None, status=None, warm_start=False, table=None):
+        self.factor, self.error, self.status = factor, error, status
+        self.warm_start, self.table = warm_start, table
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit."""
+        return self._learn(X, y, weights=sample_weight)
+
+    def _fit(self, problem):
+        if self.error is not None:
+            raise self.error
+        return {"coef_": np.full(problem.p, self.factor), "status_": self.status}
+
+    def _predict(self, X):
+        return X @ self.coef_
+
+    def _explain(self, X):
+        return {
+            "base": np.zeros(1), "contributions": (X * self.coef_)[:, :, None],
+            "prediction": self._predict(X)[:, None], "scale": "response", "method": "sum",
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt()])
+def test_failure_leaves_nothing_fitted(error):
+    model = Sum().fit(X, [1, 2, 3])
+    model.error = error
+    with pytest.raises(type(error)):
+        model.fit(X, [1, 2, 3])
+    assert not [name for name in vars(model) if name.endswith("_")]
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_warm_start_keeps_the_previous_state_after_a_failure():
+    model = Sum(warm_start=True).fit(X, [1, 2, 3])
+    model.error = ValueError("no")
+    with pytest.raises(ValueError, match="no"):
+        model.fit(X, [1, 2, 3])
+    assert model.predict(X).tolist() == [1.0, 5.0, 9.0]
+
+
+def test_bad_parameters_and_bad_data_leave_nothing():
+    for model, args, error in [
+        (Sum(factor=-1), (X, [1, 2, 3]), ParameterError),
+        (Sum(), (X, [1, 2]), DataError),
+        (Sum(), (X, None), DataError),
+    ]:
+        with pytest.raises(error):
+            model.fit(*args)
+        assert not [name for name in vars(model) if name.endswith("_")]
+
+
+def test_parameter_message():
+    text = r"The 'factor' parameter of Sum must be a float in the range \[0, 10\]. Got -1 instead."
+    with pytest.raises(ParameterError, match=text):
+        Sum(factor=-1).fit(X, [1, 2, 3])
+
+
+def test_one_warning_with_an_action():
+    status = Status("max_iter", "100 iterations were not enough.", "Increase max_iter.")
+    with pytest.warns(
+        ConvergenceWarning, match=r"Sum: 100 iterations.*Increase max_iter"
+    ) as caught:
+        Sum(status=status).fit(X, [1, 2, 3])
+    assert len(caught) == 1
+
+
+def test_explanations_are_in_the_users_columns():
+    frame = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": ["x", "y", "x"], "c": [0.0, 1.0, 2.0]})
+    model = Sum(factor=2.0).fit(frame, [1, 2, 3])
+    assert model.terms_ == ("a", "a missing", "b=x", "b=y", "c")
+    explanation = model.explain(frame)
+    assert explanation.columns == ("a", "b", "c")
+    assert explanation.contributions[1, :, 0].tolist() == [2 * (2.0 + 1), 2.0, 2.0]
+    total = explanation.base + explanation.contributions.sum(axis=1)
+    assert np.allclose(total, explanation.prediction, rtol=0, atol=1e-12)
+
+
+def test_target_by_name_and_table_by_path(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2.0], "y": [3.0, 4.0]})
+    by_name = Sum().fit(frame, "y")
+    assert by_name.feature_names_in_.tolist() == ["a"]
+    assert Sum().fit(pa.table(frame.to_dict("list")), "y").n_features_in_ == 1
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert Sum().fit(tmp_path / "t.csv", "y").predict(pd.DataFrame({"a": [5]})).tolist() == [5.0]
+    with pytest.raises(DataError, match=r"'yy' is not in the table. Did you mean 'y'"):
+        Sum().fit(frame, "yy")
+    with pytest.raises(DataError, match="absent"):
+        Sum().fit(tmp_path / "absent.csv", "y")
+
+
+def test_nested_table_options_are_parameters():
+    model = Sum().set_params(table__missing="drop")
+    assert model.get_params()["table__missing"] == "drop"
+    assert model.__sklearn_clone__().table == data.Table(missing="drop")
+    with pytest.raises(ParameterError, match="must be one of"):
+        model.set_params(table__missing="nope").fit(X, [1, 2, 3])
+    with pytest.raises(ParameterError, match="Invalid parameter 'nope'"):
+        model.set_params(nope=1)
+
+
+def test_prediction_by_position_after_names_is_silent():
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(Sum().fit(frame, [1, 2, 3]).predict(X), X.sum(axis=1))
+
+
+@pytest.mark.parametrize(
+    "constraint, good, bad",
+    [
+        (Real(0, None, "neither"), [1e-300, 5, np.float32(2)], [0, -1, np.nan, np.inf, True, "1"]),
+        (Real(0, 1, "both"), [0, 1, 0.5], [-1e-9, 1.1, None]),
+        (Real(0, None, "both"), [0, np.inf], [-1, np.nan]),
+        (Integer(1), [1, np.int64(7)], [0, 1.0, True, None]),
+        (Choice("a", None), ["a", None], ["b", 0]),
+        (Either(Boolean, Nothing), [True, None], [1]),
+        (Jobs, [None, -1, 2], [0, 1.5]),
+        (RandomState, [None, 3, np.random.default_rng(0)], [-1, "seed", 1.5]),
+    ],
+)
+def test_constraints(constraint, good, bad):
+    assert all(constraint.accepts(v) for v in good)
+    assert not any(constraint.accepts(v) for v in bad)
+
+
+def test_baselines():
+    y = ["cat"] * 5 + ["dog"] * 80 + ["lion"] * 15
+    model = DummyClassifier().fit(np.zeros((100, 1)), y)
+    assert model.score(np.zeros((100, 1)), y) == 0.8
+    assert (
+        DummyRegressor(strategy="median").fit([[0]] * 3, [1, 2, 9], [1, 1, 5]).predict([[0]]) == 9
+    )
