@@ -178,8 +178,6 @@ class Supervised(Estimator):
 
         `base + contributions.sum(axis=1) == prediction` for every row and class.
         """
-        from pellucid.records import Explanation
-
         parts = self._explain(self._encoded(X))
         if not isinstance(parts, dict):  # Prototypes: rows speak, not columns
             return parts
@@ -189,6 +187,8 @@ class Supervised(Estimator):
         if contributions.shape[1] != d or not np.array_equal(owner, np.arange(d)):
             starts = np.searchsorted(owner, np.arange(d))
             contributions = np.add.reduceat(contributions, starts, axis=1)
+        from pellucid.records import Explanation
+
         classes = tuple(self.__dict__["classes_"].tolist()) if "classes_" in self.__dict__ else None
         return Explanation(
             base=parts["base"], contributions=contributions, prediction=parts["prediction"],

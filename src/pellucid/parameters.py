@@ -101,13 +101,10 @@ def _inside(value: float, interval: Real) -> bool:
         return False
     low = -np.inf if interval.low is None else interval.low
     high = np.inf if interval.high is None else interval.high
-    above = (
-        value >= low if interval.closed in ("both", "left") or interval.low is None else value > low
-    )
+    above = value >= low if interval.closed in ("both", "left") else value > low
     below = value <= high if interval.closed in ("both", "right") else value < high
-    return above and (
-        below or (interval.high is None and value == np.inf and interval.closed == "both")
-    )
+    # An open end without a bound does not include infinity itself.
+    return above and below and (np.isfinite(value) or interval.closed == "both")
 
 
 def _interval(interval: Real) -> str:

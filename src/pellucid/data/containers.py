@@ -95,25 +95,21 @@ class Intake:
         kinds = kinds or {}
         return [as_kind(c, kinds.get(j, c.kind), c.name) for j, c in enumerate(columns)]
 
-    def missing_rows(self) -> np.ndarray:
-        """Mask of the rows with at least one missing cell."""
+    def name(self, j: int) -> str:
+        """The user's name of column j."""
+        return self.names[j] if self.names is not None else f"x{j}"
+
+    def missing_cells(self) -> list[np.ndarray]:
+        """For each column the mask of its missing cells."""
         if self.sparse is not None:
-            return np.zeros(self.n_rows, dtype=bool)
+            return [np.zeros(self.n_rows, dtype=bool)] * self.n_columns
         if self.dense is not None:
-            return (
-                np.isnan(self.dense).any(axis=1)
-                if self.dense.dtype.kind == "f"
-                else (np.zeros(self.n_rows, dtype=bool))
-            )
-        masks = [
-            c.values < 0
-            if c.kind == "categorical"
-            else np.array([v is None for v in c.values])
-            if c.kind == "text"
-            else np.isnan(c.values)
-            for c in self.columns or ()
-        ]
-        return np.logical_or.reduce(masks)
+            return list(np.isnan(self.dense).T)
+        masks = {
+            "categorical": lambda values: values < 0,
+            "text": lambda values: np.array([v is None for v in values]),
+        }
+        return [masks.get(c.kind, np.isnan)(c.values) for c in self.columns or ()]
 
 
 def is_sparse(X: Any) -> bool:
@@ -163,22 +159,12 @@ def _as_array(X: Any) -> np.ndarray:
 
 def _intake_array(X: Any, owner: str) -> Intake:
     array = _as_array(X)
-    if array.ndim == 0:
-        raise DataError(
-            f"Expected 2D array, got scalar array instead:\narray={X!r}.\n"
-            "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
-            "or array.reshape(1, -1) if it contains a single sample."
-        )
     if array.ndim != 2:
-        raise DataError(
-            f"Expected 2D array, got {array.ndim}D array instead:\narray={array!r}.\n"
-            "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
-            "or array.reshape(1, -1) if it contains a single sample."
-        )
+        _raise_not_a_table(X, array)
     check_shape(array.shape, owner)
     kind = array.dtype.kind
     if kind == "c":
-        raise DataError(f"Complex data not supported\n{array!r}\n")
+        raise DataError(f"Complex data not supported: X has dtype {array.dtype}.")
     if kind in "fiub":
         return Intake(array.shape[0], None, dense=array)
     if kind == "M":
@@ -199,6 +185,25 @@ def _intake_array(X: Any, owner: str) -> Intake:
     return Intake(array.shape[0], None, columns=columns)
 
 
+def _raise_not_a_table(X: Any, array: np.ndarray) -> NoReturn:
+    if array.ndim == 0:
+        if isinstance(X, int | float | complex | np.generic):
+            raise DataError(
+                f"Expected 2D array, got scalar array instead: {X!r}. Reshape your data."
+            )
+        raise DataTypeError(
+            f"X is a {type(X).__name__}, which is not a table. Give a 2D array, a dataframe, an Arrow "
+            "table or a path; a dict of columns becomes one with pandas.DataFrame(X)."
+        )
+    advice = "Give one row per sample and one column per feature."
+    if array.ndim == 1:
+        advice = (
+            "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
+            "or array.reshape(1, -1) if it contains a single sample."
+        )
+    raise DataError(f"Expected 2D array, got {array.ndim}D array of shape {array.shape}. {advice}")
+
+
 def check_shape(shape: tuple[int, ...], owner: str) -> None:
     """At least one row and one column."""
     n, p = shape
@@ -216,7 +221,7 @@ def check_shape(shape: tuple[int, ...], owner: str) -> None:
 def _intake_sparse(X: Any) -> Intake:
     check_shape(X.shape, "the estimator")
     if X.dtype.kind == "c":
-        raise DataError(f"Complex data not supported\n{X!r}\n")
+        raise DataError(f"Complex data not supported: X has dtype {X.dtype}.")
     if X.dtype.kind not in "fiub":
         raise DataTypeError(f"Sparse X has dtype {X.dtype}: convert it to float64 first.")
     csr = X.tocsr()

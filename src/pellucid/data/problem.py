@@ -187,13 +187,16 @@ def _offset(offset: Any, n: int) -> np.ndarray:
 
 
 def _without_missing(rows: Intake, w: np.ndarray, rule: str, owner: str) -> np.ndarray:
-    missing = rows.missing_rows() & (w > 0)
+    by_column = rows.missing_cells()
+    missing = np.logical_or.reduce(by_column) & (w > 0)
     if not missing.any():
         return w
     if rule == "error":
+        counts = {rows.name(j): int(m[w > 0].sum()) for j, m in enumerate(by_column)}
+        named = ", ".join(f"{name!r} ({count})" for name, count in counts.items() if count)
         raise DataError(
-            f"Input X contains NaN: {int(missing.sum())} of {len(w)} rows have missing values "
-            f"(first: row {int(np.argmax(missing))}), and {owner} was given Table(missing='error')."
+            f"Input X contains NaN in {named}: {int(missing.sum())} of {len(w)} rows have missing "
+            f"values (first: row {int(np.argmax(missing))}), and {owner} was given Table(missing='error')."
         )
     if missing.sum() == (w > 0).sum():
         raise DataError("Every row has a missing value: Table(missing='drop') leaves none.")

@@ -26,6 +26,11 @@ def check_finite(values: np.ndarray, table: Intake, allow_nan: bool) -> None:
     )
 
 
+def mean_of(values: np.ndarray, weights: np.ndarray) -> float:
+    """Weighted mean; shares before the sum, so that it cannot overflow."""
+    return float(np.clip((weights / weights.sum()) @ values, values.min(), values.max()))
+
+
 def check_column(column: RawColumn) -> np.ndarray:
     """The column's numbers, if none is infinite."""
     infinite = np.isinf(column.values)
@@ -50,10 +55,13 @@ def column_facts(table: Intake, weights: np.ndarray) -> tuple[np.ndarray, ...]:
     blocks = parallel.row_blocks(*X.shape)
     with np.errstate(all="ignore"):
         total, low, high = parallel.reduce(lambda b: _facts(X[b], weights[b]), _merge, blocks)
-    if np.isnan(total).any() or np.isinf(low).any() or np.isinf(high).any():
+    if np.isinf(low).any() or np.isinf(high).any() or (np.isnan(total).any() and np.isnan(X).any()):
         check_finite(X, table, allow_nan=True)
         return _facts_with_missing(X, weights)
-    mean = np.clip(total / weights.sum(), low, high)  # constant columns have their constant exactly
+    share = weights.sum()
+    if not np.isfinite(total).all():  # cells near the largest float: their sum overflows
+        total, share = (weights / share) @ X, 1.0
+    mean = np.clip(total / share, low, high)  # constant columns have their constant exactly
     return mean, low, high, np.zeros(X.shape[1])
 
 
@@ -77,6 +85,6 @@ def _facts_with_missing(X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray,
         n_missing[j] = weights[missing].sum()
         shown, w = column[~missing], weights[~missing]
         if shown.size:
-            mean[j] = shown[0] + (shown - shown[0]) @ w / w.sum()
+            mean[j] = mean_of(shown, w)
             low[j], high[j] = shown.min(), shown.max()
     return mean, low, high, n_missing

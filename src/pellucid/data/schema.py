@@ -258,17 +258,16 @@ def _learn_column(column: RawColumn, weights: np.ndarray) -> dict[str, Any]:
         return {"kind": TEXT, "levels": (), "mean": 0.0, "low": 0.0, "high": 0.0, "n_missing": 0.0}
     if column.kind == CATEGORICAL:
         return _learn_levels(column, weights)
-    from pellucid.data.scan import check_column
+    from pellucid.data.scan import check_column, mean_of
 
     values = check_column(column)
     present = ~np.isnan(values)
-    total = weights[present].sum()
     facts = {"kind": column.kind, "levels": (), "n_missing": float(weights[~present].sum())}
     if not present.any():
         return facts | {"mean": 0.0, "low": 1.0, "high": 0.0}
     shown = values[present]
-    mean = shown[0] + ((shown - shown[0]) @ weights[present]) / total
-    return facts | {"mean": float(mean), "low": float(shown.min()), "high": float(shown.max())}
+    mean = mean_of(shown, weights[present])
+    return facts | {"mean": mean, "low": float(shown.min()), "high": float(shown.max())}
 
 
 def _learn_levels(column: RawColumn, weights: np.ndarray) -> dict[str, Any]:

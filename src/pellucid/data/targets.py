@@ -97,7 +97,7 @@ def labels(y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
     if y.ndim != 1:
         raise DataError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
     if y.dtype.kind == "c":
-        raise DataError(f"Unknown label type: complex. Complex data not supported\n{y!r}\n")
+        raise DataError("Unknown label type: complex. Complex data not supported.")
     _check_present(y)
     if y.dtype.kind == "f" and (y != np.floor(y)).any():
         row = int(np.flatnonzero(y != np.floor(y))[0])
@@ -128,7 +128,7 @@ def numbers(y: Any, owner: str, several: bool = False) -> np.ndarray:
     if y.ndim not in ((1, 2) if several else (1,)):
         raise DataError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
     if y.dtype.kind == "c":
-        raise DataError(f"Complex data not supported\n{y!r}\n")
+        raise DataError(f"Complex data not supported: y has dtype {y.dtype}.")
     if y.dtype.kind in "OUT":
         y = _parse(y, owner)
     elif y.dtype.kind not in "fiub":

@@ -8,8 +8,9 @@ from pellucid import parallel
 from pellucid.base import ProbabilisticClassifier
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.parameters import Anything, Choice, RandomState
+from pellucid.parameters import Array, Choice, Either, Integer, Nothing, RandomState, Test
 
+Label = Test(lambda v: isinstance(v, str | bool | float) and v == v, "a label")
 STRATEGIES = ("most_frequent", "prior", "stratified", "uniform", "constant")
 
 
@@ -46,7 +47,7 @@ class DummyClassifier(ProbabilisticClassifier):
     _parameters = {
         "strategy": Choice(*STRATEGIES),
         "random_state": RandomState,
-        "constant": Anything,
+        "constant": Either(Integer(), Label, Array, Nothing),
     }
 
     def __init__(
@@ -74,7 +75,11 @@ class DummyClassifier(ProbabilisticClassifier):
                 f"The constant target value must be present in the training data. You provided "
                 f"constant={self.constant!r}; the classes are {problem.classes.tolist()}."
             )
-        return {"class_prior_": weight / weight.sum(), "n_classes_": len(problem.classes)}
+        return {
+            "class_prior_": weight / weight.sum(),
+            "n_classes_": len(problem.classes),
+            "n_outputs_": 1,
+        }
 
     def _proba(self, X: Any) -> np.ndarray:
         n, k = X.shape[0], len(self.classes_)

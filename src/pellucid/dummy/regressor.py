@@ -85,6 +85,11 @@ class DummyRegressor(Regressor):
             )
         return constant
 
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The one number for each row; with `return_std` also its standard deviation, which is 0."""
+        predicted = super().predict(X)
+        return (predicted, np.zeros_like(predicted)) if return_std else predicted
+
     def _predict(self, X: Any) -> np.ndarray:
         predicted = np.repeat(self.constant_, X.shape[0], axis=0)
         return predicted if self.several_ else predicted.ravel()
