@@ -104,7 +104,8 @@ def _inside(value: float, interval: Real) -> bool:
     above = value >= low if interval.closed in ("both", "left") else value > low
     below = value <= high if interval.closed in ("both", "right") else value < high
     # An open end without a bound does not include infinity itself.
-    return above and below and (np.isfinite(value) or interval.closed == "both")
+    ends = ("both", "right") if value > 0 else ("both",)
+    return above and below and (bool(np.isfinite(value)) or interval.closed in ends)
 
 
 def _interval(interval: Real) -> str:

@@ -196,7 +196,7 @@ def _without_missing(rows: Intake, w: np.ndarray, rule: str, owner: str) -> np.n
         named = ", ".join(f"{name!r} ({count})" for name, count in counts.items() if count)
         raise DataError(
             f"Input X contains NaN in {named}: {int(missing.sum())} of {len(w)} rows have missing "
-            f"values (first: row {int(np.argmax(missing))}), and {owner} was given Table(missing='error')."
+            f"values (first: row {int(np.argmax(missing))}). {owner} was told Table(missing='error')."
         )
     if missing.sum() == (w > 0).sum():
         raise DataError("Every row has a missing value: Table(missing='drop') leaves none.")
