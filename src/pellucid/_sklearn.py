@@ -100,3 +100,10 @@ def clone(value: Any) -> Any:
     from sklearn.base import clone as sklearn_clone
 
     return sklearn_clone(value, safe=False)
+
+
+def datasets() -> Any:
+    """The module `sklearn.datasets`."""
+    import sklearn.datasets
+
+    return sklearn.datasets

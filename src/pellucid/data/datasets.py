@@ -1,0 +1,225 @@
+"""Tables to try things on, offline: `names()` lists them, `load(name)` gives one.
+
+Invariant: every entry loads without the network, has its target as a column of the table, and
+says what it is and under which licence. Only the five entries that scikit-learn holds import it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pellucid import _sklearn
+from pellucid.data import synthetic
+from pellucid.errors import DataError, ParameterError
+
+_FILES = Path(__file__).with_name("files")
+_OWN = "BSD-3-Clause (made by Pellucid)"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A table with a target, and what is known about it.
+
+    `facts` holds numbers that are true by construction, such as the error of the best rule.
+    """
+
+    name: str
+    table: Any
+    target: str
+    task: str
+    description: str
+    licence: str
+    facts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def X(self) -> Any:
+        """The table without the target."""
+        return self.table.drop_columns([self.target])
+
+    @property
+    def y(self) -> Any:
+        """The target as a NumPy array of numbers or strings."""
+        from pellucid.data.buffers import to_numpy
+
+        column = self.table.column(self.target)
+        return np.array(column.to_pylist()) if str(column.type) == "string" else to_numpy(column)
+
+    @property
+    def features(self) -> list[str]:
+        """Names of all columns but the target."""
+        return [name for name in self.table.column_names if name != self.target]
+
+    def __repr__(self) -> str:
+        shape = f"{self.table.num_rows} rows x {len(self.features)} features"
+        return f"Dataset({self.name!r}: {shape}, target {self.target!r}, {self.task})"
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """How to make a data set; the target is the last column unless `target` names it."""
+
+    make: Callable[..., Any]
+    task: str
+    description: str
+    licence: str = _OWN
+    target: str | None = None
+    facts: Callable[..., Mapping[str, float]] = lambda **options: {}
+
+
+def names() -> list[str]:
+    """The names that `load` knows."""
+    return sorted(_ENTRIES)
+
+
+def load(name: str, **options: Any) -> Dataset:
+    """The data set of that name.
+
+    Drawn ones take options: `load("two_gaussians", n=1000, p=0.4, random_state=0)`.
+
+    >>> from pellucid.data.datasets import load
+    >>> load("penguins")
+    Dataset('penguins': 344 rows x 7 features, target 'species', classification)
+    """
+    if name not in _ENTRIES:
+        from pellucid.data.source import did_you_mean
+
+        known = ", ".join(names())
+        raise DataError(
+            f"There is no data set {name!r}.{did_you_mean(str(name), names())} Known: {known}"
+        )
+    entry = _ENTRIES[name]
+    try:
+        made, facts = entry.make(**options), entry.facts(**options)
+    except TypeError as error:
+        raise ParameterError(f"load({name!r}): {_option_error(error)}.") from None
+    table = _as_table(made)
+    target = entry.target or table.column_names[-1]
+    return Dataset(name, table, target, entry.task, entry.description, entry.licence, facts)
+
+
+def _option_error(error: TypeError) -> str:
+    return str(error).split("() ")[-1].rstrip(".")
+
+
+def _as_table(made: Any) -> Any:
+    if not isinstance(made, dict):
+        return made
+    import pyarrow as pa
+
+    from pellucid.data.buffers import to_arrow
+
+    return pa.Table.from_arrays([to_arrow(values) for values in made.values()], names=list(made))
+
+
+def _bundled(name: str) -> Callable[[], Any]:
+    def read_bundled() -> Any:
+        from pellucid.data.read import read
+
+        return read(_FILES / f"{name}.csv")
+
+    return read_bundled
+
+
+def _from_sklearn(loader: str, target: str) -> Callable[..., dict[str, Any]]:
+    """A scikit-learn set with its classes by name, so that reports can speak of them."""
+
+    def load_from_sklearn(**options: Any) -> dict[str, Any]:
+        bunch = getattr(_sklearn.datasets(), loader)(**options)
+        columns = {str(c): bunch.data[:, j] for j, c in enumerate(bunch.feature_names)}
+        labels = bunch.get("target_names")
+        if labels is None or loader == "load_digits":
+            return {**columns, target: bunch.target}
+        return {**columns, target: [str(labels[code]) for code in bunch.target]}
+
+    return load_from_sklearn
+
+
+_ENTRIES = {
+    "breast_cancer": _Entry(
+        _from_sklearn("load_breast_cancer", "diagnosis"),
+        "classification",
+        "569 tumours, 30 measurements of their cell nuclei; malignant or benign?",
+        "as distributed with scikit-learn (UCI, CC BY 4.0)",
+    ),
+    "course": _Entry(
+        synthetic.course,
+        "classification",
+        "20 students, five yes-no facts about a course; did they like it?",
+    ),
+    "course_ratings": _Entry(
+        synthetic.course_ratings,
+        "regression",
+        "20 students, five yes-no facts about a course; their marks for it, -2 to 2.",
+    ),
+    "diabetes": _Entry(
+        _from_sklearn("load_diabetes", "progression"),
+        "regression",
+        "442 patients, ten measurements (standardised; scaled=False for the units); progression of "
+        "the disease after one year.",
+        "as distributed with scikit-learn (Efron et al. 2004)",
+    ),
+    "digits": _Entry(
+        _from_sklearn("load_digits", "digit"),
+        "classification",
+        "1797 handwritten digits as 8 x 8 grey pixels of 0 to 16.",
+        "as distributed with scikit-learn (UCI, CC BY 4.0)",
+    ),
+    "height_weight_foot": _Entry(
+        synthetic.height_weight_foot,
+        "classification",
+        "Eight people measured in feet, pounds and inches; male or female?",
+    ),
+    "iris": _Entry(
+        _from_sklearn("load_iris", "species"),
+        "classification",
+        "150 irises of three species, four lengths in cm (Fisher 1936).",
+        "as distributed with scikit-learn (UCI, CC BY 4.0)",
+    ),
+    "moons": _Entry(
+        synthetic.moons,
+        "classification",
+        "Two half moons that reach into each other: no straight line separates them.",
+    ),
+    "penguins": _Entry(
+        _bundled("penguins"),
+        "classification",
+        "344 penguins of three species on the islands of the Palmer Archipelago: measurements, "
+        "sex, island and year, with missing values (Gorman, Williams, Fraser 2014).",
+        "CC0-1.0",
+        target="species",
+    ),
+    "tips": _Entry(
+        _bundled("tips"),
+        "regression",
+        "244 restaurant bills and the tips that one waiter recorded (Bryant, Smith 1995).",
+        "MIT",
+        target="tip",
+    ),
+    "two_gaussians": _Entry(
+        synthetic.two_gaussians,
+        "classification",
+        "Two normal clouds of unequal share; the best possible error is known.",
+        facts=lambda **options: {"bayes_error": synthetic.bayes_error(options.get("p", 0.4))},
+    ),
+    "wine": _Entry(
+        _from_sklearn("load_wine", "cultivar"),
+        "classification",
+        "178 Italian wines of three cultivars, 13 chemical measurements.",
+        "as distributed with scikit-learn (UCI, CC BY 4.0)",
+    ),
+    "xor": _Entry(
+        synthetic.xor,
+        "classification",
+        "Four clouds, opposite corners alike: each column alone says nothing.",
+    ),
+    "xor_table": _Entry(
+        synthetic.xor_table,
+        "regression",
+        "The four corners of exclusive or, with the values 0 and 10.",
+    ),
+}
