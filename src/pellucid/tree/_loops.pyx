@@ -1,8 +1,504 @@
-"""Loops."""
-def double_sum(const double[::1] x):
-    cdef Py_ssize_t i
-    cdef double s = 0.0
+"""Growing exact classification and regression trees on presorted columns.
+
+Every column has its own list of the rows, sorted by value, missing ones last. A node is the segment
+[start, end) of every list; dividing it partitions each segment in place, keeping the order, so no
+value is ever sorted twice. A node's best division depends on its rows alone, therefore the tree
+is the same whatever thread looks at a column (`search`, `partition`) or at a subtree (`subtree`).
+
+Steps for one node (numbered again below)
+1. stop if it is pure, too small or too deep;
+2. best division of every column (or of a random choice of columns);
+3. the best column: lowest cost, ties to the lowest column;
+4. mark the rows that go left, describe the two children;
+5. partition the lists, unless both children are leaves.
+"""
+
+from libc.math cimport INFINITY, NAN, fabs, isinf, isnan, log2
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, qsort, realloc
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+
+cdef struct Record:             # a node under construction; `nodes.RECORD` is the same in NumPy
+    int64_t start, end          # its segment of the sorted lists
+    int64_t at                  # rows of the sorted segment below the threshold
+    int64_t set_start           # first word of its set of levels, -1 if it has none
+    uint64_t key                # of its random choice of columns
+    double weight, cost, mean   # mean: of the target, 0 for classes
+    double threshold
+    double decrease             # cost saved by its division
+    int32_t feature             # -1 leaf
+    int32_t left, right
+    int32_t depth
+    int32_t missing_left
+    int32_t stopped             # 1: step 1 holds, never divide
+
+
+cdef struct Split:
+    double cost
+    double threshold
+    Py_ssize_t at
+    int32_t feature             # -1: no allowed division
+    int32_t missing_left
+
+
+cdef struct Table:              # what all loops see; invariant: labels or target, by criterion
+    const double* X             # (n_rows, d), column after column
+    const int32_t* labels
+    const double* target
+    const double* weights       # NULL: all 1
+    const double* k_log_k       # NULL unless entropy of integer weights
+    const uint8_t* kinds        # 1: codes of levels
+    const int32_t* n_levels
+    const uint8_t* repeated     # 1: some value occurs twice
+    const uint8_t* missing      # 1: some value is missing
+    int32_t* lists              # (d, n) sorted rows
+    uint8_t* goes_left          # (n_rows,)
+    Py_ssize_t n_rows, n        # rows of X; rows in the lists
+    int d, K, criterion, max_features, max_depth
+    int most_levels
+    Py_ssize_t min_rows         # of a child
+    Py_ssize_t min_rows_split   # of a node that may be divided
+    double min_weight, min_weight_split, min_decrease
+    const int32_t* stop         # another thread sets it to end the work
+
+
+include "_scan.pxi"
+include "_levels.pxi"
+
+
+cdef struct Scratch:            # memory of one thread
+    double* left
+    int32_t* rows
+    Split* splits
+    int32_t* drawn
+    Levels levels
+
+
+cdef void free_scratch(Scratch* s) noexcept nogil:
+    free(s.left)
+    free(s.rows)
+    free(s.splits)
+    free(s.drawn)
+    free(s.levels.groups)
+    free(s.levels.ordered)
+    free(s.levels.sums)
+    free(s.levels.left)
+    free(s.levels.axis)
+    free(s.levels.side)
+
+
+cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
+    """Room for nodes of up to m rows; 0 if there is enough memory."""
+    cdef Py_ssize_t size = max(t.K, 1), groups = min(m, <Py_ssize_t> t.most_levels + 1)
+    s.left = <double*> calloc(size, sizeof(double))
+    s.rows = <int32_t*> malloc((m + 1) * sizeof(int32_t))
+    s.splits = <Split*> malloc(t.d * sizeof(Split))
+    s.drawn = <int32_t*> malloc(t.d * sizeof(int32_t))
+    s.levels.groups = <Group*> malloc((groups + 1) * sizeof(Group))
+    s.levels.ordered = <Group*> malloc((groups + 1) * sizeof(Group))
+    s.levels.sums = <double*> malloc((groups + 1) * size * sizeof(double))
+    s.levels.left = <double*> malloc(size * sizeof(double))
+    s.levels.axis = <double*> malloc(size * sizeof(double))
+    s.levels.side = <uint8_t*> malloc(groups + 1)
+    if (s.left == NULL or s.rows == NULL or s.splits == NULL or s.drawn == NULL
+            or s.levels.groups == NULL or s.levels.ordered == NULL or s.levels.sums == NULL
+            or s.levels.left == NULL or s.levels.axis == NULL or s.levels.side == NULL):
+        free_scratch(s)
+        return -1
+    return 0
+
+
+cdef inline uint64_t mix(uint64_t z) noexcept nogil:
+    """The finaliser of splitmix64: a child's key follows from its parent's, never from a thread."""
+    z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
+    z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
+    return z ^ (z >> 31)
+
+
+cdef bint describe(const Table* t, int f, Record* node, double* counts) noexcept nogil:
+    """Weight, class weights, cost of a node from the rows in list f; step 1 of its life."""
+    cdef const int32_t* rows = t.lists + f * t.n + node.start
+    cdef Py_ssize_t m = node.end - node.start, i
+    cdef double w, low = INFINITY, high = -INFINITY
+    cdef int k, present = 0
+    node.weight = node.cost = node.mean = 0.0
+    node.feature = node.left = node.right = -1
+    node.set_start, node.at = -1, 0
+    node.threshold = node.decrease = 0.0
+    node.missing_left = 0
+    memset(counts, 0, max(t.K, 1) * sizeof(double))
+    for i in range(m):
+        w = 1.0 if t.weights == NULL else t.weights[rows[i]]
+        node.weight += w
+        if t.criterion == SQUARED:
+            counts[0] += w * t.target[rows[i]]
+            low = min(low, t.target[rows[i]])
+            high = max(high, t.target[rows[i]])
+        else:
+            counts[t.labels[rows[i]]] += w
+    if t.criterion == SQUARED:
+        node.mean = low if low == high else min(max(counts[0] / node.weight, low), high)
+        counts[0] = node.mean
+        for i in range(m):
+            w = 1.0 if t.weights == NULL else t.weights[rows[i]]
+            node.cost += w * (t.target[rows[i]] - node.mean) * (t.target[rows[i]] - node.mean)
+        present = 1 if low == high else 2
+    else:
+        for k in range(t.K):
+            present += counts[k] > 0.0
+        if t.criterion == GINI:
+            node.cost = 2.0 * pairs(counts, NULL, t.K) / node.weight
+        elif t.criterion == ENTROPY:
+            node.cost = entropy_cost(t, counts, NULL, node.weight) if present > 1 else 0.0
+        else:
+            node.cost = error_cost(t, counts, NULL, node.weight)
+    node.stopped = (present < 2 or node.depth >= t.max_depth
+                    or m < t.min_rows_split or m < 2 * t.min_rows
+                    or node.weight < t.min_weight_split or node.weight < 2.0 * t.min_weight)
+    return node.stopped
+
+
+cdef inline void split_column(const Table* t, const Record* node, const double* counts, int f,
+                              Scratch* s, Split* out) noexcept nogil:
+    if t.kinds[f]:
+        split_levels(t, node, counts, f, &s.levels, out)
+    else:
+        split_number(t, node, counts, f, s.left, out)
+
+
+cdef void search_columns(const Table* t, const Record* node, const double* counts,
+                         Scratch* s) noexcept nogil:
+    """Step 2: all columns, or columns in random order until max_features of them were looked at
+    and one of them can be divided."""
+    cdef int i, j, f, found = 0
+    cdef uint64_t key = node.key
+    if t.max_features >= t.d:
+        for f in range(t.d):
+            split_column(t, node, counts, f, s, s.splits + f)
+        return
+    for f in range(t.d):
+        s.drawn[f] = f
+        s.splits[f].feature = -1
+    for i in range(t.d):
+        if i >= t.max_features and found > 0:
+            break
+        key += <uint64_t> 0x9E3779B97F4A7C15
+        j = i + <int> ((mix(key) >> 32) * <uint64_t> (t.d - i) >> 32)
+        s.drawn[i], s.drawn[j] = s.drawn[j], s.drawn[i]
+        f = s.drawn[i]
+        split_column(t, node, counts, f, s, s.splits + f)
+        found += s.splits[f].feature >= 0
+
+
+cdef bint choose(const Table* t, Record* node, const Split* splits) noexcept nogil:
+    """Step 3. A division that saves nothing is taken too: XOR needs it."""
+    cdef int f, best = -1
+    for f in range(t.d):
+        if splits[f].feature >= 0 and (
+                best < 0 or splits[f].cost < splits[best].cost - TIE * node.cost):
+            best = f
+    if best < 0:
+        return False
+    node.decrease = max(node.cost - splits[best].cost, 0.0)
+    if node.decrease < t.min_decrease * (1.0 - TIE):
+        node.decrease = 0.0
+        return False
+    node.feature = best
+    node.threshold = splits[best].threshold
+    node.at = splits[best].at
+    node.missing_left = splits[best].missing_left
+    return True
+
+
+cdef Py_ssize_t partition_list(const Table* t, int f, Py_ssize_t start, Py_ssize_t end,
+                               int32_t* right) noexcept nogil:
+    """Rows that go left to the front, the others behind, both in their old order."""
+    cdef int32_t* rows = t.lists + f * t.n
+    cdef const uint8_t* goes_left = t.goes_left
+    cdef Py_ssize_t i, l = start, r = 0, b
+    cdef int32_t row
+    for i in range(start, end):
+        row = rows[i]
+        b = goes_left[row]
+        rows[l] = row
+        right[r] = row
+        l += b
+        r += 1 - b
+    memcpy(rows + l, right, r * sizeof(int32_t))
+    return l
+
+
+include "_draft.pxi"
+
+
+cdef Py_ssize_t mark_number(const Table* t, Record* node) noexcept nogil:
+    """Step 4 for a threshold: the first `at` rows go left, missing ones to the learned side."""
+    cdef const int32_t* rows = t.lists + node.feature * t.n + node.start
+    cdef const double* x = t.X + node.feature * t.n_rows
+    cdef Py_ssize_t i, m = node.end - node.start, q = m
+    while t.missing[node.feature] and isnan(x[rows[q - 1]]):
+        q -= 1
+        t.goes_left[rows[q]] = node.missing_left
+    for i in range(q):
+        t.goes_left[rows[i]] = i < node.at
+    if q == m:
+        node.missing_left = -1                     # nothing learned: divide takes the larger child
+        return node.at
+    return node.at + (m - q if node.missing_left else 0)
+
+
+cdef Py_ssize_t mark_levels(const Table* t, Record* node, const double* counts, Scratch* s,
+                            uint32_t* words) noexcept nogil:
+    """Step 4 for a set: find it again, write its bits; absent levels go where missing ones go."""
+    cdef const int32_t* rows = t.lists + node.feature * t.n + node.start
+    cdef Levels* v = &s.levels
+    cdef Split again
+    cdef int g = split_levels(t, node, counts, node.feature, v, &again), i
+    cdef Py_ssize_t j, count = 0
+    cdef double left = 0.0
+    for i in range(g):
+        if v.side[i]:
+            left += v.groups[i].weight
+            count += v.groups[i].last - v.groups[i].first
+    if v.groups[g - 1].code < 0:
+        node.missing_left = v.side[g - 1]
+    else:
+        node.missing_left = left > node.weight - left
+    for j in range((t.n_levels[node.feature] + 31) // 32):
+        words[j] = <uint32_t> 0xFFFFFFFF if node.missing_left else 0
+    for i in range(g):
+        if v.groups[i].code >= 0:
+            words[v.groups[i].code >> 5] &= ~(<uint32_t> 1 << (v.groups[i].code & 31))
+            words[v.groups[i].code >> 5] |= <uint32_t> v.side[i] << (v.groups[i].code & 31)
+        for j in range(v.groups[i].first, v.groups[i].last):
+            t.goes_left[rows[j]] = v.side[i]
+    return count
+
+
+cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept nogil:
+    """Step 4. Returns -1 without memory, 1 if both children are leaves, else 0."""
+    cdef Record* node
+    cdef Record* child
+    cdef Py_ssize_t j, middle, words = 0
+    cdef bint stopped = True
+    if t.kinds[draft.nodes[i].feature]:
+        words = (t.n_levels[draft.nodes[i].feature] + 31) // 32
+    if draft.reserve(2, words) != 0:
+        return -1
+    node = draft.nodes + i
+    if words:
+        node.set_start = draft.n_words
+        middle = mark_levels(t, node, draft.counts + i * draft.size, s, draft.words + draft.n_words)
+        draft.n_words += words
+    else:
+        middle = mark_number(t, node)
+    middle += node.start
+    partition_list(t, node.feature, node.start, node.end, s.rows)
+    node.left, node.right = <int32_t> draft.n_nodes, <int32_t> draft.n_nodes + 1
+    for j in range(2):
+        child = draft.nodes + draft.n_nodes + j
+        child.start = middle if j else node.start
+        child.end = node.end if j else middle
+        child.depth = node.depth + 1
+        child.key = mix(node.key + <uint64_t> 0xD1B54A32D192ED03 * <uint64_t> (j + 1))
+        stopped &= describe(t, node.feature, child, draft.counts + (draft.n_nodes + j) * draft.size)
+    draft.n_nodes += 2
+    if node.missing_left < 0:
+        node.missing_left = child[-1].weight > child[0].weight
+    return stopped
+
+
+cdef int grow_subtree(const Table* t, Draft draft, Scratch* s) noexcept nogil:
+    """Divide node 0 of the draft and all below it, depth first; -1 without memory, 1 if stopped."""
+    cdef Py_ssize_t i, height = 1, room = 64
+    cdef int f, leaves
+    cdef Record* node
+    cdef void* moved
+    cdef int32_t* waiting = <int32_t*> malloc(room * sizeof(int32_t))
+    if waiting == NULL:
+        return -1
+    waiting[0] = 0
+    while height > 0:
+        if t.stop[0]:
+            free(waiting)
+            return 1
+        height -= 1
+        i = waiting[height]
+        node = draft.nodes + i
+        if node.stopped:                                                                # 1
+            continue
+        search_columns(t, node, draft.counts + i * draft.size, s)                        # 2
+        if not choose(t, node, s.splits):                                               # 3
+            continue
+        leaves = divide(t, draft, i, s)                                                 # 4
+        if leaves < 0:
+            free(waiting)
+            return -1
+        if leaves:
+            continue
+        node = draft.nodes + i
+        for f in range(t.d):                                                            # 5
+            if f != node.feature:
+                partition_list(t, f, node.start, node.end, s.rows)
+        if height + 2 > room:
+            room *= 2
+            moved = realloc(waiting, room * sizeof(int32_t))
+            if moved == NULL:
+                free(waiting)
+                return -1
+            waiting = <int32_t*> moved
+        waiting[height], waiting[height + 1] = node.right, node.left
+        height += 2
+    free(waiting)
+    return 0
+
+
+cdef class Workspace:
+    """One training table with the lists that growing permutes. Methods release the GIL; calls for
+    different columns of one node, or for different subtrees, may run in different threads."""
+
+    cdef Table t
+    cdef object kept            # the arrays behind the pointers
+
+    def __cinit__(self, const double[::1, :] X, int32_t[:, ::1] lists, const uint8_t[::1] kinds,
+                  const int32_t[::1] n_levels, const uint8_t[::1] repeated,
+                  const uint8_t[::1] missing, const int32_t[::1] labels, const double[::1] target,
+                  const double[::1] weights, const double[::1] k_log_k, int n_classes,
+                  int criterion, limits, const int32_t[::1] stop):
+        cdef uint8_t[::1] goes_left = np.zeros(X.shape[0], np.uint8)
+        self.kept = (X, lists, kinds, n_levels, repeated, missing, labels, target, weights, k_log_k,
+                     stop, goes_left)
+        self.t.X, self.t.lists, self.t.goes_left = &X[0, 0], &lists[0, 0], &goes_left[0]
+        self.t.kinds, self.t.n_levels = &kinds[0], &n_levels[0]
+        self.t.repeated, self.t.missing = &repeated[0], &missing[0]
+        self.t.labels = &labels[0] if labels is not None else NULL
+        self.t.target = &target[0] if target is not None else NULL
+        self.t.weights = &weights[0] if weights is not None else NULL
+        self.t.k_log_k = &k_log_k[0] if k_log_k is not None else NULL
+        self.t.n_rows, self.t.n, self.t.d = X.shape[0], lists.shape[1], <int> X.shape[1]
+        self.t.K, self.t.criterion, self.t.stop = n_classes, criterion, &stop[0]
+        self.t.most_levels = max(n_levels) if X.shape[1] else 0
+        (self.t.max_depth, self.t.max_features, self.t.min_rows, self.t.min_rows_split,
+         self.t.min_weight, self.t.min_weight_split, self.t.min_decrease) = limits
+
+    cdef int scratch(self, Draft draft, Py_ssize_t i, Scratch* s) except -1:
+        if new_scratch(&self.t, draft.nodes[i].end - draft.nodes[i].start, s) != 0:
+            raise MemoryError
+        return 0
+
+    def root(self, uint64_t key):
+        """A draft whose only node holds all rows."""
+        cdef Draft draft = Draft(max(self.t.K, 1))
+        if draft.reserve(1, 0) != 0:
+            raise MemoryError
+        draft.n_nodes = 1
+        draft.nodes[0].start, draft.nodes[0].end = 0, self.t.n
+        draft.nodes[0].depth, draft.nodes[0].key = 0, key
+        with nogil:
+            describe(&self.t, 0, draft.nodes, draft.counts)
+        return draft
+
+    def branch(self, Draft draft, Py_ssize_t i):
+        """A draft whose only node is a copy of node i of another one."""
+        cdef Draft fresh = Draft(draft.size)
+        if fresh.reserve(1, 0) != 0:
+            raise MemoryError
+        fresh.n_nodes = 1
+        fresh.nodes[0] = draft.nodes[i]
+        memcpy(fresh.counts, draft.counts + i * draft.size, draft.size * sizeof(double))
+        return fresh
+
+    def subtree(self, Draft draft):
+        """Grow everything below node 0."""
+        cdef Scratch s
+        cdef int status
+        self.scratch(draft, 0, &s)
+        with nogil:
+            status = grow_subtree(&self.t, draft, &s)
+            free_scratch(&s)
+        if status < 0:
+            raise MemoryError
+
+    def search(self, Draft draft, Py_ssize_t i, int first, int last, uint8_t[:, ::1] splits):
+        """Step 2 for the columns [first, last), into raw rows of `splits`."""
+        cdef Scratch s
+        cdef int f
+        self.scratch(draft, i, &s)
+        with nogil:
+            for f in range(first, last):
+                split_column(&self.t, draft.nodes + i, draft.counts + i * draft.size, f, &s,
+                             <Split*> &splits[f, 0])
+            free_scratch(&s)
+
+    def search_drawn(self, Draft draft, Py_ssize_t i, uint8_t[:, ::1] splits):
+        """Step 2 for a random choice of columns."""
+        cdef Scratch s
+        self.scratch(draft, i, &s)
+        with nogil:
+            search_columns(&self.t, draft.nodes + i, draft.counts + i * draft.size, &s)
+            memcpy(&splits[0, 0], s.splits, self.t.d * sizeof(Split))
+            free_scratch(&s)
+
+    def choose(self, Draft draft, Py_ssize_t i, const uint8_t[:, ::1] splits):
+        """Step 3; False if node i stays a leaf."""
+        return bool(choose(&self.t, draft.nodes + i, <const Split*> &splits[0, 0]))
+
+    def divide(self, Draft draft, Py_ssize_t i):
+        """Step 4; True if both children are leaves."""
+        cdef Scratch s
+        cdef int status
+        self.scratch(draft, i, &s)
+        with nogil:
+            status = divide(&self.t, draft, i, &s)
+            free_scratch(&s)
+        if status < 0:
+            raise MemoryError
+        return bool(status)
+
+    def partition(self, Draft draft, Py_ssize_t i, int first, int last):
+        """Step 5 for the columns [first, last)."""
+        cdef Scratch s
+        cdef int f
+        self.scratch(draft, i, &s)
+        with nogil:
+            for f in range(first, last):
+                if f != draft.nodes[i].feature:
+                    partition_list(&self.t, f, draft.nodes[i].start, draft.nodes[i].end, s.rows)
+            free_scratch(&s)
+
+    def split_bytes(self):
+        return sizeof(Split)
+
+
+def preorder(const int32_t[::1] left, const int32_t[::1] right):
+    """Old numbers of the nodes in depth-first order, left before right; node 0 is the root."""
+    cdef Py_ssize_t n = left.shape[0], height = 1, k = 0
+    out = np.empty(n, np.int32)
+    waiting = np.zeros(n + 1, np.int32)
+    cdef int32_t[::1] order = out, stack = waiting
+    cdef int32_t i
     with nogil:
-        for i in range(x.shape[0]):
-            s += x[i]
-    return s
+        while height > 0 and k < n:
+            height -= 1
+            i = stack[height]
+            order[k] = i
+            k += 1
+            if left[i] >= 0:
+                stack[height], stack[height + 1] = right[i], left[i]
+                height += 2
+    return out[:k]
+
+
+def keep_rows(const int32_t[:, ::1] order, const uint8_t[::1] wanted, int32_t[:, ::1] lists):
+    """The sorted lists without the unwanted rows."""
+    cdef Py_ssize_t f, i, k
+    with nogil:
+        for f in range(order.shape[0]):
+            k = 0
+            for i in range(order.shape[1]):
+                if k < lists.shape[1]:
+                    lists[f, k] = order[f, i]
+                k += wanted[order[f, i]]
