@@ -49,6 +49,12 @@ cdef class Draft:
         cdef Record* node = self.nodes + i
         return node.start, node.end, bool(node.stopped), node.decrease, node.left, node.right
 
+    def close(self, Py_ssize_t i):
+        """Node i stays a leaf although a division was found."""
+        self.nodes[i].feature = -1
+        self.nodes[i].threshold = self.nodes[i].decrease = 0.0
+        self.nodes[i].missing_left = 0
+
     def export(self, dtype):
         """Copies: records, (nodes, size) class weights or means, words."""
         cdef Py_ssize_t n = self.n_nodes

@@ -4,7 +4,9 @@
 # itself on which side they go. With two classes, or a numerical target, the best division is a
 # prefix of the groups ordered by proportion or mean. With more classes all 2^(g-1) - 1 divisions
 # are tried up to EXHAUSTIVE groups; beyond, the groups are ordered along the first principal
-# component of their class proportions. The left set is the one with the first group.
+# component of their class proportions. Where a child must have several rows or some weight the best
+# allowed division need not be a prefix: then all are tried, too, up to EXHAUSTIVE groups.
+# The left set is the one with the first group.
 
 cdef enum:
     EXHAUSTIVE = 8
@@ -112,7 +114,7 @@ cdef bint needs_all(const Table* t, const double* counts, int g) noexcept nogil:
     cdef int k, present = 0
     for k in range(t.K):
         present += counts[k] > 0.0
-    return present > 2 and g <= EXHAUSTIVE
+    return g <= EXHAUSTIVE and (present > 2 or t.demanding)
 
 
 cdef inline void add_group(const Table* t, const Levels* v, const Group* group, double* weight,
@@ -138,7 +140,7 @@ cdef double all_divisions(const Table* t, const Record* node, const double* coun
     cdef double weight, cost, best = INFINITY, bar = INFINITY
     for bits in range(1, (1 << g) - 1, 2):
         weight, rows = 0.0, 0
-        memset(v.left, 0, t.K * sizeof(double))
+        memset(v.left, 0, max(t.K, 1) * sizeof(double))
         for i in range(g):
             if bits >> i & 1:
                 add_group(t, v, v.groups + i, &weight, &rows)
@@ -182,7 +184,7 @@ cdef int split_levels(const Table* t, const Record* node, const double* counts, 
     """Best set of levels of column f; leaves groups and sides in v and returns their number."""
     cdef int g = gather_groups(t, node, f, v)
     out.feature, out.cost, out.missing_left, out.at = -1, INFINITY, 0, 0
-    out.threshold = NAN
+    out.threshold = 0.0
     if g < 2:
         return g
     if needs_all(t, counts, g):

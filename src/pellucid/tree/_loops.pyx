@@ -13,7 +13,7 @@ Steps for one node (numbered again below)
 5. partition the lists, unless both children are leaves.
 """
 
-from libc.math cimport INFINITY, NAN, fabs, isinf, isnan, log2
+from libc.math cimport INFINITY, fabs, isinf, isnan, log2
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
@@ -62,6 +62,7 @@ cdef struct Table:              # what all loops see; invariant: labels or targe
     Py_ssize_t min_rows         # of a child
     Py_ssize_t min_rows_split   # of a node that may be divided
     double min_weight, min_weight_split, min_decrease
+    bint demanding              # children need more than one row or some weight
     const int32_t* stop         # another thread sets it to end the work
 
 
@@ -382,7 +383,8 @@ cdef class Workspace:
         self.t.K, self.t.criterion, self.t.stop = n_classes, criterion, &stop[0]
         self.t.most_levels = max(n_levels) if X.shape[1] else 0
         (self.t.max_depth, self.t.max_features, self.t.min_rows, self.t.min_rows_split,
-         self.t.min_weight, self.t.min_weight_split, self.t.min_decrease) = limits
+         self.t.min_weight, self.t.min_weight_split, self.t.min_decrease,
+         self.t.demanding) = limits
 
     cdef int scratch(self, Draft draft, Py_ssize_t i, Scratch* s) except -1:
         if new_scratch(&self.t, draft.nodes[i].end - draft.nodes[i].start, s) != 0:
@@ -490,6 +492,18 @@ def preorder(const int32_t[::1] left, const int32_t[::1] right):
                 stack[height], stack[height + 1] = right[i], left[i]
                 height += 2
     return out[:k]
+
+
+def depths(const int32_t[::1] left, const int32_t[::1] right):
+    """Depth of every node; children must come after their parents."""
+    cdef Py_ssize_t i
+    out = np.zeros(left.shape[0], np.int32)
+    cdef int32_t[::1] depth = out
+    with nogil:
+        for i in range(left.shape[0]):
+            if left[i] >= 0:
+                depth[left[i]] = depth[right[i]] = depth[i] + 1
+    return out
 
 
 def keep_rows(const int32_t[:, ::1] order, const uint8_t[::1] wanted, int32_t[:, ::1] lists):

@@ -1,0 +1,20 @@
+import numpy as np
+
+class Walker:
+    def __init__(
+        self,
+        feature: np.ndarray,
+        threshold: np.ndarray,
+        left: np.ndarray,
+        right: np.ndarray,
+        missing_left: np.ndarray,
+        set_start: np.ndarray,
+        sets: np.ndarray,
+        n_levels: np.ndarray,
+        value: np.ndarray,
+    ) -> None: ...
+    def apply(self, X: np.ndarray, first: int, last: int, leaf: np.ndarray) -> None: ...
+    def paths(self, X: np.ndarray, start: np.ndarray, nodes: np.ndarray) -> None: ...
+    def contributions(
+        self, X: np.ndarray, first: int, last: int, out: np.ndarray, scale: float
+    ) -> None: ...

@@ -1,0 +1,3 @@
+import numpy as np
+
+def sort_column(x: np.ndarray, order: np.ndarray) -> tuple[int, bool]: ...

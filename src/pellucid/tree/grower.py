@@ -1,0 +1,141 @@
+"""Growing one tree from arrays: forests, bagging and boosting use this too.
+
+1. Rows of weight 0 leave the sorted lists; the target is brought to a safe scale.
+2. The trunk: nodes with many rows are divided one after the other, columns in parallel.
+3. The branches: a node with few rows is a task, its whole subtree grows in one thread.
+   With `max_leaf_nodes` the nodes are divided in the order of what they save instead, one by one.
+4. Trunk and branches become one `Nodes`.
+
+Invariant: which nodes are trunk depends on their rows alone, so bits are equal for any threads.
+"""
+
+import heapq
+import math
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.tree._loops import Workspace, keep_rows
+from pellucid.tree.criteria import CRITERIA
+from pellucid.tree.nodes import Nodes, Scale, assemble
+from pellucid.tree.presort import Presorted
+from pellucid.tree.splitter import Limits, Splitter
+
+BRANCH_ROWS = 2**14
+LOG_TABLE = 2**22  # entropy of integer weights is looked up to this total weight
+
+
+def grow(
+    table: Presorted,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    criterion: str,
+    limits: Limits,
+    n_classes: int = 0,
+    key: int = 0,
+    n_jobs: int | None = None,
+) -> Nodes:
+    """Grow a tree; y int32 codes below n_classes, or float64; weights None or >= 0.
+
+    `key` (uint64) drives the random choice of columns if `limits.max_features` asks for one.
+    """
+    w = _weights(weights)
+    counts = w is None or bool((w == np.floor(w)).all())
+    total = float(table.n if w is None else w.sum())
+    target, scale = _target(y, w, n_classes, counts)
+    lists = _lists(table, w)
+    stop = parallel.StopFlag()
+    work = Workspace(
+        table.X, lists, table.kinds, table.n_levels, table.repeated, table.missing,
+        np.ascontiguousarray(y, dtype=np.int32) if n_classes else None, target,
+        w, _logs(criterion, counts, total), n_classes, CRITERIA[criterion],
+        limits.compiled(counts, total, scale.exponent), stop.array,
+    )  # fmt: skip
+    splitter = Splitter(work, table.d, limits.max_features, n_jobs)
+    trunk = work.root(key)
+    if limits.max_leaf_nodes is not None:
+        attach = _best_first(splitter, trunk, limits.max_leaf_nodes, stop)
+    else:
+        attach = _trunk(splitter, trunk, stop)
+    branches = [work.branch(trunk, node) for node in attach]
+    parallel.map(work.subtree, branches, n_jobs=n_jobs)
+    stop.check()
+    return assemble([trunk, *branches], attach, table.n_levels, scale)
+
+
+def _weights(weights: np.ndarray | None) -> np.ndarray | None:
+    if weights is None or (weights == 1.0).all():
+        return None
+    return np.ascontiguousarray(weights, dtype=np.float64)
+
+
+def _lists(table: Presorted, w: np.ndarray | None) -> np.ndarray:
+    if w is None or (w > 0).all():
+        return table.order.copy()
+    wanted = (w > 0).astype(np.uint8)
+    lists = np.empty((table.d, int(wanted.sum())), dtype=np.int32)
+    keep_rows(table.order, wanted, lists)
+    return lists
+
+
+def _target(
+    y: np.ndarray, w: np.ndarray | None, n_classes: int, counts: bool
+) -> tuple[np.ndarray | None, Scale]:
+    """A numerical target is centred and scaled by a power of two, so its squares stay finite."""
+    if n_classes:
+        return None, Scale(classes=True, counts=counts)
+    y = np.asarray(y, dtype=np.float64)
+    used = y if w is None else y[w > 0]
+    half = float(np.abs(used).max()) / 2
+    exponent = math.frexp(half)[1] if half > 0 else 0
+    small = np.ldexp(y, -exponent)
+    shift = float(np.average(small, weights=w))
+    centred = small - shift
+    return centred, Scale(False, counts, float(np.ldexp(shift, exponent)), exponent)
+
+
+def _logs(criterion: str, counts: bool, total: float) -> np.ndarray | None:
+    """k log2 k for k = 0, 1, ..., total."""
+    if CRITERIA[criterion] != CRITERIA["entropy"] or not counts or total > LOG_TABLE:
+        return None
+    k = np.arange(int(total) + 1, dtype=np.float64)
+    return k * np.log2(np.maximum(k, 1.0))
+
+
+def _trunk(splitter: Splitter, trunk, stop: parallel.StopFlag) -> list[int]:
+    """Divide the nodes with many rows; the nodes at which branches grow."""
+    waiting, attach = [0], []
+    while waiting:
+        stop.check()
+        node = waiting.pop()
+        start, end, stopped = trunk.segment(node)[:3]
+        if stopped:
+            continue
+        if end - start <= BRANCH_ROWS:
+            attach.append(node)
+        elif splitter.search(trunk, node, end - start):
+            waiting += splitter.divide(trunk, node, end - start)
+    return attach
+
+
+def _best_first(splitter: Splitter, trunk, max_leaves: int, stop: parallel.StopFlag) -> list[int]:
+    """Divide the node that saves most until there are `max_leaves` leaves; ties to the older."""
+    waiting: list[tuple[float, int]] = []
+
+    def consider(node: int) -> None:
+        start, end, stopped = trunk.segment(node)[:3]
+        if not stopped and splitter.search(trunk, node, end - start):
+            heapq.heappush(waiting, (-trunk.segment(node)[3], node))
+
+    consider(0)
+    leaves = 1
+    while waiting and leaves < max_leaves:
+        stop.check()
+        node = heapq.heappop(waiting)[1]
+        start, end = trunk.segment(node)[:2]
+        for child in splitter.divide(trunk, node, end - start):
+            consider(child)
+        leaves += 1
+    for _, node in waiting:
+        trunk.close(node)
+    return []

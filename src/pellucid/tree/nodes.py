@@ -1,0 +1,180 @@
+"""A grown tree as plain arrays, in depth-first order, left before right: node 0 is the root.
+
+A row goes left at a node with a number column if x <= threshold, with a categorical column if the
+bit of its level is set; a missing value goes left if missing_left is 1. Children come after their
+parents. Invariant: `Nodes` checks all this itself, so arrays from a file cannot lead a row astray.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.errors import DataError
+from pellucid.tree import _loops
+
+# The struct `Record` of `_loops.pyx`.
+RECORD = np.dtype(
+    [
+        ("start", "i8"), ("end", "i8"), ("at", "i8"), ("set_start", "i8"), ("key", "u8"),
+        ("weight", "f8"), ("cost", "f8"), ("mean", "f8"), ("threshold", "f8"), ("decrease", "f8"),
+        ("feature", "i4"), ("left", "i4"), ("right", "i4"), ("depth", "i4"),
+        ("missing_left", "i4"), ("stopped", "i4"),
+    ]
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The arrays of one tree with m nodes over d columns."""
+
+    feature: np.ndarray  # int32 (m,), -1 leaf
+    threshold: np.ndarray  # float64 (m,), 0 at leaves and sets, inf: present | missing
+    left: np.ndarray  # int32 (m,), -1 leaf
+    right: np.ndarray  # int32 (m,), -1 leaf
+    missing_left: np.ndarray  # uint8 (m,)
+    set_start: np.ndarray  # int32 (m,), first word of the node's set, -1: no set
+    sets: np.ndarray  # uint32, bit k % 32 of word set_start + k // 32: level k goes left
+    value: np.ndarray  # float64 (m, K) class shares, or (m, 1) mean
+    impurity: np.ndarray  # float64 (m,)
+    decrease: np.ndarray  # float64 (m,), share of the root's cost that the division saves
+    n_samples: np.ndarray  # int64 (m,), sum of weights where these are integers, else rows
+    weight: np.ndarray  # float64 (m,)
+    n_levels: np.ndarray  # int32 (d,), 0 for number columns
+
+    def __post_init__(self) -> None:
+        m = len(self.feature)
+        vectors = (
+            self.threshold, self.left, self.right, self.missing_left, self.set_start,
+            self.impurity, self.decrease, self.n_samples, self.weight,
+        )  # fmt: skip
+        if m < 1 or any(v.shape != (m,) for v in vectors) or self.value.ndim != 2:
+            raise DataError("a tree's arrays disagree about the number of nodes")
+        if len(self.value) != m or self.sets.ndim != 1 or self.n_levels.ndim != 1:
+            raise DataError("a tree's arrays have wrong shapes")
+        self._check_links()
+        self._check_sets()
+
+    def _check_links(self) -> None:
+        inner, numbers = self.feature >= 0, np.arange(len(self.feature))
+        links = np.concatenate((self.left[inner], self.right[inner]))
+        once = np.bincount(links[links > 0], minlength=len(self.feature))
+        late = (self.left[inner] > numbers[inner]) & (self.right[inner] > numbers[inner])
+        if (
+            (self.feature >= len(self.n_levels)).any()
+            or not late.all()
+            or len(once) != len(self.feature)
+            or (once[1:] != 1).any()
+            or (self.left[~inner] != -1).any()
+            or (self.right[~inner] != -1).any()
+        ):
+            raise DataError("a tree's links do not form a tree")
+
+    def _check_sets(self) -> None:
+        inner = self.feature >= 0
+        levels = np.where(inner, self.n_levels[np.where(inner, self.feature, 0)], 0)
+        start = self.set_start
+        words = (levels.astype(np.int64) + 31) // 32
+        if (
+            (self.n_levels < 0).any()
+            or ((levels > 0) != (start >= 0)).any()
+            or (start + words > len(self.sets))[levels > 0].any()
+        ):
+            raise DataError("a tree's sets of levels are out of range")
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.feature)
+
+    @property
+    def n_leaves(self) -> int:
+        return int((self.feature < 0).sum())
+
+    @property
+    def depth(self) -> int:
+        """Edges on the longest path from the root to a leaf."""
+        return int(self.depths().max())
+
+    def depths(self) -> np.ndarray:
+        """Depth of every node (int32)."""
+        return _loops.depths(self.left, self.right)
+
+    def levels_left(self, node: int) -> np.ndarray:
+        """Codes of the levels that go left at a node with a set."""
+        codes = np.arange(self.n_levels[self.feature[node]])
+        words = self.sets[self.set_start[node] + codes // 32]
+        return codes[(words >> (codes % 32).astype(np.uint32) & 1).astype(bool)]
+
+
+def assemble(parts: list, attach: list[int], n_levels: np.ndarray, scale: "Scale") -> Nodes:
+    """One tree from a trunk and its branches; branch k grows out of node attach[k] of the trunk."""
+    exported = [part.export(RECORD) for part in parts]
+    records = np.concatenate([records for records, _, _ in exported])
+    counts = np.concatenate([counts for _, counts, _ in exported])
+    first = np.cumsum([0] + [len(records) for records, _, _ in exported])
+    first_word = np.cumsum([0] + [len(words) for _, _, words in exported])
+    for k, node in enumerate(attach, start=1):
+        part = records[first[k] : first[k + 1]]
+        part["left"][part["left"] >= 0] += first[k]
+        part["right"][part["right"] >= 0] += first[k]
+        part["set_start"][part["set_start"] >= 0] += first_word[k]
+        records[node] = part[0]
+    order = _loops.preorder(
+        np.ascontiguousarray(records["left"]), np.ascontiguousarray(records["right"])
+    )
+    number = np.full(len(records) + 1, -1, dtype=np.int32)  # the last entry stays: -1 -> -1
+    number[order] = np.arange(len(order), dtype=np.int32)
+    records, counts = records[order], counts[order]
+    sets, set_start = _sets_in_order(
+        records, np.concatenate([words for _, _, words in exported]), n_levels
+    )
+    weight = records["weight"].copy()
+    root = records["cost"][0]
+    return Nodes(
+        feature=records["feature"].copy(),
+        threshold=records["threshold"].copy(),
+        left=number[records["left"]],
+        right=number[records["right"]],
+        missing_left=records["missing_left"].astype(np.uint8),
+        set_start=set_start,
+        sets=sets,
+        value=scale.value(counts, weight),
+        impurity=scale.impurity(records["cost"] / weight),
+        decrease=records["decrease"] / root if root > 0 else np.zeros(len(order)),
+        n_samples=weight.astype(np.int64) if scale.counts else records["end"] - records["start"],
+        weight=weight,
+        n_levels=n_levels,
+    )
+
+
+def _sets_in_order(
+    records: np.ndarray, words: np.ndarray, n_levels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The words of the sets in the order of the nodes, and the first word of each node's set."""
+    with_set = np.flatnonzero(records["set_start"] >= 0)
+    lengths = (n_levels[records["feature"][with_set]] + 31) // 32
+    new = np.cumsum(lengths) - lengths
+    shift = np.repeat(records["set_start"][with_set] - new, lengths)
+    set_start = np.full(len(records), -1, dtype=np.int32)
+    set_start[with_set] = new
+    return words[np.arange(len(shift)) + shift], set_start
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The way back from growing units: the target was (y - shift) / 2**exponent."""
+
+    classes: bool
+    counts: bool
+    shift: float = 0.0
+    exponent: int = 0
+
+    def value(self, counts: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        if self.classes:
+            return counts / weight[:, None]
+        return np.ldexp(counts, self.exponent) + self.shift
+
+    def impurity(self, impurity: np.ndarray) -> np.ndarray:
+        if self.classes:
+            return impurity
+        with np.errstate(over="ignore"):  # a variance beyond 1e308 is infinite, the tree is not
+            return np.ldexp(impurity, 2 * self.exponent)

@@ -1,0 +1,58 @@
+"""Rows through a grown tree: leaves, values, paths, contributions.
+
+Invariant: every row is handled alone, so results do not depend on blocks or threads.
+"""
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.tree._apply import Walker
+from pellucid.tree.nodes import Nodes
+
+BLOCK = 2**13
+
+
+def walker(nodes: Nodes) -> Walker:
+    """The compiled view of a tree's arrays."""
+    return Walker(
+        nodes.feature, nodes.threshold, nodes.left, nodes.right, nodes.missing_left,
+        nodes.set_start, nodes.sets, nodes.n_levels, nodes.value,
+    )  # fmt: skip
+
+
+def apply(nodes: Nodes, X: np.ndarray) -> np.ndarray:
+    """Leaf of every row (int32)."""
+    leaf = np.empty(len(X), dtype=np.int32)
+    tree = walker(nodes)
+    _by_blocks(lambda first, last: tree.apply(X, first, last, leaf), len(X))
+    return leaf
+
+
+def values(nodes: Nodes, X: np.ndarray) -> np.ndarray:
+    """Value of every row's leaf, (n, K)."""
+    return nodes.value[apply(nodes, X)]
+
+
+def paths(nodes: Nodes, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(indices, indptr): nodes indptr[i]:indptr[i + 1] of indices lie on the path of row i."""
+    lengths = nodes.depths()[apply(nodes, X)] + 1
+    indptr = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    indices = np.empty(indptr[-1], dtype=np.int64)
+    walker(nodes).paths(X, indptr, indices)
+    return indices, indptr
+
+
+def contributions(nodes: Nodes, X: np.ndarray) -> np.ndarray:
+    """(n, d, K): how the divisions by each column changed the value on the way to the leaf."""
+    out = np.zeros((len(X), X.shape[1], nodes.value.shape[1]))
+    tree = walker(nodes)
+    _by_blocks(lambda first, last: tree.contributions(X, first, last, out, 1.0), len(X))
+    return out
+
+
+def _by_blocks(work, n: int) -> None:
+    blocks = [(first, min(first + BLOCK, n)) for first in range(0, n, BLOCK)]
+    if len(blocks) == 1:
+        work(*blocks[0])
+    else:
+        parallel.map(lambda block: work(*block), blocks)

@@ -1,0 +1,78 @@
+"""When a node may be divided, and one node's division by columns in parallel.
+
+Invariant: the best division of a column depends on the node's rows alone, and columns are compared
+in their order; the chunks of columns that threads take change nothing.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid import parallel
+
+CHUNK = 2**16  # cells that are worth a thread's attention
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Stopping rules. Samples are sums of weights if all weights are integers, else rows."""
+
+    max_depth: int = 2**31 - 1
+    min_samples_split: float = 2
+    min_samples_leaf: float = 1
+    min_weight_leaf: float = 0.0
+    max_leaf_nodes: int | None = None
+    min_impurity_decrease: float = 0.0  # of impurity * weight / total weight
+    max_features: int = 2**31 - 1
+
+    def compiled(self, counts: bool, total: float, exponent: int) -> tuple:
+        """(max_depth, max_features, min rows, min rows to divide, min weight, min weight to divide,
+        min decrease of cost, demanding); the target was divided by 2**exponent."""
+        tiny = float(np.finfo(float).tiny)  # a child of weight 0 is never allowed
+        with np.errstate(over="ignore", under="ignore"):
+            decrease = float(np.ldexp(self.min_impurity_decrease * total, -2 * exponent))
+        if counts:
+            leaf = max(float(self.min_samples_leaf), self.min_weight_leaf, tiny)
+            rows, rows_split, split = 1, 2, float(self.min_samples_split)
+        else:
+            leaf = max(self.min_weight_leaf, tiny)
+            rows, rows_split, split = int(self.min_samples_leaf), int(self.min_samples_split), 0.0
+        return (
+            min(self.max_depth, 2**31 - 1), min(self.max_features, 2**31 - 1), rows, rows_split,
+            leaf, split, decrease, self.min_samples_leaf > 1 or self.min_weight_leaf > 0,
+        )  # fmt: skip
+
+
+class Splitter:
+    """Divides nodes of a workspace one at a time, all threads on one node."""
+
+    def __init__(self, work, d: int, max_features: int, n_jobs: int | None) -> None:
+        self.work, self.d, self.n_jobs = work, d, n_jobs
+        self.drawn = max_features < d
+        self.splits = np.zeros((d, work.split_bytes()), dtype=np.uint8)
+
+    def _chunks(self, rows: int) -> list[tuple[int, int]]:
+        step = max(1, min(self.d, CHUNK // max(rows, 1)))
+        return [(f, min(f + step, self.d)) for f in range(0, self.d, step)]
+
+    def search(self, draft, node: int, rows: int) -> bool:
+        """Find the best division of a node; False if it stays a leaf."""
+        if self.drawn:
+            self.work.search_drawn(draft, node, self.splits)
+        else:
+            parallel.map(
+                lambda c: self.work.search(draft, node, c[0], c[1], self.splits),
+                self._chunks(rows),
+                n_jobs=self.n_jobs,
+            )
+        return self.work.choose(draft, node, self.splits)
+
+    def divide(self, draft, node: int, rows: int) -> tuple[int, int]:
+        """Make the two children of a node whose division was found."""
+        if not self.work.divide(draft, node):
+            parallel.map(
+                lambda c: self.work.partition(draft, node, c[0], c[1]),
+                self._chunks(rows),
+                n_jobs=self.n_jobs,
+            )
+        return draft.segment(node)[4:6]

@@ -1,0 +1,172 @@
+"""The grown tree against every possible division, at every node, on many small random tables."""
+
+import numpy as np
+import pytest
+
+from pellucid.tree import predict
+from pellucid.tree.criteria import CLASS_CRITERIA, impurity
+from pellucid.tree.grower import grow
+from pellucid.tree.presort import presort
+from pellucid.tree.splitter import Limits
+from tests.tree import naive
+
+CRITERIA = [*(name for name in CLASS_CRITERIA if name != "log_loss"), "squared_error"]
+
+
+def random_table(rng, n, d):
+    """Numbers with many ties, levels, missing cells."""
+    kinds = (rng.random(d) < 0.4).astype(np.uint8)
+    n_levels = np.where(kinds, rng.integers(2, 6, d), 0).astype(np.int32)
+    X = np.empty((n, d), order="F")
+    for f in range(d):
+        X[:, f] = rng.integers(0, n_levels[f] or rng.choice([2, 4, 30]), n)
+        if not kinds[f]:
+            X[:, f] = X[:, f] * rng.choice([1.0, -0.37, 1e-5]) + rng.choice([0.0, 2.5])
+        if rng.random() < 0.4:
+            X[rng.random(n) < 0.25, f] = np.nan
+    return X, kinds, n_levels
+
+
+def random_target(rng, n, criterion):
+    if criterion == "squared_error":
+        return rng.choice([rng.normal(size=n), rng.integers(0, 3, n) * 10.0]), 0
+    k = int(rng.integers(2, 5))
+    return rng.integers(0, k, n).astype(np.int32), k
+
+
+def random_weights(rng, n):
+    kind = rng.integers(3)
+    if kind == 0:
+        return np.ones(n)
+    if kind == 1:
+        w = rng.integers(0, 4, n).astype(float)
+        return w if w.sum() > 0 else np.ones(n)
+    return rng.random(n) + 0.01
+
+
+def check_tree(nodes, X, y, w, kinds, criterion, k, min_rows, min_weight):
+    """At every node: the rows, the value, the division are what the definition says."""
+    used = w > 0
+    X, y, w = X[used], y[used], w[used]
+    indices, indptr = predict.paths(nodes, np.asfortranarray(X))
+    inside = np.zeros((len(X), nodes.n_nodes), dtype=bool)
+    inside[np.repeat(np.arange(len(X)), np.diff(indptr)), indices] = True
+    for node in range(nodes.n_nodes):
+        m = inside[:, node]
+        parent = naive.cost(criterion, y[m], w[m], k)
+        np.testing.assert_allclose(nodes.weight[node], w[m].sum(), rtol=1e-12)
+        np.testing.assert_allclose(
+            nodes.impurity[node] * w[m].sum(), parent, rtol=1e-9, atol=1e-12 * w.sum()
+        )
+        found = list(naive.divisions(X[m], y[m], w[m], kinds, criterion, k, min_rows, min_weight))
+        pure = len(np.unique(y[m])) == 1
+        if nodes.feature[node] < 0:
+            assert pure or not found
+            continue
+        assert not pure
+        expected = naive.best(found, parent)
+        f = nodes.feature[node]
+        assert f == expected.column
+        left = inside[m, nodes.left[node]]
+        both = naive.cost(criterion, y[m][left], w[m][left], k)
+        both += naive.cost(criterion, y[m][~left], w[m][~left], k)
+        assert both <= expected.cost + 2e-12 * parent
+        if not kinds[f]:
+            assert nodes.threshold[node] == expected.threshold
+            np.testing.assert_array_equal(left, expected.left)
+        missing = np.isnan(X[m, f])
+        if missing.any():
+            assert left[missing].all() if nodes.missing_left[node] else not left[missing].any()
+        else:
+            assert nodes.missing_left[node] == (w[m][left].sum() > w[m][~left].sum())
+        if kinds[f]:
+            assert left[np.argmin(np.where(missing, np.inf, X[m, f]))]
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_every_node_has_the_best_division(criterion, rng):
+    for _ in range(60):
+        n, d = int(rng.integers(2, 16)), int(rng.integers(1, 5))
+        X, kinds, n_levels = random_table(rng, n, d)
+        y, k = random_target(rng, n, criterion)
+        w = random_weights(rng, n)
+        leaf = int(rng.choice([1, 1, 2, 3]))
+        counts = bool((w == np.floor(w)).all())
+        nodes = grow(presort(X, kinds, n_levels), y, w, criterion, Limits(min_samples_leaf=leaf), k)
+        rows, weight = (1, leaf) if counts else (leaf, 0.0)
+        check_tree(nodes, X, y, w, kinds, criterion, k, rows, weight)
+        for i in range(n):
+            assert predict.apply(nodes, X)[i] == naive.apply(nodes, X[i])
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_many_levels_of_two_classes_or_numbers(criterion, rng):
+    for _ in range(8):
+        n = 40
+        X = np.asfortranarray(rng.integers(0, 9, (n, 1)).astype(float))
+        X[rng.random(n) < 0.1] = np.nan
+        kinds, n_levels = np.ones(1, np.uint8), np.array([9], np.int32)
+        numbers = criterion == "squared_error"
+        y = rng.normal(size=n) if numbers else rng.integers(0, 2, n).astype(np.int32)
+        k, w = (0 if numbers else 2), rng.random(n)
+        nodes = grow(presort(X, kinds, n_levels), y, w, criterion, Limits(max_depth=1), k)
+        left = predict.apply(nodes, X) == 1
+        both = naive.cost(criterion, y[left], w[left], k)
+        both += naive.cost(criterion, y[~left], w[~left], k)
+        found = naive.divisions(X, y, w, kinds, criterion, k)
+        assert both == pytest.approx(min(division.cost for division in found), rel=1e-9)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
+def test_many_levels_of_many_classes_follow_the_principal_component(criterion, rng):
+    n, k, levels = 2000, 5, 40
+    shares = rng.dirichlet(np.ones(k), levels)
+    codes = np.r_[np.arange(levels), rng.integers(0, levels, n - levels)]
+    y = np.array([rng.choice(k, p=shares[c]) for c in codes], dtype=np.int32)
+    X = np.asfortranarray(codes[:, None].astype(float))
+    table = presort(X, np.ones(1, np.uint8), np.array([levels], np.int32))
+    nodes = grow(table, y, None, criterion, Limits(max_depth=1), k)
+    sums = np.zeros((levels, k))
+    np.add.at(sums, (codes, y), 1.0)
+    expected = naive.principal_best(
+        sums, sums.sum(axis=1), lambda c: impurity(criterion, c) * c.sum()
+    )
+    ours = (nodes.impurity * nodes.weight)[1:].sum()
+    assert ours == pytest.approx(expected, rel=1e-12)
+
+
+def test_limits_hold(rng):
+    X, kinds, n_levels = random_table(rng, 400, 4)
+    y = rng.integers(0, 3, 400).astype(np.int32)
+    w = rng.integers(1, 4, 400).astype(float)
+    table = presort(X, kinds, n_levels)
+    full = grow(table, y, w, "gini", Limits(), 3)
+    assert grow(table, y, w, "gini", Limits(max_depth=3), 3).depth == 3
+    inner = grow(table, y, w, "gini", Limits(min_samples_split=40), 3)
+    assert inner.n_samples[inner.feature >= 0].min() >= 40
+    leaves = grow(table, y, w, "gini", Limits(min_samples_leaf=15), 3)
+    assert leaves.n_samples[leaves.feature < 0].min() >= 15
+    leaves = grow(table, y, w, "gini", Limits(min_weight_leaf=20.5), 3)
+    assert leaves.weight[leaves.feature < 0].min() >= 20.5
+    saved = grow(table, y, w, "gini", Limits(min_impurity_decrease=0.004), 3)
+    root = full.impurity[0]
+    assert saved.decrease[saved.feature >= 0].min() * root >= 0.004 * (1 - 1e-9)
+    assert 1 < saved.n_nodes < full.n_nodes
+
+
+def test_best_first_takes_the_nodes_that_save_most(rng):
+    X, kinds, n_levels = random_table(rng, 300, 4)
+    y = rng.integers(0, 3, 300).astype(np.int32)
+    table = presort(X, kinds, n_levels)
+    full = grow(table, y, None, "gini", Limits(), 3)
+    for leaves in (1, 2, 7, 20, full.n_leaves, full.n_leaves + 5):
+        nodes = grow(table, y, None, "gini", Limits(max_leaf_nodes=leaves), 3)
+        open_, chosen = [0], []
+        while open_ and len(chosen) < leaves - 1:  # by the definition, on the full tree
+            node = max(open_, key=lambda i: (full.decrease[i], -i))
+            open_.remove(node)
+            if full.feature[node] >= 0:
+                chosen.append(node)
+                open_ += [full.left[node], full.right[node]]
+        assert nodes.n_leaves == min(leaves, full.n_leaves)
+        assert sorted(nodes.decrease[nodes.feature >= 0]) == sorted(full.decrease[chosen])
