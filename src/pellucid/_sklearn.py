@@ -88,6 +88,13 @@ def metadata_request(owner: Any, requests: dict[str, dict[str, Any]]) -> Any:
     return request
 
 
+def english_stop_words() -> frozenset[str]:
+    """scikit-learn's list of English stop words."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return ENGLISH_STOP_WORDS
+
+
 def scorer(name: str) -> Any:
     """A scikit-learn scorer by name."""
     from sklearn.metrics import get_scorer

@@ -26,6 +26,7 @@ class Estimator(Protocol):
     _target: ClassVar[str] = "none"
     _canonical_rows: ClassVar[bool] = False
     _min_rows: ClassVar[int] = 1
+    _takes_text: ClassVar[bool] = False
 
     table: Any = None
 
@@ -45,6 +46,7 @@ class Estimator(Protocol):
             coding=self._coding(),
             target=self._target,
             takes_sparse=self._takes_sparse,
+            takes_text=self._takes_text,
             canonical_rows=self._canonical_rows,
             min_rows=self._min_rows,
         )

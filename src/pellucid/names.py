@@ -16,11 +16,13 @@ RECORDS: dict[str, tuple[str, ...]] = {
 # Plain objects with get_params that may be a parameter of a model.
 OPTIONS: dict[str, tuple[str, ...]] = {
     "pellucid.data.table": ("Table",),
+    "pellucid.data.text": ("Text",),
 }
 
 # Names at the top of the package, and where each lives.
 FUNCTIONS: dict[str, str] = {
     "Table": "pellucid.data",
+    "Text": "pellucid.data",
     "load": "pellucid.persist",
     "set_threads": "pellucid.parallel",
     "show_versions": "pellucid.versions",

@@ -3,5 +3,6 @@
 from pellucid.data.problem import Problem, Wishes, prepare
 from pellucid.data.schema import Schema
 from pellucid.data.table import Table
+from pellucid.data.text import Text
 
-__all__ = ["Problem", "Schema", "Table", "Wishes", "prepare"]
+__all__ = ["Problem", "Schema", "Table", "Text", "Wishes", "prepare"]

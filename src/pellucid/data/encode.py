@@ -14,7 +14,8 @@ from pellucid.data import _loops
 from pellucid.data.containers import Intake
 from pellucid.data.scan import check_column, check_finite
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
-from pellucid.errors import DataError, DataTypeError
+from pellucid.data.text import word_entries
+from pellucid.errors import DataTypeError
 
 SPARSE_COLUMNS = 50
 
@@ -22,16 +23,10 @@ SPARSE_COLUMNS = 50
 def encode(
     schema: Schema, table: Intake, takes_sparse: bool, owner: str, finite: bool = False
 ) -> Any:
-    """The aligned table in the schema's layout; text and refused sparse are errors.
+    """The aligned table in the schema's layout; refused sparse input is an error.
 
     `finite`: the numbers have been looked through already, as `learn` does.
     """
-    if TEXT in schema.kinds:
-        name = schema.name(schema.kinds.index(TEXT))
-        raise DataError(
-            f"column {name!r} holds free text, which {owner} cannot use. Drop it, or make it a "
-            f"category with Table(kinds={{{name!r}: 'categorical'}})."
-        )
     if table.sparse is not None:
         if not takes_sparse:
             raise DataTypeError(
@@ -92,8 +87,9 @@ def _matrix(schema: Schema, table: Intake, takes_sparse: bool, finite: bool) -> 
     levels = schema.level_codes(columns)
     blocks = schema.blocks()
     n_level_columns = sum(role in ("level", "missing") for _, role, _ in blocks)
-    if takes_sparse and n_level_columns > SPARSE_COLUMNS:
-        return _sparse_matrix(schema, columns, levels, blocks, table.n_rows)
+    if TEXT in schema.kinds or (takes_sparse and n_level_columns > SPARSE_COLUMNS):
+        out = _sparse_matrix(schema, columns, levels, blocks, table.n_rows)
+        return out if takes_sparse else out.toarray()
     out = np.empty((table.n_rows, len(blocks)))
     for k, (j, role, level) in enumerate(blocks):
         out[:, k] = _term(schema, j, role, level, columns, levels)
@@ -145,6 +141,14 @@ def _sparse_matrix(
             rows.append(part[0])
             cols.append(part[1])
             data.append(part[2])
+    for j in np.flatnonzero([kind == TEXT for kind in schema.kinds]):
+        words = word_entries(
+            columns[j].values, schema.levels[j], schema.level_shares(j), schema.text_mode,
+            schema.text_pattern,
+        )  # fmt: skip
+        rows.append(words[0])
+        cols.append(first[j] + words[1])
+        data.append(words[2])
     entries = (np.concatenate(data), (np.concatenate(rows), np.concatenate(cols)))
     out = csr_array(entries, shape=(n_rows, len(blocks)))
     out.sort_indices()

@@ -7,7 +7,7 @@ import numpy as np
 
 from pellucid.data import canonical, encode, targets
 from pellucid.data.containers import Intake, intake
-from pellucid.data.schema import CATEGORICAL, Schema, learn
+from pellucid.data.schema import CATEGORICAL, TEXT, Schema, learn
 from pellucid.data.table import Table
 from pellucid.errors import DataError
 
@@ -93,6 +93,7 @@ class Wishes:
     coding: str = "onehot"
     target: str = "none"  # "classes", "numbers", "several", "none"
     takes_sparse: bool = True
+    takes_text: bool = False
     canonical_rows: bool = False
     min_rows: int = 1
     classes: np.ndarray | None = None  # known labels, for partial_fit and warm starts
@@ -123,12 +124,22 @@ def prepare(
     if wishes.schema is None:
         coding = wishes.coding if options.coding == "auto" else options.coding
         schema = learn(used, w, options, wishes.layout, coding)
+        _check_text(schema, wishes)
     else:
         schema, used = wishes.schema, wishes.schema.align(used, wishes.owner)
     finite = wishes.schema is None
     encoded = encode.encode(schema, used, wishes.takes_sparse, wishes.owner, finite)
     problem = Problem(encoded, target, w, schema, shift, classes, position)
     return (canonical.canonical(problem) if wishes.canonical_rows else problem), rows
+
+
+def _check_text(schema: Schema, wishes: Wishes) -> None:
+    if TEXT in schema.kinds and not wishes.takes_text:
+        name = schema.name(schema.kinds.index(TEXT))
+        raise DataError(
+            f"column {name!r} holds free text, which {wishes.owner} cannot use. Drop it, or make it "
+            f"a category with Table(kinds={{{name!r}: 'categorical'}})."
+        )
 
 
 def _check_enough(rows: Intake, wishes: Wishes) -> None:

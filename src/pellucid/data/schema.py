@@ -12,6 +12,7 @@ import numpy as np
 
 from pellucid.data.containers import Intake, RawColumn
 from pellucid.data.kinds import as_kind
+from pellucid.data.text import Text, vocabulary
 from pellucid.errors import DataError, UnseenLevelWarning
 
 NUMBER, CATEGORICAL, DATETIME, TEXT = "number", "categorical", "datetime", "text"
@@ -21,10 +22,11 @@ NUMBER, CATEGORICAL, DATETIME, TEXT = "number", "categorical", "datetime", "text
 class Schema:
     """The columns of the training table (d of them), in training order.
 
-    names : None for arrays; kinds : d words; levels : d tuples, () unless categorical;
-    shares : weighted share of each level in training, then of missing cells, for the categorical
-    columns one after the other; mean, low, high : of the present numbers (0 if there is none);
-    n_missing : missing training cells (sum of weights where these are counts).
+    names : None for arrays; kinds : d words; levels : d tuples, levels of a categorical column, words
+    of a text column, else (); shares : weighted share of each level in training, then of missing
+    cells (for words: their inverse document frequency, then 0), one such column after the other;
+    mean, low, high : of the present numbers (0 if there is none); n_missing : missing training
+    cells (sum of weights where these are counts).
     """
 
     names: tuple[str, ...] | None
@@ -38,6 +40,8 @@ class Schema:
     unseen: str = "missing"
     layout: str = "matrix"
     coding: str = "onehot"
+    text_mode: str = "count"
+    text_pattern: str = ""
 
     def __post_init__(self) -> None:
         d = len(self.kinds)
@@ -87,10 +91,13 @@ class Schema:
     def blocks(self) -> list[tuple[int, str, Any]]:
         """The encoded columns in order, each (user column, role, level).
 
-        Roles: "value", "indicator" of a missing number, "level", "missing" level.
+        Roles: "value", "indicator" of a missing number, "level", "missing" level, "word".
         """
         out: list[tuple[int, str, Any]] = []
         for j, levels in enumerate(self.levels):
+            if self.kinds[j] == TEXT:
+                out += [(j, "word", word) for word in levels]
+                continue
             if self.kinds[j] != CATEGORICAL:
                 out.append((j, "value", None))
                 if self.n_missing[j] > 0 and self.low[j] <= self.high[j]:
@@ -105,7 +112,7 @@ class Schema:
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """Names of the encoded columns: `age`, `age missing`, `sex=male`."""
+        """Names of the encoded columns: `age`, `age missing`, `sex=male`, `note:free`."""
         if self.plain:
             return self.columns
         labels = {
@@ -113,6 +120,7 @@ class Schema:
             "indicator": "{0} missing",
             "level": "{0}={1}",
             "missing": "{0} missing",
+            "word": "{0}:{1}",
         }
         return tuple(labels[role].format(self.name(j), level) for j, role, level in self.blocks())
 
@@ -198,8 +206,9 @@ def learn(table: Intake, weights: np.ndarray, options: Any, layout: str, coding:
     if table.sparse is not None:
         return _learn_sparse(table, options, layout, coding)
     columns = table.as_columns(_named_kinds(table, options.kinds))
-    learned = [_learn_column(c, weights) for c in columns]
-    shares = [c["shares"] for c in learned if c["kind"] == CATEGORICAL]
+    words = (options.text if options.text is not None else Text()).check()
+    learned = [_learn_column(c, weights, words) for c in columns]
+    shares = [c["shares"] for c in learned if c["levels"]]
     return Schema(
         names=table.names,
         kinds=tuple(c["kind"] for c in learned),
@@ -212,6 +221,8 @@ def learn(table: Intake, weights: np.ndarray, options: Any, layout: str, coding:
         unseen=options.unseen,
         layout=layout,
         coding=coding,
+        text_mode=words.mode,
+        text_pattern=words.pattern,
     )
 
 
@@ -253,9 +264,22 @@ def _learn_sparse(table: Intake, options: Any, layout: str, coding: str) -> Sche
     )  # fmt: skip
 
 
-def _learn_column(column: RawColumn, weights: np.ndarray) -> dict[str, Any]:
+def _learn_words(column: RawColumn, weights: np.ndarray, options: Text) -> dict[str, Any]:
+    words, frequency = vocabulary(column.values, weights, options)
+    if not words:
+        raise DataError(
+            f"text column {column.name!r} has no words left: loosen min_df, max_df or stop_words of "
+            "Table(text=Text(...)), or drop the column."
+        )
+    idf = np.log((1 + weights.sum()) / (1 + frequency)) + 1
+    missing = np.array([cell is None for cell in column.values])
+    return {"kind": TEXT, "levels": words, "shares": np.append(idf, 0.0), "mean": 0.0, "low": 0.0,
+            "high": 0.0, "n_missing": float(weights[missing].sum())}  # fmt: skip
+
+
+def _learn_column(column: RawColumn, weights: np.ndarray, words: Text) -> dict[str, Any]:
     if column.kind == TEXT:
-        return {"kind": TEXT, "levels": (), "mean": 0.0, "low": 0.0, "high": 0.0, "n_missing": 0.0}
+        return _learn_words(column, weights, words)
     if column.kind == CATEGORICAL:
         return _learn_levels(column, weights)
     from pellucid.data.scan import check_column, mean_of

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pellucid.data.text import Text
 from pellucid.errors import ParameterError
 
 KINDS = ("number", "categorical", "datetime", "text")
@@ -26,6 +27,8 @@ class Table:
         A level that did not occur in training counts as missing, or is an error.
     kinds : dict of column name (or position) to kind, optional
         Overrides the kind read from the data: "number", "categorical", "datetime" or "text".
+    text : Text, optional
+        How free text becomes columns of words, for the models that take text.
     coding : {"auto", "reference", "onehot"}
         How levels become columns of a matrix. "auto": a reference level for unpenalised linear
         models, one column per level for all others.
@@ -42,20 +45,30 @@ class Table:
         unseen: str = "missing",
         kinds: Mapping[Any, str] | None = None,
         coding: str = "auto",
+        text: Any = None,
     ) -> None:
         self.missing = missing
         self.unseen = unseen
         self.kinds = kinds
         self.coding = coding
+        self.text = text
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name, so that `table__missing` can be searched."""
-        return {name: getattr(self, name) for name in ("missing", "unseen", "kinds", "coding")}
+        names = ("missing", "unseen", "kinds", "coding", "text")
+        params = {name: getattr(self, name) for name in names}
+        if deep and self.text is not None:
+            params |= {f"text__{k}": v for k, v in self.text.get_params().items()}
+        return params
 
     def set_params(self, **params: Any) -> "Table":
         """Set parameters by name."""
-        valid = self.get_params()
+        valid = self.get_params(deep=False)
         for name, value in params.items():
+            if name.startswith("text__"):
+                self.text = Text() if self.text is None else self.text
+                self.text.set_params(**{name.removeprefix("text__"): value})
+                continue
             if name not in valid:
                 raise ParameterError(
                     f"Invalid parameter {name!r} for Table. Valid parameters are: {sorted(valid)}."
@@ -65,7 +78,8 @@ class Table:
 
     def __repr__(self) -> str:
         default = Table().get_params()
-        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if v != default[k]]
+        given = self.get_params(deep=False).items()
+        changed = [f"{k}={v!r}" for k, v in given if v != default[k]]
         return f"Table({', '.join(changed)})"
 
     def __eq__(self, other: object) -> bool:
@@ -81,6 +95,10 @@ class Table:
                     f"The {name!r} parameter of Table must be one of {list(choices)}. "
                     f"Got {getattr(self, name)!r} instead."
                 )
+        if self.text is not None and not isinstance(self.text, Text):
+            raise ParameterError(
+                f"The 'text' parameter of Table must be None or a Text. Got {self.text!r} instead."
+            )
         for column, kind in (self.kinds or {}).items():
             if kind not in KINDS:
                 raise ParameterError(
