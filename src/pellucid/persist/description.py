@@ -85,7 +85,8 @@ def describe_contents(contents: Contents) -> Description:
 def _describe(contents: Contents) -> Description:
     document, reader = contents.document, Reader(contents)
     model = document["model"]
-    if model["@"] != "estimator" or type(model["class"]) is not str:
+    origin = document.get("provenance", {"@": "dict", "items": []})
+    if model["@"] != "estimator" or type(model["class"]) is not str or origin["@"] != "dict":
         raise ModelFileError("it holds no model")
     learned = {name: item for name, item in model["learned"].items() if name != "schema_"}
     return Description(
@@ -94,7 +95,7 @@ def _describe(contents: Contents) -> Description:
         parameters=reader.table(model["parameters"]),
         learned=reader.table(learned),
         columns=reader.columns(model["learned"].get("schema_")),
-        provenance=reader.value(document.get("provenance", {"@": "dict", "items": []})),
+        provenance=reader.value(origin),
         size=contents.size,
         arrays=len(contents.tensors),
         format=document["format"],
@@ -218,7 +219,7 @@ _SHOW: dict[Any, Callable[[Reader, Any], Any]] = {
     "array": Reader._array,
     "objects": Reader._objects,
     "dict": Reader._dict,
-    "int": lambda _, tree: int(tree["hex"], 16),
+    "int": lambda _, tree: int(tree["hex"], 16) if len(tree["hex"]) < WIDTH else tree["hex"],
     "float": Reader._float,
     "scalar": Reader._scalar,
     "str_": lambda _, tree: tree["value"],
