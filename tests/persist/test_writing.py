@@ -43,7 +43,7 @@ class Text(str):
         (np.array([Text("a")], object), "Text"), ({Text("a"): 1}, "keys"),
         (np.array([len], object), "len"),
         (datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), "time zone"),
-        (np.rec.array([(1,)], "i4"), "recarray"), (slice(1), "slice"), (bytearray(b"x"), "bytearray"),
+        (np.zeros(1).view(np.recarray), "recarray"), (slice(1), "slice"), (bytearray(b"x"), "bytearray"),
     ],
 )  # fmt: skip
 def test_what_is_not_data_is_refused_by_name(tmp_path, value, words):
