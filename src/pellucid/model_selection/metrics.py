@@ -1,0 +1,159 @@
+"""Nine metrics with weights, equal to scikit-learn's; any other by name through its scorers.
+
+A metric is computed from what a model said about rows: labels, probabilities or numbers. What
+cannot be computed (an AUC without scores or with one class) is NaN, shown as n/a, never 0.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid import _sklearn
+from pellucid.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A name, what it needs from a model, its direction, and the function (y, said, weights)."""
+
+    name: str
+    needs: str  # "labels", "scores", "probabilities", "numbers", "model"
+    greater_is_better: bool
+    compute: Callable[..., float]
+
+    @property
+    def sign(self) -> int:
+        return 1 if self.greater_is_better else -1
+
+
+def _mean(values: np.ndarray, w: np.ndarray) -> float:
+    return float(np.average(values, weights=w))
+
+
+def accuracy(y: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: np.ndarray) -> float:
+    """Share of right labels."""
+    return _mean(y == labels, w)
+
+
+def balanced_accuracy(
+    y: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: np.ndarray
+) -> float:
+    """Mean recall of the classes that occur."""
+    recalls = [_mean(labels[y == c] == c, w[y == c]) for c in np.unique(y) if w[y == c].sum() > 0]
+    return float(np.mean(recalls))
+
+
+def f1(y: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: np.ndarray) -> float:
+    """F1 of the last of two classes; for more classes the mean over all that occur."""
+    seen = np.union1d(y, labels)
+    which = classes[-1:] if len(classes) == 2 else seen
+    scores = []
+    for c in which:
+        hit = w[(y == c) & (labels == c)].sum()
+        total = w[y == c].sum() + w[labels == c].sum()
+        scores.append(2 * hit / total if total > 0 else 0.0)
+    return float(np.mean(scores))
+
+
+def log_loss(y: np.ndarray, proba: np.ndarray, w: np.ndarray, classes: np.ndarray) -> float:
+    """Mean negative log probability of the true class, with probabilities kept above 1 ulp."""
+    eps = np.finfo(float).eps
+    p = np.clip(proba, eps, 1 - eps)
+    p = p / p.sum(axis=1, keepdims=True)
+    codes = np.searchsorted(classes, y)
+    return _mean(-np.log(p[np.arange(len(y)), codes]), w)
+
+
+def _binary_auc(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
+    pos, neg = w[positive].sum(), w[~positive].sum()
+    if pos == 0 or neg == 0:
+        return float("nan")
+    levels, rank = np.unique(score, return_inverse=True)
+    at_pos = np.bincount(rank, w * positive, minlength=len(levels))
+    at_neg = np.bincount(rank, w * ~positive, minlength=len(levels))
+    below = np.cumsum(at_neg) - at_neg
+    return float((at_pos * (below + at_neg / 2)).sum() / (pos * neg))
+
+
+def roc_auc(y: np.ndarray, scores: np.ndarray, w: np.ndarray, classes: np.ndarray) -> float:
+    """Area under the ROC curve; for more than two classes the mean of one class against the rest."""
+    if scores.ndim == 1:
+        return _binary_auc(y == classes[-1], scores, w)
+    if len(classes) == 2:
+        return _binary_auc(y == classes[1], scores[:, 1], w)
+    return float(np.mean([_binary_auc(y == c, scores[:, k], w) for k, c in enumerate(classes)]))
+
+
+def _binary_precision(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
+    if w[positive].sum() == 0:
+        return float("nan")
+    positive, score, w = positive[w > 0], score[w > 0], w[w > 0]
+    order = np.argsort(-score, kind="stable")
+    hit, seen = np.cumsum((w * positive)[order]), np.cumsum(w[order])
+    last = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
+    recall = hit[last] / hit[-1]
+    precision = hit[last] / seen[last]
+    return float(np.sum(np.diff(recall, prepend=0.0) * precision))
+
+
+def average_precision(
+    y: np.ndarray, scores: np.ndarray, w: np.ndarray, classes: np.ndarray
+) -> float:
+    """Area under the precision-recall steps; for more classes the mean over the classes."""
+    if scores.ndim == 1:
+        return _binary_precision(y == classes[-1], scores, w)
+    if len(classes) == 2:
+        return _binary_precision(y == classes[1], scores[:, 1], w)
+    parts = [_binary_precision(y == c, scores[:, k], w) for k, c in enumerate(classes)]
+    return float(np.mean(parts))
+
+
+def r2(y: np.ndarray, predicted: np.ndarray, w: np.ndarray) -> float:
+    """Coefficient of determination."""
+    if len(y) < 2:
+        return float("nan")
+    residual = (w * (y - predicted) ** 2).sum()
+    spread = (w * (y - _mean(y, w)) ** 2).sum()
+    if spread == 0:
+        return 1.0 if residual == 0 else 0.0
+    return float(1 - residual / spread)
+
+
+def rmse(y: np.ndarray, predicted: np.ndarray, w: np.ndarray) -> float:
+    """Root of the mean squared error."""
+    return float(np.sqrt(_mean((y - predicted) ** 2, w)))
+
+
+def mae(y: np.ndarray, predicted: np.ndarray, w: np.ndarray) -> float:
+    """Mean absolute error."""
+    return _mean(np.abs(y - predicted), w)
+
+
+METRICS = {
+    m.name: m
+    for m in (
+        Metric("accuracy", "labels", True, accuracy),
+        Metric("balanced_accuracy", "labels", True, balanced_accuracy),
+        Metric("f1", "labels", True, f1),
+        Metric("log_loss", "probabilities", False, log_loss),
+        Metric("roc_auc", "scores", True, roc_auc),
+        Metric("average_precision", "scores", True, average_precision),
+        Metric("r2", "numbers", True, r2),
+        Metric("rmse", "numbers", False, rmse),
+        Metric("mae", "numbers", False, mae),
+    )
+}
+
+
+def metric(name: str) -> Metric:
+    """A metric by name: ours, or a scikit-learn scorer of that name."""
+    if name in METRICS:
+        return METRICS[name]
+    try:
+        scorer = _sklearn.scorer(name)
+    except (ValueError, KeyError):
+        raise ParameterError(
+            f"unknown metric {name!r}: use one of {', '.join(METRICS)}, or a scikit-learn scorer."
+        ) from None
+    return Metric(name, "model", True, scorer)

@@ -1,0 +1,96 @@
+"""Folds: every row once, strata even, groups whole, time in order, same seed same folds."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pellucid.errors import DataError, ParameterError
+from pellucid.model_selection import (
+    Geometric,
+    GroupFolds,
+    LeaveOneOut,
+    PlainFolds,
+    RepeatedFolds,
+    StratifiedFolds,
+    TimeFolds,
+    candidates,
+    holdout,
+)
+from pellucid.model_selection.grids import edges
+
+
+@given(st.integers(4, 60), st.integers(2, 4), st.integers(0, 999))
+def test_every_row_is_tested_once(n, k, seed):
+    rng = np.random.default_rng(seed)
+    y, groups = rng.integers(0, 3, n), np.arange(n) % max(k, n // 3)
+    for folds in (
+        PlainFolds(k, seed),
+        StratifiedFolds(k, seed),
+        GroupFolds(k, seed),
+        LeaveOneOut(),
+    ):
+        tested = np.concatenate([test for _, test in folds.split(y, groups)])
+        assert np.array_equal(np.sort(tested), np.arange(n))
+        for train, test in folds.split(y, groups):
+            assert len(np.intersect1d(train, test)) == 0 and len(train) + len(test) == n
+
+
+@given(st.integers(0, 999), st.integers(2, 6))
+def test_strata_differ_by_one_row_at_most(seed, k):
+    y = np.random.default_rng(seed).integers(0, 3, 80)
+    counts = [np.bincount(y[test], minlength=3) for _, test in StratifiedFolds(k, seed).split(y)]
+    assert (np.ptp(counts, axis=0) <= 1).all()
+
+
+def test_twenty_eighty_in_ten_folds():
+    y = np.repeat([1, 0], [20, 80])
+    for _, test in StratifiedFolds(10).split(y):
+        assert (y[test] == 1).sum() == 2 and (y[test] == 0).sum() == 8
+
+
+def test_groups_stay_together_and_time_runs_forward():
+    groups = np.random.default_rng(0).integers(0, 9, 100)
+    for train, test in GroupFolds(3).split(groups, groups):
+        assert not set(groups[train]) & set(groups[test])
+    times = np.random.default_rng(1).permutation(50)
+    for train, test in TimeFolds(4).split(times, times):
+        assert times[train].max() < times[test].min()
+
+
+def test_repeats_differ_and_the_seed_decides():
+    y = np.arange(40) % 2
+    splits = [tuple(test) for _, test in RepeatedFolds(n_folds=4, n_repeats=2).split(y)]
+    assert len(splits) == 8 and splits[:4] != splits[4:]
+    assert splits == [tuple(t) for _, t in RepeatedFolds(n_folds=4, n_repeats=2).split(y)]
+    assert splits != [tuple(t) for _, t in RepeatedFolds(n_folds=4, n_repeats=2, seed=1).split(y)]
+
+
+def test_holdout():
+    y = np.repeat([0, 1], [80, 20])
+    train, test = holdout(y, 0.2, stratify=True)
+    assert len(test) == 20 and y[test].sum() == 4 and not set(train) & set(test)
+    time = np.arange(100)[::-1]
+    assert holdout(y, 0.2, time=time, stratify=False)[1].tolist() == list(range(20))
+    groups = np.arange(100) // 10
+    train, test = holdout(y, 0.2, groups=groups, stratify=True)
+    assert not set(groups[train]) & set(groups[test])
+
+
+def test_errors():
+    with pytest.raises(ParameterError, match="at least 2"):
+        list(PlainFolds(1).split([1, 2]))
+    with pytest.raises(DataError, match="5 folds need at least 5 rows"):
+        list(PlainFolds(5).split([1, 2]))
+    with pytest.raises(DataError, match="that many groups"):
+        list(GroupFolds(5).split([1] * 9, [1] * 9))
+
+
+def test_grids():
+    assert Geometric(0.01, 100, 3).values() == [0.01, 1.0, 100.0]
+    assert Geometric(1, 100, 5, whole=True).values() == [1, 3, 10, 32, 100]
+    space = {"C": Geometric(0.1, 10, 3), "kernel": ["rbf", "poly"]}
+    assert len(candidates(space)) == 6
+    assert candidates({}) == [{}]
+    assert edges(space, {"C": 10.0, "kernel": "rbf"}) == ["C"]
+    assert edges(space, {"C": 1.0, "kernel": "rbf"}) == []
