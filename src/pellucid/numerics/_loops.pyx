@@ -1,8 +1,274 @@
-"""Loops."""
-def double_sum(const double[::1] x):
-    cdef Py_ssize_t i
-    cdef double s = 0.0
+"""Double-double sums: about 32 digits from pairs (high, low) of doubles.
+
+Built twice, plain and for AVX2 with fused multiply-add; both give equal bits, because the error of a
+product is exact either way and lanes are explicit. Layout: X is C-contiguous (rows, p).
+"""
+
+from libc.math cimport sqrt
+from libc.stdlib cimport free, malloc
+
+cdef extern from *:
+    """
+    #ifdef __FMA__
+    #include <immintrin.h>
+    #endif
+    static inline int pellucid_cpu_has_avx2(void) {
+    #if defined(__x86_64__)
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    #else
+        return 0;
+    #endif
+    }
+    /* p = a*b rounded; the return value is a*b - p, exactly (barring under- and overflow) */
+    static inline double product_error(double a, double b, double p) {
+    #ifdef __FMA__
+        return __builtin_fma(a, b, -p);
+    #else
+        double t = 134217729.0 * a, ah = t - (t - a), al = a - ah, bh, bl;
+        t = 134217729.0 * b; bh = t - (t - b); bl = b - bh;
+        return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
+    #endif
+    }
+    /* Eight sums (sh, sl) of x * (bh + bl), as two vectors of four, because the compiler does not
+       find this reduction by itself; vector types work on every architecture. */
+    typedef double four __attribute__((vector_size(32)));
+    static inline four load(const double *x) { four v; __builtin_memcpy(&v, x, 32); return v; }
+    static inline four product_errors(four a, four b, four p) {
+    #ifdef __FMA__
+        return (four) _mm256_fmsub_pd((__m256d) a, (__m256d) b, (__m256d) p);
+    #else
+        four t = 134217729.0 * a, ah = t - (t - a), al = a - ah, bh, bl;
+        t = 134217729.0 * b; bh = t - (t - b); bl = b - bh;
+        return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
+    #endif
+    }
+    static inline void lane_sums(const double *x, const double *bh, const double *bl, Py_ssize_t p,
+                                 double *sh, double *sl) {
+        four h[2] = {{0.0}, {0.0}}, l[2] = {{0.0}, {0.0}};
+        for (Py_ssize_t j = 0; j < p; j += 8)
+            for (int k = 0; k < 2; k++) {
+                four a = load(x + j + 4 * k), b = load(bh + j + 4 * k), q = a * b;
+                four e = product_errors(a, b, q) + a * load(bl + j + 4 * k);
+                four t = h[k] + q, z = t - h[k];
+                l[k] += ((h[k] - (t - z)) + (q - z)) + e;
+                h[k] = t;
+            }
+        __builtin_memcpy(sh, h, 64);
+        __builtin_memcpy(sl, l, 64);
+    }
+    """
+    void lane_sums(
+        const double *x, const double *bh, const double *bl, Py_ssize_t p, double *sh, double *sl
+    ) noexcept nogil
+    int pellucid_cpu_has_avx2() nogil
+    double product_error(double a, double b, double p) noexcept nogil
+
+cdef enum:
+    LANES = 8
+
+
+def cpu_has_avx2():
+    """Whether the AVX2 build of this module may run here."""
+    return bool(pellucid_cpu_has_avx2())
+
+
+cdef inline void add_double(double *h, double *l, double x) noexcept nogil:
+    """(h, l) += x, without renormalising."""
+    cdef double t = h[0] + x
+    cdef double z = t - h[0]
+    l[0] += (h[0] - (t - z)) + (x - z)
+    h[0] = t
+
+
+cdef inline void normalise(double *h, double *l) noexcept nogil:
+    cdef double t = h[0] + l[0]
+    l[0] = l[0] - (t - h[0])
+    h[0] = t
+
+
+cdef inline void add_product(double *h, double *l, double a, double bh, double bl) noexcept nogil:
+    """(h, l) += a * (bh + bl)."""
+    cdef double p = a * bh
+    cdef double e = product_error(a, bh, p)
+    cdef double t = h[0] + p
+    cdef double z = t - h[0]
+    l[0] += ((h[0] - (t - z)) + (p - z)) + (e + a * bl)
+    h[0] = t
+
+
+cdef inline void row_dot(
+    const double *x, const double *bh, const double *bl, Py_ssize_t p, double *h, double *l
+) noexcept nogil:
+    """(h, l) = x . (bh + bl) over p entries, in LANES separate sums."""
+    cdef double sh[LANES]
+    cdef double sl[LANES]
+    cdef Py_ssize_t j, full = p - p % LANES
+    cdef int k
+    lane_sums(x, bh, bl, full, sh, sl)
+    for j in range(full, p):
+        add_product(&sh[0], &sl[0], x[j], bh[j], bl[j])
+    for k in range(1, LANES):
+        add_double(&sh[0], &sl[0], sh[k])
+        sl[0] += sl[k]
+    h[0] = sh[0]
+    l[0] = sl[0]
+    normalise(h, l)
+
+
+cdef inline void add_row(
+    double *gh, double *gl, const double *x, double rh, double rl, Py_ssize_t p
+) noexcept nogil:
+    """(gh, gl) += x * (rh + rl), entry by entry."""
+    cdef Py_ssize_t j
+    cdef double q, e, t, z
+    for j in range(p):
+        q = x[j] * rh
+        e = product_error(x[j], rh, q) + x[j] * rl
+        t = gh[j] + q
+        z = t - gh[j]
+        gl[j] += ((gh[j] - (t - z)) + (q - z)) + e
+        gh[j] = t
+
+
+def residual_gradient(
+    const double[:, ::1] X, const double[::1] y, const double[::1] w,
+    const double[::1] bh, const double[::1] bl, double[::1] gh, double[::1] gl,
+):
+    """Add the sums over rows of w r x and w r, r = y - x.b - b0, and of w r^2, to (gh, gl).
+
+    b and g have p + 2 entries: p columns, the intercept, and the sum of squares (b's is not read).
+    """
+    cdef Py_ssize_t i, n = X.shape[0], p = X.shape[1]
+    cdef double rh, rl, vh, vl
     with nogil:
-        for i in range(x.shape[0]):
-            s += x[i]
-    return s
+        for i in range(n):
+            if w[i] == 0.0:
+                continue
+            row_dot(&X[i, 0], &bh[0], &bl[0], p, &rh, &rl)
+            rh = -rh
+            rl = -rl
+            add_double(&rh, &rl, -bh[p])
+            add_double(&rh, &rl, y[i])
+            rl -= bl[p]
+            normalise(&rh, &rl)
+            vh = 0.0
+            vl = 0.0
+            add_product(&vh, &vl, w[i], rh, rl)
+            normalise(&vh, &vl)
+            add_row(&gh[0], &gl[0], &X[i, 0], vh, vl, p)
+            add_double(&gh[p], &gl[p], vh)
+            gl[p] += vl
+            add_product(&gh[p + 1], &gl[p + 1], rh, vh, vl)
+            gl[p + 1] += rl * vh
+        for i in range(p + 2):
+            normalise(&gh[i], &gl[i])
+
+
+def merge(double[::1] ah, double[::1] al, const double[::1] bh, const double[::1] bl):
+    """(ah, al) += (bh, bl), entry by entry: how the sums of two blocks are combined."""
+    cdef Py_ssize_t j
+    with nogil:
+        for j in range(ah.shape[0]):
+            add_double(&ah[j], &al[j], bh[j])
+            al[j] += bl[j]
+            normalise(&ah[j], &al[j])
+
+
+def gram(const double[:, ::1] X, const double[::1] w, double[:, ::1] Gh, double[:, ::1] Gl):
+    """Add the lower triangle of the sum over rows of w x x' to (Gh, Gl)."""
+    cdef Py_ssize_t i, j, p = X.shape[1]
+    cdef double vh, vl
+    with nogil:
+        for i in range(X.shape[0]):
+            for j in range(p):
+                vh = w[i] * X[i, j]
+                vl = product_error(w[i], X[i, j], vh)
+                if vh != 0.0:
+                    add_row(&Gh[j, 0], &Gl[j, 0], &X[i, 0], vh, vl, j + 1)
+        for i in range(p):
+            for j in range(i + 1):
+                normalise(&Gh[i, j], &Gl[i, j])
+
+
+cdef inline void subtract_product(
+    double *h, double *l, double ah, double al, double bh, double bl
+) noexcept nogil:
+    add_product(h, l, -ah, bh, bl)
+    l[0] -= al * bh
+    normalise(h, l)
+
+
+cdef inline void divide(double *h, double *l, double bh, double bl) noexcept nogil:
+    """(h, l) /= (bh, bl): long division with two digits."""
+    cdef double first = h[0] / bh
+    subtract_product(h, l, first, 0.0, bh, bl)
+    cdef double second = h[0] / bh
+    h[0] = first
+    l[0] = second
+    normalise(h, l)
+
+
+def cholesky(double[:, ::1] Gh, double[:, ::1] Gl):
+    """Replace the lower triangle of G by L with L L' = G; False if G is not positive definite."""
+    cdef Py_ssize_t i, j, k, p = Gh.shape[0]
+    cdef double root
+    cdef bint good = True
+    with nogil:
+        for j in range(p):
+            for i in range(j, p):
+                for k in range(j):
+                    subtract_product(
+                        &Gh[i, j], &Gl[i, j], Gh[i, k], Gl[i, k], Gh[j, k], Gl[j, k]
+                    )
+            if not Gh[j, j] > 0.0:
+                good = False
+                break
+            root = sqrt(Gh[j, j])
+            subtract_product(&Gh[j, j], &Gl[j, j], root, 0.0, root, 0.0)
+            Gl[j, j] = Gh[j, j] / (2.0 * root)
+            Gh[j, j] = root
+            normalise(&Gh[j, j], &Gl[j, j])
+            for i in range(j + 1, p):
+                divide(&Gh[i, j], &Gl[i, j], Gh[j, j], Gl[j, j])
+    return good
+
+
+def inverse_diagonal(const double[:, ::1] Lh, const double[:, ::1] Ll, double[::1] out):
+    """out = diag((L L')^-1), from the columns of L^-1."""
+    cdef Py_ssize_t i, j, k, p = Lh.shape[0]
+    cdef double *zh = <double *> malloc(2 * p * sizeof(double))
+    cdef double *zl = zh + p
+    cdef double h, l
+    if zh == NULL:
+        raise MemoryError
+    with nogil:
+        for j in range(p):
+            h = 0.0
+            l = 0.0
+            for i in range(j, p):
+                zh[i] = 1.0 if i == j else 0.0
+                zl[i] = 0.0
+                for k in range(j, i):
+                    subtract_product(&zh[i], &zl[i], Lh[i, k], Ll[i, k], zh[k], zl[k])
+                divide(&zh[i], &zl[i], Lh[i, i], Ll[i, i])
+                add_product(&h, &l, zh[i], zh[i], zl[i])
+                l += zl[i] * zh[i]
+            out[j] = h + l
+    free(zh)
+
+
+def centre(double[::1] gh, double[::1] gl, const double[::1] mean):
+    """g_j -= mean_j g_p: the gradient with respect to columns from which `mean` was taken off."""
+    cdef Py_ssize_t j, p = mean.shape[0]
+    with nogil:
+        for j in range(p):
+            subtract_product(&gh[j], &gl[j], mean[j], 0.0, gh[p], gl[p])
+
+
+def add(double[::1] h, double[::1] l, const double[::1] x):
+    """(h, l) += x, entry by entry."""
+    cdef Py_ssize_t j
+    with nogil:
+        for j in range(x.shape[0]):
+            add_double(&h[j], &l[j], x[j])
+            normalise(&h[j], &l[j])

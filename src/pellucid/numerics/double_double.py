@@ -1,0 +1,60 @@
+"""Sums with about 32 digits, over the blocks of a table.
+
+Invariant: a number is the unevaluated sum of two doubles (high, low), |low| <= ulp(high) / 2; the
+two builds of the loops give equal bits, so the choice between them is only a matter of speed.
+"""
+
+import numpy as np
+
+from .. import parallel
+from . import _loops as _plain
+from .tables import Rows
+
+loops = _plain
+if _plain.cpu_has_avx2():
+    from . import _loops_avx2 as loops  # type: ignore[no-redef]
+
+
+class Vector:
+    """A mutable array of double-doubles."""
+
+    def __init__(self, size: int):
+        self.high = np.zeros(size)
+        self.low = np.zeros(size)
+
+    def add(self, x: np.ndarray) -> None:
+        loops.add(self.high, self.low, np.ascontiguousarray(x))
+
+    def merge(self, other: "Vector") -> "Vector":
+        loops.merge(self.high, self.low, other.high, other.low)
+        return self
+
+
+def residual_gradient(X: Rows, y: np.ndarray, weights: np.ndarray, b: Vector) -> Vector:
+    """Sums over rows of w r x (p entries), w r and w r^2, where r = y - x . b[:p] - b[p]."""
+
+    def partial(rows: slice) -> Vector:
+        g = Vector(X.p + 2)
+        loops.residual_gradient(X.dense(rows), y[rows], weights[rows], b.high, b.low, g.high, g.low)
+        return g
+
+    return parallel.reduce(partial, Vector.merge, X.blocks)
+
+
+def inverse_gram_diagonal(X: Rows, weights: np.ndarray, constant: bool) -> np.ndarray | None:
+    """diag((A' W A)^-1) for A = X, or [X, 1]; None if A has not full rank to 30 digits.
+
+    Costs n p^2 double-double steps: for small tables, where ill conditioning would eat the digits.
+    """
+    p = X.p + constant
+    high, low = np.zeros((p, p)), np.zeros((p, p))
+    for rows in X.blocks:
+        block = X.dense(rows)
+        if constant:
+            block = np.column_stack([block, np.ones(len(block))])
+        loops.gram(block, weights[rows], high, low)
+    if not loops.cholesky(high, low):
+        return None
+    diagonal = np.empty(p)
+    loops.inverse_diagonal(high, low, diagonal)
+    return diagonal

@@ -1,0 +1,260 @@
+"""Least squares to the last digit: minimise sum_i w_i (y_i - x_i . b - b0)^2.
+
+Invariant: the factor of X' W X only steers the iteration; the digits come from residuals summed in
+double-double, so the answer does not depend on how the factor was made.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import parallel
+from ..records import Status
+from .double_double import Vector, inverse_gram_diagonal, loops, residual_gradient
+from .linalg import EPS, Factor, block_qr, cholesky_factor, null_space, triangular_factor
+from .tables import Rows, exponents
+
+MAX_REFINEMENTS = 10
+TAME = 100  # |log2| of a column's size up to which squares and sums of squares are safe
+EXACT_VARIANCE_WORK = 2**22  # n p^2 up to which variances are computed in double-double
+EXACT_VARIANCE_CONDITION = 100.0  # below it, plain arithmetic has 13 digits
+
+
+@dataclass(frozen=True)
+class LeastSquares:
+    """The fit of k targets; variances are per unit of residual variance."""
+
+    coef: np.ndarray  # (k, p)
+    intercept: np.ndarray  # (k,)
+    residual_ss: np.ndarray  # (k,)
+    total_ss: np.ndarray  # (k,), around the mean if there is an intercept
+    unit_variance: np.ndarray  # (p + 1,): columns, intercept; NaN where a coefficient is not unique
+    singular: np.ndarray  # singular values of the (centred) weighted X
+    rank: int
+    aliased: np.ndarray  # columns that the others, or the constant, already span
+    refinements: int
+    condition: float  # of the columns brought to equal length
+    status: Status
+
+
+@dataclass(frozen=True)
+class Design:
+    """[1, X - shift, Y - start] with rows multiplied by sqrt(w): what Gram and QR are made of."""
+
+    X: Rows
+    Y: np.ndarray
+    weights: np.ndarray
+    constant: bool
+    shift: np.ndarray
+    start: np.ndarray
+
+    def block(self, rows: slice) -> np.ndarray:
+        p, c = self.X.p, int(self.constant)
+        X, Y, w = self.X.dense(rows), self.Y[rows], self.weights[rows]
+        A = np.empty((len(X), c + p + Y.shape[1]))
+        A[:, :c] = 1.0
+        np.subtract(X, self.shift, out=A[:, c : c + p])
+        np.subtract(Y, self.start, out=A[:, c + p :])
+        if w.min(initial=1.0) != 1.0 or w.max(initial=1.0) != 1.0:
+            A *= np.sqrt(w)[:, None]
+        return A
+
+    def gram(self) -> np.ndarray:
+        def partial(rows: slice) -> np.ndarray:
+            A = self.block(rows)
+            return A.T @ A  # NumPy sees one array twice and calls syrk
+
+        return parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
+
+    def triangle(self) -> np.ndarray:
+        return block_qr(self.block, self.X.blocks)
+
+    def noise(self, total: float) -> np.ndarray:
+        """Length of a column that is constant up to the rounding of its entries."""
+        return 4 * EPS * np.abs(self.shift) * np.sqrt(total)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Centred second moments and the factor of those of X; `mean` is that of X (0 without 1)."""
+
+    total: float
+    mean: np.ndarray
+    mean_y: np.ndarray
+    Sxy: np.ndarray
+    Syy: np.ndarray
+    factor: Factor
+    R: np.ndarray  # R' R = Sxx
+
+
+def make_design(X: Rows, Y: np.ndarray, weights: np.ndarray, constant: bool) -> Design:
+    """Shift by the mean of the first block: near enough to the mean, and known before the pass."""
+    if not constant:
+        return Design(X, Y, weights, False, np.zeros(X.p), np.zeros(Y.shape[1]))
+    rows = X.blocks[0]
+    w = weights[rows]
+    w = w / w.sum() if w.any() else np.full(len(w), 1 / len(w))
+    return Design(X, Y, weights, True, w @ X.dense(rows), w @ Y[rows])
+
+
+def find_moments(design: Design) -> Moments | None:
+    """Moments by one pass (Gram), by a second one (QR) if the first is too rough.
+
+    None if squares under- or overflow.
+    """
+    c, p = int(design.constant), design.X.p
+    G = design.gram()
+    total = float(G[0, 0]) if c else float(design.weights.sum())
+    drift = G[0, 1:] / total if c else np.zeros(G.shape[1])
+    S = G[c:, c:] - total * np.outer(drift, drift)
+    if not np.all(np.isfinite(S)) or not np.all(np.diagonal(G)[c : c + p] > 2.0**-600):
+        largest = design.X.largest() if np.all(np.isfinite(S)) else np.full(p, np.inf)
+        if not np.all(np.abs(exponents(largest)) <= TAME):
+            return None
+    Syy = np.maximum(np.diagonal(S)[p:], 0.0)
+    noise = design.noise(total)
+    factor = None
+    if np.all(np.diagonal(S)[:p] > noise**2):
+        factor = cholesky_factor(S[:p, :p])
+    if factor is not None:
+        R, Sxy = factor.triangle(), S[:p, p:]
+    else:
+        triangle = design.triangle()
+        R = triangle[c:, c : c + p]
+        factor = triangular_factor(R, design.X.n, noise if c else None)
+        Sxy = R.T @ triangle[c:, c + p :]
+    mean, mean_y = design.shift + drift[:p], design.start + drift[p:]
+    return Moments(total, mean, mean_y, Sxy, Syy, factor, R)
+
+
+@dataclass(frozen=True)
+class Refined:
+    """One target's solution: (p + 1) coefficients with the intercept last, and how it was found."""
+
+    b: np.ndarray
+    residual_ss: float
+    passes: int
+
+
+def refine(design: Design, moments: Moments, k: int) -> Refined:
+    """Iterate b += (X' W X)^-1 X' W (y - X b), the residual in double-double.
+
+    Stops when the next correction would not change a digit (the corrections shrink by a constant
+    rate), when corrections stop shrinking, or after MAX_REFINEMENTS passes.
+    """
+    p, factor = design.X.p, moments.factor
+    y = np.ascontiguousarray(design.Y[:, k])
+    b = Vector(p + 2)
+    step = factor.solve(moments.Sxy[:, k])
+    b.add(np.append(step, [moments.mean_y[k] - moments.mean @ step, 0.0]))
+    length = fit = factor.norm(step)
+    lengths = np.linalg.norm(moments.R, axis=0)
+    for passes in range(1, MAX_REFINEMENTS + 1):
+        g = residual_gradient(design.X, y, design.weights, b)
+        residual_ss = float(g.high[p + 1])
+        if design.constant:
+            loops.centre(g.high, g.low, moments.mean)
+        step = factor.solve(g.high[:p])
+        shift = g.high[p] / moments.total - moments.mean @ step if design.constant else 0.0
+        previous, length = length, factor.norm(step)
+        if passes > 1 and not length < previous / 2:
+            break
+        b.add(np.append(step, [shift, 0.0]))
+        residual_ss -= length**2 + (g.high[p] ** 2 / moments.total if design.constant else 0.0)
+        rate = length / previous if previous > 0 else 0.0
+        unseen = np.maximum(2.0**-55 * np.abs(b.high[:p]) * lengths, 2.0**-75 * fit)
+        if rate == 0.0 or np.all(np.abs(step) * lengths * rate <= unseen):
+            break
+    return Refined(b.high[: p + 1].copy(), max(residual_ss, 0.0), passes)
+
+
+def least_squares(
+    X: Any, Y: np.ndarray, weights: np.ndarray, fit_intercept: bool = True
+) -> LeastSquares:
+    """Fit the columns of Y (n, k) on X (n, p), an array or CSR.
+
+    1. Bring columns of extreme size near 1 by powers of two.
+    2. Factor the centred X' W X: Cholesky of the Gram matrix, or QR of X where that is too rough.
+    3. Refine each solution with double-double residuals until the correction stalls.
+    4. Among equally good solutions take the shortest.
+    """
+    table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
+    lift = exponents(np.abs(Y).max(axis=0, initial=0.0))
+    Y = np.ldexp(Y, -lift)
+    extreme = np.any(np.abs(exponents(np.abs(table.dense(table.blocks[0])).max(axis=0))) > TAME)
+    design = make_design(table, Y, weights, fit_intercept)
+    moments = None if extreme else find_moments(design)
+    if moments is None:
+        units = -exponents(table.largest()).astype(np.int64)
+        design = make_design(table.scaled(units), Y, weights, fit_intercept)
+        moments = find_moments(design)
+        assert moments is not None
+    fits = [refine(design, moments, k) for k in range(Y.shape[1])]
+    return _assemble(design, moments, fits, units, lift)
+
+
+def _assemble(
+    design: Design, moments: Moments, fits: list[Refined], units: np.ndarray, lift: np.ndarray
+) -> LeastSquares:
+    """Back to the user's units, shortest solution, variances."""
+    factor = moments.factor
+    b = np.array([fit.b for fit in fits])
+    coef, intercept = b[:, :-1], b[:, -1]
+    variance = unit_variance(design, moments)
+    if factor.rank < design.X.p:
+        null = null_space(moments.R, factor, units)
+        shortest = np.ldexp(coef, units)
+        shortest -= (shortest @ null) @ null.T
+        moved = coef - np.ldexp(shortest, -units)
+        intercept = intercept + moved @ moments.mean
+        variance[:-1][np.linalg.norm(null, axis=1) > np.sqrt(EPS)] = np.nan
+        coef = np.ldexp(shortest, -units)
+    squares = np.array([fit.residual_ss for fit in fits])
+    return LeastSquares(
+        coef=np.ldexp(coef, units + lift[:, None]),
+        intercept=np.ldexp(intercept, lift) if design.constant else np.zeros(len(fits)),
+        residual_ss=np.ldexp(squares, 2 * lift),
+        total_ss=np.ldexp(moments.Syy, 2 * lift),
+        unit_variance=np.ldexp(variance, 2 * np.append(units, 0)),
+        singular=np.linalg.svd(np.ldexp(moments.R, -units), compute_uv=False),
+        rank=factor.rank,
+        aliased=factor.aliased,
+        refinements=max(fit.passes for fit in fits),
+        condition=factor.condition,
+        status=_status(factor),
+    )
+
+
+def unit_variance(design: Design, moments: Moments) -> np.ndarray:
+    """diag((X' W X)^-1), the intercept last (NaN without one), in the units of the design."""
+    factor, p = moments.factor, design.X.p
+    diagonal = np.full(p + 1, np.nan)
+    spread = np.linalg.norm(moments.R, axis=0) / np.sqrt(moments.total)
+    rough = factor.condition > EXACT_VARIANCE_CONDITION or np.any(
+        np.abs(moments.mean) > EXACT_VARIANCE_CONDITION * spread
+    )
+    if rough and factor.rank == p and design.X.n * (p + 1) ** 2 <= EXACT_VARIANCE_WORK:
+        exact = inverse_gram_diagonal(design.X, design.weights, design.constant)
+        if exact is not None:
+            diagonal[: len(exact)] = exact
+            return diagonal
+    rows = factor.inverse_rows()
+    diagonal[factor.order] = np.sum(rows**2, axis=1)
+    if design.constant:
+        lever = moments.mean[factor.order] @ rows
+        diagonal[p] = 1 / moments.total + lever @ lever
+    return diagonal
+
+
+def _status(factor: Factor) -> Status:
+    aliased = factor.aliased
+    if not len(aliased):
+        return Status("ok", "Solved directly.")
+    named = ", ".join(str(j) for j in aliased[:10]) + (", ..." if len(aliased) > 10 else "")
+    return Status(
+        "ok",
+        f"The rank is {factor.rank} of {len(factor.exponents)}: columns {named} are combinations of "
+        "the others, so the coefficients are not unique and the shortest solution was taken.",
+        "Predictions are not affected; to interpret coefficients, drop the columns named.",
+    )

@@ -1,0 +1,138 @@
+"""Factors of X' W X and solutions of systems with them, sound for any units and any rank.
+
+Invariant: no inverse is formed where a factor does; columns are scaled by powers of two (exact);
+rank is decided on scaled, pivoted columns with the tolerance max(n, p) eps.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack, qr, solve_triangular
+
+from .. import parallel
+
+EPS = np.finfo(float).eps
+# Scaled condition number of X above which X' X no longer holds enough of X.
+GRAM_LIMIT = 1e6
+
+
+@dataclass(frozen=True)
+class Factor:
+    """T' T = (D A D)[order, order] with A = X' W X, D = diag(2**exponents), T upper triangular.
+
+    `order` holds the independent columns only, so rank = len(order).
+    """
+
+    T: np.ndarray
+    order: np.ndarray
+    exponents: np.ndarray
+    condition: float
+
+    @property
+    def rank(self) -> int:
+        return len(self.order)
+
+    @property
+    def aliased(self) -> np.ndarray:
+        """Indices of the columns that the others already span."""
+        return np.setdiff1d(np.arange(len(self.exponents)), self.order)
+
+    def solve(self, g: np.ndarray) -> np.ndarray:
+        """x with A x = g and x = 0 in the aliased columns; g is (p,) or (p, k)."""
+        if self.rank == 0:
+            return np.zeros_like(g)
+        scale = self.exponents[self.order]
+        scale = scale if g.ndim == 1 else scale[:, None]
+        u = solve_triangular(self.T, np.ldexp(g[self.order], scale), trans="T", check_finite=False)
+        x = np.zeros_like(g)
+        x[self.order] = np.ldexp(solve_triangular(self.T, u, check_finite=False), scale)
+        return x
+
+    def norm(self, x: np.ndarray) -> float:
+        """sqrt(x' A x): how much x moves the fitted values."""
+        scaled = np.ldexp(x[self.order], -self.exponents[self.order])
+        return float(np.linalg.norm(self.T @ scaled))
+
+    def triangle(self) -> np.ndarray:
+        """R with R' R = A[order, order]."""
+        return np.ldexp(self.T, -self.exponents[self.order])
+
+    def inverse_rows(self) -> np.ndarray:
+        """Rows v_j with (A^-1)_jk = v_j . v_k, in the columns of `order`; one triangular inverse."""
+        if self.rank == 0:
+            return np.zeros((0, 0))
+        inverse, _ = lapack.dtrtri(self.T)
+        return np.ldexp(inverse, self.exponents[self.order][:, None])
+
+
+def unit_exponents(diagonal: np.ndarray) -> np.ndarray:
+    """Exponents that bring the diagonal of a Gram matrix near 1: moves by k when X moves by 2**-k."""
+    return -(np.frexp(diagonal)[1] // 2)
+
+
+def cholesky_factor(A: np.ndarray) -> Factor | None:
+    """Factor of a positive definite A, or None if its scaled condition number is out of reach."""
+    diagonal = np.diagonal(A)
+    if not np.all(diagonal > 0) or not np.all(np.isfinite(A)):
+        return None
+    scale = unit_exponents(diagonal)
+    scaled = np.ldexp(np.ldexp(A, scale), scale[:, None])
+    norm = float(np.abs(scaled).sum(axis=0).max())
+    T, failed = lapack.dpotrf(scaled, lower=0, clean=1)
+    if failed:
+        return None
+    reciprocal, _ = lapack.dpocon(T, norm)
+    if reciprocal < GRAM_LIMIT**-2:
+        return None
+    return Factor(T, np.arange(len(A)), scale, float(reciprocal**-0.5))
+
+
+def triangular_factor(R: np.ndarray, n: int, noise: np.ndarray | None = None) -> Factor:
+    """Factor of R' R by a pivoted, column-scaled QR decomposition: any rank.
+
+    `noise` is the length below which a column counts as zero (its own rounding errors).
+    """
+    p = R.shape[1]
+    lengths = np.linalg.norm(R, axis=0)
+    scale = -np.frexp(lengths)[1]
+    scaled = np.ldexp(R, scale)
+    if noise is not None:
+        scaled[:, lengths <= noise] = 0.0
+    T, order = qr(scaled, mode="r", pivoting=True, check_finite=False)
+    pivots = np.abs(np.diagonal(T))
+    largest = pivots[0] if len(pivots) else 0.0
+    rank = int(np.sum(pivots > max(n, p) * EPS * largest))
+    T, order = T[:rank, :rank], np.asarray(order[:rank], dtype=np.int64)
+    condition = float(largest / pivots[rank - 1]) if rank else 1.0
+    return Factor(np.asfortranarray(T), order, scale, condition)
+
+
+def block_qr(block: Callable[[slice], np.ndarray], blocks: list[slice]) -> np.ndarray:
+    """R of the QR decomposition of the stacked blocks, two triangles at a time, in block order."""
+
+    def partial(rows: slice) -> np.ndarray:
+        return np.linalg.qr(block(rows), mode="r")
+
+    def combine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.linalg.qr(np.concatenate([a, b]), mode="r")
+
+    return parallel.reduce(partial, combine, blocks)
+
+
+def null_space(R: np.ndarray, factor: Factor, units: np.ndarray) -> np.ndarray:
+    """Orthonormal columns spanning the x that R maps to 0, in units where x_j counts 2**units_j.
+
+    Each aliased column a is a combination c of the independent ones, so e_a - c is such an x.
+    """
+    aliased, kept, scale = factor.aliased, factor.order, factor.exponents
+    null = np.zeros((R.shape[1], len(aliased)))
+    null[aliased, np.arange(len(aliased))] = 1.0
+    if len(kept) and len(aliased):
+        scaled = np.ldexp(R, scale)
+        combination, *_ = np.linalg.lstsq(scaled[:, kept], scaled[:, aliased], rcond=None)
+        null[kept] = -combination
+    size = np.frexp(null)[1] + (scale + units)[:, None]
+    largest = np.where(null == 0, np.iinfo(np.int32).min // 2, size).max(axis=0, initial=0)
+    null = np.ldexp(null, (scale + units)[:, None] - largest)
+    return np.linalg.qr(null)[0]
