@@ -254,7 +254,7 @@ def _status(factor: Factor) -> Status:
     named = ", ".join(str(j) for j in aliased[:10]) + (", ..." if len(aliased) > 10 else "")
     return Status(
         "ok",
-        f"The rank is {factor.rank} of {len(factor.exponents)}: columns {named} are combinations of "
-        "the others, so the coefficients are not unique and the shortest solution was taken.",
+        f"The rank is {factor.rank} of {len(factor.exponents)}: columns {named} are combinations "
+        "of the others; coefficients are not unique and the shortest solution was taken.",
         "Predictions are not affected; to interpret coefficients, drop the columns named.",
     )

@@ -59,7 +59,7 @@ class Factor:
         return np.ldexp(self.T, -self.exponents[self.order])
 
     def inverse_rows(self) -> np.ndarray:
-        """Rows v_j with (A^-1)_jk = v_j . v_k, in the columns of `order`; one triangular inverse."""
+        """Rows v_j with (A^-1)_jk = v_j . v_k, in the columns of `order`."""
         if self.rank == 0:
             return np.zeros((0, 0))
         inverse, _ = lapack.dtrtri(self.T)
@@ -67,7 +67,7 @@ class Factor:
 
 
 def unit_exponents(diagonal: np.ndarray) -> np.ndarray:
-    """Exponents that bring the diagonal of a Gram matrix near 1: moves by k when X moves by 2**-k."""
+    """Exponents of column scales that bring the diagonal of a Gram matrix into [1/2, 2)."""
     return -(np.frexp(diagonal)[1] // 2)
 
 

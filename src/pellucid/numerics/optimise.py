@@ -1,0 +1,345 @@
+"""Minimising smooth convex functions: Newton, L-BFGS, gradient descent, proximal and stochastic.
+
+Invariant: a solver takes functions of a flat parameter vector and returns a Solution whose Status
+says truthfully how it ended; one row of history per iteration, the start included.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..parallel import StopFlag
+from ..records import Recorder, Solution, Status
+from .penalties import Penalty
+
+Array = np.ndarray
+Evaluate = Callable[[Array], tuple[float, Array]]  # x -> value, gradient
+Solve = Callable[[Array], Array]  # g -> H^-1 g
+
+ARMIJO = 1e-4
+FLAT = 1e-10  # relative change of the objective that may be rounding
+ROUNDING = 2.0**-51
+MAX_HALVINGS = 50
+
+
+def converged(iterations: int) -> Status:
+    return Status("converged", f"Converged after {iterations} iterations.")
+
+
+def out_of_iterations(iterations: int, measure: str) -> Status:
+    return Status(
+        "max_iter",
+        f"Stopped after {iterations} iterations (max_iter) before convergence; {measure}.",
+        "Increase max_iter, bring the columns to similar scales, or accept a larger tol.",
+    )
+
+
+def diverged(iterations: int) -> Status:
+    return Status(
+        "diverged",
+        f"The objective became infinite or undefined at iteration {iterations}.",
+        "Use a smaller step, or bring the columns to similar scales.",
+    )
+
+
+@dataclass
+class Curvature:
+    """The current model of H^-1: a base (factor, or a multiple of 1) plus the last steps (BFGS)."""
+
+    base: Solve | None = None
+    memory: int = 10
+    steps: list[tuple[Array, Array, float]] = field(default_factory=list)
+
+    def restart(self, base: Solve | None) -> None:
+        self.base = base
+        self.steps.clear()
+
+    def learn(self, s: Array, y: Array) -> None:
+        """Remember that the gradient changed by y along s."""
+        bend = float(s @ y)
+        if bend > 1e-14 * np.sqrt(float(s @ s) * float(y @ y)):
+            self.steps.append((s, y, bend))
+            del self.steps[: -self.memory]
+
+    def solve(self, g: Array) -> Array:
+        """The two-loop recursion."""
+        q = g.copy()
+        shares = []
+        for s, y, bend in reversed(self.steps):
+            share = float(s @ q) / bend
+            q -= share * y
+            shares.append(share)
+        if self.base is not None:
+            q = self.base(q)
+        elif self.steps:
+            _, y, bend = self.steps[-1]
+            q *= bend / float(y @ y)
+        for (s, y, bend), share in zip(self.steps, reversed(shares)):
+            q += (share - float(y @ q) / bend) * s
+        return q
+
+
+@dataclass
+class Point:
+    x: Array
+    value: float
+    gradient: Array
+
+    @property
+    def finite(self) -> bool:
+        return bool(np.isfinite(self.value) and np.all(np.isfinite(self.gradient)))
+
+
+def line_search(evaluate: Evaluate, start: Point, d: Array, t: float = 1.0) -> Point | None:
+    """A point along d with enough decrease, or None if there is none to be found.
+
+    Near the optimum values differ by less than rounding; there the slope decides. A step after
+    which the slope is as steep as before was too short and is doubled.
+    """
+    slope = float(start.gradient @ d)
+    best: Point | None = None
+    for _ in range(MAX_HALVINGS):
+        x = start.x + t * d
+        trial = Point(x, *evaluate(x))
+        if not trial.finite:
+            if best is not None:
+                return best
+            t *= 0.1
+            continue
+        new_slope = float(trial.gradient @ d)
+        lower = trial.value <= start.value + ARMIJO * t * slope
+        flat = trial.value <= start.value + FLAT * abs(start.value)
+        if not lower and not (flat and abs(new_slope) <= 0.9 * abs(slope)):
+            if best is not None:
+                return best
+            bend = (new_slope - slope) / t  # the minimum of the parabola through both slopes
+            t = float(np.clip(-slope / bend if bend > 0 else 0.1 * t, 0.1 * t, 0.5 * t))
+            continue
+        if best is not None and trial.value >= best.value:
+            return best
+        best = trial
+        if new_slope > 0.9 * slope or t > 1e6:
+            return best
+        t *= 4.0
+    return best
+
+
+def newton(
+    evaluate: Evaluate,
+    factor: Callable[[Array], Solve],
+    x0: Array,
+    *,
+    max_iter: int = 100,
+    scale: Array | float = 1.0,
+    refresh: float = 0.1,
+    recorder: Recorder | None = None,
+    measure: Callable[[Point], dict] | None = None,
+    stop: Callable[[Point], Status | None] | None = None,
+) -> Solution:
+    """Newton's method to the last digit, with curvature kept while it still serves.
+
+    1. d = -H^-1 g, H factored at an earlier point and corrected by the steps since then.
+    2. Go along d until the objective falls enough.
+    3. Factor H again if the step shrank by less than the factor `refresh`.
+    4. Stop when the next step would not change a digit of scale * x, or rounding rules the steps.
+    """
+    recorder = recorder or Recorder("newton", max_iter)
+    point = Point(np.array(x0, dtype=float), *evaluate(x0))
+    note(recorder, 0, point, measure)
+    if not point.finite:
+        return Solution(point.x, diverged(0), recorder.history(), 0)
+    curvature, flag = Curvature(factor(point.x)), StopFlag()
+    fresh, previous, k = True, np.inf, 0
+    for k in range(1, max_iter + 1):
+        flag.check()
+        d = -curvature.solve(point.gradient)
+        if not float(d @ point.gradient) < 0:
+            if fresh:
+                break
+            curvature.restart(factor(point.x))
+            fresh = True
+            d = -curvature.solve(point.gradient)
+        size, length = float(np.max(np.abs(scale * point.x))), float(np.max(np.abs(scale * d)))
+        trial = line_search(evaluate, point, d)
+        if trial is None:
+            if fresh or length <= 1e-9 * size:
+                break
+            curvature.restart(factor(point.x))
+            fresh, previous = True, np.inf
+            continue
+        curvature.learn(trial.x - point.x, trial.gradient - point.gradient)
+        point, rate = trial, length / previous
+        note(recorder, k, point, measure)
+        verdict = stop(point) if stop is not None else None
+        if verdict is not None:
+            return Solution(point.x, verdict, recorder.history(), k)
+        if length * min(rate, 1.0) <= ROUNDING * size or (rate > 0.5 and length <= 1e-10 * size):
+            return Solution(point.x, converged(k), recorder.history(), k)
+        fresh = rate > refresh
+        if fresh:
+            curvature.restart(factor(point.x))
+        previous = length
+    else:
+        slope = float(np.max(np.abs(point.gradient)))
+        status = out_of_iterations(max_iter, f"the largest slope is {slope:.2g}")
+        return Solution(point.x, status, recorder.history(), max_iter)
+    # No descent left although the model of H is fresh: the gradient is rounding error.
+    return Solution(point.x, converged(max(k, 1)), recorder.history(), max(k, 1))
+
+
+def lbfgs(
+    evaluate: Evaluate,
+    x0: Array,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 100,
+    memory: int = 10,
+    recorder: Recorder | None = None,
+    measure: Callable[[Point], dict] | None = None,
+    stop: Callable[[Point], Status | None] | None = None,
+) -> Solution:
+    """Limited-memory BFGS until every entry of the gradient is at most tol."""
+    recorder = recorder or Recorder("lbfgs", max_iter)
+    point = Point(np.array(x0, dtype=float), *evaluate(x0))
+    note(recorder, 0, point, measure)
+    if not point.finite:
+        return Solution(point.x, diverged(0), recorder.history(), 0)
+    curvature, flag = Curvature(memory=memory), StopFlag()
+    for k in range(1, max_iter + 1):
+        if float(np.max(np.abs(point.gradient), initial=0.0)) <= tol:
+            return Solution(point.x, converged(k - 1), recorder.history(), k - 1)
+        flag.check()
+        d = -curvature.solve(point.gradient)
+        t = 1.0 if curvature.steps else 1.0 / max(float(np.linalg.norm(d)), 1e-300)
+        trial = line_search(evaluate, point, d, t)
+        if trial is None and curvature.steps:
+            curvature.restart(None)
+            continue
+        if trial is None:
+            break
+        curvature.learn(trial.x - point.x, trial.gradient - point.gradient)
+        point = trial
+        note(recorder, k, point, measure)
+        verdict = stop(point) if stop is not None else None
+        if verdict is not None:
+            return Solution(point.x, verdict, recorder.history(), k)
+    slope = float(np.max(np.abs(point.gradient), initial=0.0))
+    if slope <= tol:
+        return Solution(point.x, converged(max_iter), recorder.history(), max_iter)
+    if k < max_iter:
+        status = Status(
+            "stalled",
+            f"No further decrease is possible in double precision; the largest slope is {slope:.2g}.",
+            "The solution is as good as it gets; increase tol to silence this.",
+        )
+        return Solution(point.x, status, recorder.history(), k)
+    status = out_of_iterations(max_iter, f"the largest slope is {slope:.2g}, tol is {tol:.2g}")
+    return Solution(point.x, status, recorder.history(), max_iter)
+
+
+def gradient_descent(
+    evaluate: Evaluate,
+    x0: Array,
+    *,
+    step: float,
+    tol: float = 0.0,
+    max_iter: int = 1000,
+    penalty: Penalty | None = None,
+    recorder: Recorder | None = None,
+) -> Solution:
+    """x <- x - step g, with the proximal map of `penalty` after each step if there is one.
+
+    Stops when the Euclidean length of the change is at most tol.
+    """
+    recorder = recorder or Recorder("gd", max_iter)
+    flag = StopFlag()
+    x = np.array(x0, dtype=float)
+    value, g = evaluate(x)
+
+    def total() -> float:
+        return value + (penalty.value(x) if penalty else 0.0)
+
+    recorder.add(iteration=0, objective=total(), gradient_norm=float(np.linalg.norm(g)))
+    for k in range(1, max_iter + 1):
+        flag.check()
+        new = x - step * g
+        if penalty is not None:
+            new = penalty.prox(new, step)
+        change = float(np.linalg.norm(new - x))
+        x = new
+        value, g = evaluate(x)
+        recorder.add(iteration=k, objective=total(), gradient_norm=float(np.linalg.norm(g)))
+        if not np.isfinite(value):
+            return Solution(x, diverged(k), recorder.history(), k)
+        if change <= tol:
+            return Solution(x, converged(k), recorder.history(), k)
+    status = out_of_iterations(max_iter, f"the last change was {change:.2g}, tol is {tol:.2g}")
+    return Solution(x, status, recorder.history(), max_iter)
+
+
+def schedule(tau0: float, kappa: float) -> Callable[[int], float]:
+    """Step sizes eta_k = (tau0 + k)**-kappa, which sum to infinity with finite sum of squares.
+
+    >>> eta = schedule(10, 1.0)
+    >>> eta(0), round(eta(99), 6)
+    (0.1, 0.009174)
+    """
+    if not 0.5 < kappa <= 1:
+        raise ParameterError(f"The 'kappa' parameter must be in (0.5, 1]. Got {kappa!r} instead.")
+    if not tau0 > 0:
+        raise ParameterError(f"The 'tau0' parameter must be positive. Got {tau0!r} instead.")
+    return lambda k: (tau0 + k) ** -kappa
+
+
+def sgd(
+    evaluate: Callable[[Array, Array], tuple[float, Array]],
+    n: int,
+    x0: Array,
+    *,
+    rng: np.random.Generator,
+    eta: Callable[[int], float],
+    epochs: int,
+    batch: int,
+    tol: float = 0.0,
+    recorder: Recorder | None = None,
+) -> Solution:
+    """Stochastic gradient descent: `evaluate(x, rows)` is the mean loss of rows and its gradient.
+
+    Each epoch visits the n rows in a new random order, `batch` rows a step; step k has size eta(k).
+    Stops when the mean loss of an epoch improves by at most tol (never if tol is 0).
+    """
+    recorder = recorder or Recorder("sgd", epochs)
+    flag = StopFlag()
+    x = np.array(x0, dtype=float)
+    k, previous = 0, np.inf
+    for epoch in range(1, epochs + 1):
+        flag.check()
+        order, loss = rng.permutation(n), 0.0
+        for begin in range(0, n, batch):
+            rows = order[begin : begin + batch]
+            value, g = evaluate(x, rows)
+            loss += value * len(rows)
+            x -= eta(k) * g
+            k += 1
+        loss /= n
+        recorder.add(iteration=epoch, objective=loss, step=eta(k - 1))
+        if not np.isfinite(loss) or not np.all(np.isfinite(x)):
+            return Solution(x, diverged(epoch), recorder.history(), epoch)
+        if tol > 0 and loss > previous - tol:
+            return Solution(x, converged(epoch), recorder.history(), epoch)
+        previous = loss
+    if tol > 0:
+        status = out_of_iterations(epochs, f"the mean loss of the last epoch was {loss:.3g}")
+    else:
+        status = Status("ok", f"All {epochs} epochs were run, as asked.")
+    return Solution(x, status, recorder.history(), epochs)
+
+
+def note(
+    recorder: Recorder, iteration: int, point: Point, measure: Callable[[Point], dict] | None
+) -> None:
+    """One row of history: the objective, and what `measure` knows (gradient norm by default)."""
+    more = measure(point) if measure else {"gradient_norm": float(np.linalg.norm(point.gradient))}
+    recorder.add(iteration=iteration, objective=point.value, state=lambda: {"x": point.x}, **more)
