@@ -24,7 +24,7 @@ def log_joint(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
 def log_posterior(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """log p(c | x), rows normalised: (n, K).
 
-    A row that no class can have produced (all densities 0) says nothing: its posterior is the prior.
+    A row that no class can produce (all densities 0) says nothing: its posterior is the prior.
     """
     joint = log_joint(log_density, prior)
     evidence = log_sum_exp(joint)

@@ -141,7 +141,7 @@ class GLMLoss:
 
     value     d(y, mu(eta)) / 2
     gradient  (mu - y) / V(mu) mu'
-    curvature mu'^2 / V - (y - mu) d/deta [mu' / V]   (observed; may be negative off the canonical link)
+    curvature mu'^2 / V - (y - mu) d/deta [mu' / V]   (observed; can be negative)
     expected  mu'^2 / V                                (Fisher; never negative)
     """
 

@@ -19,6 +19,7 @@ MAX_REFINEMENTS = 10
 TAME = 100  # |log2| of a column's size up to which squares and sums of squares are safe
 EXACT_VARIANCE_WORK = 2**22  # n p^2 up to which variances are computed in double-double
 EXACT_VARIANCE_CONDITION = 100.0  # below it, plain arithmetic has 13 digits
+FAR = 1e6  # offset of a column in units of its spread
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ class Design:
     def gram(self) -> np.ndarray:
         def partial(rows: slice) -> np.ndarray:
             A = self.block(rows)
-            return A.T @ A  # NumPy sees one array twice and calls syrk
+            with np.errstate(over="ignore", invalid="ignore"):  # found and mended afterwards
+                return A.T @ A  # NumPy sees one array twice and calls syrk
 
         return parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
 
@@ -98,6 +100,11 @@ def make_design(X: Rows, Y: np.ndarray, weights: np.ndarray, constant: bool) -> 
     return Design(X, Y, weights, True, w @ X.dense(rows), w @ Y[rows])
 
 
+def extreme(sizes: np.ndarray) -> bool:
+    """Whether columns of these sizes must be scaled before they are squared."""
+    return bool(np.any(np.abs(exponents(sizes)) > TAME))
+
+
 def find_moments(design: Design) -> Moments | None:
     """Moments by one pass (Gram), by a second one (QR) if the first is too rough.
 
@@ -106,12 +113,12 @@ def find_moments(design: Design) -> Moments | None:
     c, p = int(design.constant), design.X.p
     G = design.gram()
     total = float(G[0, 0]) if c else float(design.weights.sum())
-    drift = G[0, 1:] / total if c else np.zeros(G.shape[1])
-    S = G[c:, c:] - total * np.outer(drift, drift)
-    if not np.all(np.isfinite(S)) or not np.all(np.diagonal(G)[c : c + p] > 2.0**-600):
-        largest = design.X.largest() if np.all(np.isfinite(S)) else np.full(p, np.inf)
-        if not np.all(np.abs(exponents(largest)) <= TAME):
-            return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        drift = G[0, 1:] / total if c else np.zeros(G.shape[1])
+        S = G[c:, c:] - total * np.outer(drift, drift)
+    tiny = not np.all(np.diagonal(G)[c : c + p] > 2.0**-600)
+    if not np.all(np.isfinite(S)) or (tiny and extreme(design.X.largest())):
+        return None
     Syy = np.maximum(np.diagonal(S)[p:], 0.0)
     noise = design.noise(total)
     factor = None
@@ -122,7 +129,8 @@ def find_moments(design: Design) -> Moments | None:
     else:
         triangle = design.triangle()
         R = triangle[c:, c : c + p]
-        factor = triangular_factor(R, design.X.n, noise if c else None)
+        R[:, np.linalg.norm(R, axis=0) <= noise] = 0.0
+        factor = triangular_factor(R, design.X.n)
         Sxy = R.T @ triangle[c:, c + p :]
     mean, mean_y = design.shift + drift[:p], design.start + drift[p:]
     return Moments(total, mean, mean_y, Sxy, Syy, factor, R)
@@ -157,14 +165,16 @@ def refine(design: Design, moments: Moments, k: int) -> Refined:
             loops.centre(g.high, g.low, moments.mean)
         step = factor.solve(g.high[:p])
         shift = g.high[p] / moments.total - moments.mean @ step if design.constant else 0.0
-        previous, length = length, factor.norm(step)
+        slip = g.high[p] / np.sqrt(moments.total) if design.constant else 0.0
+        previous, length = length, float(np.hypot(factor.norm(step), slip))
         if passes > 1 and not length < previous / 2:
             break
         b.add(np.append(step, [shift, 0.0]))
-        residual_ss -= length**2 + (g.high[p] ** 2 / moments.total if design.constant else 0.0)
+        residual_ss -= length**2
         rate = length / previous if previous > 0 else 0.0
         unseen = np.maximum(2.0**-55 * np.abs(b.high[:p]) * lengths, 2.0**-75 * fit)
-        if rate == 0.0 or np.all(np.abs(step) * lengths * rate <= unseen):
+        settled = np.all(np.abs(step) * lengths * rate <= unseen)
+        if rate == 0.0 or (settled and abs(slip) * rate <= 2.0**-55 * fit):
             break
     return Refined(b.high[: p + 1].copy(), max(residual_ss, 0.0), passes)
 
@@ -182,9 +192,9 @@ def least_squares(
     table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
     lift = exponents(np.abs(Y).max(axis=0, initial=0.0))
     Y = np.ldexp(Y, -lift)
-    extreme = np.any(np.abs(exponents(np.abs(table.dense(table.blocks[0])).max(axis=0))) > TAME)
     design = make_design(table, Y, weights, fit_intercept)
-    moments = None if extreme else find_moments(design)
+    wild = extreme(np.abs(table.dense(table.blocks[0])).max(axis=0))
+    moments = None if wild else find_moments(design)
     if moments is None:
         units = -exponents(table.largest()).astype(np.int64)
         design = make_design(table.scaled(units), Y, weights, fit_intercept)
@@ -211,12 +221,14 @@ def _assemble(
         variance[:-1][np.linalg.norm(null, axis=1) > np.sqrt(EPS)] = np.nan
         coef = np.ldexp(shortest, -units)
     squares = np.array([fit.residual_ss for fit in fits])
+    with np.errstate(over="ignore"):  # a variance of 1e400 is infinite
+        variance = np.ldexp(variance, 2 * np.append(units, 0))
     return LeastSquares(
         coef=np.ldexp(coef, units + lift[:, None]),
         intercept=np.ldexp(intercept, lift) if design.constant else np.zeros(len(fits)),
         residual_ss=np.ldexp(squares, 2 * lift),
         total_ss=np.ldexp(moments.Syy, 2 * lift),
-        unit_variance=np.ldexp(variance, 2 * np.append(units, 0)),
+        unit_variance=variance,
         singular=np.linalg.svd(np.ldexp(moments.R, -units), compute_uv=False),
         rank=factor.rank,
         aliased=factor.aliased,
@@ -229,21 +241,24 @@ def _assemble(
 def unit_variance(design: Design, moments: Moments) -> np.ndarray:
     """diag((X' W X)^-1), the intercept last (NaN without one), in the units of the design."""
     factor, p = moments.factor, design.X.p
-    diagonal = np.full(p + 1, np.nan)
-    spread = np.linalg.norm(moments.R, axis=0) / np.sqrt(moments.total)
-    rough = factor.condition > EXACT_VARIANCE_CONDITION or np.any(
-        np.abs(moments.mean) > EXACT_VARIANCE_CONDITION * spread
-    )
-    if rough and factor.rank == p and design.X.n * (p + 1) ** 2 <= EXACT_VARIANCE_WORK:
-        exact = inverse_gram_diagonal(design.X, design.weights, design.constant)
-        if exact is not None:
-            diagonal[: len(exact)] = exact
-            return diagonal
     rows = factor.inverse_rows()
+    diagonal = np.full(p + 1, np.nan)
     diagonal[factor.order] = np.sum(rows**2, axis=1)
     if design.constant:
         lever = moments.mean[factor.order] @ rows
         diagonal[p] = 1 / moments.total + lever @ lever
+    spread = np.linalg.norm(moments.R, axis=0) / np.sqrt(moments.total)
+    offset = float(np.max(np.abs(moments.mean) / np.maximum(spread, 1e-300), initial=0.0))
+    rough = max(factor.condition, offset) > EXACT_VARIANCE_CONDITION
+    if not rough or factor.rank < p or design.X.n * (p + 1) ** 2 > EXACT_VARIANCE_WORK:
+        return diagonal
+    # Far from 0 even 32 digits of x x' are too few; but there x - shift is exact.
+    far = offset > FAR
+    X = Rows(design.X.dense(slice(None)) - design.shift) if far else design.X
+    exact = inverse_gram_diagonal(X, design.weights, design.constant)
+    if exact is not None:
+        known = p if far else len(exact)
+        diagonal[:known] = exact[:known]
     return diagonal
 
 

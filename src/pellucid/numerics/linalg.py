@@ -88,17 +88,11 @@ def cholesky_factor(A: np.ndarray) -> Factor | None:
     return Factor(T, np.arange(len(A)), scale, float(reciprocal**-0.5))
 
 
-def triangular_factor(R: np.ndarray, n: int, noise: np.ndarray | None = None) -> Factor:
-    """Factor of R' R by a pivoted, column-scaled QR decomposition: any rank.
-
-    `noise` is the length below which a column counts as zero (its own rounding errors).
-    """
+def triangular_factor(R: np.ndarray, n: int) -> Factor:
+    """Factor of R' R by a pivoted, column-scaled QR decomposition: any rank."""
     p = R.shape[1]
-    lengths = np.linalg.norm(R, axis=0)
-    scale = -np.frexp(lengths)[1]
+    scale = -np.frexp(np.linalg.norm(R, axis=0))[1]
     scaled = np.ldexp(R, scale)
-    if noise is not None:
-        scaled[:, lengths <= noise] = 0.0
     T, order = qr(scaled, mode="r", pivoting=True, check_finite=False)
     pivots = np.abs(np.diagonal(T))
     largest = pivots[0] if len(pivots) else 0.0
@@ -112,10 +106,10 @@ def block_qr(block: Callable[[slice], np.ndarray], blocks: list[slice]) -> np.nd
     """R of the QR decomposition of the stacked blocks, two triangles at a time, in block order."""
 
     def partial(rows: slice) -> np.ndarray:
-        return np.linalg.qr(block(rows), mode="r")
+        return np.asarray(np.linalg.qr(block(rows), mode="r"))
 
     def combine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.linalg.qr(np.concatenate([a, b]), mode="r")
+        return np.asarray(np.linalg.qr(np.concatenate([a, b]), mode="r"))
 
     return parallel.reduce(partial, combine, blocks)
 

@@ -14,7 +14,7 @@ Function = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Link:
-    """`inverse` is mu(eta), `slope` and `bend` its derivatives; `domain` is the open range of mu."""
+    """`inverse` is mu(eta), `slope` and `bend` its derivatives; mu lies inside `domain`."""
 
     name: str
     link: Function

@@ -18,7 +18,7 @@ from .tables import Rows
 
 @dataclass(frozen=True)
 class Moments:
-    """Sum of weights, mean (p,), and sum of w (x - mean)(x - mean)': (p, p), or its diagonal (p,)."""
+    """Sum of weights, mean, and the scatter sum w (x - mean)(x - mean)', or its diagonal alone."""
 
     total: float
     mean: np.ndarray

@@ -22,6 +22,9 @@ ARMIJO = 1e-4
 FLAT = 1e-10  # relative change of the objective that may be rounding
 ROUNDING = 2.0**-51
 MAX_HALVINGS = 50
+PATIENCE = (
+    100  # iterations without a smaller gradient after which L-BFGS only stirs rounding errors
+)
 
 
 def converged(iterations: int) -> Status:
@@ -92,6 +95,11 @@ class Point:
         return bool(np.isfinite(self.value) and np.all(np.isfinite(self.gradient)))
 
 
+def largest(x: Array) -> float:
+    """max |x|, 0 for an empty x."""
+    return float(np.max(np.abs(x), initial=0.0))
+
+
 def line_search(evaluate: Evaluate, start: Point, d: Array, t: float = 1.0) -> Point | None:
     """A point along d with enough decrease, or None if there is none to be found.
 
@@ -151,7 +159,7 @@ def newton(
     if not point.finite:
         return Solution(point.x, diverged(0), recorder.history(), 0)
     curvature, flag = Curvature(factor(point.x)), StopFlag()
-    fresh, previous, k = True, np.inf, 0
+    fresh, previous, k = True, 0.0, 0
     for k in range(1, max_iter + 1):
         flag.check()
         d = -curvature.solve(point.gradient)
@@ -161,28 +169,33 @@ def newton(
             curvature.restart(factor(point.x))
             fresh = True
             d = -curvature.solve(point.gradient)
-        size, length = float(np.max(np.abs(scale * point.x))), float(np.max(np.abs(scale * d)))
         trial = line_search(evaluate, point, d)
         if trial is None:
-            if fresh or length <= 1e-9 * size:
+            if fresh or largest(scale * d) <= 1e-9 * largest(scale * point.x):
                 break
             curvature.restart(factor(point.x))
-            fresh, previous = True, np.inf
+            fresh, previous = True, 0.0
             continue
-        curvature.learn(trial.x - point.x, trial.gradient - point.gradient)
-        point, rate = trial, length / previous
+        step = trial.x - point.x
+        curvature.learn(step, trial.gradient - point.gradient)
+        point = trial
+        size, length = largest(scale * point.x), largest(scale * step)
+        # Only full steps tell how fast the steps shrink.
+        full = length > 0.9 * largest(scale * d)
+        rate = length / previous if full and length < previous else 1.0
         note(recorder, k, point, measure)
         verdict = stop(point) if stop is not None else None
         if verdict is not None:
             return Solution(point.x, verdict, recorder.history(), k)
-        if length * min(rate, 1.0) <= ROUNDING * size or (rate > 0.5 and length <= 1e-10 * size):
+        finished = length * rate <= ROUNDING * size or (rate > 0.5 and length <= 1e-10 * size)
+        if finished:
             return Solution(point.x, converged(k), recorder.history(), k)
         fresh = rate > refresh
         if fresh:
             curvature.restart(factor(point.x))
         previous = length
     else:
-        slope = float(np.max(np.abs(point.gradient)))
+        slope = largest(point.gradient)
         status = out_of_iterations(max_iter, f"the largest slope is {slope:.2g}")
         return Solution(point.x, status, recorder.history(), max_iter)
     # No descent left although the model of H is fresh: the gradient is rounding error.
@@ -207,9 +220,15 @@ def lbfgs(
     if not point.finite:
         return Solution(point.x, diverged(0), recorder.history(), 0)
     curvature, flag = Curvature(memory=memory), StopFlag()
+    best, best_k = np.inf, 0
     for k in range(1, max_iter + 1):
-        if float(np.max(np.abs(point.gradient), initial=0.0)) <= tol:
+        slope = largest(point.gradient)
+        if slope <= tol:
             return Solution(point.x, converged(k - 1), recorder.history(), k - 1)
+        if slope < best:
+            best, best_k = slope, k
+        elif k - best_k > PATIENCE:
+            break
         flag.check()
         d = -curvature.solve(point.gradient)
         t = 1.0 if curvature.steps else 1.0 / max(float(np.linalg.norm(d)), 1e-300)
@@ -225,13 +244,13 @@ def lbfgs(
         verdict = stop(point) if stop is not None else None
         if verdict is not None:
             return Solution(point.x, verdict, recorder.history(), k)
-    slope = float(np.max(np.abs(point.gradient), initial=0.0))
+    slope = largest(point.gradient)
     if slope <= tol:
         return Solution(point.x, converged(max_iter), recorder.history(), max_iter)
     if k < max_iter:
         status = Status(
             "stalled",
-            f"No further decrease is possible in double precision; the largest slope is {slope:.2g}.",
+            f"Double precision allows no further decrease; the largest slope is {slope:.2g}.",
             "The solution is as good as it gets; increase tol to silence this.",
         )
         return Solution(point.x, status, recorder.history(), k)

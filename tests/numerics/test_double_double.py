@@ -1,0 +1,101 @@
+"""The double-double loops against their twin in fractions, and the two builds against each other."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from pellucid.numerics import _loops, double_double
+from pellucid.numerics.tables import Rows
+
+BUILDS = [_loops]
+if _loops.cpu_has_avx2():
+    from pellucid.numerics import _loops_avx2
+
+    BUILDS.append(_loops_avx2)
+
+
+def fractions(x):
+    return [Fraction(float(value)) for value in x]
+
+
+def exact_gradient(X, y, w, b):
+    p = X.shape[1]
+    total = [Fraction(0)] * (p + 2)
+    for x, target, weight in zip(X, fractions(y), fractions(w)):
+        x = fractions(x)
+        r = target - b[p] - sum(x[j] * b[j] for j in range(p))
+        for j in range(p):
+            total[j] += weight * r * x[j]
+        total[p] += weight * r
+        total[p + 1] += weight * r * r
+    return total
+
+
+@pytest.mark.parametrize("loops", BUILDS)
+@pytest.mark.parametrize("p", [1, 7, 8, 13, 24])
+def test_residual_gradient_has_thirty_digits(loops, p):
+    rng = np.random.default_rng(p)
+    X, y = rng.normal(size=(40, p)) + 1e6, rng.normal(size=40)
+    w = np.arange(40) % 4 / 4
+    high = rng.normal(size=p + 2)
+    low = high * rng.uniform(-1, 1, p + 2) * 2.0**-53
+    gh, gl = np.zeros(p + 2), np.zeros(p + 2)
+    loops.residual_gradient(X, y, w, high, low, gh, gl)
+    b = [h + l for h, l in zip(fractions(high), fractions(low))]
+    exact = exact_gradient(X, y, w, b)
+    size = 1e6 * float(np.abs(high[:p]).sum() + 1) * w.sum()
+    for j, scale in enumerate([1e6] * p + [1.0, 1e6]):
+        error = abs(Fraction(float(gh[j])) + Fraction(float(gl[j])) - exact[j])
+        assert float(error) <= 1e-29 * size * scale
+
+
+def test_both_builds_give_equal_bits():
+    if len(BUILDS) == 1:
+        pytest.skip("this processor has no AVX2")
+    rng = np.random.default_rng(0)
+    X, y, w = rng.normal(size=(300, 19)), rng.normal(size=300), rng.uniform(size=300)
+    b, c = rng.normal(size=21), rng.normal(size=21) * 1e-17
+    results = []
+    for loops in BUILDS:
+        gh, gl = np.zeros(21), np.zeros(21)
+        loops.residual_gradient(X, y, w, b, c, gh, gl)
+        Gh, Gl = np.zeros((19, 19)), np.zeros((19, 19))
+        loops.gram(X, w, Gh, Gl)
+        out = np.empty(19)
+        assert loops.cholesky(Gh, Gl)
+        loops.inverse_diagonal(Gh, Gl, out)
+        results.append(b"".join(a.tobytes() for a in (gh, gl, Gh, Gl, out)))
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("loops", BUILDS)
+def test_cholesky_and_inverse_of_the_hilbert_matrix(loops):
+    p = 8  # condition 1.5e10; the inverse consists of integers
+    exact = [[Fraction(1, i + j + 1) for j in range(p)] for i in range(p)]
+    high = np.array([[float(v) for v in row] for row in exact])
+    low = np.array([[float(v - Fraction(float(v))) for v in row] for row in exact])
+    out = np.empty(p)
+    assert loops.cholesky(high, low)
+    loops.inverse_diagonal(high, low, out)
+    np.testing.assert_allclose(out, np.diag(_inverse(exact)), rtol=1e-15)
+    assert not loops.cholesky(np.array([[1.0, 0], [2.0, 1.0]]), np.zeros((2, 2)))
+
+
+def _inverse(A):
+    p = len(A)
+    M = [[*row, *(Fraction(int(i == j)) for j in range(p))] for i, row in enumerate(A)]
+    for j in range(p):
+        M[j] = [v / M[j][j] for v in M[j]]
+        for i in range(p):
+            if i != j:
+                M[i] = [a - M[i][j] * b for a, b in zip(M[i], M[j])]
+    return np.array([[float(v) for v in row[p:]] for row in M])
+
+
+def test_inverse_gram_diagonal_of_a_singular_table_is_none():
+    X = np.column_stack([np.arange(6.0), np.arange(6.0)])
+    assert double_double.inverse_gram_diagonal(Rows(X), np.ones(6), False) is None
+    X = np.arange(6.0)[:, None]
+    found = double_double.inverse_gram_diagonal(Rows(X), np.ones(6), True)
+    np.testing.assert_allclose(found, [1 / 17.5, 1 / 6 + 2.5**2 / 17.5], rtol=1e-15)
