@@ -8,6 +8,8 @@ import random
 
 from pellucid import draw
 
+SPECIES = ["Adelie", "Chinstrap", "Gentoo"]
+LONG = "a very long column name indeed, longer than any label should be"
 HOSTILE = [
     "<script>alert(1)</script>",
     "\"quotes\" & 'apostrophes' ]]> -->",
@@ -65,7 +67,10 @@ def lines():
     )  # fmt: skip
     n = 5000
     yield "log lines", draw.line(
-        {f"step size {10.0**-k:g}": ([i + 1 for i in range(n)], [10 ** (-k * i / n * 6) for i in range(n)]) for k in range(6)},
+        {
+            f"step size {10.0**-k:g}": (range(1, n + 1), [10 ** (-k * i / n * 6) for i in range(n)])
+            for k in range(6)
+        },
         x_log=True, y_log=True, title="Gradient norm, both axes logarithmic", x_label="iteration",
     )  # fmt: skip
     gap = [1.0, 2.0, math.nan, 2.5, math.nan, 3.0, 4.0, math.inf]
@@ -95,7 +100,7 @@ def lines():
 
 def bars():
     yield "bar", draw.bar(
-        ["worst area", "worst concave points", "mean texture", "area error", "a very long column name indeed"],
+        ["worst area", "worst concave points", "mean texture", "area error", LONG],
         {"importance": [0.412, 0.233, 0.101, 0.022, 0.0004]}, title="Permutation importance",
         x_label="loss of accuracy when shuffled",
     )  # fmt: skip
@@ -139,7 +144,7 @@ def bars():
 
 def planes():
     yield "scatter", draw.scatter(
-        {name: _cloud(60, k * 2, k, k) for k, name in enumerate(["Adelie", "Chinstrap", "Gentoo", "new"])},
+        {name: _cloud(60, k * 2, k, k) for k, name in enumerate([*SPECIES, "new"])},
         references={"boundary": ([-2, 8], [4, -1])}, title="Penguins",
         x_label="bill length (mm)", y_label="bill depth (mm)",
     )  # fmt: skip
@@ -147,10 +152,10 @@ def planes():
         "large scatter",
         draw.scatter({"all": _cloud(20_000, 0, 0, 0)}, title="Twenty thousand points"),
     )
+    counts = [[50, 2, 0], [3, 44, 5], [0, 1, 52]]
     yield "confusion", draw.heatmap(
-        [[50, 2, 0], [3, 44, 5], [0, 1, 52]], ["Adelie", "Chinstrap", "Gentoo"],
-        ["Adelie", "Chinstrap", "Gentoo"], title="Confusion matrix", x_label="predicted", y_label="true",
-        texts=[["50 (96 %)", "2 (4 %)", "0"], ["3 (6 %)", "44 (85 %)", "5 (10 %)"], ["0", "1 (2 %)", "52 (98 %)"]],
+        counts, SPECIES, SPECIES, title="Confusion matrix", x_label="predicted", y_label="true",
+        texts=[[f"{c} ({100 * c / sum(row):.0f} %)" for c in row] for row in counts],
     )  # fmt: skip
     names = [f"column {i}" for i in range(12)]
     corr = [[math.cos(i - j) if (i + j) % 11 else math.nan for j in range(12)] for i in range(12)]
@@ -265,8 +270,14 @@ def page():
         "main{display:flex;flex-wrap:wrap;gap:24px}section{max-width:100%}"
         "@media(prefers-color-scheme:dark){body{color:#e8e8e8;background:#121212}}"
     )
-    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><style>{look}</style>'
-    return f'<!doctype html><html lang="en"><head>{head}<title>Gallery</title></head><body><main>{figures}</main></body></html>'
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<style>{look}</style><title>Gallery</title>"
+    )
+    return (
+        f'<!doctype html><html lang="en"><head>{head}</head>'
+        f"<body><main>{figures}</main></body></html>"
+    )
 
 
 if __name__ == "__main__":

@@ -14,10 +14,11 @@ from ..errors import ParameterError
 from . import legend, svg
 from . import text as words
 from .number import number, tick_labels
-from .scale import LARGEST, Band, Linear, Log, padded, widen
+from .scale import Band, Linear, Log, padded, widen
 from .settings import Settings
 
 MARGIN = 6.0
+BOLD = 1.12  # bold letters are wider
 ROTATED = 88.0  # longest label, in pixels, under a slanted axis
 SLANT = math.radians(40)
 
@@ -53,11 +54,7 @@ def numeric_axis(
     """The data's extent with a little room, or exactly the limits that were asked for."""
     if limits is not None:
         return Axis(*checked_limits(limits, log), log=log, grid=grid)
-    low, high = extent
-    if log:
-        bottom, top = padded(math.log10(low), math.log10(high))
-        return Axis(max(10.0**bottom, 5e-324), min(10.0 ** min(top, 308.0), LARGEST), True, None)
-    return Axis(*padded(low, high), grid=grid)
+    return Axis(*padded(*extent, log), log=log, grid=grid)
 
 
 @dataclass(frozen=True)
@@ -121,7 +118,7 @@ def _head(parts: list[str], settings: Settings, keys: Sequence[legend.Key], offs
     """Title, legend and name of the y axis; returns where the plot begins."""
     y = MARGIN
     em = (settings.width - 2 * MARGIN) / svg.TITLE_FONT
-    for line in words.wrap(words.clean(settings.title), em, 2) if settings.title else ():
+    for line in words.wrap(words.clean(settings.title), em / BOLD, 2) if settings.title else ():
         y += svg.LINE + 1
         parts.append(svg.label(MARGIN, y - 4, line, font_size=svg.TITLE_FONT, font_weight="600"))
     y = legend.draw(parts, keys, settings.width - 2 * MARGIN, MARGIN, y)
@@ -152,7 +149,7 @@ def _foot(
 def _y_ticks(axis: Axis, height: float) -> _Ticks:
     if axis.names is not None:
         return _band_ticks(axis.names, height / max(len(axis.names), 1))
-    return _numeric_ticks(axis, axis.scale(height, 0.0), max(2, int(height / 45)))
+    return _numeric_ticks(axis, axis.scale(height, 0.0), max(5, int(height / 30)))
 
 
 def _x_ticks(axis: Axis, plot_width: float) -> _Ticks:

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
+from ..errors import ParameterError
 from . import svg
 from .axes import Axis, Panel, layout, numeric_axis
 from .figure import describe, finish, span
 from .legend import Key, fill_parts, hatch_definitions
 from .number import column as format_column
-from .points import floats, table_columns
-from .scale import extent
+from .points import read_columns
+from .scale import extent_with_zero
 from .settings import Look, Settings, with_note
 from .text import clean
 
@@ -38,19 +39,20 @@ def bar(
     stacked : end to end; values must not be negative.
     x_range : limits of the axis; by default 0 and the data.
     """
-    columns = {clean(name): floats(values) for name, values in series.items()}
-    table_columns("bars", labels=range(len(labels)), **columns)
+    columns = read_columns(series, len(labels))
+    if stacked and any(v < 0 for values in columns.values() for v in values):
+        raise ParameterError("Stacked bars cannot show negative values.")
     names = [clean(label) for label in labels]
     shown = min(len(names), MOST_BARS)
     cut = f"Showing the first {shown} of {len(names)} bars." if shown < len(names) else ""
     bars = _stacked(columns) if stacked else {n: [(0.0, v) for v in c] for n, c in columns.items()}
-    ends = extent([[0.0], *([v for bar in b[:shown] for v in bar] for b in bars.values())])
+    ends = extent_with_zero([v for bar in b[:shown] for v in bar] for b in bars.values())
     settings = with_note(Settings(**look), cut)
     thickness = ROW if stacked or len(columns) <= 1 else 8 + 13 * len(columns)
     if "height" not in look:
         settings = replace(settings, height=max(shown, 1) * thickness)
     panel = layout(
-        numeric_axis(ends, x_range or _from_zero(ends), False),
+        numeric_axis(ends, x_range, False),
         Axis(names=tuple(names[:shown])),
         settings,
         [Key(name, i, "fill") for i, name in enumerate(columns)] if len(columns) > 1 else [],
@@ -59,18 +61,12 @@ def bar(
     marks = [
         hatch_definitions(len(columns)),
         *_marks(panel, bars, shown, stacked),
-        _zero(panel, ends),
+        _zero(panel, ends, shown),
     ]
     rows = [(name, *(c[i] for c in columns.values())) for i, name in enumerate(names)]
     facts = [f"{len(names)} bars", span(settings.x_label or "Values", *ends)]
     summary = describe("Bar chart", facts, list(columns))
     return finish(panel, marks, summary, [settings.y_label or "label", *columns], rows, True)
-
-
-def _from_zero(ends: tuple[float, float]) -> tuple[float, float]:
-    """Room beyond the longest bars, none behind 0."""
-    low, high = numeric_axis(ends, None, False).low, numeric_axis(ends, None, False).high
-    return (low if ends[0] < 0 else 0.0), (high if ends[1] > 0 else 0.0)
 
 
 def _stacked(columns: Mapping[str, list[float]]) -> dict[str, list[tuple[float, float]]]:
@@ -107,8 +103,8 @@ def _bar(x1: float, x2: float, y: float, thickness: float) -> str:
     return svg.rectangle_path(min(x1, x2), y, abs(x2 - x1), thickness)
 
 
-def _zero(panel: Panel, ends: tuple[float, float]) -> str:
-    if not ends[0] <= 0 <= ends[1]:
+def _zero(panel: Panel, ends: tuple[float, float], rows: int) -> str:
+    if not ends[0] <= 0 <= ends[1] or not rows:
         return ""
     x = panel.x(0.0)
     return svg.segment(x, 0, x, panel.plot_height, opacity="0.6")

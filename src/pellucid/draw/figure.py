@@ -18,6 +18,8 @@ from .style import style_sheet
 from .table import html_table
 
 TABLE_ROWS = 50
+TABLE_COLUMNS = 20
+TABLE_CELLS = 300
 
 
 def finish(
@@ -34,16 +36,31 @@ def finish(
     style = style_sheet() if settings.style else ""
     if not settings.table:
         return picture.replace("</desc>", "</desc>" + style, 1)
-    shown = evenly(rows, TABLE_ROWS)
-    heading = "Data" if len(shown) == len(rows) else f"Data ({len(shown)} of {len(rows)} rows)"
-    table = svg.element("summary", heading) + html_table(columns, shown, style=False)
-    return svg.element("figure", style + picture + svg.element("details", table), class_="pl")
+    details = svg.element("details", _data(columns, rows))
+    return svg.element("figure", style + picture + details, class_="pl")
+
+
+def _data(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """The data, or an even part of them that says which part it is."""
+    places = [0, *evenly(range(1, len(columns)), TABLE_COLUMNS)]
+    shown = evenly(rows, min(TABLE_ROWS, max(TABLE_CELLS // len(places), 2)))
+    parts = []
+    if len(shown) < len(rows):
+        parts.append(f"{len(shown)} of {len(rows)} rows")
+    if len(places) < len(columns):
+        parts.append(f"{len(places) - 1} of {len(columns) - 1} columns")
+    heading = f"Data ({', '.join(parts)})" if parts else "Data"
+    cells = [[row[j] for j in places] for row in shown]
+    table = html_table([columns[j] for j in places], cells, style=False)
+    return svg.element("summary", heading) + table
 
 
 def _picture(panel: Panel, marks: Iterable[str], summary: str, clip: bool) -> str:
     settings = panel.settings
     title = words.clean(settings.title) or summary.split(".")[0]
-    content = "".join(marks)
+    content = "".join(marks) or svg.label(
+        panel.plot_width / 2, panel.plot_height / 2, "no data", text_anchor="middle", opacity="0.8"
+    )
     if clip:
         size = {"width": panel.plot_width, "height": panel.plot_height}
         content = svg.element("svg", content, **size, overflow="hidden")

@@ -13,11 +13,10 @@ from .axes import Axis, Panel, layout, numeric_axis
 from .figure import describe, finish, span
 from .legend import Key
 from .number import coordinate, number
-from .points import floats
-from .scale import extent
+from .points import floats, read_columns
+from .scale import extent, extent_with_zero
 from .settings import Look, Settings
 from .style import dash
-from .text import clean
 
 
 def histogram(
@@ -33,14 +32,15 @@ def histogram(
     counts : name of the group -> n counts or densities.
     """
     borders = floats(edges)
-    groups = {clean(name): floats(values) for name, values in counts.items()}
-    _check(borders, groups)
+    groups = read_columns(counts, max(len(borders) - 1, 0))
+    if not all(a < b for a, b in pairwise(borders)) or not all(map(math.isfinite, borders)):
+        raise ParameterError("The edges of a histogram must be finite and increasing.")
     settings = Settings(**look)
-    tops = extent([[0.0], *groups.values()])
+    tops = extent_with_zero(groups.values())
     x_extent = extent([borders])
     panel = layout(
         Axis(*x_extent, grid=False),
-        numeric_axis(tops, (0.0, numeric_axis(tops, None, False).high), False),
+        numeric_axis(tops, None, False),
         settings,
         [Key(name, i, "line") for i, name in enumerate(groups)] if len(groups) > 1 else [],
     )
@@ -52,17 +52,6 @@ def histogram(
     facts.append(span(settings.y_label or "count", *tops))
     summary = describe("Histogram", facts, list(groups))
     return finish(panel, marks, summary, [settings.x_label or "interval", *groups], rows)
-
-
-def _check(borders: list[float], groups: Mapping[str, list[float]]) -> None:
-    if not all(a < b for a, b in pairwise(borders)) or not all(map(math.isfinite, borders)):
-        raise ParameterError("The edges of a histogram must be finite and increasing.")
-    for name, values in groups.items():
-        if len(values) != max(len(borders) - 1, 0):
-            raise ParameterError(
-                f"The histogram has {len(borders)} edges, so the counts of {name!r} must be "
-                f"{max(len(borders) - 1, 0)}. Got {len(values)}."
-            )
 
 
 def _group(

@@ -14,7 +14,6 @@ from .number import column, coordinate
 from .points import floats, table_columns
 from .scale import extent
 from .settings import Look, Settings, with_note
-from .style import marker
 from .text import clean
 
 MOST_ROWS = 60
@@ -45,9 +44,10 @@ def intervals(
     reference : value marked by a dotted line, for instance 0.
     x_log, x_range : as in `line`.
     """
-    middles, lows, highs = table_columns("intervals", centre=centre, low=low, high=high)
+    _, middles, lows, highs = table_columns(
+        "intervals", {"labels": range(len(labels)), "centre": centre, "low": low, "high": high}
+    )
     names = [clean(label) for label in labels]
-    table_columns("intervals", labels=range(len(names)), centre=middles)
     single = [floats(values) for values in dots] if dots is not None else []
     shown = min(len(names), MOST_ROWS)
     cut = f"Showing the first {shown} of {len(names)} rows." if shown < len(names) else ""
@@ -111,9 +111,7 @@ def _rows(panel: Panel, middles: list[float], lows: list[float], highs: list[flo
     parts = []
     if lines:
         parts.append(svg.element("path", d=lines, stroke="currentColor", stroke_width="2.5"))
-    if points:
-        d = svg.marker_path(points, marker(0).replace("3", "4.5").replace("6", "9"))
-        parts.append(svg.element("path", d=d, fill="currentColor"))
+    parts.append(svg.points(points, 0, stroke_width="9"))
     return svg.series_group(0, parts)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from . import svg
 from . import text as words
-from .style import dash, marker
+from .style import dash
 
 SAMPLE = 26.0
 MOST_KEYS = 12
@@ -56,8 +56,7 @@ def _sample(key: Key, x: float, y: float) -> str:
         line = svg.segment(x, y, x + 20, y, stroke_width="2", stroke_dasharray=dash(key.index))
         return svg.series_group(key.index, [line])
     if key.shape == "point":
-        d = svg.marker_path([(x + 10, y)], marker(key.index))
-        return svg.series_group(key.index, [svg.element("path", d=d, fill="currentColor")])
+        return svg.series_group(key.index, [svg.points([(x + 10, y)], key.index)])
     if key.shape == "ramp":
         cells = [
             svg.element(

@@ -14,7 +14,7 @@ from .number import coordinate
 from .points import Points, left_out, read_series, runs, table_columns, thin_line
 from .scale import extent
 from .settings import Look, Settings, with_note
-from .style import dash, marker
+from .style import dash
 from .text import clean
 
 Pair = tuple[Iterable[Any], Iterable[Any]]
@@ -74,7 +74,7 @@ def _read_bands(bands: Mapping[Any, tuple[Iterable, Iterable, Iterable]]) -> dic
     """The outline of each band: forwards along its lower edge, backwards along its upper one."""
     result = {}
     for name, (x, low, high) in bands.items():
-        xs, lows, highs = table_columns(str(name), x=x, low=low, high=high)
+        xs, lows, highs = table_columns(str(name), {"x": x, "low": low, "high": high})
         kept = [row for row in zip(xs, lows, highs) if all(v == v for v in row)]
         there = [(a, b) for a, b, _ in kept]
         result[clean(name)] = there + [(a, c) for a, _, c in reversed(kept)]
@@ -106,10 +106,7 @@ def _line(panel: Panel, points: Points, index: int) -> str:
         parts.append(
             svg.element("path", d=path, fill="none", stroke_dasharray=dash(index), **stroke)
         )
-    marked = chain.from_iterable(runs(dots)) if dots else alone
-    d = svg.marker_path(marked, marker(index))
-    if d:
-        parts.append(svg.element("path", d=d, fill="currentColor"))
+    parts.append(svg.points(chain.from_iterable(runs(dots)) if dots else alone, index))
     return svg.series_group(index, parts)
 
 

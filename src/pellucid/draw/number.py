@@ -99,7 +99,7 @@ def _shown_well(v: float, decimals: int) -> bool:
 
 
 def tick_labels(ticks: Sequence[float]) -> tuple[list[str], str]:
-    """Labels of equally spaced ticks, all different, and a note such as `+ 100000000`.
+    """Labels of equally spaced ticks, all different, and a note such as `(+ 100000000)`.
 
     The note is the offset to be added when the ticks differ only far behind their first digit.
 
@@ -115,7 +115,7 @@ def tick_labels(ticks: Sequence[float]) -> tuple[list[str], str]:
     first = max(t.adjusted() for t in exact)
     if first - last >= 7 and len(ticks) > 1:
         labels, _ = tick_labels([float(t - exact[0]) for t in exact])
-        return [f"+{label}" for label in labels], f"+ {ticks[0]!r}"
+        return [f"+{label}" for label in labels], f"(+ {exact[0]:f})".replace(".0)", ")")
     return [_tick(t, first, last) for t in exact], ""
 
 

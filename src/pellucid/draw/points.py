@@ -21,7 +21,7 @@ def floats(values: Iterable[Any]) -> list[float]:
     return [math.nan if value is None else float(value) for value in values]
 
 
-def table_columns(what: str, **columns: Iterable[Any]) -> list[list[float]]:
+def table_columns(what: str, columns: Mapping[str, Iterable[Any]]) -> list[list[float]]:
     """Columns of floats that must have equal length."""
     read = [floats(column) for column in columns.values()]
     if len({len(column) for column in read}) > 1:
@@ -34,9 +34,27 @@ def read_series(series: Mapping[Any, tuple[Iterable, Iterable]]) -> dict[str, Po
     """Named points from named (x, y) columns."""
     result: dict[str, Points] = {}
     for name, (x, y) in series.items():
-        xs, ys = table_columns(str(name), x=x, y=y)
+        xs, ys = table_columns(str(name), {"x": x, "y": y})
         result[_unused(clean(name), result)] = list(zip(xs, ys))
     return result
+
+
+def read_columns(columns: Mapping[Any, Iterable[Any]], n: int) -> dict[str, list[float]]:
+    """Named columns of `n` floats."""
+    result: dict[str, list[float]] = {}
+    for name, values in columns.items():
+        result[_unused(clean(name), result)] = column = floats(values)
+        if len(column) != n:
+            raise ParameterError(f"{clean(name, 60)!r} must have {n} values. Got {len(column)}.")
+    return result
+
+
+def read_names(names: Iterable[Any]) -> list[str]:
+    """Cleaned names, told apart where cleaning has made them equal."""
+    result: dict[str, None] = {}
+    for name in names:
+        result[_unused(clean(name), result)] = None
+    return list(result)
 
 
 def _unused(name: str, taken: Mapping[str, Any]) -> str:

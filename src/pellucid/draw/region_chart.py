@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Unpack
 
 from ..errors import ParameterError
@@ -13,13 +14,14 @@ from .figure import describe, finish, span
 from .legend import Key
 from .line_chart import Pair
 from .png import data_address, png, red_green_blue
-from .points import Points, left_out, read_series
+from .points import Points, evenly, left_out, read_names, read_series
 from .scatter_chart import point_marks, thin_points
 from .settings import Look, Settings, with_note
 from .style import PALETTE
 
+MOST_PLACES, MOST_OBSTACLES = 200, 300  # looked at when a class name is placed
 SHADES = 8  # steps of certainty
-WEAKEST, STRONGEST = 40, 130  # opacity of a region, out of 255
+WEAKEST, STRONGEST = 25, 105  # opacity of a region, out of 255
 
 
 def regions(
@@ -43,10 +45,10 @@ def regions(
     certainty : numbers from 0 to 1 per cell; surer cells are stronger.
     """
     codes = [[int(code) for code in row] for row in grid]
-    names = [words.clean(name) for name in classes]
+    names = read_names(classes)
     _check(codes, len(names))
-    groups: dict[str, Points] = {name: [] for name in names}
-    groups |= read_series(points or {})
+    placed = dict(points or {})
+    groups = read_series({key: placed.pop(key, ((), ())) for key in classes} | placed)
     shown, sentence = thin_points(groups)
     settings = with_note(Settings(**look), left_out(groups, False, False), sentence)
     keys = [Key(name, i, "point") for i, name in enumerate(groups)]
@@ -54,8 +56,8 @@ def regions(
     panel = layout(x_axis, y_axis, settings, keys)
     marks = [
         _image(panel, codes, certainty, len(names)),
-        *_names(panel, codes, names),
-        *point_marks(panel, shown.values()),
+        *_names(panel, codes, names, list(chain.from_iterable(shown.values()))),
+        *point_marks(panel, shown.values(), outline=True),
     ]
     shares = [sum(row.count(k) for row in codes) for k in range(len(names))]
     total = max(sum(shares), 1)
@@ -109,27 +111,35 @@ def _shade(certainty: float, k: int) -> int:
     return max(0, min(SHADES - 1, int(share * SHADES))) if share == share else 0
 
 
-def _names(panel: Panel, codes: list[list[int]], names: list[str]) -> list[str]:
-    """Each class name where its region is thickest, if the region is thick enough to hold it."""
+def _names(panel: Panel, codes: list[list[int]], names: list[str], points: Points) -> list[str]:
+    """Each class name inside its region, away from points, if the region has room for it."""
     if not codes or not codes[0]:
         return []
-    depth = _depths(codes)
-    height, width = len(codes), len(codes[0])
-    step_x, step_y = panel.plot_width / width, panel.plot_height / height
-    parts = []
-    for k, name in enumerate(names):
-        cells = [
-            (depth[i][j], -i, -j) for i in range(height) for j in range(width) if codes[i][j] == k
-        ]
-        if not cells:
-            continue
-        deepest, i, j = max(cells)
-        room = 2 * deepest * min(step_x, step_y)
-        if room >= 1.5 * svg.FONT:
-            x, y = (-j + 0.5) * step_x, panel.plot_height - (-i + 0.5) * step_y
-            em = max(2 * deepest * step_x / svg.FONT, 2.0)
-            parts.append(svg.label(x, y + 4.5, name, em, text_anchor="middle", font_weight="600"))
-    return parts
+    step_x, step_y = panel.plot_width / len(codes[0]), panel.plot_height / len(codes)
+    taken = [(panel.x(x), panel.y(y)) for x, y in evenly(points, MOST_OBSTACLES)]
+    cells: dict[int, list[tuple[float, float, float]]] = {}
+    for i, row in enumerate(_depths(codes)):
+        for j, depth in enumerate(row):
+            room = depth * min(step_x, step_y)
+            if room >= 0.75 * svg.FONT:
+                place = ((j + 0.5) * step_x, panel.plot_height - (i + 0.5) * step_y, room)
+                cells.setdefault(codes[i][j], []).append(place)
+    return [_name(names[k], evenly(cells[k], MOST_PLACES), taken) for k in sorted(cells)]
+
+
+def _name(name: str, places: list[tuple[float, float, float]], taken: Points) -> str:
+    half = words.width(name) * svg.FONT / 2
+
+    def freedom(place: tuple[float, float, float]) -> float:
+        x, y, room = place
+        nearest = min(
+            (abs(x - a) / 2 + abs(y - b) for a, b in taken if a == a and b == b), default=room
+        )
+        return min(nearest, room, half)
+
+    x, y, room = max(places, key=freedom)
+    em = max(2 * room / svg.FONT, 6.0)
+    return svg.label(x, y + 4.5, name, em, text_anchor="middle", font_weight="600")
 
 
 def _depths(codes: list[list[int]]) -> list[list[int]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 SMALLEST_SPAN = 1e-290  # narrower than this, divisions would run out of exponents
 LARGEST = 1.79e308
+ROOM = 0.04  # share of an interval left free on each side
 _FAR = 1e5  # pixels; what lies further away is drawn there, outside the clipped plot
 
 
@@ -40,10 +41,23 @@ def widen(low: float, high: float, log: bool = False) -> tuple[float, float]:
     return low, high
 
 
-def padded(low: float, high: float, share: float = 0.04) -> tuple[float, float]:
-    """The interval with a little room on both sides, so that marks do not touch the frame."""
-    room = (high / 2 - low / 2) * (2 * share)
-    return max(low - room, -LARGEST), min(high + room, LARGEST)
+def extent_with_zero(columns: Iterable[Iterable[float]]) -> tuple[float, float]:
+    """As `extent` for marks that grow from 0; (0, 1) if nothing differs from 0."""
+    values = [v for column in columns for v in column if math.isfinite(v) and v != 0]
+    return extent([[0.0, *values]]) if values else (0.0, 1.0)
+
+
+def padded(low: float, high: float, log: bool = False) -> tuple[float, float]:
+    """The interval with a little room on both sides, which does not reach across 0."""
+    if log:
+        bottom, top = math.log10(low), math.log10(high)
+        room = (top - bottom) * ROOM
+        return max(10 ** max(bottom - room, -323.3), 5e-324), min(
+            10 ** min(top + room, 308.25), LARGEST
+        )
+    room = (high / 2 - low / 2) * (2 * ROOM)
+    bottom, top = max(low - room, -LARGEST), min(high + room, LARGEST)
+    return (0.0 if bottom < 0 <= low else bottom), (0.0 if high <= 0 < top else top)
 
 
 def nice_step(low: float, high: float, count: int) -> tuple[int, int]:
@@ -70,11 +84,14 @@ def log_ticks(low: float, high: float, count: int = 5) -> list[float]:
     bottom, top = math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1
     decades = [p for p in range(bottom, top + 1) if low <= _power(p) <= high]
     if len(decades) >= 3:
-        stride = math.ceil(len(decades) / (count + 1))
+        stride = next(s for s in _STRIDES if len(decades) <= s * (count + 1))
         return [_power(p) for p in decades if p % stride == 0]
     multiples = [float(f"{m}e{p}") for p in range(bottom, top + 1) for m in (1, 2, 5)]
     inside = [tick for tick in multiples if low <= tick <= high]
     return inside if len(inside) >= 2 else linear_ticks(low, high, count)
+
+
+_STRIDES = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 700)
 
 
 def _power(p: int) -> float:

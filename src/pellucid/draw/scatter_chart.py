@@ -12,7 +12,7 @@ from .legend import Key
 from .line_chart import Pair, data_extent, reference_marks
 from .points import Points, evenly, left_out, read_series, runs
 from .settings import Look, Settings, with_note
-from .style import marker
+from .style import MARKERS
 
 MOST_POINTS = 2000
 
@@ -66,13 +66,19 @@ def thin_points(groups: Mapping[str, Points]) -> tuple[dict[str, Points], str]:
     return shown, f"Showing {n_shown} of {total} points."
 
 
-def point_marks(panel: Panel, groups: Iterable[Points]) -> list[str]:
-    """One path per series."""
+def point_marks(panel: Panel, groups: Iterable[Points], outline: bool = False) -> list[str]:
+    """One path per series; `outline` sets the points off from a coloured ground."""
     marks = []
     for i, points in enumerate(groups):
         placed = ((panel.x(x), panel.y(y)) for x, y in points)
-        d = svg.marker_path((point for run in runs(placed) for point in run), marker(i))
-        if d:
-            path = svg.element("path", d=d, fill="currentColor", fill_opacity="0.7")
-            marks.append(svg.series_group(i, [path]))
+        where = [point for run in runs(placed) for point in run]
+        if outline:
+            marks.append(svg.points(where, i, stroke="currentColor", stroke_width=_rim(i)))
+        opacity = None if outline else "0.75"
+        marks.append(svg.series_group(i, [svg.points(where, i)], opacity=opacity))
     return marks
+
+
+def _rim(index: int) -> str:
+    """Pen that leaves one pixel around the marker: a disc is drawn by the pen alone."""
+    return "8.4" if MARKERS[index % len(MARKERS)] == "h0" else "2"

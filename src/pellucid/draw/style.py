@@ -21,9 +21,10 @@ PALETTE = (
 TEXT_SHARE = 20  # per cent of the page's text colour in every colour
 # Five dashes and eight colours have no common divisor: forty different lines.
 DASHES = (None, "7 3", "2 3", "9 3 2 3", "4 2")
-# Relative paths around the current point, for markers about 7 pixels wide.
+# Relative paths around the current point, for markers about 7 pixels wide. The first is a point
+# drawn with a round pen, which is the shortest way to write a disc.
 MARKERS = (
-    "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0",
+    "h0",
     "m-2.7-2.7h5.4v5.4h-5.4z",
     "m0-3.6l3.4 6h-6.8z",
     "m0-3.8l3.8 3.8-3.8 3.8-3.8-3.8z",
@@ -54,8 +55,8 @@ CSS = (
     ".pl-card .pl-state{margin-left:.6em;font-size:.85rem;padding:.05em .5em;"
     "border:1px solid currentColor;border-radius:1em;opacity:.8}"
     ".pl-card .pl-changed{font-weight:600}"
-    ".pl-card dl{display:grid;grid-template-columns:max-content 1fr;gap:.1em .9em;"
-    "margin:.5em 0;font-size:.85rem}.pl-card dt{opacity:.8}.pl-card dd{margin:0}" + _COLOURS
+    ".pl dl{display:grid;grid-template-columns:max-content 1fr;gap:.1em .9em;"
+    "margin:.5em 0;font-size:.85rem}.pl dt{opacity:.8}.pl dd{margin:0}" + _COLOURS
 )
 
 
@@ -66,7 +67,3 @@ def style_sheet() -> str:
 
 def dash(index: int) -> str | None:
     return DASHES[index % len(DASHES)]
-
-
-def marker(index: int) -> str:
-    return MARKERS[index % len(MARKERS)]

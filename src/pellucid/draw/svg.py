@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from . import text as words
 from .number import coordinate
-from .style import PALETTE
+from .style import MARKERS, PALETTE
 
 FONT = 13
 TITLE_FONT = 15
@@ -64,6 +64,13 @@ def rectangle_path(x: float, y: float, width: float, height: float) -> str:
     return f"M{coordinate(x)} {coordinate(y)}h{h}v{v}h{coordinate(-width)}z"
 
 
-def marker_path(points: Iterable[tuple[float, float]], shape: str) -> str:
-    """Path data with the marker `shape` at every point."""
-    return "".join(f"M{coordinate(x)} {coordinate(y)}{shape}" for x, y in points)
+def points(places: Iterable[tuple[float, float]], index: int, **attributes: object) -> str:
+    """The marker of series `index` at every place, as one element; empty without places."""
+    shape = MARKERS[index % len(MARKERS)]
+    d = "".join(f"M{coordinate(x)} {coordinate(y)}{shape}" for x, y in places)
+    if not d:
+        return ""
+    if shape != "h0":
+        return element("path", d=d, fill="currentColor", **attributes)
+    pen = {"stroke": "currentColor", "stroke_width": "6.4", "stroke_linecap": "round"} | attributes
+    return element("path", d=d, fill="none", **pen)
