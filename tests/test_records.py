@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pellucid import records
 from pellucid.errors import ParameterError
-from pellucid.records import Recorder, Solution, Status, watching
+from pellucid.records import Recorder, Solution, Status, recorder, watching
 
 
 @pytest.mark.parametrize("code", ["ok", "converged", "early_stopped"])
@@ -67,7 +66,7 @@ def test_long_history_is_thinned_evenly_and_keeps_both_ends():
 @settings(derandomize=True, deadline=None)
 @given(st.integers(0, 300), st.integers(2, 20))
 def test_thinning_properties(n, limit):
-    thinned = records._Thinned(limit)
+    thinned = recorder._Thinned(limit)
     for i in range(n):
         thinned.append(i)
     kept = thinned.entries()

@@ -56,7 +56,7 @@ def heatmap(
     keys = _keys(low, high, diverging)
     panel = layout(Axis(names=column_names), Axis(names=row_names), settings, keys)
     shown = _texts(panel, matrix, texts, len(rows), len(columns))
-    marks = [_cells(panel, levels), *shown]
+    marks = [_cells(panel, levels), *(shown or [_minus_signs(panel, levels)])]
     summary = describe(
         "Heat map",
         [f"{len(rows)} rows and {len(columns)} columns", span("Values", low, high)],
@@ -135,6 +135,22 @@ def _cells(panel: Panel, levels: list[list[int | None]]) -> str:
     outline = svg.rectangle_path(0, 0, panel.plot_width, panel.plot_height)
     parts.append(svg.element("path", d=outline, fill="none", stroke="currentColor", opacity="0.3"))
     return "".join(parts)
+
+
+def _minus_signs(panel: Panel, levels: list[list[int | None]]) -> str:
+    """A short stroke in every negative cell, so that colour is not alone in telling the sign."""
+    step_x, step_y = _steps(panel, levels)
+    half = min(step_x, 12.0) / 4
+    if sum(map(len, levels)) > MOST_ELEMENTS:
+        return ""
+    d = "".join(
+        f"M{coordinate((j + 0.5) * step_x - half)} {coordinate((i + 0.5) * step_y)}"
+        f"h{coordinate(2 * half)}"
+        for i, row in enumerate(levels)
+        for j, level in enumerate(row)
+        if level is not None and level < 0
+    )
+    return svg.element("path", d=d, stroke="currentColor", opacity="0.6") if d else ""
 
 
 def _steps(panel: Panel, levels: list[list[int | None]]) -> tuple[float, float]:

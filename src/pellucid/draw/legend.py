@@ -66,7 +66,8 @@ def _sample(key: Key, x: float, y: float) -> str:
             )
             for i in range(4)
         ]
-        return svg.series_group(key.index, cells, fill="currentColor")
+        minus = svg.segment(x + 7, y - 0.5, x + 13, y - 0.5, opacity="0.6") if key.index else ""
+        return svg.series_group(key.index, cells, fill="currentColor") + minus
     return svg.series_group(key.index, fill_parts(key.index, svg.rectangle_path(x, y - 6, 20, 11)))
 
 

@@ -56,7 +56,7 @@ def column(values: Sequence[object], digits: int = 4) -> list[str]:
     Numbers too small or too large for the shared decimals get an exponent of their own.
 
     >>> column([0.5, 12.25, 1e-9, None, "x"])
-    ['0.500', '12.250', '1e-9', '', 'x']
+    ['0.50', '12.25', '1e-9', '', 'x']
     """
     plain = [v for v in map(_plain, values) if v is not None]
     decimals = _shared_decimals(plain, digits)

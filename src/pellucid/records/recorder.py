@@ -1,80 +1,22 @@
-"""Frozen results: what a solver did, why a model predicted, what a summary says.
+"""One row of numbers per iteration, and who may watch.
 
-Invariant: a record is plain data (strings, numbers, tuples, arrays), checked when it is made and
-never changed afterwards; it knows no model. What it looks like is drawn by `pellucid.draw`.
+Invariant: a history has at most `HISTORY_ROWS` rows, the first and the last among them; parameter
+states are copied only inside `watching`, and only for fits started in the same context.
 """
 
 from __future__ import annotations
 
 import contextlib
 import contextvars
-import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .errors import ParameterError
+from ..errors import ParameterError
 
 HISTORY_ROWS = 10_000
-# Codes after which the solution is what was asked for; every other code is a reason to warn.
-OK_CODES = frozenset({"ok", "converged", "early_stopped"})
-
-
-def _require(condition: bool, record: object, field: str, must: str) -> None:
-    if not condition:
-        raise ParameterError(f"The '{field}' field of {type(record).__name__} must be {must}.")
-
-
-@dataclass(frozen=True)
-class Status:
-    """How a solver ended: a code for programs, a message and a suggestion for people.
-
-    Parameters
-    ----------
-    code : lower-case identifier. `"ok"` (direct solution), `"converged"` and `"early_stopped"`
-        mean that the solution is what was asked for; any other code (`"max_iter"`, `"diverged"`,
-        `"stopped"`, ...) names what happened instead.
-    message : what happened and what it means for the user, as one sentence.
-    suggestion : what to try; empty if there is nothing to do.
-
-    Examples
-    --------
-    >>> status = Status("max_iter", "100 iterations were not enough.", "Scale the columns.")
-    >>> status.ok
-    False
-    >>> print(status)
-    100 iterations were not enough. Scale the columns.
-    """
-
-    code: str
-    message: str
-    suggestion: str = ""
-
-    def __post_init__(self) -> None:
-        for name in ("code", "message", "suggestion"):
-            _require(isinstance(getattr(self, name), str), self, name, "a string")
-        valid = re.fullmatch(r"[a-z][a-z0-9_]{0,63}", self.code)
-        _require(valid is not None, self, "code", "a lower-case identifier")
-
-    @property
-    def ok(self) -> bool:
-        return self.code in OK_CODES
-
-    def __str__(self) -> str:
-        return f"{self.message} {self.suggestion}".strip()
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """What every solver returns: the answer, how it ended, one row per iteration, iterations."""
-
-    x: Any
-    status: Status
-    history: dict[str, np.ndarray]
-    n_iter: int
 
 
 class _Thinned:

@@ -1,0 +1,187 @@
+"""Why a model predicted what it predicted: contributions of the user's own columns.
+
+Invariant: for every row and class `base + contributions.sum(axis=1) == prediction`, up to rounding,
+on the scale that the record names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .fields import require, store, store_array, store_strings
+from .frames import frame, unused
+from .outcome import SCALES, Outcome, largest_gap, largest_size, lead
+
+ROWS_SHOWN = 10
+TERMS_SHOWN = 3
+BARS_SHOWN = 12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Contributions that add up to the prediction.
+
+    Parameters
+    ----------
+    base : (K,), what the model predicts before it looks at the row; K = 1 for regression and two
+        classes.
+    contributions : (n, d, K), what each of the d columns adds.
+    prediction : (n, K), on the scale named below.
+    columns : names of the d columns.
+    classes : the labels of a classifier (two of them if K = 1), else None.
+    scale : "response"; "link"; "log-odds" (the logistic function, for K > 1 the softmax, turns
+        the prediction into probabilities); "votes"; or "probability".
+    method : how the contributions were found.
+    values : the d columns of explained values, if they are to be shown.
+    rows : names of the n rows; 0 .. n - 1 by default.
+
+    Examples
+    --------
+    >>> print(Explanation([0.5], [[[1.0], [-0.25]]], [[1.25]], ["age", "income"], None,
+    ...                   "response", "linear"))
+    row 0 -> 1.25  baseline 0.5  age (+1)  income (-0.25)  sums exactly to the response 1.25
+    """
+
+    base: np.ndarray
+    contributions: np.ndarray
+    prediction: np.ndarray
+    columns: tuple[str, ...]
+    classes: tuple[Any, ...] | None
+    scale: str
+    method: str
+    values: Sequence[Sequence[Any]] | None = None
+    rows: Sequence[Any] | None = None
+
+    def __post_init__(self) -> None:
+        d = len(store_strings(self, "columns", self.columns))
+        K = len(store_array(self, "base", (None,)))
+        n = len(store_array(self, "contributions", (None, d, K)))
+        store_array(self, "prediction", (n, K))
+        require(self.scale in SCALES, self, "scale", "one of " + ", ".join(SCALES))
+        require(isinstance(self.method, str), self, "method", "a string")
+        if self.classes is not None:
+            store(self, "classes", tuple(self.classes))
+            fits = len(self.classes) == K or (K == 1 and len(self.classes) == 2)
+            require(fits, self, "classes", f"{K} labels" if K > 1 else "one or two labels")
+        if self.values is not None:
+            fits = len(self.values) == d and all(len(column) == n for column in self.values)
+            require(fits, self, "values", f"{d} columns of {n} values")
+        store(self, "rows", range(n) if self.rows is None else tuple(self.rows))
+        require(len(self.rows or ()) == n, self, "rows", f"{n} names")
+
+    def gap(self) -> float:
+        """Largest difference between the sum of the contributions and the prediction."""
+        return largest_gap(self.base + self.contributions.sum(axis=1), self.prediction)
+
+    def is_additive(self, tolerance: float = 1e-9) -> bool:
+        """Whether the contributions add up, relative to the largest prediction."""
+        return self.gap() <= tolerance * largest_size(self.prediction)
+
+    def frame(self, backend: str | None = None) -> Any:
+        """One line per row and class, one column per column of the table.
+
+        `backend`: None for a dict of lists, or "pandas", "polars", "arrow".
+        """
+        n, _, K = self.contributions.shape
+        taken = set(self.columns)
+        row, which, base, prediction = (
+            unused(name, taken) for name in ("row", "class", "baseline", "prediction")
+        )
+        result: dict[str, list] = {row: [name for name in self.rows or () for _ in range(K)]}
+        if self.classes is not None:
+            result[which] = list(self.classes[-K:]) * n
+        elif K > 1:
+            result[which] = list(range(K)) * n
+        result[base] = self.base.tolist() * n
+        for j, column in enumerate(self.columns):
+            result[column] = self.contributions[:, j].ravel().tolist()
+        result[prediction] = self.prediction.ravel().tolist()
+        return frame(result, backend)
+
+    def _outcome(self, i: int) -> tuple[Outcome, np.ndarray]:
+        """What row `i` comes to, and the contributions towards it."""
+        outcome = lead(self.base, self.prediction[i], self.classes, self.scale)
+        return outcome, outcome.sign * self.contributions[i, :, outcome.k]
+
+    def _row(self, i: int) -> str:
+        from ..draw.text import clean
+
+        assert self.rows is not None
+        return clean(self.rows[i], 40)
+
+    def _adds_up(self, i: int) -> bool:
+        gap = largest_gap(self.base + self.contributions[i].sum(axis=0), self.prediction[i])
+        return gap <= 1e-9 * largest_size(self.prediction[i])
+
+    def _term(self, i: int, j: int, amount: float) -> str:
+        from ..draw import number
+        from ..draw.text import clean
+
+        value = "" if self.values is None else f" {clean(number(self.values[j][i]), 40)}"
+        return f"{clean(self.columns[j], 60)}{value} ({_signed(amount)})"
+
+    def _sentence(self, i: int) -> str:
+        from ..draw import number
+
+        outcome, amounts = self._outcome(i)
+        order = np.argsort(-np.abs(amounts), kind="stable")
+        terms = [self._term(i, j, amounts[j]) for j in order[:TERMS_SHOWN]]
+        if len(order) > TERMS_SHOWN:
+            terms.append("...")
+        parts = [f"row {self._row(i)} -> {outcome}"]
+        parts += [f"baseline {number(outcome.baseline, 3)}", *terms]
+        total = f"the {self.scale} {number(outcome.total, 3)}"
+        parts.append(f"sums exactly to {total}" if self._adds_up(i) else f"misses {total}")
+        return "  ".join(parts)
+
+    def __str__(self) -> str:
+        n = len(self.prediction)
+        lines = [self._sentence(i) for i in range(min(n, ROWS_SHOWN))]
+        if n > ROWS_SHOWN:
+            lines.append(f"... and {n - ROWS_SHOWN} more rows")
+        return "\n".join(lines) or "No rows to explain."
+
+    def __repr__(self) -> str:
+        n, d, K = self.contributions.shape
+        return f"<Explanation of {n} rows by {d} columns, K={K}, {self.scale}, {self.method}>"
+
+    def _repr_html_(self) -> str:
+        from ..draw import html_table
+
+        n = len(self.prediction)
+        lines = []
+        for i in range(min(n, ROWS_SHOWN)):
+            outcome, amounts = self._outcome(i)
+            order = np.argsort(-np.abs(amounts), kind="stable")[:TERMS_SHOWN]
+            terms = ", ".join(self._term(i, j, amounts[j]) for j in order)
+            lines.append([self._row(i), str(outcome), outcome.baseline, terms])
+        note = f"Contributions on the scale {self.scale}, found by: {self.method}."
+        more = [f"{n - ROWS_SHOWN} more rows."] if n > ROWS_SHOWN else []
+        heads = ["row", "prediction", "baseline", "strongest contributions"]
+        table = html_table(heads, lines, title="Explanation", notes=[*more, note])
+        return f"<div>{table}{self._chart() if n and self.columns else ''}</div>"
+
+    def _chart(self) -> str:
+        """The strongest contributions of the first row."""
+        from ..draw import bar
+
+        outcome, amounts = self._outcome(0)
+        order = np.argsort(-np.abs(amounts), kind="stable")[:BARS_SHOWN]
+        return bar(
+            [self.columns[j] for j in order],
+            {"contribution": amounts[order]},
+            title=f"Row {self._row(0)}: {outcome}",
+            x_label=f"contribution to the {self.scale}",
+            style=False,
+        )
+
+
+def _signed(amount: float) -> str:
+    from ..draw import number
+
+    text = number(float(amount), 3)
+    return text if text.startswith("-") or text == "nan" else f"+{text}"
