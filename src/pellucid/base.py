@@ -6,6 +6,9 @@ leaves the estimator unfitted. Families write `_fit` and a few small methods on 
 """
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -15,6 +18,7 @@ from pellucid import _sklearn, parameters
 from pellucid.data import Problem, Wishes, prepare
 from pellucid.data.containers import Intake, intake
 from pellucid.data.encode import encode
+from pellucid.data.targets import as_vector, numbers, weights_or_ones
 from pellucid.errors import ConvergenceWarning, DataError
 from pellucid.protocol import Protocol
 
@@ -61,51 +65,68 @@ class Estimator(Protocol):
         raise NotImplementedError
 
     def _learn(self, X: Any, y: Any = None, weights: Any = None, offset: Any = None) -> Self:
-        """Check, prepare, `_fit`, store. With `warm_start` the old state stays until the end."""
-        if not getattr(self, "warm_start", False):
+        """Check, prepare, `_fit`, store; a failure leaves nothing fitted (or the warm start)."""
+        before = self._learned() if getattr(self, "warm_start", False) else {}
+        if not before:
             self._forget()
-        self._check_parameters()
-        parameters.check(
-            type(self).__name__, {"table": self.table}, {"table": parameters.TableOptions}
-        )
-        X, y = _open(X, y)
-        problem, rows = prepare(X, y, weights, offset, self.table, self._wishes())
-        self._check_problem(problem)
-        learned = self._fit(problem)
-        self._forget()
-        self._store(learned, problem)
-        self._after_fit(rows)
+        with self._undone_on_failure(before):
+            self._check_all_parameters()
+            X, y = _open(X, y)
+            problem, rows = prepare(X, y, weights, offset, self.table, self._wishes())
+            self._check_problem(problem)
+            learned = self._fit(problem)
+            self._forget()
+            self._store(learned, problem)
+            self._after_fit(rows)
+        self._warn()
         return self
 
     def _learn_more(self, X: Any, y: Any = None, weights: Any = None, classes: Any = None) -> Self:
         """One more batch for `partial_fit`: the schema and classes of the first batch hold."""
-        from dataclasses import replace
-
-        from pellucid.data.targets import as_vector
-
-        self._check_parameters()
         first = not self.__sklearn_is_fitted__()
-        wishes = self._wishes()
-        if self._target == "classes":
-            if first and classes is None:
-                raise DataError("classes must be passed on the first call to partial_fit.")
-            known = np.unique(as_vector(classes, "classes")) if classes is not None else None
+        with self._undone_on_failure(self._learned()):
+            self._check_all_parameters()
+            wishes = self._wishes()
+            if self._target == "classes":
+                wishes = replace(wishes, classes=self._known_classes(classes, first))
             if not first:
-                if known is not None and not np.array_equal(known, self.classes_):
-                    raise DataError(
-                        f"`classes={list(known)}` is not the same as on last call to partial_fit, "
-                        f"was: {list(self.classes_)}"
-                    )
-                known = self.classes_
-            wishes = replace(wishes, classes=known)
-        if not first:
-            wishes = replace(wishes, schema=self.schema_)
-        X, y = _open(X, y)
-        problem, rows = prepare(X, y, weights, None, self.table, wishes)
-        learned = self._fit_more(problem, first)
-        self._store(learned, problem)
-        self._after_fit(rows)
+                wishes = replace(wishes, schema=self.schema_)
+            X, y = _open(X, y)
+            problem, rows = prepare(X, y, weights, None, self.table, wishes)
+            self._store(self._fit_more(problem, first), problem)
+            self._after_fit(rows)
+        self._warn()
         return self
+
+    def _known_classes(self, given: Any, first: bool) -> np.ndarray:
+        """Labels of `partial_fit`: given with the first batch, the same ever after."""
+        if first and given is None:
+            raise DataError("classes must be passed on the first call to partial_fit.")
+        known = None if given is None else np.unique(as_vector(given, "classes"))
+        if first:
+            assert known is not None
+            return known
+        if known is not None and not np.array_equal(known, self.classes_):
+            raise DataError(
+                f"`classes={list(known)}` is not the same as on last call to partial_fit, was: "
+                f"{list(self.classes_)}"
+            )
+        return self.classes_
+
+    @contextmanager
+    def _undone_on_failure(self, before: dict[str, Any]) -> Iterator[None]:
+        """An error or Ctrl-C inside leaves the learned attributes as in `before`."""
+        try:
+            yield
+        except BaseException:
+            self._forget()
+            vars(self).update(before)
+            raise
+
+    def _check_all_parameters(self) -> None:
+        self._check_parameters()
+        table = {"table": parameters.TableOptions}
+        parameters.check(type(self).__name__, {"table": self.table}, table)
 
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
         """Learn from one more batch; reads what the earlier ones left on `self`."""
@@ -124,9 +145,12 @@ class Estimator(Protocol):
             self.classes_ = problem.classes
         for name, value in learned.items():
             setattr(self, name, value)
-        status = learned.get("status_")
+
+    def _warn(self) -> None:
+        """One warning at most, after everything is stored: as an error it must lose nothing."""
+        status = vars(self).get("status_")
         if status is not None and not status.ok:
-            text = f"{type(self).__name__}: {status.message} {status.suggestion}".rstrip()
+            text = f"{type(self).__name__}: {status}"
             warnings.warn(text, _sklearn.as_theirs(ConvergenceWarning), stacklevel=4)
 
     def _after_fit(self, rows: Intake) -> None:
@@ -230,8 +254,6 @@ class Classifier(Supervised):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows (by weight) whose label is predicted."""
-        from pellucid.data.targets import as_vector, weights_or_ones
-
         right = self.predict(X) == as_vector(y)
         return float(np.average(right, weights=weights_or_ones(sample_weight, len(right))))
 
@@ -272,8 +294,6 @@ class Regressor(Supervised):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R2 (mean over targets)."""
-        from pellucid.data.targets import numbers, weights_or_ones
-
         predicted = self.predict(X)
         y = numbers(y, type(self).__name__, several=True).reshape(predicted.shape)
         w = weights_or_ones(sample_weight, len(y)).reshape((-1,) + (1,) * (y.ndim - 1))
