@@ -119,7 +119,8 @@ def _targets(node: ast.AST, path: Path) -> Iterator[str]:
             base = ".".join((*kept, base) if base else kept)
         for alias in node.names:
             full = f"{base}.{alias.name}"
-            yield full if base.split(".")[0] == "pellucid" and _is_module(full) else base
+            inside = base.split(".")[0] == "pellucid"
+            yield full if base == "pellucid" or (inside and _is_module(full)) else base
     elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
         called = getattr(node.func, "attr", getattr(node.func, "id", ""))
         if called in ("import_module", "__import__") and isinstance(node.args[0].value, str):

@@ -45,7 +45,7 @@ def predict(
 
     format_ = format_ or format_of(out)  # a wrong name is said before any work is done
     fitted = load(model)
-    table = read(file)
+    table = read(file, note=voice.note)
     source = "standard input" if file == "-" else file
     kept = {name: table.column(require(name, table, source)) for name in ids}
     rows = match_columns(fitted, table, source, voice, allow_missing)
