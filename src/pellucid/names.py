@@ -4,6 +4,7 @@ A family joins Pellucid by adding its names here.
 """
 
 ESTIMATORS: dict[str, tuple[str, ...]] = {
+    "pellucid.cluster": ("KMeans",),
     "pellucid.dummy": ("DummyClassifier", "DummyRegressor"),
 }
 

@@ -1,0 +1,5 @@
+"""Clustering: k-means."""
+
+from pellucid.cluster.kmeans import KMeans
+
+__all__ = ["KMeans"]

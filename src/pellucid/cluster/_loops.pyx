@@ -1,0 +1,372 @@
+"""Loops of k-means: nearest centres with bounds, exact sums of the rows that moved, seeding.
+
+Invariant: the squared distance of a row to a centre is the plain sum of (x[f] - c[f])**2 from the
+first column to the last, each step rounded once; the nearest centre is the first one with the
+smallest such sum. Every build, thread count and pruning rule gives these bits: bounds carry a
+margin for rounding, and a row is left out only if its nearest centre cannot be another.
+
+Layouts: rows are a C-contiguous X (n, d), or X is None and they are CSR (indptr, indices, data);
+panels (P, d, 4), see lanes.h; labels int32, -1 before the first pass; sums are pairs `high`, `low`
+(k, d + 1) whose total is exact to about 30 digits, the last column being the sum of weights.
+"""
+
+from libc.math cimport INFINITY, fabs, sqrt
+from libc.stdint cimport int32_t, int64_t
+
+cdef extern from "lanes.h":
+    ctypedef const double *row_t "const double *"
+    void nearest(row_t *row, const double *panels, Py_ssize_t n_panels, Py_ssize_t d,
+                 double *best, double *second, int *label) noexcept nogil
+    void panel(row_t *row, const double *panels, Py_ssize_t d, double *out) noexcept nogil
+    void own(row_t *row, row_t *centre, Py_ssize_t d, double *out) noexcept nogil
+    void add(const double *x, double w, Py_ssize_t d, double *high, double *low) noexcept nogil
+    bint choose_wide(bint wide) noexcept nogil
+
+cdef double ULP = 2.220446049250313e-16
+cdef double ONE = 1.0
+
+
+def use_wide(bint wide):
+    """Choose the AVX2 build of the inner loops, where the processor has it, or the plain one."""
+    return choose_wide(wide)
+
+
+use_wide(True)
+
+
+cdef struct Queue:
+    # Up to four rows that wait to be evaluated together.
+    Py_ssize_t size
+    Py_ssize_t row[4]
+
+
+cdef class Rows:
+    """A range of rows, dense or CSR; `four` gives dense pointers to up to four of them."""
+
+    cdef const double[:, ::1] X
+    cdef const int32_t[::1] indptr, indices
+    cdef const double[::1] data
+    cdef double[:, ::1] scratch
+    cdef bint sparse
+    cdef readonly Py_ssize_t n, d
+
+    def __init__(self, X, indptr, indices, data, scratch):
+        """`scratch` (4, d) of zeros is where CSR rows are spread out; None for dense rows."""
+        self.sparse = X is None
+        self.X, self.indptr, self.indices, self.data = X, indptr, indices, data
+        self.scratch = scratch
+        self.n = indptr.shape[0] - 1 if self.sparse else X.shape[0]
+        self.d = scratch.shape[1] if self.sparse else X.shape[1]
+
+    cdef void four(self, const Queue *queue, row_t *rows) noexcept nogil:
+        """Pointers to the queued rows; free places repeat the first one."""
+        cdef int r
+        cdef Py_ssize_t i
+        for r in range(4):
+            i = queue.row[r if r < queue.size else 0]
+            if self.sparse:
+                self.spread(i, r, 1.0)
+                rows[r] = &self.scratch[r, 0]
+            else:
+                rows[r] = &self.X[i, 0]
+
+    cdef void release(self, const Queue *queue) noexcept nogil:
+        """Zero the scratch rows that `four` filled."""
+        cdef int r
+        if self.sparse:
+            for r in range(4):
+                self.spread(queue.row[r if r < queue.size else 0], r, 0.0)
+
+    cdef void spread(self, Py_ssize_t i, int r, double factor) noexcept nogil:
+        cdef Py_ssize_t t
+        for t in range(self.indptr[i], self.indptr[i + 1]):
+            self.scratch[r, self.indices[t]] = factor * self.data[t]
+
+    cdef void add_to(self, Py_ssize_t i, double w, double *high, double *low) noexcept nogil:
+        """Add w times row i, and w itself, to one row of the sums."""
+        cdef Py_ssize_t t
+        if self.sparse:
+            for t in range(self.indptr[i], self.indptr[i + 1]):
+                add(&self.data[t], w, 1, high + self.indices[t], low + self.indices[t])
+        else:
+            add(&self.X[i, 0], w, self.d, high, low)
+        add(&ONE, w, 1, high + self.d, low + self.d)
+
+
+cdef class Pass:
+    """One pass over a range of rows: finds their nearest centres, adds up those that moved.
+
+    `shift` (k,) how far each centre moved since the last pass, rounded up; `far` (k,) the largest
+    shift among the other centres; `half` (k,) half the distance to the nearest other centre,
+    rounded down. `upper` bounds a row's distance to its own centre, `lower` that to all others.
+    With `high` and `low` None nothing is added up.
+    """
+
+    cdef Rows rows
+    cdef const double[:, ::1] C
+    cdef const double[:, :, ::1] panels
+    cdef const double[::1] w, shift, far, half
+    cdef int32_t[::1] labels
+    cdef double[::1] upper, lower
+    cdef double[:, ::1] high, low
+    cdef double slack
+    cdef bint adds
+    cdef readonly Py_ssize_t moved, evaluated
+
+    def __init__(self, Rows rows, w, C, panels, shift, far, half, labels, upper, lower, high, low):
+        self.rows, self.w, self.C, self.panels = rows, w, C, panels
+        self.shift, self.far, self.half = shift, far, half
+        self.labels, self.upper, self.lower = labels, upper, lower
+        self.high, self.low, self.adds = high, low, high is not None
+        # A squared distance is off by at most (d + 3) ULP / 2 of itself, a distance by half that.
+        self.slack = (rows.d + 8) * ULP
+        self.moved = self.evaluated = 0
+
+    def run(self, bint tighten, const int32_t[::1] stop):
+        """Label all rows, by distances; returns early if `stop` is set."""
+        cdef Queue near, open
+        cdef Py_ssize_t i
+        near.size = open.size = 0
+        with nogil:
+            for i in range(self.rows.n):
+                if i % 1024 == 0 and stop[0]:
+                    break
+                if self.settled(i):
+                    continue
+                if tighten and self.labels[i] >= 0:
+                    near.row[near.size] = i
+                    near.size += 1
+                    if near.size == 4:
+                        self.tighten(&near, &open)
+                else:
+                    self.push(&open, i)
+            self.tighten(&near, &open)
+            self.evaluate(&open)
+
+    def doubtful(self, int64_t[::1] out):
+        """Move all bounds; write the rows whose label may change to `out`, return their number."""
+        cdef Py_ssize_t i, n = 0
+        with nogil:
+            for i in range(self.rows.n):
+                if not self.settled(i):
+                    out[n] = i
+                    n += 1
+        return n
+
+    def screen(self, const int64_t[::1] rows, const double[:, ::1] products,
+               const double[::1] row_norms, const double[::1] centre_norms, double radius):
+        """Label `rows` from `products` = (X[rows] - s) @ (C - s).T, the ones in doubt by distances.
+
+        `row_norms` (of the whole range) and `centre_norms` are squared norms of x - s and c - s;
+        `radius` is the largest norm of a centre: together they bound the rounding errors.
+        """
+        cdef Queue open
+        cdef Py_ssize_t t, i, j, label, k = products.shape[1]
+        cdef double best, second, value, size, error
+        open.size = 0
+        with nogil:
+            for t in range(rows.shape[0]):
+                i = rows[t]
+                best = second = INFINITY
+                label = 0
+                for j in range(k):
+                    value = centre_norms[j] - 2.0 * products[t, j]
+                    if value < best:
+                        second = best
+                        best = value
+                        label = j
+                    elif value < second:
+                        second = value
+                size = sqrt(row_norms[i]) + radius
+                error = 2.0 * self.slack * size * size
+                if second - best > 2.0 * error:
+                    best += row_norms[i] + error
+                    second += row_norms[i] - error
+                    self.settle(i, best, second if second > 0.0 else 0.0, <int32_t> label)
+                else:
+                    self.push(&open, i)
+            self.evaluate(&open)
+
+    cdef inline bint settled(self, Py_ssize_t i) noexcept nogil:
+        """Move the bounds of a row along with the centres; true if its label cannot change."""
+        cdef int32_t a = self.labels[i]
+        if a < 0:
+            return False
+        cdef double u = self.upper[i] + self.shift[a], l = self.lower[i] - self.far[a]
+        u += u * ULP
+        l -= fabs(l) * ULP
+        self.upper[i] = u
+        self.lower[i] = l
+        return u * (1.0 + 2.0 * self.slack) < (l if l > self.half[a] else self.half[a])
+
+    cdef inline void push(self, Queue *open, Py_ssize_t i) noexcept nogil:
+        open.row[open.size] = i
+        open.size += 1
+        if open.size == 4:
+            self.evaluate(open)
+
+    cdef void tighten(self, Queue *near, Queue *open) noexcept nogil:
+        """Replace the upper bounds by distances; rows still in doubt go on to `open`."""
+        cdef row_t rows[4]
+        cdef row_t centres[4]
+        cdef double squared[4]
+        cdef double u, m
+        cdef Py_ssize_t i
+        cdef int r
+        cdef int32_t a
+        if near.size == 0:
+            return
+        self.rows.four(near, rows)
+        for r in range(4):
+            centres[r] = &self.C[self.labels[near.row[r if r < near.size else 0]], 0]
+        own(rows, centres, self.rows.d, squared)
+        self.rows.release(near)
+        for r in range(near.size):
+            i = near.row[r]
+            a = self.labels[i]
+            u = sqrt(squared[r]) * (1.0 + self.slack)
+            self.upper[i] = u
+            m = self.lower[i] if self.lower[i] > self.half[a] else self.half[a]
+            if not u * (1.0 + 2.0 * self.slack) < m:
+                self.push(open, i)
+        near.size = 0
+
+    cdef void evaluate(self, Queue *open) noexcept nogil:
+        """Distances of the queued rows to all centres."""
+        cdef row_t rows[4]
+        cdef double best[4]
+        cdef double second[4]
+        cdef int label[4]
+        cdef int r
+        if open.size == 0:
+            return
+        self.rows.four(open, rows)
+        nearest(rows, &self.panels[0, 0, 0], self.panels.shape[0], self.rows.d,
+                best, second, label)
+        self.rows.release(open)
+        for r in range(open.size):
+            self.settle(open.row[r], best[r], second[r], label[r])
+        self.evaluated += open.size
+        open.size = 0
+
+    cdef inline void settle(self, Py_ssize_t i, double best, double second,
+                            int32_t label) noexcept nogil:
+        """Set bounds from squared distances, and the label; a row that moved changes the sums."""
+        cdef int32_t old = self.labels[i]
+        self.upper[i] = sqrt(best) * (1.0 + self.slack)
+        self.lower[i] = sqrt(second) * (1.0 - self.slack)
+        if label == old:
+            return
+        self.labels[i] = label
+        self.moved += 1
+        if not self.adds:
+            return
+        if old >= 0:
+            self.rows.add_to(i, -self.w[i], &self.high[old, 0], &self.low[old, 0])
+        self.rows.add_to(i, self.w[i], &self.high[label, 0], &self.low[label, 0])
+
+
+def distances(const double[:, ::1] X, const double[:, :, ::1] panels, double[:, ::1] out):
+    """Squared distances of dense rows to the first out.shape[1] centres of the panels."""
+    cdef Py_ssize_t i, j, p, n = X.shape[0], d = X.shape[1], k = out.shape[1]
+    cdef row_t rows[4]
+    cdef double block[16]
+    cdef int r, l
+    with nogil:
+        for i in range(0, n, 4):
+            for r in range(4):
+                rows[r] = &X[i + r if i + r < n else i, 0]
+            for p in range(panels.shape[0]):
+                panel(rows, &panels[p, 0, 0], d, block)
+                for r in range(min(4, n - i)):
+                    for l in range(min(4, k - 4 * p)):
+                        out[i + r, 4 * p + l] = block[4 * r + l]
+
+
+def own_distances(const double[:, ::1] X, const double[:, ::1] C, const int32_t[::1] labels,
+                  double[::1] out):
+    """Squared distance of every dense row to the centre of its label."""
+    cdef Py_ssize_t i, n = X.shape[0]
+    cdef row_t rows[4]
+    cdef row_t centres[4]
+    cdef double squared[4]
+    cdef int r
+    with nogil:
+        for i in range(0, n, 4):
+            for r in range(4):
+                rows[r] = &X[i + r if i + r < n else i, 0]
+                centres[r] = &C[labels[i + r if i + r < n else i], 0]
+            own(rows, centres, X.shape[1], squared)
+            for r in range(min(4, n - i)):
+                out[i + r] = squared[r]
+
+
+def trials(const double[:, ::1] X, const double[::1] w, const double[:, :, ::1] panels,
+           const double[::1] closest, double[:, ::1] out, double[:, ::1] potential):
+    """Squared distance to the nearest seed if candidate t joined them: out[t], (T, n).
+
+    `potential` (2, T) gets the weighted sums of the rows of `out`, as high and low parts.
+    """
+    cdef Py_ssize_t i, p, t, n = X.shape[0], T = out.shape[0]
+    cdef row_t rows[4]
+    cdef double block[16]
+    cdef double value
+    cdef int r, l
+    with nogil:
+        for i in range(0, n, 4):
+            for r in range(4):
+                rows[r] = &X[i + r if i + r < n else i, 0]
+            for p in range(panels.shape[0]):
+                panel(rows, &panels[p, 0, 0], X.shape[1], block)
+                for r in range(min(4, n - i)):
+                    for l in range(min(4, T - 4 * p)):
+                        t = 4 * p + l
+                        value = block[4 * r + l]
+                        value = value if value < closest[i + r] else closest[i + r]
+                        out[t, i + r] = value
+                        add(&value, w[i + r], 1, &potential[0, t], &potential[1, t])
+
+
+def merge(double[:, ::1] high, double[:, ::1] low, const double[:, ::1] part_high,
+          const double[:, ::1] part_low):
+    """Add one pair of sums to another."""
+    cdef Py_ssize_t i, size = high.shape[0] * high.shape[1]
+    cdef double *total = &low[0, 0]
+    cdef const double *part = &part_low[0, 0]
+    with nogil:
+        add(&part_high[0, 0], 1.0, size, &high[0, 0], total)
+        for i in range(size):
+            total[i] += part[i]
+
+
+def means(const double[:, ::1] high, const double[:, ::1] low, double[:, ::1] C):
+    """Centres from sums, rounded once; centres without weight are left alone."""
+    cdef Py_ssize_t j, f, d = C.shape[1]
+    cdef double quotient, rest[2]
+    with nogil:
+        for j in range(C.shape[0]):
+            if not high[j, d] + low[j, d] > 0.0:
+                continue
+            for f in range(d):
+                quotient = high[j, f] / high[j, d]
+                rest[0] = high[j, f]
+                rest[1] = low[j, f] - quotient * low[j, d]
+                add(&quotient, -high[j, d], 1, &rest[0], &rest[1])
+                C[j, f] = quotient + (rest[0] + rest[1]) / high[j, d]
+
+
+def explained(const double[:, ::1] C, const double[:, ::1] high, const double[:, ::1] low):
+    """sum_j (2 c_j . S_j - W_j |c_j|**2) as (high, low): what the centres take off sum w |x|**2."""
+    cdef Py_ssize_t j, f, d = C.shape[1]
+    cdef double c, total[2], square[2]
+    total[0] = total[1] = 0.0
+    with nogil:
+        for j in range(C.shape[0]):
+            for f in range(d):
+                c = C[j, f]
+                square[0] = square[1] = 0.0
+                add(&c, c, 1, &square[0], &square[1])
+                add(&high[j, f], 2.0 * c, 1, &total[0], &total[1])
+                add(&square[0], -high[j, d], 1, &total[0], &total[1])
+                total[1] += (2.0 * c * low[j, f] - high[j, d] * square[1]) - low[j, d] * square[0]
+    return total[0], total[1]

@@ -1,0 +1,237 @@
+"""`KMeans`: the class. Seeds come from `seeding`, the iterations from `lloyd`."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.base import Clusterer, Transformer
+from pellucid.cluster.rows import RowTable, exponent, scaled
+from pellucid.data import Problem
+from pellucid.data.containers import Intake
+from pellucid.errors import DataError
+from pellucid.parameters import (
+    Array,
+    Boolean,
+    Choice,
+    Either,
+    Function,
+    Integer,
+    RandomState,
+    Real,
+    Verbose,
+)
+from pellucid.records import Solution, Status
+
+# A second start must be better by more than rounding to replace the first.
+BETTER = 1.0 - 1e-12
+
+
+class KMeans(Clusterer, Transformer):
+    """k-means: centres C and labels that minimise sum_i w_i |x_i - C[label_i]|**2.
+
+    Lloyd's iterations from one or more starts; the best one counts. Both values of `algorithm`
+    give the same labels and centres, to the last bit.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    init : {"k-means++", "random"}, callable(X, n_clusters, random_state) or array, default="k-means++"
+        Greedy k-means++, random rows, or the starting centres themselves.
+    n_init : "auto" or int, default="auto"
+        Number of starts. "auto": 10 for "random" and callables, else 1.
+    max_iter : int, default=300
+    tol : float, default=1e-4
+        Stop when the centres moved by at most `tol` times the mean variance of the columns (sum of
+        squares over all centres).
+    verbose : int, default=0
+        Accepted for compatibility. `pellucid.watching(progress=...)` shows iterations as they come.
+    random_state : int, generator or None
+    copy_x : bool, default=True
+        Accepted for compatibility: X is never changed.
+    algorithm : {"lloyd", "elkan"}, default="lloyd"
+        "lloyd" keeps two bounds per row, "elkan" one more per four centres: it computes fewer
+        distances, and needs more memory.
+    table : Table, optional
+
+    Attributes
+    ----------
+    cluster_centers_ : (n_clusters, n_encoded_columns), in the order of `terms_`.
+    labels_ : label of each row of the training table.
+    inertia_ : the minimum found.
+    n_iter_ : iterations of the best run.
+    history_ : per iteration of the best run: objective, rows that moved, squared shift of the centres.
+    status_ : how the best run ended.
+    n_features_in_, feature_names_in_, schema_
+
+    Examples
+    --------
+    >>> from pellucid.cluster import KMeans
+    >>> X = [[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]]
+    >>> model = KMeans(2, init=[[0, 0], [9, 9]]).fit(X)
+    >>> model.labels_
+    array([0, 0, 0, 1, 1, 1], dtype=int32)
+    >>> model.cluster_centers_
+    array([[ 1.,  2.],
+           [10.,  2.]])
+    >>> model.predict([[0, 0], [12, 3]])
+    array([0, 1], dtype=int32)
+    """
+
+    _canonical_rows = True
+    _parameters = {
+        "n_clusters": Integer(1),
+        "init": Either(Choice("k-means++", "random"), Function, Array),
+        "n_init": Either(Choice("auto"), Integer(1)),
+        "max_iter": Integer(1),
+        "tol": Real(0, None, "left"),
+        "verbose": Verbose,
+        "random_state": RandomState,
+        "copy_x": Boolean,
+        "algorithm": Choice("lloyd", "elkan"),
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        verbose: int = 0,
+        random_state: Any = None,
+        copy_x: bool = True,
+        algorithm: str = "lloyd",
+        table: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+        self.table = table
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the centres. `y` is ignored; weight k counts as k equal rows."""
+        return self._learn(X, weights=sample_weight)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        if problem.total < self.n_clusters:
+            raise DataError(
+                f"n_samples={problem.total:g} should be >= n_clusters={self.n_clusters}."
+            )
+        power = exponent(problem.X)
+        best = parallel.interruptible(self._best_run, scaled(problem.X, power), problem, power)
+        C, labels, inertia = best.x
+        if not np.isfinite(np.ldexp(inertia, 2 * power)):
+            raise DataError(
+                "The sum of squared distances exceeds the largest float64. Divide the columns by a "
+                f"power of ten: their numbers reach {np.ldexp(1.0, power - 1):.0e}."
+            )
+        return {
+            "cluster_centers_": np.ldexp(C, power),
+            "labels_": labels if problem.position is None else _placed(labels, problem.position),
+            "inertia_": float(np.ldexp(inertia, 2 * power)),
+            "n_iter_": best.n_iter,
+            "history_": _unscaled(best.history, power),
+            "status_": self._status(best, labels),
+        }
+
+    def _best_run(self, X: Any, problem: Problem, power: int) -> Solution:
+        """Run from every start; ties go to the first."""
+        from pellucid.cluster import seeding
+        from pellucid.cluster.lloyd import Lloyd
+
+        table = RowTable(X, self.n_clusters)
+        run = Lloyd(table, problem.weights, self.max_iter, self._tolerance(table, problem.weights))
+        seed = parallel.seed_sequence(self.random_state)
+        best: Solution | None = None
+        for i in range(self._starts()):
+            rng = parallel.stream(seed, "start", i)
+            init = self.init
+            if not isinstance(init, str) and not callable(init):
+                init = np.ldexp(seeding.checked(init, self.n_clusters, table.d), -power)
+            C = seeding.start(init, table, problem.weights, self.n_clusters, rng)
+            found = run.solve(C)
+            if best is None or found.x[2] < BETTER * best.x[2]:
+                best = found
+        assert best is not None
+        return best
+
+    def _starts(self) -> int:
+        if isinstance(self.init, str) or callable(self.init):
+            several = not (isinstance(self.init, str) and self.init == "k-means++")
+            return (10 if several else 1) if self.n_init == "auto" else self.n_init
+        if self.n_init not in ("auto", 1):
+            warnings.warn(
+                "Explicit initial center position passed: performing only one init in KMeans "
+                f"instead of n_init={self.n_init}.",
+                RuntimeWarning,
+                stacklevel=7,
+            )
+        return 1
+
+    def _tolerance(self, table: RowTable, weights: np.ndarray) -> float:
+        return self.tol * table.variance(weights) if self.tol > 0 else 0.0
+
+    def _status(self, best: Solution, labels: np.ndarray) -> Status:
+        found = len(np.unique(labels))
+        if found == self.n_clusters:
+            return best.status
+        return Status(
+            "few_clusters",
+            f"Number of distinct clusters ({found}) found smaller than n_clusters "
+            f"({self.n_clusters}). Possibly due to duplicate points in X.",
+            f"Use n_clusters={found}; the other centres repeat these.",
+        )
+
+    def _after_fit(self, rows: Intake) -> None:
+        if (self.labels_ < 0).any():  # rows without weight: they have a label all the same
+            super()._after_fit(rows)
+
+    def _assign(self, X: Any) -> np.ndarray:
+        power = exponent(X, self.cluster_centers_)
+        return RowTable(scaled(X, power), self.n_clusters).label(self._centres(power))
+
+    def _centres(self, power: int) -> np.ndarray:
+        return np.ascontiguousarray(np.ldexp(self.cluster_centers_, -power))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Label of the nearest centre of each row; the lowest label if several are as near."""
+        return self._assign(self._encoded(X))
+
+    def _transform(self, X: Any) -> np.ndarray:
+        """Distances to the centres."""
+        power = exponent(X, self.cluster_centers_)
+        squared = RowTable(scaled(X, power), self.n_clusters).distances(self._centres(power))
+        return np.ldexp(np.sqrt(squared), power)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the weighted sum of squared distances to the nearest centres."""
+        from pellucid.data.targets import weights_or_ones
+
+        encoded = self._encoded(X)
+        power = exponent(encoded, self.cluster_centers_)
+        table, C = RowTable(scaled(encoded, power), self.n_clusters), self._centres(power)
+        squared = table.own_distances(C, table.label(C))
+        return -float(np.ldexp(squared @ weights_or_ones(sample_weight, table.n), 2 * power))
+
+
+def _placed(labels: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """Labels of the user's rows; -1 for rows that were left out."""
+    return np.where(position < 0, np.int32(-1), labels[position])
+
+
+def _unscaled(history: dict[str, np.ndarray], power: int) -> dict[str, np.ndarray]:
+    squares = {name: np.ldexp(history[name], 2 * power) for name in ("objective", "shift")}
+    return {**history, **squares}

@@ -1,0 +1,138 @@
+/* Inner loops of k-means, in lanes of four doubles.
+ *
+ * Lanes run over rows and centres, never along a sum: the plain and the AVX2 build round alike.
+ * A panel holds four centres side by side, panel[4 * f + lane], padded with +inf.
+ */
+#include <math.h>
+#include <stddef.h>
+
+#define INLINE static inline __attribute__((always_inline))
+typedef double lanes __attribute__((vector_size(32), aligned(8)));
+typedef long long marks __attribute__((vector_size(32), aligned(8)));
+#define CHOOSE(mark, a, b) ((lanes)(((mark) & (marks)(a)) | (~(mark) & (marks)(b))))
+
+/* Squared distances of four rows to the four centres of one panel. */
+INLINE void four_by_four(const double *const *row, const double *panel, ptrdiff_t d, lanes *sum)
+{
+    lanes s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+    const double *x0 = row[0], *x1 = row[1], *x2 = row[2], *x3 = row[3];
+    for (ptrdiff_t f = 0; f < d; f++) {
+        const lanes c = *(const lanes *)(panel + 4 * f);
+        const lanes t0 = (lanes){x0[f], x0[f], x0[f], x0[f]} - c;
+        const lanes t1 = (lanes){x1[f], x1[f], x1[f], x1[f]} - c;
+        const lanes t2 = (lanes){x2[f], x2[f], x2[f], x2[f]} - c;
+        const lanes t3 = (lanes){x3[f], x3[f], x3[f], x3[f]} - c;
+        s0 += t0 * t0;
+        s1 += t1 * t1;
+        s2 += t2 * t2;
+        s3 += t3 * t3;
+    }
+    sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3;
+}
+
+/* The first nearest and the second smallest squared distance over all panels, for four rows. */
+INLINE void nearest_body(const double *const *row, const double *panels, ptrdiff_t n_panels,
+                         ptrdiff_t d, double *best, double *second, int *label)
+{
+    const lanes far = {INFINITY, INFINITY, INFINITY, INFINITY};
+    lanes low[4] = {far, far, far, far}, next[4] = {far, far, far, far}, sum[4];
+    marks at[4] = {{0}, {0}, {0}, {0}};
+    for (long long p = 0; p < n_panels; p++, panels += 4 * d) {
+        four_by_four(row, panels, d, sum);
+        for (int r = 0; r < 4; r++) {
+            const marks less = sum[r] < low[r];
+            const lanes other = CHOOSE(less, low[r], sum[r]);
+            next[r] = CHOOSE(other < next[r], other, next[r]);
+            low[r] = CHOOSE(less, sum[r], low[r]);
+            at[r] = (less & (marks){p, p, p, p}) | (~less & at[r]);
+        }
+    }
+    for (int r = 0; r < 4; r++) {
+        double b = low[r][0], s = next[r][0];
+        long long j = 4 * at[r][0];
+        for (int l = 1; l < 4; l++) {
+            const double v = low[r][l];
+            const long long i = 4 * at[r][l] + l;
+            const int better = v < b || (v == b && i < j);
+            const double other = better ? b : v;
+            if (better) b = v, j = i;
+            if (other < s) s = other;
+            if (next[r][l] < s) s = next[r][l];
+        }
+        best[r] = b, second[r] = s, label[r] = (int)j;
+    }
+}
+
+INLINE void panel_body(const double *const *row, const double *panel, ptrdiff_t d, double *out)
+{
+    lanes sum[4];
+    four_by_four(row, panel, d, sum);
+    for (int r = 0; r < 4; r++) *(lanes *)(out + 4 * r) = sum[r];
+}
+
+/* Squared distance of each of four rows to a centre of its own. */
+INLINE void own_body(const double *const *row, const double *const *centre, ptrdiff_t d,
+                     double *out)
+{
+    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    for (ptrdiff_t f = 0; f < d; f++) {
+        const double t0 = row[0][f] - centre[0][f], t1 = row[1][f] - centre[1][f];
+        const double t2 = row[2][f] - centre[2][f], t3 = row[3][f] - centre[3][f];
+        s0 += t0 * t0;
+        s1 += t1 * t1;
+        s2 += t2 * t2;
+        s3 += t3 * t3;
+    }
+    out[0] = s0, out[1] = s1, out[2] = s2, out[3] = s3;
+}
+
+/* high + low += w * x, the rounding error of every product and sum kept in low. */
+INLINE void add_body(const double *restrict x, double w, ptrdiff_t d, double *restrict high,
+                     double *restrict low)
+{
+    const double split = 134217729.0; /* 2^27 + 1: halves that multiply without rounding */
+    const double wc = split * w, wh = wc - (wc - w), wl = w - wh;
+    const double kept = (w == 1.0 || w == -1.0) ? 0.0 : 1.0;
+    for (ptrdiff_t f = 0; f < d; f++) {
+        const double p = w * x[f];
+        const double xc = split * x[f], xh = xc - (xc - x[f]), xl = x[f] - xh;
+        const double e = kept * (((wh * xh - p) + wh * xl + wl * xh) + wl * xl);
+        const double s = high[f] + p, b = s - high[f];
+        low[f] += ((high[f] - (s - b)) + (p - b)) + e;
+        high[f] = s;
+    }
+}
+
+#if defined(__x86_64__)
+#define WIDE __attribute__((target("avx2")))
+#define HAS_WIDE() (__builtin_cpu_supports("avx2") != 0)
+#else
+#define WIDE
+#define HAS_WIDE() 0
+#endif
+/* Both builds of a loop, and the pointer through which it is called. */
+#define LOOP(name, parameters, arguments)                             \
+    static void name##_plain parameters { name##_body arguments; }    \
+    WIDE static void name##_wide parameters { name##_body arguments; } \
+    static void(*name) parameters = name##_plain;
+
+LOOP(nearest,
+     (const double *const *row, const double *panels, ptrdiff_t n_panels, ptrdiff_t d,
+      double *best, double *second, int *label),
+     (row, panels, n_panels, d, best, second, label))
+LOOP(panel, (const double *const *row, const double *panels, ptrdiff_t d, double *out),
+     (row, panels, d, out))
+LOOP(own, (const double *const *row, const double *const *centre, ptrdiff_t d, double *out),
+     (row, centre, d, out))
+LOOP(add, (const double *x, double w, ptrdiff_t d, double *high, double *low),
+     (x, w, d, high, low))
+
+static int choose_wide(int wide)
+{
+    wide = wide && HAS_WIDE();
+    nearest = wide ? nearest_wide : nearest_plain;
+    panel = wide ? panel_wide : panel_plain;
+    own = wide ? own_wide : own_plain;
+    add = wide ? add_wide : add_plain;
+    return wide;
+}

@@ -1,0 +1,165 @@
+"""Lloyd's iterations: label the rows, move every centre to the mean of its rows, repeat.
+
+Invariant: after every iteration the sums of each cluster are exact to about 30 digits, whatever
+the order in which rows came and went; so centres do not depend on threads or blocks.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.cluster import _loops
+from pellucid.cluster.rows import RowTable, pack
+from pellucid.records import Recorder, Solution, Status
+
+# Distances between all pairs of centres are worth their price only below this share of a pass.
+PAIRS_SHARE = 1 / 20
+
+
+@dataclass
+class State:
+    """What changes from iteration to iteration."""
+
+    C: np.ndarray  # (k, d) centres
+    labels: np.ndarray  # int32, -1 before the first pass
+    upper: np.ndarray  # at least the distance of a row to its own centre
+    lower: np.ndarray  # at most the distance to any other centre
+    shift: np.ndarray  # (k,) how far the centres moved last
+    high: np.ndarray  # (k, d + 1) weighted sums of rows and weights,
+    low: np.ndarray  # and what rounding took from them
+
+    @classmethod
+    def start(cls, table: RowTable, C: np.ndarray) -> "State":
+        n, (k, d) = table.n, C.shape
+        labels = np.full(n, -1, dtype=np.int32)
+        sums = np.zeros((2, k, d + 1))
+        return cls(C, labels, np.zeros(n), np.zeros(n), np.zeros(k), sums[0], sums[1])
+
+
+class Lloyd:
+    """One run of k-means from given centres.
+
+    1. Give every row the label of its nearest centre. A row is skipped if bounds on its distances,
+       moved along with the centres, show that its label stays (Hamerly 2010).
+    2. Update the sums of the clusters by the rows that moved.
+    3. Fill empty clusters with the rows farthest from their centres.
+    4. Move the centres to the means.
+    5. Stop if no label changed, or if the centres moved by at most `tol` (sum of squares).
+    """
+
+    def __init__(self, table: RowTable, weights: np.ndarray, max_iter: int, tol: float) -> None:
+        self.table, self.weights = table, weights
+        self.max_iter, self.tol = max_iter, tol
+        self.stop = parallel.StopFlag()
+
+    def solve(self, C: np.ndarray) -> Solution:
+        """Iterate from C; the solution is (centres, labels, inertia)."""
+        state = State.start(self.table, C)
+        recorder = Recorder("k-means", self.max_iter)
+        base, converged = (0.0, 0.0), False
+        for iteration in range(1, self.max_iter + 1):
+            moved = self.assign(state)  # 1, 2
+            taken = _loops.explained(state.C, state.high, state.low)
+            if iteration == 1:
+                base = (self.inertia(state) + taken[0], taken[1])
+            objective = (base[0] - taken[0]) + (base[1] - taken[1])
+            C = self.move(state)  # 3, 4
+            squared = float((state.shift**2).sum())
+            recorder.add(
+                iteration=iteration, objective=max(objective, 0.0), moved=moved, shift=squared,
+                state=lambda C=C: {"cluster_centers_": C},
+            )  # fmt: skip
+            if moved == 0 or squared <= self.tol:  # 5
+                converged = True
+                break
+        if moved:
+            self.assign(state)  # so that the labels are those of the last centres
+        x = (state.C, state.labels, self.inertia(state))
+        return Solution(x, self.status(converged), recorder.history(), iteration)
+
+    def assign(self, state: State) -> int:
+        """Label all rows, add up those that moved; returns their number."""
+        k, d = state.C.shape
+        panels = pack(state.C)
+        far, half = self.far(state), self.half(state)
+
+        def one_block(block: slice) -> tuple[int, np.ndarray]:
+            sums = np.zeros((2, k, d + 1))
+            one = _loops.Pass(
+                self.table.loop_rows(block), self.weights[block], state.C, panels, state.shift,
+                far, half, state.labels[block], state.upper[block], state.lower[block], *sums,
+            )  # fmt: skip
+            self.table.run(one, block, state.C, self.stop)
+            return one.moved, sums
+
+        total = 0
+        for moved, (high, low) in parallel.map(one_block, self.table.blocks):
+            total += moved
+            if moved:
+                _loops.merge(state.high, state.low, high, low)
+        self.stop.check()
+        return total
+
+    def far(self, state: State) -> np.ndarray:
+        """For each centre, the longest way that another centre went."""
+        far = np.full(len(state.C), state.shift.max())
+        if len(far) > 1:
+            farthest, second = np.argsort(-state.shift, kind="stable")[:2]
+            far[farthest] = state.shift[second]
+        return far
+
+    def half(self, state: State) -> np.ndarray:
+        """Half the distance to the nearest other centre, rounded down; 0 where not worth it."""
+        k, d = state.C.shape
+        if k == 1 or k > PAIRS_SHARE * self.table.n:
+            return np.zeros(k)
+        squared = np.empty((k, k))
+        _loops.distances(state.C, pack(state.C), squared)
+        np.fill_diagonal(squared, np.inf)
+        return np.sqrt(squared.min(axis=1)) * (0.5 - (d + 8) * np.finfo(float).eps)
+
+    def move(self, state: State) -> np.ndarray:
+        """Move the centres to the means of their rows, and note how far each went, rounded up."""
+        C = np.empty_like(state.C)
+        high, low = state.high, state.low
+        empty = np.flatnonzero(~(high[:, -1] + low[:, -1] > 0.0))
+        if empty.size:
+            high, low = self.refill(state, empty)
+        _loops.means(high, low, C)
+        weight = high[:, -1] + low[:, -1]
+        C[~(weight > 0.0)] = C[np.argmax(weight)]
+        margin = 1.0 + (C.shape[1] + 8) * np.finfo(float).eps
+        state.shift = np.sqrt(((C - state.C) ** 2).sum(axis=1)) * margin
+        state.C = C
+        return C
+
+    def refill(self, state: State, empty: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sums in which the rows farthest from their centres make up the empty clusters.
+
+        The labels stay as they are until the next pass. Farthest first, then in row order; nothing
+        is done if every row lies on its centre.
+        """
+        high, low = state.high.copy(), state.low.copy()
+        squared = self.table.own_distances(state.C, state.labels)
+        farthest = np.argsort(-squared, kind="stable")[: empty.size]
+        for j, i in zip(empty, farthest[squared[farthest] > 0.0]):
+            row = self.table.X[i : i + 1]
+            row = np.append(row.toarray() if self.table.sparse else row, 1.0) * self.weights[i]
+            old = state.labels[i]
+            _loops.merge(high[old : old + 1], low[old : old + 1], -row[None], np.zeros((1, len(row))))
+            high[j], low[j] = row, 0.0
+        return high, low
+
+    def inertia(self, state: State) -> float:
+        """Weighted sum of squared distances of the rows to the centres of their labels."""
+        return float(self.table.own_distances(state.C, state.labels) @ self.weights)
+
+    def status(self, converged: bool) -> Status:
+        if converged:
+            return Status("converged", "The labels or the centres no longer change.")
+        return Status(
+            "max_iter",
+            f"{self.max_iter} iterations were not enough: the centres still move.",
+            "Raise max_iter or tol.",
+        )

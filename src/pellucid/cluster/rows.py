@@ -1,0 +1,220 @@
+"""The rows of k-means, dense or CSR, in blocks: nearest centres, distances, trial seeds.
+
+Invariant: blocks depend on the shape alone, and every label is the one that plain distances give
+(see `_loops`), whichever way it was found; so bits are equal for any number of threads.
+"""
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.cluster import _loops
+from pellucid.errors import DataError
+
+# Rows multiplied with the centres at once; products of this size stay in the cache.
+CHUNK = 512
+# Columns times centres from which BLAS products and a few distances beat distances alone.
+PRODUCTS_FROM = 4096
+# Above this number of centres, one distance to the own centre is tried before all of them.
+TIGHTEN_FROM = 16
+# Numbers beyond 2**400 or all below 2**-400 are scaled before they are squared.
+SAFE_POWER = 400
+
+
+def pack(C: np.ndarray) -> np.ndarray:
+    """Centres four by four side by side, (P, d, 4), padded with +inf."""
+    k, d = C.shape
+    padded = np.full((-(-k // 4) * 4, d), np.inf)
+    padded[:k] = C
+    return np.ascontiguousarray(padded.reshape(-1, 4, d).transpose(0, 2, 1))
+
+
+def exponent(*arrays: Any) -> int:
+    """Power of two to divide by so that squares of all numbers stay in range; mostly 0."""
+    largest = 0.0
+    for X in arrays:
+        cells = X.data if is_sparse(X) else X
+        if cells.size:
+            largest = max(largest, float(cells.max()), -float(cells.min()))
+    power = int(np.frexp(largest)[1])
+    return power if abs(power) > SAFE_POWER else 0
+
+
+def scaled(X: Any, power: int) -> Any:
+    """X / 2**power, exactly; X itself if power is 0."""
+    if power == 0:
+        return X
+    if is_sparse(X):
+        return type(X)((np.ldexp(X.data, -power), X.indices, X.indptr), shape=X.shape)
+    return np.ldexp(X, -power)
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a SciPy sparse container; SciPy is not imported for it."""
+    module = sys.modules.get("scipy.sparse")
+    return module is not None and module.issparse(X)
+
+
+def _short_indices(X: Any) -> Any:
+    """CSR with the int32 indices that the loops read."""
+    if X.indices.dtype == np.int32 and X.indptr.dtype == np.int32:
+        return X
+    if X.nnz > np.iinfo(np.int32).max:
+        raise DataError(f"X has {X.nnz} entries; sparse tables may have at most 2**31 - 1.")
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return type(X)((X.data, indices, indptr), shape=X.shape)
+
+
+class RowTable:
+    """Rows (n, d) to be compared with k centres.
+
+    With few columns and centres, distances are computed pair by pair in lanes. Otherwise, and for
+    CSR rows, one matrix product screens them first, and only rows that rounding leaves in doubt
+    get their distances.
+    """
+
+    def __init__(self, X: Any, k: int) -> None:
+        self.sparse = is_sparse(X)
+        self.X, self.k = (_short_indices(X) if self.sparse else X), k
+        self.n, self.d = X.shape
+        self.by_products = self.sparse or k * self.d >= PRODUCTS_FROM
+        rows = max(parallel.block_rows(self.d), 4 * k, -(-self.n // 64))
+        self.blocks = [slice(i, min(i + rows, self.n)) for i in range(0, max(self.n, 1), rows)]
+        self.origin = np.zeros(self.d)
+        self.norms = np.zeros(0)
+        if self.by_products:
+            if not self.sparse:
+                sums = parallel.map(lambda block: X[block].sum(axis=0), self.blocks)
+                self.origin = np.sum(sums, axis=0) / max(self.n, 1)
+            self.norms = np.concatenate(parallel.map(self._block_norms, self.blocks))
+
+    def variance(self, weights: np.ndarray) -> float:
+        """Mean over the columns of their weighted variance."""
+        total = weights.sum()
+        if self.sparse:
+            mean = np.asarray(self.X.T @ weights).ravel() / total
+            squares = float(weights @ self.norms) / total
+            return max(squares - float(mean @ mean), 0.0) / self.d
+        shift = self.X[0]
+
+        def moments(block: slice) -> np.ndarray:
+            rows = self.X[block] - shift
+            first = weights[block] @ rows
+            return np.append(first, np.einsum("ij,ij,i->", rows, rows, weights[block]))
+
+        sums = parallel.reduce(moments, np.add, self.blocks) / total
+        return max(sums[-1] - float(sums[:-1] @ sums[:-1]), 0.0) / self.d
+
+    def _block_norms(self, block: slice) -> np.ndarray:
+        rows = self._shifted(self.X[block])
+        if self.sparse:
+            return np.asarray(rows.multiply(rows).sum(axis=1), dtype=float).ravel()
+        return np.einsum("ij,ij->i", rows, rows)
+
+    def _shifted(self, rows: Any) -> Any:
+        return rows if self.sparse else rows - self.origin
+
+    def loop_rows(self, block: slice) -> _loops.Rows:
+        """The rows of a block in the form the compiled loops read."""
+        if not self.sparse:
+            return _loops.Rows(self.X[block], None, None, None, None)
+        indptr = self.X.indptr[block.start : block.stop + 1]
+        scratch = np.zeros((4, self.d))
+        return _loops.Rows(None, indptr, self.X.indices, self.X.data, scratch)
+
+    def run(self, one: _loops.Pass, block: slice, C: np.ndarray, stop: parallel.StopFlag) -> None:
+        """Carry out one pass over a block with the centres C."""
+        if not self.by_products:
+            one.run(self.k > TIGHTEN_FROM, stop.array)
+            return
+        doubtful = np.empty(block.stop - block.start, dtype=np.int64)
+        doubtful = doubtful[: one.doubtful(doubtful)]
+        shifted = np.ascontiguousarray((C - self.origin).T)
+        centre_norms = np.einsum("ij,ij->j", shifted, shifted)
+        radius = float(np.sqrt(centre_norms.max()))
+        norms = self.norms[block]
+        for start in range(0, len(doubtful), CHUNK):
+            if stop.is_set():
+                return
+            chunk = doubtful[start : start + CHUNK]
+            rows = self._shifted(self.X[chunk + block.start])
+            products = np.ascontiguousarray(rows @ shifted)
+            one.screen(chunk, products, norms, centre_norms, radius)
+
+    def label(self, C: np.ndarray) -> np.ndarray:
+        """Index of the nearest centre of every row, int32."""
+        labels = np.full(self.n, -1, dtype=np.int32)
+        panels, zeros, stop = pack(C), np.zeros(self.k), parallel.StopFlag()
+
+        def one_block(block: slice) -> None:
+            upper, lower = np.zeros((2, block.stop - block.start))
+            still = (zeros, zeros, zeros)
+            state = (labels[block], upper, lower, None, None)
+            one = _loops.Pass(self.loop_rows(block), upper, C, panels, *still, *state)
+            self.run(one, block, C, stop)
+
+        parallel.map(one_block, self.blocks)
+        stop.check()
+        return labels
+
+    def own_distances(self, C: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Squared distance of every row to the centre of its label."""
+        out = np.empty(self.n)
+
+        def one_block(block: slice) -> None:
+            if self.sparse:
+                for chunk, table in self._sparse_distances(block, C):
+                    out[chunk] = np.take_along_axis(table, labels[chunk, None], axis=1)[:, 0]
+            else:
+                _loops.own_distances(self.X[block], C, labels[block], out[block])
+
+        parallel.map(one_block, self.blocks)
+        return out
+
+    def distances(self, C: np.ndarray) -> np.ndarray:
+        """Squared distances of all rows to all centres, (n, k)."""
+        out = np.empty((self.n, len(C)))
+        panels = pack(C)
+
+        def one_block(block: slice) -> None:
+            if self.sparse:
+                for chunk, table in self._sparse_distances(block, C):
+                    out[chunk] = table
+            else:
+                _loops.distances(self.X[block], panels, out[block])
+
+        parallel.map(one_block, self.blocks)
+        return out
+
+    def trials(
+        self, candidates: np.ndarray, weights: np.ndarray, closest: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Distances to the nearest seed if each candidate joined (T, n), and their weighted sums."""
+        out = np.empty((len(candidates), self.n))
+        panels = pack(candidates)
+
+        def one_block(block: slice) -> np.ndarray:
+            if self.sparse:
+                for chunk, table in self._sparse_distances(block, candidates):
+                    out[:, chunk] = np.minimum(table.T, closest[chunk])
+                return out[:, block] @ weights[block]
+            potential = np.zeros((2, len(candidates)))
+            part = np.empty((len(candidates), block.stop - block.start))
+            _loops.trials(self.X[block], weights[block], panels, closest[block], part, potential)
+            out[:, block] = part
+            return potential.sum(axis=0)
+
+        potentials = parallel.reduce(one_block, np.add, self.blocks)
+        return out, potentials
+
+    def _sparse_distances(self, block: slice, C: np.ndarray) -> Any:
+        """Squared distances of CSR rows by products, chunk by chunk; what rounding hides is 0."""
+        norms = np.einsum("ij,ij->i", C, C)
+        error = (self.d + 8) * np.finfo(float).eps
+        for start in range(block.start, block.stop, CHUNK):
+            chunk = slice(start, min(start + CHUNK, block.stop))
+            sizes = self.norms[chunk, None] + norms
+            table = sizes - 2.0 * np.asarray(self.X[chunk] @ C.T)
+            yield chunk, np.where(table > error * sizes, table, 0.0)

@@ -1,0 +1,100 @@
+"""Starting centres: greedy k-means++, random rows, or the user's own.
+
+Invariant: rows are taken with probability by weight, so a row of weight two and two equal rows
+start alike.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pellucid.cluster.rows import RowTable
+from pellucid.errors import DataError
+
+
+def plus_plus(table: RowTable, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Indices of k rows by greedy k-means++.
+
+    1. Draw the first row by weight.
+    2. Draw 2 + log(k) candidates with probability by weight times the squared distance to the
+       nearest seed.
+    3. Keep the candidate that leaves the smallest weighted sum of these distances; repeat from 2.
+
+    When every row coincides with a seed, the rest repeat the first row.
+    """
+    n_trials = 2 + int(np.log(k))
+    seeds = np.empty(k, dtype=np.int64)
+    seeds[0] = _draw(np.cumsum(weights), rng.random(1))[0]  # 1
+    closest, potentials = table.trials(
+        dense(table.X[seeds[:1]]), weights, np.full(table.n, np.inf)
+    )
+    best = 0
+    for c in range(1, k):
+        closest = closest[best]
+        if not potentials[best] > 0.0:
+            seeds[c:] = seeds[0]
+            break
+        candidates = _draw(np.cumsum(weights * closest), rng.random(n_trials))  # 2
+        closest, potentials = table.trials(dense(table.X[candidates]), weights, closest)
+        best = int(np.argmin(potentials))  # 3
+        seeds[c] = candidates[best]
+    return seeds
+
+
+def _draw(cumulative: np.ndarray, uniform: np.ndarray) -> np.ndarray:
+    """Rows with probability by the steps of `cumulative`; rows without a step are never drawn."""
+    rows = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
+    last = np.searchsorted(cumulative, cumulative[-1])  # the last row that adds anything
+    return np.minimum(rows, last)
+
+
+def random_rows(table: RowTable, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Indices of k different rows, drawn by weight; repeated from the start if there are fewer."""
+    if table.n <= k:
+        return np.arange(k) % table.n
+    return rng.choice(table.n, size=k, replace=False, p=weights / weights.sum())
+
+
+def dense(rows: Any) -> np.ndarray:
+    """Rows as a C-contiguous float64 array."""
+    rows = rows.toarray() if hasattr(rows, "toarray") else rows
+    return np.ascontiguousarray(rows, dtype=np.float64)
+
+
+METHODS: dict[str, Callable[..., np.ndarray]] = {"k-means++": plus_plus, "random": random_rows}
+
+
+def start(
+    init: Any, table: RowTable, weights: np.ndarray, k: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Centres (k, d) to start from; `init` is a name of METHODS, a callable or an array."""
+    if isinstance(init, str):
+        return dense(table.X[METHODS[init](table, weights, k, rng)])
+    if callable(init):
+        state = np.random.RandomState(rng.integers(2**32, dtype=np.uint32))  # noqa: NPY002
+        init = init(table.X, k, random_state=state)
+    return checked(init, k, table.d)
+
+
+def checked(centres: Any, k: int, d: int) -> np.ndarray:
+    """The user's centres as a new array, or an error that names what does not fit."""
+    try:
+        C = np.array(dense(centres))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"The initial centers must be numbers: {error}.") from None
+    if C.ndim != 2 or C.shape[0] != k:
+        raise DataError(
+            f"The shape of the initial centers {C.shape} does not match the number of clusters {k}."
+        )
+    if C.shape[1] != d:
+        raise DataError(
+            f"The shape of the initial centers {C.shape} does not match the number of features of "
+            f"the data {d}."
+        )
+    if not np.isfinite(C).all():
+        row, column = np.argwhere(~np.isfinite(C))[0]
+        raise DataError(
+            f"The initial centers contain NaN or infinity (center {row}, column {column})."
+        )
+    return C

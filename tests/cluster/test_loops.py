@@ -1,0 +1,158 @@
+"""The compiled loops equal their plain twins to the last bit, in both builds."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from pellucid import parallel
+from pellucid.cluster import _loops, rows
+from pellucid.cluster.rows import RowTable, pack
+
+from . import plain
+
+
+@pytest.fixture(params=["wide", "plain"])
+def build(request):
+    wide = _loops.use_wide(request.param == "wide")
+    if request.param == "wide" and not wide:
+        pytest.skip("this processor has no AVX2")
+    yield
+    _loops.use_wide(True)
+
+
+@pytest.fixture(params=["distances", "products", "sparse"])
+def way(request, monkeypatch):
+    """The three ways to the same labels."""
+    monkeypatch.setattr(rows, "PRODUCTS_FROM", 0 if request.param == "products" else 10**9)
+    return scipy.sparse.csr_array if request.param == "sparse" else np.asarray
+
+
+def hard_rows(rng, n, d):
+    """Rows with ties, duplicates, offsets and very different sizes."""
+    X = rng.integers(-2, 3, size=(n, d)).astype(float)
+    X[rng.random(n) < 0.3] *= 1e-3
+    X[rng.random(n) < 0.2] += 1e6
+    X[rng.random(n) < 0.3] += rng.standard_normal(d)
+    return X
+
+
+SHAPES = [(1, 1, 1), (3, 2, 2), (4, 1, 4), (7, 3, 5), (30, 7, 9), (64, 20, 10)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_distances(build, rng, shape):
+    n, d, k = shape
+    X, C = hard_rows(rng, n, d), hard_rows(rng, k, d)
+    out = np.empty((n, k))
+    _loops.distances(X, pack(C), out)
+    assert (out == plain.distance_table(X, C)).all()
+    labels = rng.integers(0, k, n).astype(np.int32)
+    own = np.empty(n)
+    _loops.own_distances(X, C, labels, own)
+    assert (own == plain.distance_table(X, C)[np.arange(n), labels]).all()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_trials(build, rng, shape):
+    n, d, k = shape
+    X, C, w = hard_rows(rng, n, d), hard_rows(rng, k, d), rng.random(n)
+    closest = rng.random(n) * 10
+    out, potential = np.empty((k, n)), np.zeros((2, k))
+    _loops.trials(X, w, pack(C), closest, out, potential)
+    expected = np.minimum(plain.distance_table(X, C), closest[:, None]).T
+    assert (out == expected).all()
+    exact = [float(sum(Fraction(a) * Fraction(b) for a, b in zip(row, w))) for row in expected]
+    assert (potential.sum(axis=0) == exact).all()
+
+
+def one_pass(table, w, C, state, shift):
+    far = np.array([max(np.delete(shift, j), default=0.0) for j in range(len(C))])
+    half = np.zeros(len(C))
+    stop = parallel.StopFlag()
+    moved = 0
+    for block in table.blocks:
+        one = _loops.Pass(
+            table.loop_rows(block), w[block], C, pack(C), shift, far, half,
+            state["labels"][block], state["upper"][block], state["lower"][block],
+            state["high"], state["low"],
+        )  # fmt: skip
+        table.run(one, block, C, stop)
+        moved += one.moved
+    return moved
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, (300, 2, 20)])
+def test_passes_with_bounds(build, way, rng, shape):
+    """Labels stay those of brute force, and sums exact, while the centres wander."""
+    n, d, k = shape
+    X, w = hard_rows(rng, n, d), rng.integers(1, 5, n) * 0.1
+    C = X[rng.integers(0, n, k)].copy()
+    table = RowTable(way(X), k)
+    state = {
+        "labels": np.full(n, -1, dtype=np.int32), "upper": np.zeros(n), "lower": np.zeros(n),
+        "high": np.zeros((k, d + 1)), "low": np.zeros((k, d + 1)),
+    }  # fmt: skip
+    shift = np.zeros(k)
+    for step in (0.0, 0.3, 0.0, 1e-3, 1e-9, 1e-15, 1e6, 0.1):
+        new = C + step * rng.standard_normal((k, d)) * (rng.random((k, 1)) < 0.5)
+        shift = np.sqrt(((new - C) ** 2).sum(axis=1)) * (1 + 1e-13)
+        C, before = np.ascontiguousarray(new), state["labels"].copy()
+        moved = one_pass(table, w, C, state, shift)
+        assert (state["labels"] == plain.label(X, C)).all()
+        assert moved == (state["labels"] != before).sum()
+        exact = plain.exact_sums(X, w, state["labels"], k)
+        for j in range(k):
+            for f in range(d + 1):
+                sums = Fraction(state["high"][j, f]) + Fraction(state["low"][j, f])
+                assert abs(sums - exact[j][f]) <= Fraction(1e-28) * Fraction(1e8)
+    expected = plain.means(X, w, state["labels"], C)
+    _loops.means(state["high"], state["low"], C)
+    assert (C == expected).all()
+
+
+def test_bounds_skip_rows(rng):
+    """The bounds are of use: centres that hardly move leave most rows alone."""
+    X = rng.standard_normal((1000, 2)) + rng.integers(0, 4, 1000)[:, None] * 20.0
+    C = np.array([[0.0, 0], [20, 20], [40, 40], [60, 60]])
+    w, zeros = np.ones(1000), np.zeros(4)
+    labels, upper, lower = np.full(1000, -1, dtype=np.int32), np.zeros(1000), np.zeros(1000)
+    for expected in (1000, 0):
+        sums = np.zeros((2, 4, 3))
+        one = _loops.Pass(
+            _loops.Rows(X, None, None, None, None), w, C, pack(C), zeros, zeros, zeros,
+            labels, upper, lower, *sums,
+        )  # fmt: skip
+        one.run(False, np.zeros(1, dtype=np.int32))
+        assert one.evaluated == expected
+
+
+def test_explained(rng):
+    """sum w |x|**2 minus `explained` is the inertia, to more digits than a double holds."""
+    X, w = rng.standard_normal((40, 3)) + 1e8, rng.random(40)
+    C = X[:4] + 0.5
+    labels = plain.label(X, C)
+    exact = plain.exact_sums(X, w, labels, 4)
+    high = np.array([[float(v) for v in row] for row in exact])
+    low = np.array([[float(v - Fraction(float(v))) for v in row] for row in exact])
+    total = sum(Fraction(a) * sum(Fraction(v) ** 2 for v in x) for a, x in zip(w, X))
+    inertia = sum(
+        Fraction(a) * sum((Fraction(v) - Fraction(c)) ** 2 for v, c in zip(x, C[j]))
+        for a, x, j in zip(w, X, labels)
+    )
+    taken = sum(Fraction(part) for part in _loops.explained(C, high, low))
+    assert float((total - taken) / inertia) == pytest.approx(1.0, rel=1e-10)
+
+
+def test_stop_flag(rng):
+    X = rng.standard_normal((5000, 2))
+    labels, bounds = np.full(5000, -1, dtype=np.int32), np.zeros((2, 5000))
+    zeros = np.zeros(1)
+    C = np.zeros((1, 2))
+    one = _loops.Pass(
+        _loops.Rows(X, None, None, None, None), np.ones(5000), C, pack(C), zeros, zeros, zeros,
+        labels, *bounds, None, None,
+    )  # fmt: skip
+    one.run(False, np.ones(1, dtype=np.int32))
+    assert one.evaluated == 0
