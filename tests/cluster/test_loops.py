@@ -109,7 +109,7 @@ def test_passes_with_bounds(build, way, rng, shape):
                 assert abs(sums - exact[j][f]) <= Fraction(1e-28) * Fraction(1e8)
     expected = plain.means(X, w, state["labels"], C)
     _loops.means(state["high"], state["low"], C)
-    assert (C == expected).all()
+    assert (expected == C).all()
 
 
 def test_bounds_skip_rows(rng):

@@ -129,7 +129,8 @@ class KMeans(Clusterer, Transformer):
         power = exponent(problem.X)
         best = parallel.interruptible(self._best_run, scaled(problem.X, power), problem, power)
         C, labels, inertia = best.x
-        if not np.isfinite(np.ldexp(inertia, 2 * power)):
+        inertia = float(_ldexp(inertia, 2 * power))
+        if not np.isfinite(inertia):
             raise DataError(
                 "The sum of squared distances exceeds the largest float64. Divide the columns by a "
                 f"power of ten: their numbers reach {np.ldexp(1.0, power - 1):.0e}."
@@ -137,7 +138,7 @@ class KMeans(Clusterer, Transformer):
         return {
             "cluster_centers_": np.ldexp(C, power),
             "labels_": labels if problem.position is None else _placed(labels, problem.position),
-            "inertia_": float(np.ldexp(inertia, 2 * power)),
+            "inertia_": inertia,
             "n_iter_": best.n_iter,
             "history_": _unscaled(best.history, power),
             "status_": self._status(best, labels),
@@ -210,7 +211,7 @@ class KMeans(Clusterer, Transformer):
         """Distances to the centres."""
         power = exponent(X, self.cluster_centers_)
         squared = RowTable(scaled(X, power), self.n_clusters).distances(self._centres(power))
-        return np.ldexp(np.sqrt(squared), power)
+        return _ldexp(np.sqrt(squared), power)
 
     @property
     def _n_features_out(self) -> int:
@@ -224,7 +225,7 @@ class KMeans(Clusterer, Transformer):
         power = exponent(encoded, self.cluster_centers_)
         table, C = RowTable(scaled(encoded, power), self.n_clusters), self._centres(power)
         squared = table.own_distances(C, table.label(C))
-        return -float(np.ldexp(squared @ weights_or_ones(sample_weight, table.n), 2 * power))
+        return -float(_ldexp(squared @ weights_or_ones(sample_weight, table.n), 2 * power))
 
 
 def _placed(labels: np.ndarray, position: np.ndarray) -> np.ndarray:
@@ -233,5 +234,11 @@ def _placed(labels: np.ndarray, position: np.ndarray) -> np.ndarray:
 
 
 def _unscaled(history: dict[str, np.ndarray], power: int) -> dict[str, np.ndarray]:
-    squares = {name: np.ldexp(history[name], 2 * power) for name in ("objective", "shift")}
+    squares = {name: _ldexp(history[name], 2 * power) for name in ("objective", "shift")}
     return {**history, **squares}
+
+
+def _ldexp(values: Any, power: int) -> Any:
+    """values * 2**power; infinite where no float holds it."""
+    with np.errstate(over="ignore"):
+        return np.ldexp(values, power)

@@ -64,11 +64,11 @@ class Lloyd:
             if iteration == 1:
                 base = (self.inertia(state) + taken[0], taken[1])
             objective = (base[0] - taken[0]) + (base[1] - taken[1])
-            C = self.move(state)  # 3, 4
+            self.move(state)  # 3, 4
             squared = float((state.shift**2).sum())
             recorder.add(
                 iteration=iteration, objective=max(objective, 0.0), moved=moved, shift=squared,
-                state=lambda C=C: {"cluster_centers_": C},
+                state={"cluster_centers_": state.C},
             )  # fmt: skip
             if moved == 0 or squared <= self.tol:  # 5
                 converged = True
@@ -119,7 +119,7 @@ class Lloyd:
         np.fill_diagonal(squared, np.inf)
         return np.sqrt(squared.min(axis=1)) * (0.5 - (d + 8) * np.finfo(float).eps)
 
-    def move(self, state: State) -> np.ndarray:
+    def move(self, state: State) -> None:
         """Move the centres to the means of their rows, and note how far each went, rounded up."""
         C = np.empty_like(state.C)
         high, low = state.high, state.low
@@ -132,7 +132,6 @@ class Lloyd:
         margin = 1.0 + (C.shape[1] + 8) * np.finfo(float).eps
         state.shift = np.sqrt(((C - state.C) ** 2).sum(axis=1)) * margin
         state.C = C
-        return C
 
     def refill(self, state: State, empty: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sums in which the rows farthest from their centres make up the empty clusters.
@@ -147,7 +146,9 @@ class Lloyd:
             row = self.table.X[i : i + 1]
             row = np.append(row.toarray() if self.table.sparse else row, 1.0) * self.weights[i]
             old = state.labels[i]
-            _loops.merge(high[old : old + 1], low[old : old + 1], -row[None], np.zeros((1, len(row))))
+            _loops.merge(
+                high[old : old + 1], low[old : old + 1], -row[None], np.zeros((1, len(row)))
+            )
             high[j], low[j] = row, 0.0
         return high, low
 

@@ -150,9 +150,10 @@ class RowTable:
 
         def one_block(block: slice) -> None:
             upper, lower = np.zeros((2, block.stop - block.start))
-            still = (zeros, zeros, zeros)
-            state = (labels[block], upper, lower, None, None)
-            one = _loops.Pass(self.loop_rows(block), upper, C, panels, *still, *state)
+            one = _loops.Pass(
+                self.loop_rows(block), upper, C, panels, zeros, zeros, zeros,
+                labels[block], upper, lower, None, None,
+            )  # fmt: skip
             self.run(one, block, C, stop)
 
         parallel.map(one_block, self.blocks)

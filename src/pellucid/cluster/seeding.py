@@ -26,9 +26,7 @@ def plus_plus(table: RowTable, weights: np.ndarray, k: int, rng: np.random.Gener
     n_trials = 2 + int(np.log(k))
     seeds = np.empty(k, dtype=np.int64)
     seeds[0] = _draw(np.cumsum(weights), rng.random(1))[0]  # 1
-    closest, potentials = table.trials(
-        dense(table.X[seeds[:1]]), weights, np.full(table.n, np.inf)
-    )
+    closest, potentials = table.trials(dense(table.X[seeds[:1]]), weights, np.full(table.n, np.inf))
     best = 0
     for c in range(1, k):
         closest = closest[best]
@@ -49,7 +47,9 @@ def _draw(cumulative: np.ndarray, uniform: np.ndarray) -> np.ndarray:
     return np.minimum(rows, last)
 
 
-def random_rows(table: RowTable, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+def random_rows(
+    table: RowTable, weights: np.ndarray, k: int, rng: np.random.Generator
+) -> np.ndarray:
     """Indices of k different rows, drawn by weight; repeated from the start if there are fewer."""
     if table.n <= k:
         return np.arange(k) % table.n
@@ -72,7 +72,7 @@ def start(
     if isinstance(init, str):
         return dense(table.X[METHODS[init](table, weights, k, rng)])
     if callable(init):
-        state = np.random.RandomState(rng.integers(2**32, dtype=np.uint32))  # noqa: NPY002
+        state = np.random.RandomState(rng.integers(2**32, dtype=np.uint32))
         init = init(table.X, k, random_state=state)
     return checked(init, k, table.d)
 

@@ -1,0 +1,60 @@
+import numpy as np
+
+def use_wide(wide: bool) -> bool: ...
+
+class Rows:
+    n: int
+    d: int
+    def __init__(
+        self,
+        X: np.ndarray | None,
+        indptr: np.ndarray | None,
+        indices: np.ndarray | None,
+        data: np.ndarray | None,
+        scratch: np.ndarray | None,
+    ) -> None: ...
+
+class Pass:
+    moved: int
+    evaluated: int
+    def __init__(
+        self,
+        rows: Rows,
+        w: np.ndarray,
+        C: np.ndarray,
+        panels: np.ndarray,
+        shift: np.ndarray,
+        far: np.ndarray,
+        half: np.ndarray,
+        labels: np.ndarray,
+        upper: np.ndarray,
+        lower: np.ndarray,
+        high: np.ndarray | None,
+        low: np.ndarray | None,
+    ) -> None: ...
+    def run(self, tighten: bool, stop: np.ndarray) -> None: ...
+    def doubtful(self, out: np.ndarray) -> int: ...
+    def screen(
+        self,
+        rows: np.ndarray,
+        products: np.ndarray,
+        row_norms: np.ndarray,
+        centre_norms: np.ndarray,
+        radius: float,
+    ) -> None: ...
+
+def distances(X: np.ndarray, panels: np.ndarray, out: np.ndarray) -> None: ...
+def own_distances(X: np.ndarray, C: np.ndarray, labels: np.ndarray, out: np.ndarray) -> None: ...
+def trials(
+    X: np.ndarray,
+    w: np.ndarray,
+    panels: np.ndarray,
+    closest: np.ndarray,
+    out: np.ndarray,
+    potential: np.ndarray,
+) -> None: ...
+def merge(
+    high: np.ndarray, low: np.ndarray, part_high: np.ndarray, part_low: np.ndarray
+) -> None: ...
+def means(high: np.ndarray, low: np.ndarray, C: np.ndarray) -> None: ...
+def explained(C: np.ndarray, high: np.ndarray, low: np.ndarray) -> tuple[float, float]: ...
