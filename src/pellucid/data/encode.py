@@ -141,7 +141,7 @@ def _sparse_matrix(
             rows.append(part[0])
             cols.append(part[1])
             data.append(part[2])
-    for j in np.flatnonzero([kind == TEXT for kind in schema.kinds]):
+    for j in (k for k, kind in enumerate(schema.kinds) if kind == TEXT):
         words = word_entries(
             columns[j].values, schema.levels[j], schema.level_shares(j), schema.text_mode,
             schema.text_pattern,

@@ -140,14 +140,16 @@ def word_entries(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Entries (rows, positions, values) of the words of a text column; `weight` is the idf."""
     where = {word: k for k, word in enumerate(words)}
-    rows, positions, values = [], [], []
+    rows: list[int] = []
+    positions: list[int] = []
+    values: list[float] = []
     for i, document in enumerate(documents(cells, pattern)):
         found = Counter(where[word] for word in document if word in where)
         rows += [i] * len(found)
         positions += found.keys()
         values += found.values()
     row, position = np.array(rows, dtype=np.int64), np.array(positions, dtype=np.int64)
-    value = np.array(values, dtype=float)
+    value = np.array(values, dtype=np.float64)
     if mode == "binary":
         value = np.ones_like(value)
     elif mode == "tfidf":
