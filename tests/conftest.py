@@ -14,6 +14,9 @@ import hypothesis
 import numpy as np
 import pytest
 
+# Here, because under xdist the process that prints reads only this conftest.
+from tests.contract.table import pytest_terminal_summary  # noqa: F401
+
 SEED = 20_240_229
 LIMIT = float(os.environ.get("PELLUCID_TEST_LIMIT", "5"))
 seconds_key = pytest.StashKey[float]()

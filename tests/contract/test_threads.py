@@ -1,0 +1,126 @@
+"""Equal bits for any number of threads, and predictions that write nothing."""
+
+import copy
+import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from tests.contract.classes import make
+from tests.contract.compare import answers, assert_same_bits, fitted, learned
+from tests.contract.data import mixed, numbers
+from tests.contract.test_containers import asks
+
+import pellucid.parallel
+
+pytestmark = pytest.mark.xdist_group("threads")
+SMALL = 32  # rows in a block, so that small tables have many
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of 32 rows wherever a module of ours cuts a table."""
+
+    def row_blocks(n, p):
+        return [slice(start, min(start + SMALL, n)) for start in range(0, max(n, 1), SMALL)]
+
+    small = {"block_rows": lambda p: SMALL, "row_blocks": row_blocks}
+    for name, function in small.items():
+        original = getattr(pellucid.parallel, name)
+        for module in [m for n, m in sys.modules.items() if n.startswith("pellucid")]:
+            if getattr(module, name, None) is original:
+                monkeypatch.setattr(module, name, function)
+
+
+def test_equal_bits_for_any_number_of_threads(Model, threads, small_blocks):
+    sample = numbers(Model, n=200)
+    threads(1)
+    base = fitted(Model, sample, sample.weights)
+    expected = learned(base), answers(base, sample.X)
+    for count in (2, 4, 2, 4, 1):
+        threads(count)
+        model = fitted(Model, sample, sample.weights)
+        found = learned(model), answers(model, sample.X)
+        assert_same_bits(expected, found, f"{count} threads: ")
+
+
+@pytest.mark.slow
+def test_equal_bits_on_blocks_of_full_size(Model, threads):
+    sample = numbers(Model, n=9000, p=32)
+    threads(1)
+    base = fitted(Model, sample, sample.weights)
+    expected = learned(base), answers(base, sample.X[:3000])
+    for count in (2, 4):
+        threads(count)
+        model = fitted(Model, sample, sample.weights)
+        assert_same_bits(expected, (learned(model), answers(model, sample.X[:3000])), f"{count}: ")
+
+
+def test_fitting_twice_gives_the_same_bits(Model):
+    sample = mixed(Model)
+    model = make(Model)
+    first = copy.deepcopy(learned(model.fit(sample.X, sample.y)))
+    assert_same_bits(first, learned(model.fit(sample.X, sample.y)))
+
+
+def test_prediction_writes_nothing(Model):
+    """Not to the model, and not to its arrays: they may be read-only."""
+    for sample in (numbers(Model), mixed(Model)):
+        model = fitted(Model, sample)
+        freeze(model, set())
+        before = pickle.dumps(model)
+        keys = list(vars(model))
+        answers(model, sample.X)
+        if hasattr(model, "explain"):
+            model.explain(sample.X)
+        assert list(vars(model)) == keys
+        assert pickle.dumps(model) == before
+
+
+def freeze(thing, seen: set) -> None:
+    """Make every array inside read-only."""
+    if id(thing) in seen:
+        return
+    seen.add(id(thing))
+    if isinstance(thing, np.ndarray):
+        thing.setflags(write=False)
+        parts = thing.tolist() if thing.dtype == object else ()
+    elif isinstance(thing, dict):
+        parts = thing.values()
+    elif isinstance(thing, list | tuple):
+        parts = thing
+    else:
+        parts = vars(thing).values() if hasattr(thing, "__dict__") else ()
+    for part in parts:
+        freeze(part, seen)
+
+
+def test_eight_threads_may_predict_at_once(Model):
+    sample = numbers(Model, n=120)
+    model = fitted(Model, sample)
+    expected = answers(model, sample.X)
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(lambda _: answers(model, sample.X), range(16)):
+            assert_same_bits(expected, found)
+
+
+def test_a_row_is_answered_as_in_company(Model):
+    """To 1e-12: equal bits are not promised across batch sizes."""
+    sample = numbers(Model)
+    model = fitted(Model, sample)
+    for ask in asks(model):
+        whole = np.asarray(ask(sample.X))
+        alone = np.concatenate([np.asarray(ask(sample.X[i : i + 1])) for i in range(6)])
+        if whole.dtype.kind == "f":
+            assert np.allclose(whole[:6], alone, rtol=1e-12, atol=1e-12 * np.max(np.abs(whole)))
+        else:
+            assert np.array_equal(whole[:6], alone)
+
+
+def test_four_estimators_may_fit_at_once(Model):
+    sample = numbers(Model)
+    expected = learned(fitted(Model, sample))
+    with ThreadPoolExecutor(4) as pool:
+        for model in pool.map(lambda _: fitted(Model, sample), range(4)):
+            assert_same_bits(expected, learned(model))
