@@ -4,6 +4,7 @@ import dataclasses
 import warnings
 
 import numpy as np
+
 from tests.contract.classes import classifier, make, weighted
 from tests.contract.data import Sample
 

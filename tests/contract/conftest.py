@@ -5,9 +5,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.contract.classes import exemptions, public_classes
 
 import pellucid
+from tests.contract.classes import exemptions, public_classes
 
 SECONDS = 20  # a hang must become a failure; far above what any check needs
 

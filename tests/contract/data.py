@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+
 from tests.contract.classes import classifier, regressor, tags
 
 COLUMNS = ["length", "width", "größe", "重さ 🐧"]

@@ -1,5 +1,6 @@
 """Bad data: an error of ours that says what and where, and an estimator that stays unfitted."""
 
+import copy
 import warnings
 from contextlib import contextmanager
 
@@ -7,13 +8,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from tests.contract.classes import applies_to, classifier, make, one_target, supervised
-from tests.contract.compare import fitted, learned
-from tests.contract.data import COLUMNS, frame, mixed, numbers
-from tests.contract.test_containers import asks
 
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, NotFittedError, PellucidError
+from tests.contract.classes import applies_to, classifier, has, make, one_target, supervised, takes
+from tests.contract.compare import assert_same_bits, fitted, learned
+from tests.contract.data import COLUMNS, frame, mixed, numbers
+from tests.contract.test_containers import asks
 
 
 def put(X, row, column, value):
@@ -210,6 +211,42 @@ def test_interrupted_fit_leaves_nothing(Model, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         model.fit(sample.X, sample.y)
     assert_unfitted(model, sample)
+
+
+def test_interruption_after_the_fit_leaves_nothing(Model, monkeypatch):
+    """Between the solver's end and the last attribute there must be no half-fitted model either."""
+
+    def interrupted(self, rows):
+        raise KeyboardInterrupt
+
+    sample = numbers(Model)
+    model = make(Model)
+    monkeypatch.setattr(Model, "_after_fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(sample.X, sample.y)
+    assert_unfitted(model, sample)
+
+
+@applies_to(has("partial_fit"))
+def test_bad_batch_leaves_the_earlier_ones(Model):
+    sample = numbers(Model)
+    more = {"classes": np.unique(sample.y)} if classifier(Model) else {}
+    model = make(Model).partial_fit(sample.X, sample.y, **more)
+    before = copy.deepcopy(learned(model))
+    with pytest.raises(DataError, match="inf"):
+        model.partial_fit(put(sample.X, 7, 2, np.inf), sample.y)
+    assert_same_bits(before, learned(model))
+    model.partial_fit(sample.X, sample.y)
+
+
+@applies_to(takes("warm_start"))
+def test_failed_warm_start_keeps_the_previous_fit(Model):
+    sample = numbers(Model)
+    model = fitted(Model, sample, warm_start=True)
+    before = copy.deepcopy(learned(model))
+    with pytest.raises(DataError, match="inf"):
+        model.fit(put(sample.X, 7, 2, np.inf), sample.y)
+    assert_same_bits(before, learned(model))
 
 
 def test_error_inside_fit_leaves_nothing(Model, monkeypatch):

@@ -11,11 +11,11 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.metadata_routing import get_routing_for_object
+
+import pellucid
 from tests.contract.classes import applies_to, has, make, supervised, transformer, weighted
 from tests.contract.compare import answers, assert_same_bits, fitted
 from tests.contract.data import frame, mixed, numbers
-
-import pellucid
 
 
 def test_last_step_of_a_pipeline(Model):

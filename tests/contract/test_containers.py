@@ -6,11 +6,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
+
+from pellucid.errors import DataError
 from tests.contract.classes import applies_to, make, regressor, sparse, weighted
 from tests.contract.compare import answers, assert_close, assert_same_bits, fitted, learned
 from tests.contract.data import COLUMNS, frame, mixed, numbers
-
-from pellucid.errors import DataError
 
 NUMERIC = {
     "list": lambda X: X.tolist(),

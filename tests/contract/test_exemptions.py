@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from sklearn.utils import estimator_checks
+
 from tests.contract.classes import exemptions
 
 

@@ -5,11 +5,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.metrics import r2_score
+
+from pellucid.errors import PellucidError
 from tests.contract.classes import applies_to, classifier, make, one_target, regressor
 from tests.contract.compare import answers, assert_same_bits, fitted, learned
 from tests.contract.data import numbers
-
-from pellucid.errors import PellucidError
 
 WORDS = np.array(["ant", "bee", "cat"])
 
@@ -166,6 +167,18 @@ def assert_same_fit(Model, form, sample):
     assert_same_bits(answers(base, sample.X), answers(model, sample.X))
     assert model.predict(sample.X).dtype == np.float64
     assert model.score(sample.X, form(sample.y)) == base.score(sample.X, sample.y)
+
+
+@applies_to(regressor, one_target)
+def test_score_is_the_coefficient_of_determination(Model):
+    sample = numbers(Model)
+    model = fitted(Model, sample)
+    truth = sample.y[::-1].copy()
+    guess = model.predict(sample.X)
+    assert model.score(sample.X, truth) == pytest.approx(r2_score(truth, guess), abs=1e-12)
+    expected = r2_score(truth, guess, sample_weight=sample.weights)
+    found = model.score(sample.X, truth, sample_weight=sample.weights)
+    assert found == pytest.approx(expected, abs=1e-12)
 
 
 @applies_to(regressor)

@@ -9,13 +9,13 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+
+import pellucid
+from pellucid.errors import DataError, UnseenLevelWarning
 from tests.contract.classes import applies_to, has, make
 from tests.contract.compare import answers, assert_same_bits, fitted, learned
 from tests.contract.data import mixed, numbers
 from tests.contract.test_containers import asks
-
-import pellucid
-from pellucid.errors import DataError, UnseenLevelWarning
 
 
 def finite(said: dict) -> bool:

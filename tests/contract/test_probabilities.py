@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from tests.contract.classes import applies_to, classifier, has
 from tests.contract.compare import fitted, quietly
 from tests.contract.data import class_count, mixed, noise, numbers

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+
 from tests.contract.classes import applies_to, classifier, has, make, supervised, takes
 from tests.contract.compare import fitted
 from tests.contract.data import COLUMNS, frame, mixed, numbers

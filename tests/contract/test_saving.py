@@ -8,12 +8,12 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
-from tests.contract.classes import applies_to, classifier, make, parameters
-from tests.contract.compare import answers, assert_same_bits, fitted, learned
-from tests.contract.data import class_count, frame, mixed, numbers
 
 import pellucid
 from pellucid.errors import CannotSaveError, ModelFileError, NotFittedError
+from tests.contract.classes import applies_to, classifier, make, parameters
+from tests.contract.compare import answers, assert_same_bits, fitted, learned
+from tests.contract.data import class_count, frame, mixed, numbers
 
 TABLES = {
     "array": numbers,

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from sklearn import config_context
 from sklearn.utils import estimator_checks
+
 from tests.contract.classes import (
     applies_to,
     clusterer,

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+
 from tests.contract.classes import (
     applies_to,
     counterpart,

@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from tests.contract.classes import make
+
+import pellucid.parallel
+from tests.contract.classes import applies_to, make, takes
 from tests.contract.compare import answers, assert_same_bits, fitted, learned
 from tests.contract.data import mixed, numbers
 from tests.contract.test_containers import asks
-
-import pellucid.parallel
 
 pytestmark = pytest.mark.xdist_group("threads")
 SMALL = 32  # rows in a block, so that small tables have many
@@ -43,6 +43,32 @@ def test_equal_bits_for_any_number_of_threads(Model, threads, small_blocks):
         model = fitted(Model, sample, sample.weights)
         found = learned(model), answers(model, sample.X)
         assert_same_bits(expected, found, f"{count} threads: ")
+
+
+@applies_to(takes("n_jobs"))
+def test_equal_bits_for_any_number_of_jobs(Model, small_blocks):
+    sample = numbers(Model, n=200)
+    expected = None
+    for count in (1, 2, 3, -1, None):
+        model = fitted(Model, sample, n_jobs=count)
+        found = answers(model, sample.X)
+        expected = expected or found
+        assert_same_bits(expected, found, f"n_jobs={count}: ")
+
+
+@applies_to(takes("random_state"))
+def test_every_kind_of_seed_is_repeatable(Model):
+    sample = numbers(Model)
+    for seed in (
+        lambda: 7,
+        lambda: np.int64(7),
+        lambda: np.random.default_rng(7),
+        lambda: np.random.RandomState(7),
+        lambda: np.random.SeedSequence(7),
+    ):
+        one, other = (fitted(Model, sample, random_state=seed()) for _ in range(2))
+        assert_same_bits(answers(one, sample.X), answers(other, sample.X))
+    fitted(Model, sample, random_state=None)
 
 
 @pytest.mark.slow

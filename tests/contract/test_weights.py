@@ -6,18 +6,19 @@ says so in `_invariant`.
 
 import numpy as np
 import pytest
+
+from pellucid.errors import PellucidError
 from tests.contract.classes import (
     applies_to,
     classifier,
     invariant,
     make,
     supervised,
+    takes,
     weighted,
 )
 from tests.contract.compare import answers, assert_close, assert_same_bits, fitted, learned
 from tests.contract.data import class_count, mixed, noise, numbers
-
-from pellucid.errors import PellucidError
 
 TABLES = {"numbers": numbers, "mixed": mixed}
 
@@ -67,6 +68,22 @@ def test_class_present_only_with_weight_zero_is_absent(Model):
     by_weight = fitted(Model, sample, weights)
     by_rows = fitted(Model, sample.take(np.flatnonzero(weights)))
     assert_same_bits(by_weight.classes_, by_rows.classes_)
+
+
+@applies_to(weighted, takes("class_weight"))
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 3.0, 1: 0.5}])
+def test_class_weights_and_weights_are_one_thing(Model, class_weight):
+    """A class weight multiplies; "balanced" counts weights, as it would count repeated rows."""
+    sample = numbers(Model, n_classes=2)
+    sample = sample.take(np.r_[0:40, 41:60:2])  # classes of unequal size
+    if class_weight == "balanced":
+        total = np.bincount(sample.y, sample.weights)
+        factor = total.sum() / (2 * total)
+    else:
+        factor = np.array([class_weight[0], class_weight[1]])
+    by_class = fitted(Model, sample, sample.weights, class_weight=class_weight)
+    by_hand = fitted(Model, sample, sample.weights * factor[sample.y])
+    assert_close(answers(by_class, sample.X), answers(by_hand, sample.X), by_class)
 
 
 @applies_to(weighted)
