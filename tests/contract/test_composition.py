@@ -61,8 +61,8 @@ def test_grid_search_over_the_table(Model):
 
 
 @applies_to(supervised)
-def test_cross_validation_in_processes_of_joblib(Model):
-    """Threads here: what matters is that estimators are cloned and fitted side by side."""
+def test_cross_validation_side_by_side(Model):
+    """In two threads of joblib, as one after the other."""
     sample = numbers(Model)
     one = cross_val_predict(make(Model), sample.X, sample.y, cv=3)
     with joblib.parallel_backend("threading"):
