@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 from pellucid import names
 from pellucid.base import Classifier, Clusterer, Regressor, Transformer
@@ -113,3 +114,19 @@ def counterpart(Model: type) -> type | None:
 
 def known_to_scikit_learn(Model: type) -> bool:
     return counterpart(Model) is not None
+
+
+@cache
+def documented_rows() -> tuple[str, ...]:
+    path = Path(__file__).parents[2] / "docs" / "differences.md"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return tuple(line for line in text.splitlines() if line.startswith("|"))
+
+
+def documented(Model: type, name: str) -> bool:
+    """A row of differences.md names the class (or all, every class) and the thing, as code."""
+    return any(
+        f"`{name}" in row
+        and (f"`{Model.__name__}" in row or row.startswith(("| all ", "| every ")))
+        for row in documented_rows()
+    )

@@ -39,7 +39,8 @@ def plain(value) -> np.ndarray:
 
 
 def learned(model) -> dict:
-    return {name: value for name, value in vars(model).items() if is_learned(name)}
+    """What fit stored, by name; the order in which it was stored is of no consequence."""
+    return {name: vars(model)[name] for name in sorted(vars(model)) if is_learned(name)}
 
 
 def is_learned(name: str) -> bool:

@@ -7,14 +7,13 @@ method or attribute. Our own parameters are keyword-only and come last.
 import inspect
 import math
 import re
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 from tests.contract.classes import (
     applies_to,
     counterpart,
+    documented,
     known_to_scikit_learn,
     parameters,
 )
@@ -22,22 +21,6 @@ from tests.contract.compare import fitted, quietly
 from tests.contract.data import numbers
 
 KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
-
-
-@cache
-def documented_rows() -> tuple[str, ...]:
-    path = Path(__file__).parents[2] / "docs" / "differences.md"
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    return tuple(line for line in text.splitlines() if line.startswith("|"))
-
-
-def documented(Model: type, name: str) -> bool:
-    """A row of differences.md names the class (or all, every class) and the thing, as code."""
-    return any(
-        f"`{name}" in row
-        and (f"`{Model.__name__}" in row or row.startswith(("| all ", "| every ")))
-        for row in documented_rows()
-    )
 
 
 def theirs(Model: type) -> dict[str, inspect.Parameter]:
