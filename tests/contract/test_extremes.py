@@ -134,3 +134,18 @@ def test_units_of_columns_do_not_matter(Model, k):
     factor = 2.0 ** np.array([k, 0, -k // 2, 3])
     one, other = fitted(Model, sample), fitted(Model, sample.with_X(sample.X * factor))
     assert_close(answers(one, sample.X), answers(other, sample.X * factor), one)
+
+
+@pytest.mark.slow
+def test_random_finite_arrays(Model):
+    """Any bits that are a finite number: subnormal, signed zeros, the largest, all at once."""
+    for seed in range(60):
+        rng = np.random.default_rng([seed, 17])
+        sample = numbers(Model, n=int(rng.integers(6, 16)), p=int(rng.integers(1, 6)))
+        bits = rng.integers(0, 2**64, sample.X.shape, dtype=np.uint64).view(np.float64)
+        wild = np.where(np.isfinite(bits), bits, rng.choice([0.0, -0.0, 5e-324, MAX, -MAX]))
+        X = np.where(rng.random(sample.X.shape) < rng.random(), wild, sample.X)
+        if tags(Model).input_tags.positive_only:
+            X = np.abs(X)
+        with finite_or_refused():
+            assert_finite(fitted(Model, sample.with_X(X)), X)
