@@ -6,6 +6,7 @@ A family joins Pellucid by adding its names here.
 ESTIMATORS: dict[str, tuple[str, ...]] = {
     "pellucid.cluster": ("KMeans",),
     "pellucid.dummy": ("DummyClassifier", "DummyRegressor"),
+    "pellucid.linear_model": ("LinearRegression",),
 }
 
 # Frozen dataclasses that may occur inside a fitted model, and so inside a model file.

@@ -123,6 +123,18 @@ def test_environment_and_set_threads_decide(monkeypatch):
     assert parallel.get_threads() == len(os.sched_getaffinity(0))
 
 
+def test_using_sets_the_default_of_a_block():
+    parallel.set_threads(2)
+    with parallel.using(3):
+        assert parallel.get_threads() == 3
+        with parallel.using(None):
+            assert parallel.get_threads() == 2
+        assert parallel.get_threads() == 3
+    assert parallel.get_threads() == 2
+    with pytest.raises(ParameterError), parallel.using(0):
+        pass
+
+
 @pytest.mark.parametrize("bad", [0, -1, 1.5, True, "2"])
 def test_set_threads_refuses(bad):
     with pytest.raises(ParameterError):

@@ -31,6 +31,7 @@ class LeastSquares:
     residual_ss: np.ndarray  # (k,)
     total_ss: np.ndarray  # (k,), around the mean if there is an intercept
     unit_variance: np.ndarray  # (p + 1,): columns, intercept; NaN where a coefficient is not unique
+    mean: np.ndarray  # (p,) of the columns; 0 without an intercept
     singular: np.ndarray  # singular values of the (centred) weighted X
     rank: int
     aliased: np.ndarray  # columns that the others, or the constant, already span
@@ -229,6 +230,7 @@ def _assemble(
         residual_ss=np.ldexp(squares, 2 * lift),
         total_ss=np.ldexp(moments.Syy, 2 * lift),
         unit_variance=variance,
+        mean=np.ldexp(moments.mean, -units),
         singular=np.linalg.svd(np.ldexp(moments.R, -units), compute_uv=False),
         rank=factor.rank,
         aliased=factor.aliased,

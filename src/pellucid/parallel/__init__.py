@@ -9,7 +9,7 @@ from .blocks import block_rows, row_blocks
 from .pool import interruptible, map, reduce
 from .seeds import seed_sequence, stream
 from .stop import StopFlag
-from .threads import get_threads, one_blas_thread, set_threads
+from .threads import get_threads, one_blas_thread, set_threads, using
 
 __all__ = [
     "StopFlag",
@@ -23,4 +23,5 @@ __all__ = [
     "seed_sequence",
     "set_threads",
     "stream",
+    "using",
 ]

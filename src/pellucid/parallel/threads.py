@@ -36,6 +36,9 @@ def get_threads() -> int:
     """Number of threads that a parallel region started here would use."""
     if in_pool():
         return 1
+    jobs = getattr(_inside, "jobs", None)
+    if jobs is not None:
+        return jobs
     if _chosen is not None:
         return _chosen
     if _in_foreign_worker():
@@ -62,6 +65,17 @@ def resolve_jobs(n_jobs: int | None) -> int:
     if in_pool() or _in_foreign_worker():
         return 1
     return int(n_jobs) if n_jobs > 0 else max(1, _cpus() + 1 + int(n_jobs))
+
+
+@contextlib.contextmanager
+def using(n_jobs: int | None) -> Iterator[None]:
+    """Parallel regions inside, if they name no number themselves, use `n_jobs` threads."""
+    before = getattr(_inside, "jobs", None)
+    _inside.jobs = None if n_jobs is None else resolve_jobs(n_jobs)
+    try:
+        yield
+    finally:
+        _inside.jobs = before
 
 
 def in_pool() -> bool:

@@ -1,0 +1,182 @@
+"""Ordinary and weighted least squares."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.base import Regressor
+from pellucid.data import Problem
+from pellucid.numerics.scores import linear_scores
+from pellucid.parameters import Boolean, Jobs, Real
+from pellucid.records import Status
+
+# Entries n p^2 up to which a sparse table is solved directly, block by block.
+DIRECT_WORK = 2**33
+
+
+class LinearRegression(Regressor):
+    """Least squares: the coefficients b and intercept b0 that minimise
+
+        sum_i w_i (y_i - b0 - x_i . b)^2
+
+    solved directly and refined with residuals in double-double arithmetic, so that the answer is
+    as exact as the data. If columns are combinations of others, the shortest b is taken and
+    `summary()` names them. Categories enter as differences from their first level.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+    copy_X : bool, default=True
+        Kept for compatibility: X is never changed.
+    tol : float, default=1e-6
+        Relative accuracy for sparse tables too wide for a direct solution.
+    n_jobs : int or None
+        Number of threads; results do not depend on it.
+    positive : bool, default=False
+        Allow no negative coefficient.
+    table : Table, optional
+        How missing values, unseen levels and kinds of columns are handled.
+
+    Attributes
+    ----------
+    coef_ : (p,), or (targets, p), in the order of `terms_`
+    intercept_ : float, or (targets,)
+    rank_, singular_ : of the centred X (direct solutions)
+    aliased_ : terms that the others already span, by position
+    status_, n_features_in_, feature_names_in_, schema_
+
+    Examples
+    --------
+    >>> from pellucid.linear_model import LinearRegression
+    >>> model = LinearRegression().fit([[1.0], [2.0], [3.0], [4.0]], [2.0, 3.0, 5.0, 8.0])
+    >>> model.coef_, model.intercept_
+    (array([2.]), -0.5)
+    >>> print(model.summary())  # doctest: +ELLIPSIS
+    Least squares...
+    """
+
+    _several_targets = True
+    _target = "several"
+    _parameters = {
+        "fit_intercept": Boolean,
+        "copy_X": Boolean,
+        "tol": Real(0, None),
+        "n_jobs": Jobs,
+        "positive": Boolean,
+    }
+
+    coef_: np.ndarray
+    intercept_: Any
+    means_: np.ndarray
+    status_: Status
+    inference_: dict[str, Any]
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        positive: bool = False,
+        table: Any = None,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.table = table
+
+    def _coding(self) -> str:
+        return "onehot" if self.positive else "reference"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Solve the least-squares problem."""
+        return self._learn(X, y, weights=sample_weight)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        Y = problem.y.reshape(problem.n, -1)
+        with parallel.using(self.n_jobs):
+            if self.positive:
+                learned = self._fit_positive(problem, Y)
+            elif not isinstance(problem.X, np.ndarray) and problem.n * problem.p**2 > DIRECT_WORK:
+                learned = self._fit_iteratively(problem, Y)
+            else:
+                learned = self._fit_directly(problem, Y)
+        if problem.y.ndim == 1:
+            learned["coef_"] = learned["coef_"][0]
+            learned["intercept_"] = float(learned["intercept_"][0])
+        if not self.fit_intercept:
+            learned["intercept_"] = 0.0
+        return learned
+
+    def _fit_directly(self, problem: Problem, Y: np.ndarray) -> dict[str, Any]:
+        from pellucid.numerics.least_squares import least_squares
+
+        found = least_squares(problem.X, Y, problem.weights, self.fit_intercept)
+        inference = {
+            "residual_ss": found.residual_ss,
+            "total_ss": found.total_ss,
+            "unit_variance": found.unit_variance,
+            "total": problem.total,
+            "rows": problem.n,
+        }
+        return {
+            "coef_": found.coef,
+            "intercept_": found.intercept,
+            "means_": found.mean,
+            "rank_": found.rank,
+            "singular_": found.singular,
+            "aliased_": found.aliased,
+            "status_": found.status,
+            "inference_": inference,
+        }
+
+    def _fit_positive(self, problem: Problem, Y: np.ndarray) -> dict[str, Any]:
+        from pellucid.numerics.constrained import nonnegative_least_squares
+
+        coef, intercept = nonnegative_least_squares(
+            problem.X, Y, problem.weights, self.fit_intercept
+        )
+        means = problem.weights @ problem.X / problem.weights.sum()
+        status = Status("ok", "Solved by active sets with coefficients >= 0.")
+        return {
+            "coef_": coef, "intercept_": intercept, "status_": status,
+            "means_": means if self.fit_intercept else np.zeros(problem.p),
+        }  # fmt: skip
+
+    def _fit_iteratively(self, problem: Problem, Y: np.ndarray) -> dict[str, Any]:
+        from pellucid.numerics.constrained import iterative_least_squares
+
+        coef, intercept, means, status = iterative_least_squares(
+            problem.X, Y, problem.weights, self.fit_intercept, self.tol
+        )
+        return {"coef_": coef, "intercept_": intercept, "means_": means, "status_": status}
+
+    def _predict(self, X: Any) -> np.ndarray:
+        return linear_scores(X, self.coef_, self.intercept_)
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        coef = np.atleast_2d(self.coef_)
+        dense = X if isinstance(X, np.ndarray) else X.toarray()
+        predicted = self._predict(X)
+        return {
+            "base": coef @ self.means_ + self.intercept_,
+            "contributions": (dense - self.means_)[:, :, None] * coef.T,
+            "prediction": predicted.reshape(len(predicted), -1),
+            "scale": "response",
+            "method": "coefficient times distance from the training mean",
+        }
+
+    def summary(self, *, weights: str = "frequency", level: float = 0.95) -> Any:
+        """Estimates with standard errors, t, p and confidence intervals, R2 and the F test.
+
+        `weights="frequency"` counts a weight k as k rows; `"precision"` counts each row once and
+        takes weights as inverse variances (WLS).
+        """
+        from pellucid.linear_model.inference import least_squares_summary
+
+        self._check_fitted()
+        return least_squares_summary(self, weights, level)
