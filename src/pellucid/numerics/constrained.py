@@ -27,15 +27,18 @@ def nonnegative_least_squares(
     units = -exponents(table.largest())
     lift = exponents(np.abs(Y).max(axis=0, initial=0.0))
     design = make_design(table.scaled(units), np.ldexp(Y, -lift), weights, fit_intercept)
-    triangle = design.triangle()[int(fit_intercept) :]
+    c = int(fit_intercept)
+    triangle = design.triangle()[c:, c:]
     R, targets = triangle[:, : table.p], triangle[:, table.p :]
     coef, intercept = np.zeros((Y.shape[1], table.p)), np.zeros(Y.shape[1])
     for k in range(Y.shape[1]):
         rough, _ = nnls(R, targets[:, k], maxiter=max(30, 3 * table.p))
         active = np.flatnonzero(rough > 0)
-        found = least_squares(X[:, active], Y[:, k : k + 1], weights, fit_intercept) if len(
-            active
-        ) else None
+        found = (
+            least_squares(X[:, active], Y[:, k : k + 1], weights, fit_intercept)
+            if len(active)
+            else None
+        )
         if found is not None and np.all(found.coef > 0):
             coef[k, active], intercept[k] = found.coef[0], found.intercept[0]
             continue
