@@ -106,6 +106,8 @@ values = st.recursive(
         st.lists(inner, max_size=4),
         st.lists(inner, max_size=4).map(tuple),
         st.dictionaries(keys, inner, max_size=4),
+        st.sets(keys, max_size=4),
+        st.frozensets(keys, max_size=4),
         st.builds(Pair, inner, inner, count=st.integers(0, 9)),
         st.builds(Options, inner),
         st.builds(Toy, inner, inner),

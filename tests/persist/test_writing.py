@@ -36,7 +36,7 @@ class Text(str):
         (Unlisted(), "the estimator tests.persist.toys.Unlisted, which is not one of Pellucid's"),
         (np.random.default_rng(0), "random generator; give an integer"),
         (np.random.RandomState(0), "random generator; give an integer"),
-        (object(), "an object of type builtins.object"), ({1, 2}, "builtins.set"),
+        (object(), "an object of type builtins.object"), ({Text("a")}, "members"),
         (Text("a"), "Text"), (1j, "builtins.complex"), (np.array([1j]), "complex128"),
         (np.longdouble(1), "longdouble" if np.dtype(np.longdouble).itemsize == 8 else "float128"),
         (np.zeros(2, "i4,f8"), "i4"), (np.ma.masked_array([1]), "MaskedArray"),

@@ -16,6 +16,9 @@ from pellucid.data.text import Text, vocabulary
 from pellucid.errors import DataError, UnseenLevelWarning
 
 NUMBER, CATEGORICAL, DATETIME, TEXT = "number", "categorical", "datetime", "text"
+_CHOICES = (  # of unseen, layout, coding and text_mode
+    ("missing", "error"), ("matrix", "codes"), ("onehot", "reference"), ("count", "binary", "tfidf"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,17 +47,40 @@ class Schema:
     text_pattern: str = ""
 
     def __post_init__(self) -> None:
+        """A schema may come from a file: whatever does not fit together is refused here."""
+        self._check_types()
         d = len(self.kinds)
         widths = [len(levels) + 1 for levels in self.levels if levels]
         sizes = {len(self.levels), len(self.mean), len(self.low), len(self.high)}
         sizes |= {len(self.n_missing)} | ({len(self.names)} if self.names is not None else set())
         if sizes != {d} or len(self.shares) != sum(widths):
             raise DataError("a schema's parts disagree about the number of columns")
-        known = {NUMBER, CATEGORICAL, DATETIME, TEXT}
-        if not known.issuperset(self.kinds) or self.layout not in ("matrix", "codes"):
-            raise DataError("a schema names an unknown kind of column or layout")
+        if not {NUMBER, CATEGORICAL, DATETIME, TEXT}.issuperset(self.kinds):
+            raise DataError("a schema names an unknown kind of column")
+        if any(
+            (kind in (CATEGORICAL, TEXT)) != bool(own) for kind, own in zip(self.kinds, self.levels)
+        ):
+            raise DataError("a schema has levels where there are none, or none where there are")
         if any(len(set(levels)) < len(levels) for levels in self.levels):
             raise DataError("a schema repeats a level")
+        if self.names is not None and len(set(self.names)) < d:
+            raise DataError("a schema repeats the name of a column")
+
+    def _check_types(self) -> None:
+        sequences = (self.kinds, self.levels, () if self.names is None else self.names)
+        arrays = (self.shares, self.mean, self.low, self.high, self.n_missing)
+        if not all(
+            isinstance(part, np.ndarray) and part.dtype == np.float64 and part.ndim == 1
+            for part in arrays
+        ):
+            raise DataError("a schema's facts must be vectors of numbers")
+        if not all(isinstance(part, tuple) for part in (*sequences, *self.levels)):
+            raise DataError("a schema's names, kinds and levels must be tuples")
+        if not all(isinstance(name, str) for name in (*sequences[0], *sequences[2])):
+            raise DataError("a schema's names and kinds must be words")
+        chosen = (self.unseen, self.layout, self.coding, self.text_mode)
+        if any(choice not in known for choice, known in zip(chosen, _CHOICES)):
+            raise DataError("a schema names an unknown layout or rule")
 
     @property
     def n_columns(self) -> int:

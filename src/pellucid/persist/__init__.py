@@ -3,9 +3,9 @@
 `save` writes a model, `load` rebuilds it with equal bits, `describe` looks inside without building
 anything. The parts: `container` (bytes on disk <-> checked header and buffer), `encode` and
 `decode` (Python values <-> JSON tree and tensors), `checks` (of the single parts of a tree),
-`registry` (the only classes a file may name), `description`. Invariant: whatever bytes a file
-holds, reading it gives a model that passes all checks or a `ModelFileError`; no module outside
-`names.py` is imported for it and no pickle is read.
+`state` (of whole models), `registry` (the only classes a file may name), `description`.
+Invariant: whatever bytes a file holds, reading it gives a model that passes all checks or a
+`ModelFileError`; no module outside `names.py` is imported for it and no pickle is read.
 
 A file is `safetensors` with one metadata key, `pellucid`, whose JSON text reads
 
@@ -15,8 +15,8 @@ A file is `safetensors` with one metadata key, `pellucid`, whose JSON text reads
 - `reader` is the first release that can read the file; keys a reader does not know are skipped.
 - JSON's null, booleans, strings, finite floats, integers below 2**53 and arrays mean themselves (an
   array is a list). Every object is tagged by `@`: float (inf, nan), int, bytes, date, datetime,
-  scalar, str_, bytes_, tuple, dict, array, objects, texts, numbers, repeat, csr, record, same
-  (a record again), estimator.
+  scalar, str_, bytes_, tuple, set, frozenset, dict, array, objects, texts, numbers, repeat, csr,
+  record, same (a record again), estimator.
 - Arrays are tensors named after the attribute that holds them.
 """
 

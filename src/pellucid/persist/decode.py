@@ -35,6 +35,7 @@ from pellucid.persist.checks import (
 )
 from pellucid.persist.container import MAX_DEPTH, MAX_ITEMS, MAX_VALUES, Contents, blame
 from pellucid.persist.registry import estimator_label, find_estimator, find_record
+from pellucid.persist.state import check_state
 
 _DTYPES = {
     "BOOL": "?", "I8": "i1", "U8": "u1", "I16": "<i2", "U16": "<u2", "F16": "<f2", "I32": "<i4",
@@ -145,6 +146,12 @@ class Decoder:
 
     def _tuple(self, tree: dict[str, Any]) -> tuple[Any, ...]:
         return tuple(self._items(tree, "items"))
+
+    def _set(self, tree: dict[str, Any]) -> Any:
+        items = self._items(tree, "items")
+        if not all(map(is_key, items)):
+            raise ModelFileError("it holds a set with impossible members")
+        return frozenset(items) if tree["@"] == "frozenset" else set(items)
 
     def _dict(self, tree: dict[str, Any]) -> dict[Any, Any]:
         pairs = get(tree, "items", list)
@@ -271,9 +278,8 @@ class Decoder:
             if not _LEARNED.fullmatch(name):
                 raise ModelFileError(f"it holds {name[:80]!r}, which no model learns")
         vars(model).update(learned)
-        for check in ("_check_parameters", "_check_state") if learned else ():
-            if hasattr(model, check):
-                _asked(cls, getattr(model, check))
+        if learned:
+            _asked(cls, lambda: check_state(model))
         return model
 
     def _table(self, tree: dict[str, Any], key: str) -> dict[str, Any]:
@@ -319,6 +325,8 @@ _DECODERS: dict[str, Callable[[Decoder, dict[str, Any]], Any]] = {
     "bytes_": Decoder._bytes_scalar,
     "scalar": Decoder._scalar,
     "tuple": Decoder._tuple,
+    "set": Decoder._set,
+    "frozenset": Decoder._set,
     "dict": Decoder._dict,
     "texts": Decoder._texts,
     "numbers": Decoder._numbers,

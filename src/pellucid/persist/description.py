@@ -135,7 +135,7 @@ class Reader:
         self._depth += 1
         if self._depth > 3 * MAX_DEPTH:
             raise ModelFileError("it is nested too deeply")
-        tag = "list" if type(tree) is list else tree["@"]
+        tag = "list" if isinstance(tree, list) else tree["@"]
         shown = _SHOW.get(tag)
         value = shown(self, tree) if shown else f"({str(tag)[:40]})"
         self._depth -= 1
@@ -148,6 +148,7 @@ class Reader:
         return self._sequence(tree["items"], SHOWN)
 
     def _sequence(self, tree: Any, limit: int) -> list[Any]:
+        items: list[Any]
         if type(tree) is list:
             items, count = [self.value(item) for item in tree[:limit]], len(tree)
         elif tree["@"] == "repeat":
@@ -213,6 +214,8 @@ class Reader:
 _SHOW: dict[Any, Callable[[Reader, Any], Any]] = {
     "list": Reader._list,
     "tuple": Reader._tuple,
+    "set": Reader._tuple,
+    "frozenset": Reader._tuple,
     "texts": Reader._list,
     "numbers": Reader._list,
     "repeat": Reader._list,

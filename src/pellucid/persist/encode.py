@@ -129,6 +129,12 @@ class Encoder:
     def _tuple(self, value: tuple[Any, ...]) -> Any:
         return {"@": "tuple", "items": self._items(value)}
 
+    def _set(self, value: set[Any] | frozenset[Any]) -> Any:
+        if not all(map(_hashable_data, value)):
+            raise self._refusal("has members that are not simple values")
+        members = sorted(value, key=lambda item: (type(item).__name__, repr(item)))
+        return {"@": type(value).__name__, "items": self._items(members)}
+
     def _items(self, values: Iterable[Any]) -> Any:
         values = list(values)
         return self._packed(values) or [
@@ -163,7 +169,7 @@ class Encoder:
         }
 
     def _dict(self, value: dict[Any, Any]) -> Any:
-        if not all(type(key) is str or _hashable_data(key) for key in value):
+        if not all(map(_hashable_data, value)):
             raise self._refusal("has keys that are not simple values")
         return {
             "@": "dict",
@@ -323,6 +329,8 @@ _ENCODERS: dict[type, Callable[[Encoder, Any], Any]] = {
     datetime.datetime: Encoder._datetime,
     list: Encoder._list,
     tuple: Encoder._tuple,
+    set: Encoder._set,
+    frozenset: Encoder._set,
     dict: Encoder._dict,
     np.ndarray: Encoder._array,
     np.memmap: Encoder._array,

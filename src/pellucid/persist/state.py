@@ -1,0 +1,44 @@
+"""What every fitted model must satisfy after loading, whatever its family.
+
+Families add what their own loops rely on (shapes, indices in range) as `_check_state`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.errors import ModelFileError
+
+
+def check_state(model: Any) -> None:
+    """Parameters in their ranges, a schema of the right layout, columns and classes that agree."""
+    if hasattr(model, "_check_parameters"):
+        model._check_parameters()
+    if hasattr(model, "_wishes"):
+        _check_columns(model)
+        _check_classes(model)
+    if hasattr(model, "_check_state"):
+        model._check_state()
+
+
+def _check_columns(model: Any) -> None:
+    from pellucid.data import Schema
+
+    learned, name = vars(model), type(model).__name__
+    schema, given = learned.get("schema_"), learned.get("feature_names_in_")
+    if type(schema) is not Schema or schema.layout != model._wishes().layout:
+        raise ModelFileError(f"its {name} lacks the schema it needs")
+    expected = None if schema.names is None else list(schema.names)
+    found = None if given is None else np.asarray(given, object).tolist()
+    if learned.get("n_features_in_") != schema.n_columns or found != expected:
+        raise ModelFileError(f"its {name} has other columns than its schema")
+
+
+def _check_classes(model: Any) -> None:
+    classes = vars(model).get("classes_")
+    if model._target != "classes":
+        return
+    if type(classes) is not np.ndarray or classes.ndim != 1 or not len(classes):
+        raise ModelFileError(f"its {type(model).__name__} lacks its classes")
