@@ -1,0 +1,100 @@
+"""`python -m benchmarks [family...]`: race, print the table, write JSON.
+
+Exit code 1 if the answers of any row differ or a contender breaks, 2 for an unknown family; missed
+goals are printed, never an exit code, because seconds depend on the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks import process, race, report, workload
+from benchmarks.memory import peak_bytes
+from benchmarks.race import Row
+from benchmarks.workload import OURS, NotAvailable, Workload
+
+PROCESS = "process"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the chosen families; the exit code."""
+    known = [*workload.all_families(), PROCESS]
+    options = _parser(known).parse_args(arguments)
+    unknown = sorted(set(options.family) - set(known))
+    if unknown:
+        print(f"unknown family: {', '.join(unknown)}. Known: {', '.join(known)}", file=sys.stderr)
+        return 2
+    rows: list[Row] = []
+    growth: list[dict[str, Any]] = []
+    for family in options.family or known:
+        if family == PROCESS:
+            if not options.growth:
+                rows += [process.race(command, options.repeat) for command in process.COMMANDS]
+            continue
+        for entry in workload.workloads(family):
+            print(f"... {entry.key}", file=sys.stderr, flush=True)
+            if options.growth:
+                growth += _grown(entry, options)
+            else:
+                rows += _measured(entry, options)
+    if rows:
+        print(report.table(rows))
+    if growth:
+        print(report.growth_table(growth))
+    if options.json:
+        text = json.dumps(report.document(rows, growth), indent=1)
+        Path(options.json).write_text(text + "\n", encoding="utf-8")
+    return int(any(row.failed for row in rows))
+
+
+def _parser(known: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Ours and the peers' alternately in one process, at the same answer.",
+    )
+    parser.add_argument("family", nargs="*", help=f"of {', '.join(known)}; all if none is given")
+    parser.add_argument("--growth", action="store_true", help="fit at n/4, n/2, n: the exponent")
+    parser.add_argument("--json", metavar="FILE", help="write all numbers to FILE")
+    parser.add_argument("--repeat", type=int, default=3, metavar="K", help="best of K (3)")
+    parser.add_argument("--quick", action="store_true", help="few rows: does it run at all?")
+    parser.add_argument("--no-memory", action="store_true", help="leave out peak memory")
+    return parser
+
+
+def _rows(entry: Workload, options: argparse.Namespace) -> int:
+    return min(entry.source.quick, entry.source.n) if options.quick else entry.source.n
+
+
+def _measured(entry: Workload, options: argparse.Namespace) -> list[Row]:
+    n = _rows(entry, options)
+    rows = race.race(entry, n, options.repeat)
+    if options.no_memory:
+        return rows
+    return [_with_memory(entry, row, n) if _raced_fit(row) else row for row in rows]
+
+
+def _raced_fit(row: Row) -> bool:
+    return row.action == "fit" and row.ours_seconds is not None
+
+
+def _with_memory(entry: Workload, row: Row, n: int) -> Row:
+    ours, peer = (peak_bytes(entry.key, who, n) for who in (OURS, row.peer))
+    return replace(row, ours_bytes=ours, peer_bytes=peer)
+
+
+def _grown(entry: Workload, options: argparse.Namespace) -> list[dict[str, Any]]:
+    try:
+        return [race.growth(entry, _rows(entry, options), options.repeat)]
+    except NotAvailable as reason:
+        print(f"    not available: {reason}", file=sys.stderr)
+        return []
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""One file per family of models; each holds a tuple `WORKLOADS`."""

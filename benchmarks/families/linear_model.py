@@ -1,0 +1,39 @@
+"""Least squares and logistic regression."""
+
+from benchmarks.answers import penalised_log_loss, squared_error
+from benchmarks.samples import classification, regression
+from benchmarks.workload import Workload
+
+# lbfgs stops at a gradient of 1e-4: its objective may lie above ours, ours never above its.
+_SAME = penalised_log_loss(C=1.0, relative=1e-6)
+
+WORKLOADS = (
+    Workload(
+        name="least squares",
+        estimator="linear_model.LinearRegression",
+        source=regression(200_000, 100),
+        answer=squared_error(relative=1e-10),
+        goals={"fit": 6.0, "predict": 1.0},
+    ),
+    Workload(
+        name="logistic",
+        estimator="linear_model.LogisticRegression",
+        source=classification(200_000, 50),
+        answer=_SAME,
+        goals={"fit": 3.0, "predict": 1.0},
+    ),
+    Workload(
+        name="softmax",
+        estimator="linear_model.LogisticRegression",
+        source=classification(100_000, 50, classes=5),
+        answer=_SAME,
+        goals={"fit": 3.0, "predict": 1.0},
+    ),
+    Workload(
+        name="logistic, small",
+        estimator="linear_model.LogisticRegression",
+        source=classification(500, 10, classes=3),
+        answer=_SAME,
+        goals={"fit": 3.0, "predict": 3.0},
+    ),
+)
