@@ -7,12 +7,14 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
     "pellucid.cluster": ("KMeans",),
     "pellucid.dummy": ("DummyClassifier", "DummyRegressor"),
     "pellucid.linear_model": ("LinearRegression",),
+    "pellucid.tree": ("DecisionTreeClassifier",),
 }
 
 # Frozen dataclasses that may occur inside a fitted model, and so inside a model file.
 RECORDS: dict[str, tuple[str, ...]] = {
     "pellucid.data.schema": ("Schema",),
     "pellucid.records": ("Status",),
+    "pellucid.tree.nodes": ("Nodes",),
 }
 
 # Plain objects with get_params that may be a parameter of a model.

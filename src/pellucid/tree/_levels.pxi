@@ -179,6 +179,26 @@ cdef double prefix_divisions(const Table* t, const Record* node, const double* c
     return best
 
 
+cdef double drawn_division(const Table* t, const Record* node, const double* counts, int g,
+                           int f, Levels* v) noexcept nogil:
+    """Every group but the first on a random side; all on one side is avoided."""
+    cdef uint64_t bits = node.key + <uint64_t> 0xA0761D6478BD642F * <uint64_t> (f + 1)
+    cdef int i, alone
+    cdef Py_ssize_t rows = 0, others = 0
+    cdef double weight = 0.0
+    memset(v.left, 0, max(t.K, 1) * sizeof(double))
+    alone = 1 + <int> ((mix(bits) >> 32) * <uint64_t> (g - 1) >> 32)
+    for i in range(g):
+        v.side[i] = i == 0 or mix(bits + <uint64_t> (i + 1)) & 1
+        others += not v.side[i]
+    if others == 0:
+        v.side[alone] = 0
+    for i in range(g):
+        if v.side[i]:
+            add_group(t, v, v.groups + i, &weight, &rows)
+    return division_cost(t, node, counts, v.left, weight) if allowed(t, node, weight, rows) else INFINITY
+
+
 cdef int split_levels(const Table* t, const Record* node, const double* counts, int f, Levels* v,
                       Split* out) noexcept nogil:
     """Best set of levels of column f; leaves groups and sides in v and returns their number."""
@@ -187,7 +207,9 @@ cdef int split_levels(const Table* t, const Record* node, const double* counts, 
     out.threshold = 0.0
     if g < 2:
         return g
-    if needs_all(t, counts, g):
+    if t.drawn_splits:
+        out.cost = drawn_division(t, node, counts, g, f, v)
+    elif needs_all(t, counts, g):
         out.cost = all_divisions(t, node, counts, g, v)
     else:
         out.cost = prefix_divisions(t, node, counts, g, v)

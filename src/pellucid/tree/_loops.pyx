@@ -62,8 +62,16 @@ cdef struct Table:              # what all loops see; invariant: labels or targe
     Py_ssize_t min_rows         # of a child
     Py_ssize_t min_rows_split   # of a node that may be divided
     double min_weight, min_weight_split, min_decrease
+    bint drawn_splits           # one random division per column instead of the best one
     bint demanding              # children need more than one row or some weight
     const int32_t* stop         # another thread sets it to end the work
+
+
+cdef inline uint64_t mix(uint64_t z) noexcept nogil:
+    """The finaliser of splitmix64: a child's key follows from its parent's, never from a thread."""
+    z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
+    z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
+    return z ^ (z >> 31)
 
 
 include "_scan.pxi"
@@ -110,13 +118,6 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
         free_scratch(s)
         return -1
     return 0
-
-
-cdef inline uint64_t mix(uint64_t z) noexcept nogil:
-    """The finaliser of splitmix64: a child's key follows from its parent's, never from a thread."""
-    z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
-    z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
-    return z ^ (z >> 31)
 
 
 cdef bint describe(const Table* t, int f, Record* node, double* counts) noexcept nogil:
@@ -384,7 +385,7 @@ cdef class Workspace:
         self.t.most_levels = max(n_levels) if X.shape[1] else 0
         (self.t.max_depth, self.t.max_features, self.t.min_rows, self.t.min_rows_split,
          self.t.min_weight, self.t.min_weight_split, self.t.min_decrease,
-         self.t.demanding) = limits
+         self.t.demanding, self.t.drawn_splits) = limits
 
     cdef int scratch(self, Draft draft, Py_ssize_t i, Scratch* s) except -1:
         if new_scratch(&self.t, draft.nodes[i].end - draft.nodes[i].start, s) != 0:

@@ -177,16 +177,41 @@ cdef inline double midpoint(double low, double high) noexcept nogil:
     return middle if low <= middle < high else low
 
 
+cdef inline double uniform(const Record* node, int f) noexcept nogil:
+    """A number in [0, 1) that depends on the node's key and the column alone."""
+    cdef uint64_t bits = mix(node.key + <uint64_t> 0x9E3779B97F4A7C15 * <uint64_t> (f + 1))
+    return <double> (mix(bits) >> 11) * 2.0 ** -53
+
+
+cdef Py_ssize_t draw_threshold(const Record* node, int f, const double* x, const int32_t* rows,
+                               Py_ssize_t q, double* threshold) noexcept nogil:
+    """A threshold drawn evenly between the lowest and highest value; the rows at or below it."""
+    cdef double low = x[rows[0]], high = x[rows[q - 1]], u = uniform(node, f)
+    cdef Py_ssize_t first = 0, last = q, middle
+    threshold[0] = (1.0 - u) * low + u * high
+    if not low <= threshold[0] < high:
+        threshold[0] = low
+    while first < last:
+        middle = (first + last) // 2
+        if x[rows[middle]] <= threshold[0]:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
 cdef void split_number(const Table* t, const Record* node, const double* counts, int f,
                        double* left, Split* out) noexcept nogil:
     """Best threshold of column f: missing rows right first, then left; lowest threshold on ties.
 
     1. Leave out the missing rows, which stand last. 2. Sweep with them on the right; the division
-    present | missing is the last candidate. 3. Sweep with them on the left.
+    present | missing is the last candidate. 3. Sweep with them on the left. A drawn threshold is
+    the only candidate of both sweeps.
     """
     cdef const int32_t* rows = t.lists + f * t.n + node.start
     cdef const double* x = t.X + f * t.n_rows
-    cdef Py_ssize_t m = node.end - node.start, q = m, size = max(t.K, 1)
+    cdef Py_ssize_t m = node.end - node.start, q = m, size = max(t.K, 1), drawn = 0
+    cdef double threshold = 0.0
     cdef Sweep s, mirrored
     while q > 0 and t.missing[f] and isnan(x[rows[q - 1]]):
         q -= 1
@@ -195,6 +220,9 @@ cdef void split_number(const Table* t, const Record* node, const double* counts,
         return
     s.rows, s.x, s.present = rows, (x if t.repeated[f] else NULL), q
     s.first, s.last = t.min_rows, min(m - t.min_rows, q - 1 if q == m else q)
+    if t.drawn_splits and x[rows[0]] != x[rows[q - 1]]:
+        drawn = draw_threshold(node, f, x, rows, q, &threshold)
+        s.first, s.last = max(s.first, drawn), min(s.last, drawn)
     s.left_weight, s.best, s.bar, s.at = 0.0, INFINITY, INFINITY, 0
     memset(left, 0, size * sizeof(double))
     sweep(t, node, counts, left, &s)
@@ -203,6 +231,8 @@ cdef void split_number(const Table* t, const Record* node, const double* counts,
         mirrored = s
         memset(left, 0, size * sizeof(double))
         mirrored.first, mirrored.last = t.min_rows - (m - q), min(q - t.min_rows, q - 1)
+        if drawn > 0:
+            mirrored.first, mirrored.last = max(mirrored.first, drawn), min(mirrored.last, drawn)
         mirrored.left_weight = weigh_missing(t, node, rows, q, m, left)
         mirrored.best, mirrored.bar, mirrored.at = INFINITY, INFINITY, 0
         sweep(t, node, counts, left, &mirrored)
@@ -212,4 +242,9 @@ cdef void split_number(const Table* t, const Record* node, const double* counts,
             out.missing_left = 1
     if s.at > 0:
         out.feature, out.cost, out.at = f, s.best, s.at
-        out.threshold = INFINITY if s.at == q else midpoint(x[rows[s.at - 1]], x[rows[s.at]])
+        if drawn > 0:
+            out.threshold = threshold
+        elif s.at == q:
+            out.threshold = INFINITY
+        else:
+            out.threshold = midpoint(x[rows[s.at - 1]], x[rows[s.at]])

@@ -34,22 +34,23 @@ def grow(
     n_classes: int = 0,
     key: int = 0,
     n_jobs: int | None = None,
+    count_rows: bool = False,
 ) -> Nodes:
     """Grow a tree; y int32 codes below n_classes, or float64; weights None or >= 0.
 
-    `key` (uint64) drives the random choice of columns if `limits.max_features` asks for one.
+    `key` (uint64) drives the random choices that `limits` ask for. Samples are counted by weight if
+    all weights are integers, unless `count_rows`: then every row counts once.
     """
-    w = _weights(weights)
-    counts = w is None or bool((w == np.floor(w)).all())
+    w, w_exponent, counts = _weights(weights, count_rows)
     total = float(table.n if w is None else w.sum())
-    target, scale = _target(y, w, n_classes, counts)
+    target, scale = _target(y, w, n_classes, counts, w_exponent)
     lists = _lists(table, w)
     stop = parallel.StopFlag()
     work = Workspace(
         table.X, lists, table.kinds, table.n_levels, table.repeated, table.missing,
         np.ascontiguousarray(y, dtype=np.int32) if n_classes else None, target,
         w, _logs(criterion, counts, total), n_classes, CRITERIA[criterion],
-        limits.compiled(counts, total, scale.exponent), stop.array,
+        limits.compiled(counts, total, w_exponent, scale.exponent), stop.array,
     )  # fmt: skip
     splitter = Splitter(work, table.d, limits.max_features, n_jobs)
     trunk = work.root(key)
@@ -63,10 +64,20 @@ def grow(
     return assemble([trunk, *branches], attach, table.n_levels, scale)
 
 
-def _weights(weights: np.ndarray | None) -> np.ndarray | None:
+def _weights(weights: np.ndarray | None, count_rows: bool) -> tuple[np.ndarray | None, int, bool]:
+    """(weights / 2**exponent, or None if all are 1; exponent; do samples count by weight).
+
+    Integers stay as they are, because their sums are exact; others are brought near 1, so that
+    products of sums neither overflow nor vanish.
+    """
     if weights is None or (weights == 1.0).all():
-        return None
-    return np.ascontiguousarray(weights, dtype=np.float64)
+        return None, 0, True
+    w = np.ascontiguousarray(weights, dtype=np.float64)
+    integers = bool((w == np.floor(w)).all()) and float(w.sum()) < 2**53
+    if integers:
+        return w, 0, not count_rows
+    exponent = math.frexp(float(w.max()))[1]
+    return np.ldexp(w, -exponent), exponent, False
 
 
 def _lists(table: Presorted, w: np.ndarray | None) -> np.ndarray:
@@ -79,11 +90,11 @@ def _lists(table: Presorted, w: np.ndarray | None) -> np.ndarray:
 
 
 def _target(
-    y: np.ndarray, w: np.ndarray | None, n_classes: int, counts: bool
+    y: np.ndarray, w: np.ndarray | None, n_classes: int, counts: bool, w_exponent: int
 ) -> tuple[np.ndarray | None, Scale]:
     """A numerical target is centred and scaled by a power of two, so its squares stay finite."""
     if n_classes:
-        return None, Scale(classes=True, counts=counts)
+        return None, Scale(True, counts, w_exponent)
     y = np.asarray(y, dtype=np.float64)
     used = y if w is None else y[w > 0]
     half = float(np.abs(used).max()) / 2
@@ -91,7 +102,7 @@ def _target(
     small = np.ldexp(y, -exponent)
     shift = float(np.average(small, weights=w))
     centred = small - shift
-    return centred, Scale(False, counts, float(np.ldexp(shift, exponent)), exponent)
+    return centred, Scale(False, counts, w_exponent, float(np.ldexp(shift, exponent)), exponent)
 
 
 def _logs(criterion: str, counts: bool, total: float) -> np.ndarray | None:

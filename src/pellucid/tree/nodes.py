@@ -23,7 +23,15 @@ RECORD = np.dtype(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+_DTYPES = {
+    "feature": "int32", "threshold": "float64", "left": "int32", "right": "int32",
+    "missing_left": "uint8", "set_start": "int32", "sets": "uint32", "value": "float64",
+    "impurity": "float64", "decrease": "float64", "n_samples": "int64", "weight": "float64",
+    "n_levels": "int32",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
 class Nodes:
     """The arrays of one tree with m nodes over d columns."""
 
@@ -42,7 +50,11 @@ class Nodes:
     n_levels: np.ndarray  # int32 (d,), 0 for number columns
 
     def __post_init__(self) -> None:
-        m = len(self.feature)
+        for name, kind in _DTYPES.items():
+            part = getattr(self, name)
+            if not isinstance(part, np.ndarray) or part.dtype != kind:
+                raise DataError(f"a tree's {name} must be an array of {kind}")
+        m = len(self.feature) if self.feature.ndim == 1 else 0
         vectors = (
             self.threshold, self.left, self.right, self.missing_left, self.set_start,
             self.impurity, self.decrease, self.n_samples, self.weight,
@@ -56,6 +68,8 @@ class Nodes:
 
     def _check_links(self) -> None:
         inner, numbers = self.feature >= 0, np.arange(len(self.feature))
+        if (self.missing_left > 1).any() or np.isnan(self.threshold).any():
+            raise DataError("a tree sends rows to no side")
         links = np.concatenate((self.left[inner], self.right[inner]))
         once = np.bincount(links[links > 0], minlength=len(self.feature))
         late = (self.left[inner] > numbers[inner]) & (self.right[inner] > numbers[inner])
@@ -85,6 +99,15 @@ class Nodes:
     def n_nodes(self) -> int:
         return len(self.feature)
 
+    # scikit-learn's names for the same arrays.
+    node_count = n_nodes
+    children_left = property(lambda self: self.left)
+    children_right = property(lambda self: self.right)
+    n_node_samples = property(lambda self: self.n_samples)
+    weighted_n_node_samples = property(lambda self: self.weight)
+    missing_go_to_left = property(lambda self: self.missing_left)
+    max_depth = property(lambda self: self.depth)
+
     @property
     def n_leaves(self) -> int:
         return int((self.feature < 0).sum())
@@ -97,6 +120,12 @@ class Nodes:
     def depths(self) -> np.ndarray:
         """Depth of every node (int32)."""
         return _loops.depths(self.left, self.right)
+
+    def importances(self) -> np.ndarray:
+        """Share of the whole decrease that the divisions by each column bring; 0 without any."""
+        inner = self.feature >= 0
+        sums = np.bincount(self.feature[inner], self.decrease[inner], minlength=len(self.n_levels))
+        return sums / sums.sum() if sums.sum() > 0 else sums
 
     def levels_left(self, node: int) -> np.ndarray:
         """Codes of the levels that go left at a node with a set."""
@@ -141,7 +170,7 @@ def assemble(parts: list, attach: list[int], n_levels: np.ndarray, scale: "Scale
         impurity=scale.impurity(records["cost"] / weight),
         decrease=records["decrease"] / root if root > 0 else np.zeros(len(order)),
         n_samples=weight.astype(np.int64) if scale.counts else records["end"] - records["start"],
-        weight=weight,
+        weight=np.ldexp(weight, scale.w_exponent),
         n_levels=n_levels,
     )
 
@@ -161,10 +190,12 @@ def _sets_in_order(
 
 @dataclass(frozen=True)
 class Scale:
-    """The way back from growing units: the target was (y - shift) / 2**exponent."""
+    """The way back from growing units: weights were divided by 2**w_exponent, and a numerical
+    target was (y - shift) / 2**exponent."""
 
     classes: bool
-    counts: bool
+    counts: bool  # weights are counts of samples
+    w_exponent: int = 0
     shift: float = 0.0
     exponent: int = 0
 

@@ -24,22 +24,24 @@ class Limits:
     max_leaf_nodes: int | None = None
     min_impurity_decrease: float = 0.0  # of impurity * weight / total weight
     max_features: int = 2**31 - 1
+    drawn_splits: bool = False  # one random division per column instead of the best one
 
-    def compiled(self, counts: bool, total: float, exponent: int) -> tuple:
+    def compiled(self, counts: bool, total: float, w_exponent: int, exponent: int) -> tuple:
         """(max_depth, max_features, min rows, min rows to divide, min weight, min weight to divide,
-        min decrease of cost, demanding); the target was divided by 2**exponent."""
+        min decrease of cost, demanding, drawn) in growing units: weights were divided by
+        2**w_exponent (`total` too), the target by 2**exponent."""
         tiny = float(np.finfo(float).tiny)  # a child of weight 0 is never allowed
         with np.errstate(over="ignore", under="ignore"):
             decrease = float(np.ldexp(self.min_impurity_decrease * total, -2 * exponent))
+            leaf = max(float(np.ldexp(self.min_weight_leaf, -w_exponent)), tiny)
+        rows, rows_split, split = int(self.min_samples_leaf), int(self.min_samples_split), 0.0
         if counts:
-            leaf = max(float(self.min_samples_leaf), self.min_weight_leaf, tiny)
-            rows, rows_split, split = 1, 2, float(self.min_samples_split)
-        else:
-            leaf = max(self.min_weight_leaf, tiny)
-            rows, rows_split, split = int(self.min_samples_leaf), int(self.min_samples_split), 0.0
+            leaf, split = max(float(self.min_samples_leaf), leaf), float(self.min_samples_split)
+            rows, rows_split = 1, 2
         return (
             min(self.max_depth, 2**31 - 1), min(self.max_features, 2**31 - 1), rows, rows_split,
             leaf, split, decrease, self.min_samples_leaf > 1 or self.min_weight_leaf > 0,
+            self.drawn_splits,
         )  # fmt: skip
 
 

@@ -1,0 +1,60 @@
+"""From the public parameters of trees to the engine's `Limits`."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pellucid.data import Problem
+from pellucid.parameters import Choice, Either, Integer, Nothing, Real, Test
+from pellucid.tree.splitter import Limits
+
+
+def _share(last: str) -> Test:
+    """A float, not an int, above 0 and up to 1: the int 1 is a count."""
+    inside = Real(0, 1, "neither" if last == ")" else "right")
+    return Test(
+        lambda v: isinstance(v, float | np.floating) and inside.accepts(v),
+        f"a float in the range (0.0, 1.0{last}",
+    )
+
+
+COUNT_OR_SHARE = {
+    "split": Either(Integer(2), _share("]")),
+    "leaf": Either(Integer(1), _share(")")),
+}
+MAX_FEATURES = Either(Integer(1), _share("]"), Choice("sqrt", "log2"), Nothing)
+
+
+def number_of_features(max_features: Any, d: int) -> int:
+    """Columns to draw at a node of a table with d columns."""
+    if max_features is None:
+        return d
+    if max_features == "sqrt":
+        return max(1, int(math.sqrt(d)))
+    if max_features == "log2":
+        return max(1, int(math.log2(d)))
+    if isinstance(max_features, int | np.integer):
+        return min(int(max_features), d)
+    return max(1, int(max_features * d))
+
+
+def _count(value: Any, total: float) -> int:
+    """A number of samples, given as such or as a share of all."""
+    return int(value) if isinstance(value, int | np.integer) else math.ceil(value * total)
+
+
+def limits_of(model: Any, problem: Problem, weight: float) -> Limits:
+    """The stopping rules of a tree model for a problem of this total weight."""
+    leaf = _count(model.min_samples_leaf, problem.total)
+    split = max(2, _count(model.min_samples_split, problem.total), 2 * leaf)
+    return Limits(
+        max_depth=2**31 - 1 if model.max_depth is None else int(model.max_depth),
+        min_samples_split=split,
+        min_samples_leaf=leaf,
+        min_weight_leaf=model.min_weight_fraction_leaf * weight,
+        max_leaf_nodes=model.max_leaf_nodes,
+        min_impurity_decrease=model.min_impurity_decrease,
+        max_features=number_of_features(model.max_features, problem.p),
+        drawn_splits=model.splitter == "random",
+    )

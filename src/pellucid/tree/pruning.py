@@ -1,0 +1,101 @@
+"""Cost-complexity pruning: cut the weakest link, then the next weakest.
+
+With R the cost of a tree's leaves, a branch at node t is worth keeping while
+alpha(t) = (R(t) - R(branch)) / (leaves - 1) is above alpha. R(t) - R(branch) is the sum of what the
+branch's divisions save, and a branch has one division less than leaves: so alpha(t) is the mean
+saving of its divisions, and no difference of large numbers is taken.
+"""
+
+import heapq
+from dataclasses import fields
+
+import numpy as np
+
+from pellucid.tree._loops import preorder
+from pellucid.tree.nodes import Nodes
+
+
+def weakest_links(nodes: Nodes) -> list[tuple[float, int, float]]:
+    """(alpha, node, impurity it saved) in the order of cutting; ties cut the lower node number.
+
+    1. Sum savings and count divisions per branch, children before parents.
+    2. Cut the branch with the lowest mean; take it out of the sums of its ancestors.
+    """
+    saved, divisions, parent = _branches(nodes)
+    unit = float(nodes.impurity[0])
+    alive = nodes.feature >= 0
+    heap = [(saved[i] / divisions[i], i) for i in np.flatnonzero(alive).tolist()]
+    heapq.heapify(heap)
+    links: list[tuple[float, int, float]] = []
+    reached = 0.0
+    while heap:
+        alpha, node = heapq.heappop(heap)
+        if not alive[node] or alpha != saved[node] / divisions[node]:  # outdated entry
+            continue
+        reached = max(reached, alpha)  # rounding must not let the path step back
+        links.append((reached * unit, node, saved[node] * unit))
+        _kill(nodes, node, alive)
+        up = parent[node]
+        while up >= 0:
+            saved[up] = max(saved[up] - saved[node], 0.0)
+            divisions[up] -= divisions[node]
+            heapq.heappush(heap, (saved[up] / divisions[up], up))
+            up = parent[up]
+    return links
+
+
+def _branches(nodes: Nodes) -> tuple[list[float], list[int], list[int]]:
+    m = nodes.n_nodes
+    saved, divisions, parent = nodes.decrease.tolist(), (nodes.feature >= 0).tolist(), [-1] * m
+    divisions = [int(inner) for inner in divisions]
+    left, right = nodes.left.tolist(), nodes.right.tolist()
+    for i in range(m - 1, -1, -1):
+        if left[i] >= 0:
+            for child in (left[i], right[i]):
+                parent[child] = i
+                saved[i] += saved[child]
+                divisions[i] += divisions[child]
+    return saved, divisions, parent
+
+
+def _kill(nodes: Nodes, node: int, alive: np.ndarray) -> None:
+    waiting = [node]
+    while waiting:
+        i = waiting.pop()
+        if alive[i]:
+            alive[i] = False
+            waiting += [nodes.left[i], nodes.right[i]]
+
+
+def pruning_path(nodes: Nodes) -> tuple[np.ndarray, np.ndarray]:
+    """(alphas, impurity of the leaves): the first entry is the whole tree at alpha 0."""
+    leaves = nodes.feature < 0
+    whole = float((nodes.impurity * nodes.weight)[leaves].sum() / nodes.weight[0])
+    links = weakest_links(nodes)
+    alphas = np.array([0.0, *(alpha for alpha, _, _ in links)])
+    return alphas, np.cumsum([whole, *(saved for _, _, saved in links)])
+
+
+def prune(nodes: Nodes, alpha: float) -> Nodes:
+    """The smallest tree that is optimal for the price `alpha` of a leaf."""
+    cut = [node for price, node, _ in weakest_links(nodes) if price <= alpha]
+    return collapse(nodes, cut)
+
+
+def collapse(nodes: Nodes, cut: list[int]) -> Nodes:
+    """The tree in which the nodes `cut` are leaves."""
+    if not cut:
+        return nodes
+    left, right, feature = nodes.left.copy(), nodes.right.copy(), nodes.feature.copy()
+    left[cut] = right[cut] = feature[cut] = -1
+    order = preorder(left, right)
+    number = np.full(nodes.n_nodes + 1, -1, dtype=np.int32)
+    number[order] = np.arange(len(order), dtype=np.int32)
+    parts = {f.name: getattr(nodes, f.name) for f in fields(nodes)}
+    kept = {name: part[order] for name, part in parts.items() if name not in ("sets", "n_levels")}
+    leaf = feature[order] < 0
+    kept |= {"feature": feature[order], "left": number[left[order]], "right": number[right[order]]}
+    kept["threshold"][leaf] = kept["decrease"][leaf] = 0.0
+    kept["missing_left"][leaf] = 0
+    kept["set_start"][leaf] = -1
+    return Nodes(**kept, sets=nodes.sets, n_levels=nodes.n_levels)

@@ -1,0 +1,251 @@
+"""The public class: parameters, attributes, containers, weights, explanations, text, files."""
+
+import numpy as np
+import pytest
+
+import pellucid
+from pellucid.errors import DataError, DataTypeError, ParameterError
+from pellucid.tree import DecisionTreeClassifier, export_text
+
+
+def mixed(rng, n=300):
+    """Numbers, levels and missing cells with a signal in all of them."""
+    pandas = pytest.importorskip("pandas")
+    age = rng.normal(40, 10, n)
+    town = rng.choice(["Ulm", "Bonn", "Köln", "Jena"], n)
+    colour = rng.choice(["red", "green"], n)
+    y = np.where((age > 45) ^ np.isin(town, ["Ulm", "Jena"]), "yes", "no")
+    y = np.where(rng.random(n) < 0.1, "maybe", y)
+    age[rng.random(n) < 0.1] = np.nan
+    town = np.where(rng.random(n) < 0.1, None, town)
+    return pandas.DataFrame({"age": age, "town": town, "colour": colour}), y
+
+
+def same_tree(a, b):
+    for name in ("feature", "threshold", "left", "right", "missing_left", "sets", "value"):
+        np.testing.assert_array_equal(getattr(a.tree_, name), getattr(b.tree_, name), err_msg=name)
+
+
+def test_containers_give_the_same_tree(rng):
+    polars = pytest.importorskip("polars")
+    X, y = mixed(rng)
+    model = DecisionTreeClassifier(max_depth=6).fit(X, y)
+    assert model.score(X, y) > 0.8
+    other = DecisionTreeClassifier(max_depth=6).fit(polars.from_pandas(X), y)
+    arrow = DecisionTreeClassifier(max_depth=6).fit(polars.from_pandas(X).to_arrow(), y)
+    array = DecisionTreeClassifier(max_depth=6).fit(X.to_numpy(), y)
+    for twin in (other, arrow, array):
+        same_tree(model, twin)
+    shuffled = X[["colour", "age", "town"]]
+    np.testing.assert_array_equal(model.predict_proba(X), model.predict_proba(shuffled))
+
+
+def test_unseen_and_missing_at_prediction(rng):
+    X, y = mixed(rng)
+    whole = X.dropna()
+    model = DecisionTreeClassifier().fit(whole, y[X.notna().all(axis=1)])
+    new = whole.iloc[:3].copy()
+    new["town"] = "Paris"
+    with pytest.warns(pellucid.errors.UnseenLevelWarning, match="town"):
+        unseen = model.predict_proba(new)
+    new["town"] = None
+    np.testing.assert_array_equal(unseen, model.predict_proba(new))
+    node, tree = 0, model.tree_
+    while tree.feature[node] >= 0:  # everything missing: always the larger child
+        left, right = tree.left[node], tree.right[node]
+        node = left if tree.weight[left] > tree.weight[right] else right
+    new["age"], new["colour"] = np.nan, None
+    np.testing.assert_array_equal(model.predict_proba(new)[0], tree.value[node])
+
+
+def test_same_attributes_and_methods_as_the_peer(rng):
+    from sklearn.tree import DecisionTreeClassifier as Peer
+    from sklearn.tree import export_text as peer_text
+
+    X = rng.normal(size=(300, 5)).astype(np.float32).astype(float)
+    y = (X[:, 0] + X[:, 1] > 0).astype(int) + (X[:, 2] > 0.5)
+    ours = DecisionTreeClassifier(max_depth=3).fit(X, y)
+    peer = Peer(max_depth=3, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(ours.apply(X), peer.apply(X))
+    assert (ours.decision_path(X) != peer.decision_path(X)).nnz == 0
+    np.testing.assert_allclose(ours.feature_importances_, peer.feature_importances_, atol=1e-12)
+    assert ours.get_depth() == peer.get_depth() and ours.get_n_leaves() == peer.get_n_leaves()
+    assert ours.tree_.node_count == peer.tree_.node_count
+    np.testing.assert_array_equal(ours.tree_.children_left, peer.tree_.children_left)
+    names = list("abcde")
+    assert export_text(ours, feature_names=names) == peer_text(peer, feature_names=names)
+    assert export_text(ours, feature_names=names, max_depth=1, show_weights=True) == peer_text(
+        peer, feature_names=names, max_depth=1, show_weights=True
+    )
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_pruning_equals_the_peer(criterion, rng):
+    from sklearn.tree import DecisionTreeClassifier as Peer
+
+    X = rng.normal(size=(400, 4)).astype(np.float32).astype(float)
+    y = (X[:, 0] * X[:, 1] + rng.normal(size=400) > 0).astype(int)
+    w = rng.random(400) + 0.5  # no ties
+    options = {"criterion": criterion, "min_samples_leaf": 15}
+    path = DecisionTreeClassifier(**options).cost_complexity_pruning_path(X, y, w)
+    peer = Peer(**options).cost_complexity_pruning_path(X, y, w)
+    np.testing.assert_allclose(path["ccp_alphas"], peer.ccp_alphas, atol=1e-12)
+    np.testing.assert_allclose(path["impurities"], peer.impurities, atol=1e-12)
+    for alpha in (path["ccp_alphas"][1:] + path["ccp_alphas"][:-1]) / 2:
+        ours = DecisionTreeClassifier(**options, ccp_alpha=alpha).fit(X, y, w)
+        theirs = Peer(**options, ccp_alpha=alpha).fit(X, y, w)
+        np.testing.assert_array_equal(ours.tree_.left, theirs.tree_.children_left)
+        np.testing.assert_array_equal(ours.apply(X), theirs.apply(X))
+
+
+def test_pruning_keeps_sets_of_levels(rng):
+    X, y = mixed(rng)
+    full = DecisionTreeClassifier().fit(X, y)
+    pruned = DecisionTreeClassifier(ccp_alpha=0.01).fit(X, y)
+    assert 1 < pruned.get_n_leaves() < full.get_n_leaves()
+    assert (pruned.tree_.set_start >= 0).any()
+    assert pruned.score(X, y) > 0.8
+
+
+def test_weights_are_repetition_with_class_weights_and_counts(rng):
+    X, y = mixed(rng)
+    w = rng.integers(0, 4, len(y))
+    again = np.repeat(np.arange(len(y)), w)
+    for options in (
+        {"min_samples_leaf": 5},
+        {"min_samples_leaf": 0.02, "min_samples_split": 0.1},
+        {"class_weight": "balanced", "min_samples_leaf": 4},
+        {"class_weight": {"yes": 3, "maybe": 0.5}, "min_samples_split": 12},
+        {"max_leaf_nodes": 9, "min_weight_fraction_leaf": 0.02},
+        {"max_features": 1, "random_state": 3},
+        {"splitter": "random", "random_state": 3},
+    ):
+        weighted = DecisionTreeClassifier(**options).fit(X, y, w)
+        repeated = DecisionTreeClassifier(**options).fit(X.iloc[again], y[again])
+        same_tree(weighted, repeated)
+        np.testing.assert_array_equal(weighted.tree_.n_samples, repeated.tree_.n_samples)
+
+
+def test_balanced_classes_weigh_the_same(rng):
+    X, y = mixed(rng)
+    w = rng.random(len(y))
+    tree = DecisionTreeClassifier(class_weight="balanced").fit(X, y, w).tree_
+    np.testing.assert_allclose(tree.value[0], 1 / 3, rtol=1e-12)
+    counted = DecisionTreeClassifier(class_weight={"yes": 5}, min_samples_leaf=20).fit(X, y).tree_
+    assert counted.n_samples[0] == len(y)  # class weights do not multiply samples
+    assert counted.n_samples[counted.feature < 0].min() >= 20
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-200, 0.3, 1e200, 1e300])
+def test_scale_of_weights_does_not_matter(scale, rng):
+    X, y = mixed(rng)
+    w = rng.integers(1, 4, len(y)).astype(float)
+    plain = DecisionTreeClassifier(min_weight_fraction_leaf=0.01).fit(X, y, w)
+    scaled = DecisionTreeClassifier(min_weight_fraction_leaf=0.01).fit(X, y, w * scale)
+    np.testing.assert_array_equal(plain.tree_.feature, scaled.tree_.feature)
+    np.testing.assert_array_equal(plain.predict(X), scaled.predict(X))
+
+
+def test_random_splitter(rng):
+    X, y = mixed(rng)
+    one = DecisionTreeClassifier(splitter="random", random_state=0).fit(X, y)
+    same_tree(one, DecisionTreeClassifier(splitter="random", random_state=0).fit(X, y))
+    two = DecisionTreeClassifier(splitter="random", random_state=1).fit(X, y)
+    assert not np.array_equal(one.tree_.threshold, two.tree_.threshold)
+    assert one.score(X, y) == DecisionTreeClassifier().fit(X, y).score(X, y)  # both are full
+    best = DecisionTreeClassifier(max_depth=1).fit(X, y).tree_.decrease[0]
+    for seed in range(20):
+        drawn = DecisionTreeClassifier(max_depth=1, splitter="random", random_state=seed)
+        assert drawn.fit(X, y).tree_.decrease[0] <= best + 1e-12
+
+
+def test_explanation_adds_up(rng):
+    X, y = mixed(rng)
+    model = DecisionTreeClassifier(max_depth=5).fit(X, y)
+    parts = model._explain(model._encoded(X))
+    total = parts["base"] + parts["contributions"].sum(axis=1)
+    np.testing.assert_allclose(total, model.predict_proba(X), atol=1e-14)
+    np.testing.assert_array_equal(parts["prediction"], model.predict_proba(X))
+    two = DecisionTreeClassifier(max_depth=5).fit(X, y == "yes")
+    assert two._explain(two._encoded(X))["contributions"].shape == (len(X), 3, 1)
+
+
+def test_text_names_levels_and_missing_values(rng):
+    X = mixed(rng)[0]
+    model = DecisionTreeClassifier(max_depth=2).fit(
+        X[["town"]], np.isin(X["town"], ["Ulm", "Bonn"])
+    )
+    text = export_text(model)
+    assert text.splitlines() == [
+        "|--- town in {Bonn, Ulm}",
+        "|   |--- class: True",
+        "|--- town in {Jena, Köln} or missing",
+        "|   |--- class: False",
+    ]
+    absent = DecisionTreeClassifier(max_depth=1).fit(X[["town"]], X["town"].isna())
+    assert "missing" in export_text(absent).splitlines()[2]
+    number = DecisionTreeClassifier(max_depth=1).fit(X[["age"]], X["age"].isna())
+    assert export_text(number).startswith("|--- age is present")
+
+
+def test_saved_and_loaded_to_the_last_bit(rng, tmp_path):
+    X, y = mixed(rng)
+    model = DecisionTreeClassifier().fit(X, y)
+    model.save(tmp_path / "tree.pellucid")
+    back = pellucid.load(tmp_path / "tree.pellucid")
+    same_tree(model, back)
+    np.testing.assert_array_equal(model.predict_proba(X), back.predict_proba(X))
+    back._check_state()
+    back.classes_ = back.classes_[:2]
+    with pytest.raises(DataError):
+        back._check_state()
+
+
+def test_constant_columns_one_class_and_too_few_samples(rng):
+    X = np.c_[np.ones(30), rng.normal(size=30), np.full(30, np.nan)]
+    y = rng.integers(0, 2, 30)
+    model = DecisionTreeClassifier().fit(X, y)
+    assert model.score(X, y) == 1 and model.feature_importances_.tolist() == [0, 1, 0]
+    assert DecisionTreeClassifier(min_samples_leaf=31).fit(X, y).get_n_leaves() == 1
+    constant = DecisionTreeClassifier().fit(X[:, :1], y)
+    assert constant.get_n_leaves() == 1 and constant.feature_importances_.tolist() == [0]
+    single = DecisionTreeClassifier().fit(X, np.zeros(30))
+    np.testing.assert_array_equal(single.predict_proba(X), np.ones((30, 1)))
+
+
+def test_many_levels(rng):
+    pandas = pytest.importorskip("pandas")
+    n = 20_000
+    towns = np.array([f"town {k}" for k in rng.permutation(n)])
+    X = pandas.DataFrame({"town": towns, "x": rng.normal(size=n)})
+    y = rng.integers(0, 3, n)
+    model = DecisionTreeClassifier(max_depth=3).fit(X, y)
+    assert model.score(X, y) > 0.6  # a level per row says everything
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("criterion", "impurity"), ("splitter", "worst"), ("max_depth", 0), ("max_depth", 2.5),
+        ("min_samples_split", 1), ("min_samples_split", 0.0), ("min_samples_leaf", 0),
+        ("min_samples_leaf", 1.0), ("min_weight_fraction_leaf", 0.6), ("max_features", 0),
+        ("max_features", "all"), ("max_leaf_nodes", 1), ("min_impurity_decrease", -1.0),
+        ("class_weight", "even"), ("class_weight", [1, 2]), ("ccp_alpha", -0.1),
+        ("monotonic_cst", [1, 0]), ("random_state", "now"),
+    ],
+)  # fmt: skip
+def test_wrong_parameters_are_named(name, value):
+    with pytest.raises(ParameterError, match=f"'{name}' parameter of DecisionTreeClassifier"):
+        DecisionTreeClassifier(**{name: value}).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_wrong_class_weights_and_sparse_tables():
+    from scipy.sparse import csr_matrix
+
+    X, y = [[0.0], [1.0]], ["a", "b"]
+    with pytest.raises(ParameterError, match="'c'"):
+        DecisionTreeClassifier(class_weight={"c": 1.0}).fit(X, y)
+    with pytest.raises(ParameterError, match="class_weight"):
+        DecisionTreeClassifier(class_weight={"a": -1.0}).fit(X, y)
+    with pytest.raises(DataTypeError, match="sparse"):
+        DecisionTreeClassifier().fit(csr_matrix(np.eye(2)), y)
