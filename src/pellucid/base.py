@@ -6,7 +6,7 @@ leaves the estimator unfitted. Families write `_fit` and a few small methods on 
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from pellucid import _sklearn, parameters
 from pellucid.data import Problem, Wishes, prepare
 from pellucid.data.containers import Intake, intake
 from pellucid.data.encode import encode
-from pellucid.data.targets import as_vector, numbers, weights_or_ones
+from pellucid.data.targets import as_vector, known_classes, numbers, weights_or_ones
 from pellucid.errors import ConvergenceWarning, DataError
 from pellucid.protocol import Protocol
 
@@ -88,7 +88,8 @@ class Estimator(Protocol):
             self._check_all_parameters()
             wishes = self._wishes()
             if self._target == "classes":
-                wishes = replace(wishes, classes=self._known_classes(classes, first))
+                known = known_classes(classes, None if first else self.classes_)
+                wishes = replace(wishes, classes=known)
             if not first:
                 wishes = replace(wishes, schema=self.schema_)
             X, y = _open(X, y)
@@ -97,21 +98,6 @@ class Estimator(Protocol):
             self._after_fit(rows)
         self._warn()
         return self
-
-    def _known_classes(self, given: Any, first: bool) -> np.ndarray:
-        """Labels of `partial_fit`: given with the first batch, the same ever after."""
-        if first and given is None:
-            raise DataError("classes must be passed on the first call to partial_fit.")
-        known = None if given is None else np.unique(as_vector(given, "classes"))
-        if first:
-            assert known is not None
-            return known
-        if known is not None and not np.array_equal(known, self.classes_):
-            raise DataError(
-                f"`classes={list(known)}` is not the same as on last call to partial_fit, was: "
-                f"{list(self.classes_)}"
-            )
-        return self.classes_
 
     @contextmanager
     def _undone_on_failure(self, before: dict[str, Any]) -> Iterator[None]:
@@ -163,6 +149,21 @@ class Estimator(Protocol):
         self._check_fitted()
         X, _ = _open(X, None)
         return self._encode_intake(intake(X, type(self).__name__))
+
+    def _answer(self, method: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
+        """What one of the family's methods says about a new table: finite, or an error."""
+        encoded = self._encoded(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._finite(method(encoded))
+
+    def _finite(self, answer: np.ndarray) -> np.ndarray:
+        if answer.dtype.kind == "f" and not np.isfinite(answer).all():
+            row = int(np.flatnonzero(~np.isfinite(answer).reshape(len(answer), -1).all(axis=1))[0])
+            raise DataError(
+                f"{type(self).__name__} has no finite answer for row {row}: its values are too far "
+                "from those of the training rows. Correct them, or leave the row out."
+            )
+        return answer
 
     def _encode_intake(self, rows: Intake) -> Any:
         owner = type(self).__name__
@@ -240,7 +241,7 @@ class Classifier(Supervised):
 
     def _codes(self, X: Any) -> np.ndarray:
         """Class codes for encoded rows."""
-        scores = self._scores(X)
+        scores = self._finite(self._scores(X))
         return (scores > 0).astype(np.int32) if scores.ndim == 1 else scores.argmax(axis=1)
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -249,8 +250,8 @@ class Classifier(Supervised):
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted label of each row."""
-        encoded = self._encoded(X)
-        return self.classes_[self._codes(encoded)]
+        codes = self._answer(self._codes, X)
+        return self.classes_[codes]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows (by weight) whose label is predicted."""
@@ -266,11 +267,11 @@ class ProbabilisticClassifier(Classifier):
         raise NotImplementedError
 
     def _codes(self, X: Any) -> np.ndarray:
-        return self._proba(X).argmax(axis=1)
+        return self._finite(self._proba(X)).argmax(axis=1)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class, in the order of `classes_`."""
-        return self._proba(self._encoded(X))
+        return self._answer(self._proba, X)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of `predict_proba`."""
@@ -290,7 +291,7 @@ class Regressor(Supervised):
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted number of each row."""
-        return self._predict(self._encoded(X))
+        return self._answer(self._predict, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R2 (mean over targets)."""
@@ -318,7 +319,7 @@ class Transformer(Estimator):
 
     def transform(self, X: Any) -> Any:
         """The transformed table, in the container chosen with `set_output`."""
-        return self._wrap(self._transform(self._encoded(X)), X)
+        return self._wrap(self._answer(self._transform, X), X)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, then transform the same table."""

@@ -148,6 +148,21 @@ def _parse(y: np.ndarray, owner: str) -> np.ndarray:
         ) from None
 
 
+def known_classes(given: Any, before: np.ndarray | None) -> np.ndarray:
+    """Labels of `partial_fit`: given with the first batch, the same ever after."""
+    if given is None:
+        if before is None:
+            raise DataError("classes must be passed on the first call to partial_fit.")
+        return before
+    known = np.unique(as_vector(given, "classes"))
+    if before is not None and not np.array_equal(known, before):
+        raise DataError(
+            f"`classes={list(known)}` is not the same as on last call to partial_fit, was: "
+            f"{list(before)}"
+        )
+    return known
+
+
 def weights_or_ones(weights: Any, n: int) -> np.ndarray:
     """Sample weights: float64, finite, not negative, not all zero."""
     if weights is None:
