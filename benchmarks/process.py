@@ -135,5 +135,6 @@ def _run(job: tuple[str, ...], folder: str) -> tuple[float, str]:
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         absent = lines[-1].startswith(("ModuleNotFoundError", "ImportError"))
-        raise _Stopped(f"{'not available' if absent else 'error'}: {lines[-1]}")
+        reason = lines[-1].split(" (/")[0]  # without the path of the file
+        raise _Stopped(f"{'not available' if absent else 'error'}: {reason}")
     return seconds, done.stdout
