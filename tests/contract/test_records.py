@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from pellucid.records import Prototypes
 from tests.contract.classes import applies_to, classifier, has, make, supervised, takes
 from tests.contract.compare import fitted
 from tests.contract.data import COLUMNS, frame, mixed, numbers
@@ -72,8 +73,9 @@ def test_explanations_add_up(Model, table):
     X = sample.X if table == "mixed" else frame(sample.X)
     model = fitted(Model, sample.with_X(X))
     explanation = model.explain(X)
-    if type(explanation).__name__ == "Prototypes":
-        assert len(explanation.distances) == len(explanation.rows) == len(X)
+    if isinstance(explanation, Prototypes):
+        assert explanation.gap() <= 1e-10 * max(1.0, np.max(np.abs(explanation.prediction)))
+        assert_explains_the_model(model, explanation, X)
         return
     K = 1 if not classifier(Model) or len(model.classes_) == 2 else len(model.classes_)
     if not supervised(Model) or np.ndim(sample.y) == 2:
@@ -120,7 +122,7 @@ def test_explanations_can_be_read(Model):
     assert_well_formed(explanation._repr_html_())
     assert explanation.frame() is not None
     text = str(explanation) + explanation._repr_html_()
-    if type(explanation).__name__ != "Prototypes":
+    if not isinstance(explanation, Prototypes):
         assert COLUMNS[0] in text
 
 
