@@ -116,7 +116,7 @@ def test_extreme_weights(Model, size):
         assert_finite(fitted(Model, sample, weights[size]), sample.X)
 
 
-@pytest.mark.parametrize("table", ["scaled by 2**300", "subnormal"])
+@pytest.mark.parametrize("table", ["scaled by 2**300", "subnormal", "largest floats"])
 def test_ordinary_model_meets_extreme_rows(Model, table):
     """Trained on ordinary numbers: an answer, or an error that leaves the model as it was."""
     sample = numbers(Model, n=30)
