@@ -42,3 +42,23 @@ def _check_classes(model: Any) -> None:
         return
     if type(classes) is not np.ndarray or classes.ndim != 1 or not len(classes):
         raise ModelFileError(f"its {type(model).__name__} lacks its classes")
+
+
+def expect_array(model: Any, name: str, *shape: int | None, dtype: Any = np.float64) -> None:
+    """For `_check_state`: `model.name` is an array of this type and shape; None is any length."""
+    array = vars(model).get(name)
+    right = type(array) is np.ndarray and array.dtype == dtype and array.ndim == len(shape)
+    if not right or any(k not in (None, found) for k, found in zip(shape, array.shape)):
+        raise ModelFileError(f"its {type(model).__name__} has no {name} of the right shape")
+
+
+def expect_number(model: Any, name: str, low: float = -np.inf) -> None:
+    """For `_check_state`: `model.name` is a number of at least `low`."""
+    value = vars(model).get(name)
+    if not isinstance(value, int | float | np.number) or not value >= low:
+        raise ModelFileError(f"its {type(model).__name__} has no {name} in its range")
+
+
+def n_terms(model: Any) -> int:
+    """The number of columns that the model's schema encodes a table to."""
+    return len(model.schema_.owner)
