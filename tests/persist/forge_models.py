@@ -1,12 +1,15 @@
 """Forges files of every public estimator and uses what loads; run as a child, for it might crash.
 
-`python -m tests.persist.forge_models COUNT` prints the name of each case before it runs, so that
-the last line tells where a crash or hang happened, and ends with `done`. A forged file is either
-refused with `ModelFileError`, or gives a model whose methods end normally or with an exception.
+`python -m tests.persist.forge_models COUNT` works on each class in a process of its own and prints
+one line per class: `ok` or what went wrong, and with which case. A forged file must be refused with
+`ModelFileError`, or give a model that neither crashes, hangs nor takes more memory than `MEMORY`.
+A class that has `_check_state` promises more: what loads answers, or raises a `PellucidError`.
 """
 
-import faulthandler
 import importlib
+import os
+import resource
+import signal
 import sys
 import tempfile
 import warnings
@@ -15,11 +18,12 @@ from pathlib import Path
 import numpy as np
 
 import pellucid
-from pellucid import names, persist
+from pellucid import names
 from pellucid.errors import ModelFileError, PellucidError
 from tests.persist.forgery import mutated, parts, sealed
 
 SECONDS = 20
+MEMORY = 3 << 30
 METHODS = ("predict", "predict_proba", "decision_function", "transform", "explain", "apply")
 STRANGE = [
     None, True, -1, 0, 2, 1.5, 10**9, -(2**31), "", "x", "matrix", "codes", [], [[]], {"@": "x"},
@@ -54,59 +58,97 @@ def fitted(cls, X, rng):
 
 
 def forgeries(raw, rng):
-    """An endless run of changed files: document, table of tensors, numbers in the data."""
+    """An endless run of changed files: document, table of tensors, shapes, numbers in the data."""
     table, document, data = parts(raw)
-    numbers = np.frombuffer(data, np.uint8)
     while True:
         yield sealed(table, mutated(document, rng, STRANGE), data)
         yield sealed(mutated(table, rng, STRANGE), document, data)
-        changed = numbers.copy()
-        entry = table[list(table)[rng.integers(len(table))]]
-        begin, end = entry["data_offsets"]
-        width = {"F64": 8, "I64": 8, "I32": 4, "U32": 4}.get(entry["dtype"], 1)
-        if end > begin:
-            at = begin + width * rng.integers((end - begin) // width)
-            extreme = [0, 1, -1, 2**31 - 1, -(2**31), 1000, np.iinfo(np.int64).max]
-            value = np.int64(extreme[rng.integers(len(extreme))])
-            changed[at : at + width] = np.frombuffer(value.tobytes(), np.uint8)[:width]
-        yield sealed(table, document, changed.tobytes())
+        name = list(table)[rng.integers(len(table))]
+        yield sealed({**table, name: reshaped(table[name], rng)}, document, data)
+        yield sealed(table, document, overwritten(data, table[name], rng))
 
 
-def use(model, X):
-    """Call every method; an exception is a clean end, a crash or hang is what we look for."""
+def reshaped(entry, rng):
+    """The same bytes in another shape."""
+    size = int(np.prod(entry["shape"], dtype=int))
+    divisors = [k for k in range(1, size + 1) if size % k == 0] or [0]
+    k = divisors[rng.integers(len(divisors))]
+    shapes = [[k, size // max(k, 1)], [size], [k, 1, size // max(k, 1)]]
+    return {**entry, "shape": shapes[rng.integers(3)]}
+
+
+def overwritten(data, entry, rng):
+    """One number of the array replaced by an extreme one."""
+    begin, end = entry["data_offsets"]
+    width = {"F64": 8, "I64": 8, "I32": 4, "U32": 4}.get(entry["dtype"], 1)
+    changed = bytearray(data)
+    if end > begin:
+        at = begin + width * int(rng.integers((end - begin) // width))
+        extreme = [0, 1, -1, 2**31 - 1, -(2**31), 1000, 2**63 - 1]
+        value = np.int64(extreme[rng.integers(len(extreme))])
+        changed[at : at + width] = value.tobytes()[:width]
+    return bytes(changed)
+
+
+def fault(path, X):
+    """What is wrong with how a file is taken, or None."""
+    try:
+        model = pellucid.load(path)
+    except ModelFileError as error:
+        return "memory" if "Unable to allocate" in str(error) else None
     for method in METHODS:
         if hasattr(type(model), method):
             try:
                 getattr(model, method)(X)
             except PellucidError:
                 pass
+            except MemoryError:
+                return "memory"
             except Exception as error:
-                print(f"    {method}: {type(error).__name__}: {error}", flush=True)
+                if hasattr(model, "_check_state"):
+                    return f"{method} raised {type(error).__name__}: {error}"
+    return None
+
+
+def attack(cls, count, report):
+    """All cases of one class; the first fault is written to `report` and ends it."""
+    rng = np.random.default_rng(5)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    path = Path(tempfile.mkdtemp()) / "m"
+    for X in (training_table(rng), rng.normal(size=(60, 3)), rng.normal(size=(30, 500))):
+        fitted(cls, X, rng).save(path)
+        assert pellucid.load(path) is not None
+        for i, forged in zip(range(count), forgeries(path.read_bytes(), rng)):
+            report(f"crash or hang at case {i} of {type(X).__name__} {X.shape}")
+            signal.alarm(SECONDS)
+            path.write_bytes(forged)
+            found = fault(path, X)
+            if found:
+                return report(f"{found} at case {i} of {type(X).__name__} {X.shape}")
+    return report("ok")
 
 
 def main(count):
-    rng = np.random.default_rng(5)
+    """One process per class: what it last reported is what happened."""
     warnings.simplefilter("ignore")
-    faulthandler.enable()
-    X = training_table(rng)
-    path = Path(tempfile.mkdtemp()) / "m"
     for cls in estimators():
-        for rows in (X, np.asarray(rng.normal(size=(60, 3)))):
-            model = fitted(cls, rows, rng)
-            model.save(path)
-            assert persist.load(path) is not None
-            raw = path.read_bytes()
-            for i, forged in zip(range(count), forgeries(raw, rng)):
-                faulthandler.dump_traceback_later(SECONDS, exit=True)
-                print(cls.__name__, type(rows).__name__, i, flush=True)
-                path.write_bytes(forged)
+        with tempfile.TemporaryFile("w+") as file:
+
+            def report(text, file=file):
+                file.seek(0)
+                file.truncate()
+                file.write(text)
+                file.flush()
+
+            child = os.fork()
+            if child == 0:
                 try:
-                    again = pellucid.load(path)
-                except ModelFileError:
-                    continue
-                use(again, rows)
-    faulthandler.cancel_dump_traceback_later()
-    print("done")
+                    attack(cls, count, report)
+                finally:
+                    os._exit(0)
+            os.waitpid(child, 0)
+            file.seek(0)
+            print(f"{cls.__name__}: {file.read()}", flush=True)
 
 
 if __name__ == "__main__":
