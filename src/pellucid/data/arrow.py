@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pellucid.data.buffers import to_numpy
 from pellucid.data.containers import RawColumn, datetime_days, text_or_labels
 from pellucid.errors import DataTypeError
 
@@ -26,7 +27,7 @@ def arrow_column(name: str, column: Any) -> RawColumn:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return text_or_labels(name, *_codes(pc.dictionary_encode(column)))
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        stamps = column.cast(pa.timestamp("us"), safe=False).to_numpy()
+        stamps = to_numpy(column.cast(pa.timestamp("us"), safe=False))
         return RawColumn(name, "datetime", datetime_days(stamps))
     if pa.types.is_duration(kind):
         micro = column.cast(pa.duration("us")).cast(pa.int64())
@@ -35,15 +36,14 @@ def arrow_column(name: str, column: Any) -> RawColumn:
 
 
 def _floats(column: Any) -> np.ndarray:
-    values = pc.cast(column, pa.float64(), safe=False)
-    return values.to_numpy().astype(np.float64, copy=False)
+    return to_numpy(pc.cast(column, pa.float64(), safe=False))
 
 
 def _codes(column: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
     if isinstance(column, pa.ChunkedArray):
         column = column.unify_dictionaries().combine_chunks()
-    indices = pc.fill_null(column.indices.cast(pa.int32()), -1)
-    return indices.to_numpy().astype(np.int32), tuple(column.dictionary.to_pylist())
+    indices = to_numpy(column.indices.cast(pa.int32()), missing=-1)
+    return indices, tuple(column.dictionary.to_pylist())
 
 
 def _dictionary(name: str, column: Any) -> RawColumn:

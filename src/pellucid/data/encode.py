@@ -76,10 +76,7 @@ def _to_columns(table: Intake) -> np.ndarray:
 def _matrix(schema: Schema, table: Intake, takes_sparse: bool, finite: bool) -> Any:
     if table.dense is not None and schema.plain:
         X = np.ascontiguousarray(table.dense, dtype=np.float64)
-        # A sum is finite unless a cell is not, or it overflows: look closer only then.
-        with np.errstate(over="ignore", invalid="ignore"):
-            finite = finite or np.isfinite(X.sum())
-        if finite or np.isfinite(X).all():
+        if finite or _all_finite(X):
             return X
         check_finite(X, table, allow_nan=True)
         return np.where(np.isnan(X), schema.mean, X)
@@ -94,6 +91,17 @@ def _matrix(schema: Schema, table: Intake, takes_sparse: bool, finite: bool) -> 
     for k, (j, role, level) in enumerate(blocks):
         out[:, k] = _term(schema, j, role, level, columns, levels)
     return out
+
+
+def _all_finite(X: np.ndarray) -> bool:
+    """A sum is finite unless a cell is not, or it overflows: look closer only then."""
+
+    def total(rows: slice) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(X[rows].sum())
+
+    blocks = parallel.row_blocks(*X.shape)
+    return bool(np.isfinite(parallel.map(total, blocks)).all() or np.isfinite(X).all())
 
 
 def _term(

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
+from pellucid.data.buffers import to_arrow
 from pellucid.errors import DataError
 
 Columns = Mapping[str, Any]
@@ -30,9 +31,11 @@ def as_table(columns: Columns) -> pa.Table:
 
 
 def _as_arrow(values: Any) -> Any:
-    if isinstance(values, np.ndarray) and values.dtype.kind in "OUSTM":
-        values = values.tolist()
-    return values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    if isinstance(values, np.ndarray) and values.dtype.kind == "M":
+        return pa.array(values)
+    return to_arrow(values)
 
 
 def write_csv(table: pa.Table, file: BinaryIO) -> None:
