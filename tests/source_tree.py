@@ -143,5 +143,5 @@ def _cython_imports(path: Path) -> Iterator[Import]:
 
 def imports(path: Path) -> list[Import]:
     """All imports of a .py or .pyx file, also those inside functions."""
-    read = _cython_imports if path.suffix == ".pyx" else _python_imports
+    read = _python_imports if path.suffix == ".py" else _cython_imports
     return list(read(path))

@@ -1,0 +1,140 @@
+# Steps 4 and 5 of a node's life: which rows go left, the lists partitioned, a whole subtree grown.
+
+cdef Py_ssize_t partition_list(const Table* t, int f, Py_ssize_t start, Py_ssize_t end,
+                               int32_t* right) noexcept nogil:
+    """Rows that go left to the front, the others behind, both in their old order."""
+    cdef int32_t* rows = t.lists + f * t.n
+    cdef const uint8_t* goes_left = t.goes_left
+    cdef Py_ssize_t i, l = start, r = 0, b
+    cdef int32_t row
+    for i in range(start, end):
+        row = rows[i]
+        b = goes_left[row]
+        rows[l] = row
+        right[r] = row
+        l += b
+        r += 1 - b
+    memcpy(rows + l, right, r * sizeof(int32_t))
+    return l
+
+
+cdef Py_ssize_t mark_number(const Table* t, Record* node) noexcept nogil:
+    """Step 4 for a threshold: the first `at` rows go left, missing ones to the learned side."""
+    cdef const int32_t* rows = t.lists + node.feature * t.n + node.start
+    cdef const double* x = t.X + node.feature * t.n_rows
+    cdef Py_ssize_t i, m = node.end - node.start, q = m
+    while t.missing[node.feature] and isnan(x[rows[q - 1]]):
+        q -= 1
+        t.goes_left[rows[q]] = node.missing_left
+    for i in range(q):
+        t.goes_left[rows[i]] = i < node.at
+    if q == m:
+        node.missing_left = -1                     # nothing learned: divide takes the larger child
+        return node.at
+    return node.at + (m - q if node.missing_left else 0)
+
+
+cdef Py_ssize_t mark_levels(const Table* t, Record* node, const double* counts, Scratch* s,
+                            uint32_t* words) noexcept nogil:
+    """Step 4 for a set: find it again, write its bits; absent levels go where missing ones go."""
+    cdef const int32_t* rows = t.lists + node.feature * t.n + node.start
+    cdef Levels* v = &s.levels
+    cdef Split again
+    cdef int g = split_levels(t, node, counts, node.feature, v, &again), i
+    cdef Py_ssize_t j, count = 0
+    cdef double left = 0.0
+    for i in range(g):
+        if v.side[i]:
+            left += v.groups[i].weight
+            count += v.groups[i].last - v.groups[i].first
+    if v.groups[g - 1].code < 0:
+        node.missing_left = v.side[g - 1]
+    else:
+        node.missing_left = left > node.weight - left
+    for j in range((t.n_levels[node.feature] + 31) // 32):
+        words[j] = <uint32_t> 0xFFFFFFFF if node.missing_left else 0
+    for i in range(g):
+        if v.groups[i].code >= 0:
+            words[v.groups[i].code >> 5] &= ~(<uint32_t> 1 << (v.groups[i].code & 31))
+            words[v.groups[i].code >> 5] |= <uint32_t> v.side[i] << (v.groups[i].code & 31)
+        for j in range(v.groups[i].first, v.groups[i].last):
+            t.goes_left[rows[j]] = v.side[i]
+    return count
+
+
+cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept nogil:
+    """Step 4. Returns -1 without memory, 1 if both children are leaves, else 0."""
+    cdef Record* node
+    cdef Record* child
+    cdef Py_ssize_t j, middle, words = 0
+    cdef bint stopped = True
+    if t.kinds[draft.nodes[i].feature]:
+        words = (t.n_levels[draft.nodes[i].feature] + 31) // 32
+    if draft.reserve(2, words) != 0:
+        return -1
+    node = draft.nodes + i
+    if words:
+        node.set_start = draft.n_words
+        middle = mark_levels(t, node, draft.counts + i * draft.size, s, draft.words + draft.n_words)
+        draft.n_words += words
+    else:
+        middle = mark_number(t, node)
+    middle += node.start
+    partition_list(t, node.feature, node.start, node.end, s.rows)
+    node.left, node.right = <int32_t> draft.n_nodes, <int32_t> draft.n_nodes + 1
+    for j in range(2):
+        child = draft.nodes + draft.n_nodes + j
+        child.start = middle if j else node.start
+        child.end = node.end if j else middle
+        child.depth = node.depth + 1
+        child.key = mix(node.key + <uint64_t> 0xD1B54A32D192ED03 * <uint64_t> (j + 1))
+        stopped &= describe(t, node.feature, child, draft.counts + (draft.n_nodes + j) * draft.size)
+    draft.n_nodes += 2
+    if node.missing_left < 0:
+        node.missing_left = child[-1].weight > child[0].weight
+    return stopped
+
+
+cdef int grow_subtree(const Table* t, Draft draft, Scratch* s) noexcept nogil:
+    """Divide node 0 of the draft and all below it, depth first; -1 without memory, 1 if stopped."""
+    cdef Py_ssize_t i, height = 1, room = 64
+    cdef int f, leaves
+    cdef Record* node
+    cdef void* moved
+    cdef int32_t* waiting = <int32_t*> malloc(room * sizeof(int32_t))
+    if waiting == NULL:
+        return -1
+    waiting[0] = 0
+    while height > 0:
+        if t.stop[0]:
+            free(waiting)
+            return 1
+        height -= 1
+        i = waiting[height]
+        node = draft.nodes + i
+        if node.stopped:                                                                # 1
+            continue
+        search_columns(t, node, draft.counts + i * draft.size, s)                        # 2
+        if not choose(t, node, s.splits):                                               # 3
+            continue
+        leaves = divide(t, draft, i, s)                                                 # 4
+        if leaves < 0:
+            free(waiting)
+            return -1
+        if leaves:
+            continue
+        node = draft.nodes + i
+        for f in range(t.d):                                                            # 5
+            if f != node.feature:
+                partition_list(t, f, node.start, node.end, s.rows)
+        if height + 2 > room:
+            room *= 2
+            moved = realloc(waiting, room * sizeof(int32_t))
+            if moved == NULL:
+                free(waiting)
+                return -1
+            waiting = <int32_t*> moved
+        waiting[height], waiting[height + 1] = node.right, node.left
+        height += 2
+    free(waiting)
+    return 0
