@@ -2,11 +2,12 @@
 
 import dataclasses
 import warnings
+from functools import cache
 
 import numpy as np
 
 from tests.contract.classes import classifier, make, weighted
-from tests.contract.data import Sample
+from tests.contract.data import Sample, frame, mixed, numbers
 
 METHODS = (
     "predict",
@@ -24,6 +25,29 @@ def fitted(Model: type, sample: Sample, weights=None, **chosen):
     if weights is not None and weighted(Model):
         return model.fit(sample.X, sample.y, sample_weight=weights)
     return model.fit(sample.X, sample.y)
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """A model that many checks only ask, never change (they check that, too)."""
+
+    sample: Sample
+    model: object
+    said: dict
+
+
+@cache
+def example(Model: type, kind: str = "numbers") -> Example:
+    """The model fitted to one of the samples, once for all checks: numbers, binary, whole..."""
+    sample = mixed(Model) if kind == "mixed" else numbers(Model)
+    if kind == "whole":
+        sample = sample.with_X(np.abs(np.round(sample.X)))
+    if kind == "frame":
+        sample = sample.with_X(frame(sample.X))
+    if kind == "binary":
+        sample = numbers(Model, n_classes=2)
+    model = fitted(Model, sample)
+    return Example(sample, model, answers(model, sample.X))
 
 
 def answers(model, X) -> dict:

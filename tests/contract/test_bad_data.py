@@ -12,7 +12,7 @@ import pytest
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, NotFittedError, PellucidError
 from tests.contract.classes import applies_to, classifier, has, make, one_target, supervised, takes
-from tests.contract.compare import assert_same_bits, fitted, learned
+from tests.contract.compare import assert_same_bits, example, fitted, learned
 from tests.contract.data import COLUMNS, frame, mixed, numbers
 from tests.contract.test_containers import asks
 
@@ -92,15 +92,13 @@ def assert_unfitted(model, sample):
 @pytest.mark.parametrize("fault", TABLES)
 def test_bad_table_is_refused_by_prediction(Model, fault):
     """The model is as good afterwards as it was before."""
-    sample = numbers(Model)
-    named = sample.with_X(frame(sample.X)) if "frame" in fault or "polars" in fault else sample
-    model = fitted(Model, named)
+    base = example(Model, "frame" if "frame" in fault or "polars" in fault else "numbers")
     change, text = TABLES[fault]
-    for ask in asks(model):
-        before = ask(named.X)
+    for ask in asks(base.model):
+        before = ask(base.sample.X)
         with refused(text if "columns" not in fault else None):
-            ask(change(sample.X))
-        assert np.array_equal(np.asarray(before), np.asarray(ask(named.X)))
+            ask(change(numbers(Model).X))
+        assert np.array_equal(np.asarray(before), np.asarray(ask(base.sample.X)))
 
 
 def test_failed_second_fit_leaves_nothing_of_the_first(Model):

@@ -9,7 +9,7 @@ import scipy.sparse
 
 from pellucid.errors import DataError
 from tests.contract.classes import applies_to, make, regressor, sparse, weighted
-from tests.contract.compare import answers, assert_close, assert_same_bits, fitted, learned
+from tests.contract.compare import answers, assert_close, assert_same_bits, example, fitted, learned
 from tests.contract.data import COLUMNS, frame, mixed, numbers
 
 NUMERIC = {
@@ -70,32 +70,25 @@ def to_polars(table: pd.DataFrame) -> pl.DataFrame:
 
 @pytest.mark.parametrize("container", NUMERIC)
 def test_numbers_in_any_container(Model, container):
-    sample = numbers(Model)
-    assert_same_in(Model, NUMERIC[container], sample)
+    assert_same_in(Model, NUMERIC[container], "numbers")
 
 
 @pytest.mark.parametrize("container", WHOLE)
 def test_whole_numbers_in_any_container(Model, container):
-    sample = numbers(Model)
-    assert_same_in(Model, WHOLE[container], sample.with_X(np.abs(np.round(sample.X))))
+    assert_same_in(Model, WHOLE[container], "whole")
 
 
-def assert_same_in(Model, convert, sample):
-    base = fitted(Model, sample)
-    model = fitted(Model, sample.with_X(convert(sample.X)))
-    expected = answers(base, sample.X)
-    assert_same_bits(expected, answers(model, convert(sample.X)), "fitted to it: ")
-    assert_same_bits(expected, answers(base, convert(sample.X)), "predicting it: ")
+def assert_same_in(Model, convert, kind: str):
+    base = example(Model, kind)
+    other = convert(base.sample.X)
+    model = fitted(Model, base.sample.with_X(other))
+    assert_same_bits(base.said, answers(model, other), "fitted to it: ")
+    assert_same_bits(base.said, answers(base.model, other), "predicting it: ")
 
 
 @pytest.mark.parametrize("container", FRAMES)
 def test_mixed_table_in_any_container(Model, container):
-    sample = mixed(Model)
-    other = FRAMES[container](sample.X)
-    base, model = fitted(Model, sample), fitted(Model, sample.with_X(other))
-    expected = answers(base, sample.X)
-    assert_same_bits(expected, answers(model, other), "fitted to it: ")
-    assert_same_bits(expected, answers(base, other), "predicting it: ")
+    assert_same_in(Model, FRAMES[container], "mixed")
 
 
 def test_flags_are_zero_and_one(Model):

@@ -9,7 +9,7 @@ from sklearn.metrics import r2_score
 
 from pellucid.errors import PellucidError
 from tests.contract.classes import applies_to, classifier, make, one_target, regressor
-from tests.contract.compare import answers, assert_same_bits, fitted, learned
+from tests.contract.compare import answers, assert_same_bits, example, fitted, learned
 from tests.contract.data import numbers
 
 WORDS = np.array(["ant", "bee", "cat"])
@@ -72,8 +72,8 @@ def assert_labels_come_back(Model, forms, form: str, n_classes: int):
     model = fitted(Model, sample.with_y(y))
     expected = pd.unique(pd.Series(list(pa.array(y).to_pylist() if is_arrow(y) else y)))
     assert sorted(expected) == list(model.classes_)
-    base = fitted(Model, sample)
-    a, b = answers(base, sample.X), answers(model, sample.X)
+    known = example(Model, "binary" if n_classes == 2 else "numbers")
+    base, a, b = known.model, dict(known.said), answers(model, sample.X)
     coded = np.searchsorted(model.classes_, b.pop("predict"))
     assert np.array_equal(coded, np.searchsorted(base.classes_, a.pop("predict")))
     assert_same_bits(a, b)

@@ -1,5 +1,7 @@
 """predict, predict_proba, predict_log_proba and decision_function tell one story."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -17,8 +19,13 @@ SAMPLES = {
 
 @pytest.fixture(params=SAMPLES)
 def case(request, Model):
+    return labelled(Model, request.param)
+
+
+@cache
+def labelled(Model, name: str):
     """(model, table): fitted to words as labels, whose order is not that of their first rows."""
-    sample = SAMPLES[request.param](Model)
+    sample = SAMPLES[name](Model)
     words = np.array(["pear", "fig", "apple"])[: max(class_count(Model, 3), 2)]
     model = fitted(Model, sample.with_y(words[sample.y]))
     return model, sample.X
