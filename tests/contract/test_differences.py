@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import pellucid
+from pellucid.cluster import KMeans
 from pellucid.dummy import DummyClassifier
 from pellucid.errors import DataError
 
@@ -20,3 +22,11 @@ def test_dummy_classifier_has_one_dense_target():
     assert not hasattr(model, "sparse_output_")
     with pytest.raises(DataError, match="1d array"):
         DummyClassifier().fit(np.zeros((3, 1)), np.zeros((3, 2)))
+
+
+def test_fits_are_watched_from_outside():
+    rows = []
+    with pellucid.watching(state=False, progress=rows.append):
+        model = KMeans(n_clusters=2, n_init=1, random_state=0).fit(np.arange(12.0).reshape(6, 2))
+    assert not hasattr(model, "set_callbacks")
+    assert {"source", "iteration", "objective"} <= set(rows[0])
