@@ -4,6 +4,8 @@ Invariant: neither the number of threads, nor the partition, nor the order in wh
 changes a stream.
 """
 
+from __future__ import annotations
+
 import hashlib
 from typing import TypeAlias
 
