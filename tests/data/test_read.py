@@ -411,3 +411,11 @@ def test_formats_name_themselves():
     assert {FORMATS[end] for end in (".csv", ".tsv", ".parquet", ".jsonl")} == {
         *("csv", "tsv", "parquet", "jsonl")
     }
+
+
+def test_columns_can_stay_text():
+    content = b"code,n\n1,1\n2.50,2\n"
+    whole = read(content, text=["code", "absent"])
+    assert whole["code"].to_pylist() == ["1", "2.50"] and whole["n"].to_pylist() == [1, 2]
+    (part,) = batches(content, text=["code", "absent"])
+    assert part.schema == whole.schema and part["code"].to_pylist() == ["1", "2.50"]

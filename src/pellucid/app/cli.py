@@ -108,7 +108,7 @@ def report(error: BaseException, voice: Voice) -> int:
         traceback.print_exception(error)
     text = one_line(error)
     if not isinstance(error, (PellucidError, OSError, click.ClickException)):
-        text = f"internal: {type(error).__name__}: {text}. -vv shows where; please report it."
+        text = f"internal: {type(error).__name__}: {text.rstrip('.')}. Please report it, with -vv."
     click.echo(f"error: {text}", err=True)
     return 2
 
@@ -135,6 +135,7 @@ def run(arguments: list[str]) -> int:
     """Run one command and return its exit code."""
     voice = Voice()
     with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
         warnings.showwarning = voice.show_warning
         try:
             return call(arguments, voice)

@@ -35,11 +35,13 @@ def read_delimited(
     dialect: Dialect,
     columns: Sequence[str] | None = None,
     note: Callable[[str], None] = lambda text: None,
+    text: Sequence[str] = (),
 ) -> Any:
-    """The whole text as a table."""
+    """The whole text as a table; the columns `text` stay strings."""
     content = _utf8(source, dialect)
     head = _Head.of(source, bytes(content[:_HEAD]), dialect, note)
-    table = _parse(source, content, head, selected(source, head.names, columns))
+    wanted = selected(source, head.names, columns)
+    table = _parse(source, content, head, wanted, dict.fromkeys(text, pa.string()))
     if _may_have_leading_zeros(content, dialect):
         table = _restore_leading_zeros(source, content, head, table)
     if table.num_rows and table.schema.names[-1] == head.names[-1]:
@@ -52,6 +54,7 @@ def stream_delimited(
     dialect: Dialect,
     columns: Sequence[str] | None = None,
     note: Callable[[str], None] = lambda text: None,
+    text: Sequence[str] = (),
     block: int = _BLOCK,
 ) -> Iterator[Any]:
     """Record batches of about `block` bytes of text: memory does not grow with the file.
@@ -60,7 +63,8 @@ def stream_delimited(
     the values.
     """
     head = _Head.of(source, _head_as_utf8(source, dialect), dialect, note)
-    types = dict.fromkeys(selected(source, head.names, columns), pa.null())
+    wanted = selected(source, head.names, columns)
+    types = {name: pa.string() if name in text else pa.null() for name in wanted}
     # Cells as they stand, empty ones included: a missing marker is judged with its column.
     as_text = dict.fromkeys(types, pa.string())
     batch = None

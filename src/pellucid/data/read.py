@@ -47,6 +47,7 @@ def read(
     encoding: str | None = None,
     header: bool = True,
     missing: Sequence[str] = MISSING,
+    text: Sequence[str] = (),
     note: Callable[[str], None] | None = None,
 ) -> Any:
     r"""Read a table into a `pyarrow.Table`.
@@ -60,6 +61,8 @@ def read(
     delimiter, decimal, encoding : of a text; None finds them, and says so when they are unusual.
     header : False if the first row is data; the columns are then `column_1`, `column_2`, ...
     missing : the cells of a text that mean missing.
+    text : columns of a delimited text that stay as they are written, also if all are numbers;
+        names that it lacks are ignored.
     note : called with each remark about what was found; None makes it a warning.
 
     Examples
@@ -80,9 +83,10 @@ def read(
         encoding=encoding,
         header=header,
         missing=missing,
+        text=text,
     )
     if job.dialect is not None:
-        table = read_delimited(job.source, job.dialect, columns, job.note)
+        table = read_delimited(job.source, job.dialect, columns, job.note, text)
         near_numbers(table, job.note, job.source.name)
     else:
         table = _WHOLE[job.format](job)
@@ -109,7 +113,7 @@ def batches(
     remarks: list[str] = []
     job = _prepare(source, note or remarks.append, **options)
     if job.dialect is not None:
-        parts = stream_delimited(job.source, job.dialect, job.columns, job.note)
+        parts = stream_delimited(job.source, job.dialect, job.columns, job.note, job.text)
     elif job.format == "parquet":
         parts = _parquet_batches(job, rows)
     else:
@@ -137,6 +141,7 @@ class _Job:
     columns: Sequence[str] | None
     note: Callable[[str], None]
     dialect: Dialect | None
+    text: Sequence[str] = ()
 
 
 def _prepare(
@@ -150,6 +155,7 @@ def _prepare(
     encoding: str | None = None,
     header: bool = True,
     missing: Sequence[str] = MISSING,
+    text: Sequence[str] = (),
 ) -> _Job:
     found = find(source)
     head = found.head()
@@ -169,7 +175,7 @@ def _prepare(
         missing=missing,
         note=note,
     )
-    return _Job(found, kind, columns, note, dialect)
+    return _Job(found, kind, columns, note, dialect, text)
 
 
 def _format(source: Source, head: bytes, stated: str | None) -> str:

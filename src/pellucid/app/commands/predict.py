@@ -45,11 +45,21 @@ def predict(
 
     format_ = format_ or format_of(out)  # a wrong name is said before any work is done
     fitted = load(model)
-    table = read(file, note=voice.note)
+    table = read(file, text=written_as_text(fitted), note=voice.note)
     source = "standard input" if file == "-" else file
     kept = {name: table.column(require(name, table, source)) for name in ids}
     rows = match_columns(fitted, table, source, voice, allow_missing)
     write({**kept, **predictions(fitted, rows, model)}, out, format_)
+
+
+def written_as_text(fitted: Any) -> list[str]:
+    """Columns whose levels are text: in a file that happens to hold only digits they stay so."""
+    schema = fitted.schema_
+    return [
+        schema.name(j)
+        for j, levels in enumerate(schema.levels)
+        if levels and all(isinstance(level, str) for level in levels)
+    ]
 
 
 def require(name: str, table: Any, source: str) -> str:
@@ -110,14 +120,15 @@ def predictions(fitted: Any, rows: Any, model: str) -> dict[str, Any]:
 
     if not hasattr(fitted, "predict"):
         raise DataError(f"{model} holds a {type(fitted).__name__}, which does not predict.")
-    predicted = fitted.predict(rows)
-    if predicted.ndim == 1:
-        columns = {"prediction": predicted}
-    else:
-        columns = {f"prediction_{k}": predicted[:, k] for k in range(predicted.shape[1])}
     if hasattr(fitted, "predict_proba"):
         shares = fitted.predict_proba(rows)
+        # Every classifier with probabilities predicts the largest, the lowest class among equals.
+        columns = {"prediction": fitted.classes_[shares.argmax(axis=1)]}
         for k, label in enumerate(fitted.classes_.tolist()):
             name = str(label).lower() if isinstance(label, bool) else label  # as CSV writes it
             columns[f"p_{name}"] = shares[:, k]
-    return columns
+        return columns
+    predicted = fitted.predict(rows)
+    if predicted.ndim == 1:
+        return {"prediction": predicted}
+    return {f"prediction_{k}": predicted[:, k] for k in range(predicted.shape[1])}

@@ -1,0 +1,248 @@
+"""`pellucid predict`: what it writes equals the model's answers, from any format to any format."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from pellucid.app import cli
+from pellucid.cluster import KMeans
+from pellucid.linear_model import LinearRegression
+from pellucid.tree import DecisionTreeClassifier
+
+COMMAND = f"{sys.executable} -c 'from pellucid.app.cli import main; main()'"
+
+
+@pytest.fixture
+def table(rng):
+    """Numbers with gaps, a category, and an id that no model sees."""
+    size = rng.normal(size=60)
+    size[::7] = np.nan
+    colour = rng.choice(["red", "green", "blue"], 60)
+    return pa.table({"size": size, "colour": colour, "weight": rng.normal(size=60)})
+
+
+@pytest.fixture
+def label(table):
+    return np.where(table["weight"].to_numpy() > 0, "ja, gern", "nein")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def tree(here, table, label):
+    """A classifier, saved as m.pellucid, and the table as new.csv."""
+    write_csv(table, "new.csv")
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(table, label)
+    model.save("m.pellucid")
+    return model
+
+
+def write_csv(table, name):
+    with open(name, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(table.column_names)
+        writer.writerows(["" if c != c else c for c in row.values()] for row in table.to_pylist())
+
+
+def read_csv(text):
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def answers(rows, model, table):
+    """Assert that the rows hold the model's predictions, to the last bit."""
+    assert [row["prediction"] for row in rows] == model.predict(table).tolist()
+    shares = np.array([[float(row[f"p_{c}"]) for c in model.classes_] for row in rows])
+    np.testing.assert_array_equal(shares, model.predict_proba(table))
+
+
+def test_a_classifier_to_stdout(tree, table, capfdbinary):
+    assert cli.run(["predict", "m.pellucid", "new.csv"]) == 0
+    heard = capfdbinary.readouterr()
+    assert heard.err == b""
+    rows = read_csv(heard.out.decode())
+    assert list(rows[0]) == ["prediction", "p_ja, gern", "p_nein"]
+    answers(rows, tree, table)
+
+
+def test_every_format_in_and_out(tree, table):
+    parquet.write_table(table, "new.parquet")
+    with open("new.jsonl", "w") as file:
+        for row in table.to_pylist():
+            row["size"] = None if np.isnan(row["size"]) else row["size"]
+            file.write(json.dumps(row) + "\n")
+    for source in ("new.csv", "new.parquet", "new.jsonl"):
+        for out in ("out.csv", "out.parquet", "out.jsonl"):
+            assert cli.run(["predict", "m.pellucid", source, "-o", out]) == 0
+        answers(read_csv(Path("out.csv").read_text()), tree, table)
+        answers(parquet.read_table("out.parquet").to_pylist(), tree, table)
+        answers(
+            [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()], tree, table
+        )
+
+
+def test_a_pipeline_of_the_shell(tree, table):
+    shell = f"cat new.csv | {COMMAND} predict m.pellucid - --format jsonl"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    answers([json.loads(line) for line in done.stdout.splitlines()], tree, table)
+
+
+def test_a_reader_that_leaves_is_no_error(tree, table):
+    write_csv(pa.concat_tables([table] * 400), "long.csv")
+    shell = f"set -o pipefail; {COMMAND} predict m.pellucid long.csv | head -1"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == 'prediction,"p_ja, gern",p_nein\n'
+
+
+def test_columns_go_by_name_and_others_are_ignored(tree, table, capfdbinary):
+    more = table.select(["weight", "size", "colour"]).append_column("id", [list(range(60))])
+    write_csv(more, "more.csv")
+    assert cli.run(["predict", "m.pellucid", "more.csv"]) == 0
+    heard = capfdbinary.readouterr()
+    assert heard.err.decode() == "note: ignored 'id': not used by the model\n"
+    answers(read_csv(heard.out.decode()), tree, table)
+    assert cli.run(["predict", "-q", "m.pellucid", "more.csv"]) == 0
+    assert capfdbinary.readouterr().err == b""
+
+
+def test_an_id_goes_along(tree, table, capfdbinary):
+    write_csv(table.append_column("name", [[f"n{i}" for i in range(60)]]), "named.csv")
+    assert (
+        cli.run(["predict", "m.pellucid", "named.csv", "--id", "name", "--id", "size", "-q"]) == 0
+    )
+    rows = read_csv(capfdbinary.readouterr().out.decode())
+    assert list(rows[0])[:3] == ["name", "size", "prediction"]
+    assert [row["name"] for row in rows] == [f"n{i}" for i in range(60)]
+    answers(rows, tree, table)
+
+
+def error_of(arguments, capfd):
+    """Run, expect failure in one line, return that line."""
+    assert cli.run(arguments) == 2
+    heard = capfd.readouterr()
+    assert heard.out == "" and heard.err.count("\n") == 1
+    assert heard.err.startswith("error: ")
+    return heard.err.removeprefix("error: ").strip()
+
+
+def test_a_missing_column_is_named_with_the_nearest_one(tree, table, capfd):
+    write_csv(table.rename_columns(["size", "color", "weight"]), "other.csv")
+    assert error_of(["predict", "m.pellucid", "other.csv"], capfd) == (
+        "other.csv lacks column 'colour' (the model needs 3 columns; 2 found). "
+        "Did you mean 'color'? --allow-missing treats it as missing values."
+    )
+
+
+@pytest.mark.parametrize("lost", ["size", "colour"])
+def test_a_missing_column_can_be_allowed(tree, table, lost, capfdbinary):
+    write_csv(table.drop_columns([lost]), "less.csv")
+    assert cli.run(["predict", "m.pellucid", "less.csv", "--allow-missing"]) == 0
+    heard = capfdbinary.readouterr()
+    assert heard.err.decode() == f"note: less.csv lacks {lost!r}: treated as missing in all rows\n"
+    place = table.column_names.index(lost)
+    gone = pa.nulls(60, table.schema.field(lost).type)
+    answers(read_csv(heard.out.decode()), tree, table.set_column(place, lost, gone))
+
+
+def test_an_unknown_id_is_an_error_with_the_columns(tree, capfd):
+    assert error_of(["predict", "m.pellucid", "new.csv", "--id", "wieght"], capfd) == (
+        "new.csv has no column 'wieght'. Did you mean 'weight'? Columns: 'size', 'colour', 'weight'."
+    )
+
+
+def test_an_unseen_level_is_a_warning(tree, table, capfd):
+    colours = ["violet", *table["colour"].to_pylist()[1:]]
+    write_csv(table.set_column(1, "colour", [colours]), "new.csv")
+    assert cli.run(["predict", "m.pellucid", "new.csv", "-o", "out.csv"]) == 0
+    heard = capfd.readouterr().err
+    assert heard.startswith("warning: ") and "colour" in heard and heard.count("\n") == 1
+
+
+def test_levels_that_look_like_numbers_are_still_levels(here, capfdbinary):
+    model = DecisionTreeClassifier().fit(pa.table({"code": ["1", "02", "A"] * 9}), list("xyz") * 9)
+    model.save("m.pellucid")
+    Path("new.csv").write_text("code\n1\n02\n1\n")
+    Path("one.csv").write_text("code\n1\n")
+    assert cli.run(["predict", "m.pellucid", "new.csv"]) == 0
+    assert cli.run(["predict", "m.pellucid", "one.csv"]) == 0
+    heard = capfdbinary.readouterr()
+    assert heard.err == b""
+    rows = [line.split(",")[0] for line in heard.out.decode().splitlines()]
+    assert rows == ["prediction", "x", "y", "x", "prediction", "x"]
+
+
+def test_errors_leave_the_old_output(tree, capfd):
+    Path("out.csv").write_text("old")
+    Path("bad.csv").write_text("size,colour,weight\n1,red,inf\n")
+    error_of(["predict", "m.pellucid", "bad.csv", "-o", "out.csv"], capfd)
+    assert Path("out.csv").read_text() == "old"
+
+
+def test_bad_files_are_one_line(tree, capfd):
+    content = bytearray(Path("m.pellucid").read_bytes())
+    content[len(content) // 2] ^= 1
+    Path("damaged.pellucid").write_bytes(content)
+    assert "damaged.pellucid" in error_of(["predict", "damaged.pellucid", "new.csv"], capfd)
+    assert "absent.pellucid" in error_of(["predict", "absent.pellucid", "new.csv"], capfd)
+    assert "nwe.csv" in error_of(["predict", "m.pellucid", "nwe.csv"], capfd)
+    assert ".xlsx" in error_of(["predict", "m.pellucid", "new.csv", "-o", "out.xlsx"], capfd)
+    assert "absent/" in error_of(["predict", "m.pellucid", "new.csv", "-o", "absent/o.csv"], capfd)
+
+
+def test_regression_and_clusters(here, table, capfdbinary):
+    write_csv(table, "new.csv")
+    numbers = table.select(["size", "weight"])
+    for model in (LinearRegression(), KMeans(2, random_state=0)):
+        model.fit(numbers, np.arange(60.0)).save("m.pellucid")
+        assert cli.run(["predict", "m.pellucid", "new.csv", "-q"]) == 0
+        rows = read_csv(capfdbinary.readouterr().out.decode())
+        assert list(rows[0]) == ["prediction"]
+        written = [float(row["prediction"]) for row in rows]
+        np.testing.assert_array_equal(written, model.predict(numbers))
+
+
+def test_several_targets(here, table, capfdbinary):
+    write_csv(table, "new.csv")
+    two = np.column_stack([np.arange(60.0), -np.arange(60.0)])
+    model = LinearRegression().fit(table, two)
+    model.save("m.pellucid")
+    assert cli.run(["predict", "m.pellucid", "new.csv"]) == 0
+    rows = read_csv(capfdbinary.readouterr().out.decode())
+    written = [[float(row["prediction_0"]), float(row["prediction_1"])] for row in rows]
+    np.testing.assert_array_equal(written, model.predict(table))
+
+
+def test_a_model_trained_without_names_takes_columns_by_position(here, rng, capfdbinary):
+    X = rng.normal(size=(30, 2))
+    model = DecisionTreeClassifier().fit(X, X[:, 0] > 0)
+    model.save("m.pellucid")
+    write_csv(pa.table({"a": X[:, 0], "b": X[:, 1]}), "new.csv")
+    assert cli.run(["predict", "m.pellucid", "new.csv"]) == 0
+    rows = read_csv(capfdbinary.readouterr().out.decode())
+    assert list(rows[0]) == ["prediction", "p_false", "p_true"]
+    assert [row["prediction"] == "true" for row in rows] == model.predict(X).tolist()
+
+
+def test_predicting_starts_light(tree):
+    code = (
+        "import json, sys\nfrom pellucid.app.cli import run\n"
+        "assert run(['predict', 'm.pellucid', 'new.csv', '-o', 'out.csv']) == 0\n"
+        "print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"scipy", "sklearn", "pandas", "polars", "rich", "jinja2"}
+    assert not heavy & set(json.loads(done.stdout))
