@@ -66,7 +66,8 @@ class Estimator(Protocol):
 
     def _learn(self, X: Any, y: Any = None, weights: Any = None, offset: Any = None) -> Self:
         """Check, prepare, `_fit`, store; a failure leaves nothing fitted (or the warm start)."""
-        before = self._learned() if getattr(self, "warm_start", False) else {}
+        warm = getattr(self, "warm_start", False)  # not checked yet: it may be anything
+        before = self._learned() if isinstance(warm, bool | np.bool_) and warm else {}
         if not before:
             self._forget()
         with self._undone_on_failure(before):

@@ -6,6 +6,7 @@ A family joins Pellucid by adding its names here.
 ESTIMATORS: dict[str, tuple[str, ...]] = {
     "pellucid.cluster": ("KMeans",),
     "pellucid.dummy": ("DummyClassifier", "DummyRegressor"),
+    "pellucid.ensemble": ("BaggingClassifier",),
     "pellucid.linear_model": ("LinearRegression",),
     "pellucid.tree": ("DecisionTreeClassifier",),
 }

@@ -96,7 +96,10 @@ def difference(a, b, where: str = "") -> str:
 def fields(thing) -> dict:
     if dataclasses.is_dataclass(thing):
         return {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing)}
-    return dict(vars(thing)) if not isinstance(thing, type) else {"class": thing.__qualname__}
+    # The order in which attributes were stored is of no consequence.
+    if isinstance(thing, type):
+        return {"class": thing.__qualname__}
+    return dict(sorted(vars(thing).items()))
 
 
 def first(texts) -> str:

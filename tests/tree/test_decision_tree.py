@@ -249,3 +249,9 @@ def test_wrong_class_weights_and_sparse_tables():
         DecisionTreeClassifier(class_weight={"a": -1.0}).fit(X, y)
     with pytest.raises(DataTypeError, match="sparse"):
         DecisionTreeClassifier().fit(csr_matrix(np.eye(2)), y)
+
+
+def test_checks_cannot_be_skipped():
+    model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(TypeError):
+        model.predict([[0.0]], check_input=False)

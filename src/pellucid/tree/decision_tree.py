@@ -68,6 +68,7 @@ class DecisionTreeClassifier(ProbabilisticClassifier):
     _layout = "codes"
     _takes_sparse = False
     _one_class = True
+    _invariant = ("weight scale", "column scale")
     _parameters = {
         "criterion": Choice(*CLASS_CRITERIA),
         "splitter": Choice("best", "random"),
@@ -125,9 +126,9 @@ class DecisionTreeClassifier(ProbabilisticClassifier):
         """Grow, then prune if `ccp_alpha` is positive."""
         return self._learn(X, y, weights=sample_weight)
 
-    def _fit(self, problem: Problem) -> dict[str, Any]:
+    def _fit(self, problem: Problem, presorted: Any = None) -> dict[str, Any]:
         assert problem.classes is not None
-        nodes = self._grow(problem)
+        nodes = self._grow(problem, presorted)
         if self.ccp_alpha > 0:
             from pellucid.tree.pruning import prune
 

@@ -47,7 +47,8 @@ def class_factors(class_weight: Any, problem: Problem) -> np.ndarray | None:
         return None
     sums = np.bincount(problem.y, problem.weights, minlength=len(problem.classes))
     if class_weight == "balanced":
-        return sums.sum() / (len(sums) * sums)
+        present = sums > 0  # a bag may lack a class
+        return np.where(present, sums.sum() / (present.sum() * np.where(present, sums, 1.0)), 0.0)
     known = problem.classes.tolist()
     strange = [label for label in class_weight if label not in known]
     if strange:

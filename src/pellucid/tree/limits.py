@@ -46,8 +46,9 @@ def _count(value: Any, total: float) -> int:
 
 def limits_of(model: Any, problem: Problem, weight: float) -> Limits:
     """The stopping rules of a tree model for a problem of this total weight."""
-    leaf = _count(model.min_samples_leaf, problem.total)
-    split = max(2, _count(model.min_samples_split, problem.total), 2 * leaf)
+    total = problem.total if problem.counts else float(np.count_nonzero(problem.weights))
+    leaf = _count(model.min_samples_leaf, total)
+    split = max(2, _count(model.min_samples_split, total), 2 * leaf)
     return Limits(
         max_depth=2**31 - 1 if model.max_depth is None else int(model.max_depth),
         min_samples_split=split,

@@ -31,6 +31,17 @@ class Presorted:
     def d(self) -> int:
         return self.X.shape[1]
 
+    def select(self, columns: np.ndarray) -> "Presorted":
+        """The table on some of its columns."""
+        return Presorted(
+            X=np.asfortranarray(self.X[:, columns]),
+            kinds=self.kinds[columns],
+            n_levels=self.n_levels[columns],
+            order=self.order[columns],
+            repeated=self.repeated[columns],
+            missing=self.missing[columns],
+        )
+
 
 def presort(
     X: np.ndarray, kinds: np.ndarray, n_levels: np.ndarray, n_jobs: int | None = None

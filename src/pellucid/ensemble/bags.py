@@ -1,0 +1,111 @@
+"""Bags: how often each row is drawn, and which columns.
+
+Rows are the canonical ones of the problem; a row of weight k stands for k copies, and every copy
+is drawn alike. Invariant: a bag depends on the seed, its number and the problem alone.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.data import Problem
+from pellucid.errors import ParameterError
+
+MANY_DRAWS = 8  # draws per row from which counts are drawn instead of rows
+HYPERGEOMETRIC = 10**9  # NumPy's limit
+
+
+@dataclass(frozen=True)
+class Bag:
+    """Weights of the rows (0: not drawn, else how often) and columns, None for all of them."""
+
+    weights: np.ndarray
+    columns: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Drawer:
+    """Draws bags from a problem."""
+
+    problem: Problem
+    max_samples: Any
+    max_features: Any
+    bootstrap: bool
+    bootstrap_features: bool
+
+    @property
+    def _total(self) -> int | None:
+        """Number of samples if weights count them; sums of larger integers are not exact."""
+        total = self.problem.weights.sum()
+        return int(total) if self.problem.counts and total < 2**53 else None
+
+    @property
+    def n_samples(self) -> int:
+        """Draws per bag: a number, or a share of the samples."""
+        total = self.problem.n if self._total is None else self._total
+        if self.max_samples is None:
+            return total
+        if isinstance(self.max_samples, int | np.integer):
+            count = int(self.max_samples)
+        else:
+            count = max(1, int(self.max_samples * total))
+        if not self.bootstrap and count > total:
+            raise ParameterError(
+                f"max_samples must be <= n_samples without bootstrap: {count} samples cannot be "
+                f"drawn from {total}."
+            )
+        return count
+
+    @property
+    def n_columns(self) -> int:
+        """Columns per bag."""
+        d = self.problem.schema.n_columns
+        if isinstance(self.max_features, int | np.integer):
+            if self.max_features > d:
+                raise ParameterError(
+                    f"max_features must be <= n_features: {self.max_features} columns cannot be "
+                    f"drawn from {d}."
+                )
+            return int(self.max_features)
+        return max(1, int(self.max_features * d))
+
+    def draw(self, rng: np.random.Generator) -> Bag:
+        """Rows first, then columns."""
+        return Bag(self._rows(rng), self._columns(rng))
+
+    def _rows(self, rng: np.random.Generator) -> np.ndarray:
+        w, n, total, count = self.problem.weights, self.problem.n, self._total, self.n_samples
+        if not self.bootstrap:
+            return self._rows_once(rng, count)
+        if total == n:  # every weight is 1
+            return np.bincount(rng.integers(0, n, count), minlength=n).astype(np.float64)
+        if count <= MANY_DRAWS * n:
+            cumulative = np.cumsum(w)
+            points = rng.random(count) * cumulative[-1]
+            rows = np.searchsorted(cumulative, points, side="right").clip(max=n - 1)
+            return np.bincount(rows, minlength=n).astype(np.float64)
+        return rng.multinomial(count, w / w.sum()).astype(np.float64)
+
+    def _rows_once(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Without replacement: copies of rows where weights count them, else rows with weights."""
+        w, n, total = self.problem.weights, self.problem.n, self._total
+        if count == (n if total is None else total):
+            return w.copy()
+        if total is not None and n < total < HYPERGEOMETRIC:
+            copies = w.astype(np.int64)
+            return rng.multivariate_hypergeometric(copies, count, method="marginals").astype(
+                np.float64
+            )
+        rows = rng.choice(n, min(count, n), replace=False, shuffle=False)
+        weights = np.zeros(n)
+        weights[rows] = w[rows]
+        return weights
+
+    def _columns(self, rng: np.random.Generator) -> np.ndarray | None:
+        d = self.problem.schema.n_columns
+        if self.bootstrap_features:
+            return np.sort(rng.integers(0, d, self.n_columns))
+        if self.n_columns == d:
+            return None
+        return np.sort(rng.choice(d, self.n_columns, replace=False))
