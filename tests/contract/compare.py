@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 
+from pellucid.errors import DataError
 from tests.contract.classes import classifier, make, weighted
 from tests.contract.data import Sample, frame, mixed, numbers
 
@@ -15,7 +16,6 @@ METHODS = (
     "predict_log_proba",
     "decision_function",
     "transform",
-    "score_samples",
 )
 
 
@@ -53,7 +53,17 @@ def example(Model: type, kind: str = "numbers") -> Example:
 def answers(model, X) -> dict:
     """Everything the model says about X; what it learned, where it says nothing of new rows."""
     said = {name: plain(getattr(model, name)(X)) for name in METHODS if hasattr(model, name)}
+    if hasattr(model, "score_samples"):
+        said["score_samples"] = density(model, X)
     return said or learned(model)
+
+
+def density(model, X) -> np.ndarray:
+    """Log density of the rows; where none exists (a singular covariance), the error's words."""
+    try:
+        return model.score_samples(X)
+    except DataError as error:
+        return np.array(str(error))
 
 
 def plain(value) -> np.ndarray:
