@@ -169,8 +169,3 @@ def quietly(function, *arguments, **named):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return function(*arguments, **named)
-
-
-def state(model) -> dict:
-    """What the instance holds, for comparison before and after."""
-    return dict(vars(model))

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,15 @@ def check_name(item, Model) -> tuple[str, str]:
         return variant.partition("(")[0], variant
     name = item.originalname.removeprefix("test_")
     return name, f"{name}[{variant}]" if variant else name
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    start = time.process_time()
+    try:
+        return (yield)
+    finally:
+        item.user_properties.append(("processor", time.process_time() - start))
 
 
 @pytest.fixture(autouse=True)

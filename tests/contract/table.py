@@ -25,21 +25,16 @@ def pytest_terminal_summary(terminalreporter, exitstatus, config):
 
 
 def collect(terminalreporter):
-    """{class: {area: {check: [(sign, remark)]}}} and seconds per class."""
+    """{class: {area: {check: [(sign, remark)]}}} and processor seconds per class."""
     results = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     seconds = defaultdict(float)
     for outcome, sign in SIGNS.items():
         for report in terminalreporter.stats.get(outcome, []):
-            place = dict(getattr(report, "user_properties", ())).get("contract")
-            if place is None:
-                continue
-            name, area, check = place
-            results[name][area][check].append((sign, remark(report)))
-    for reports in terminalreporter.stats.values():
-        for report in reports:
-            place = dict(getattr(report, "user_properties", ())).get("contract")
-            if place is not None and hasattr(report, "duration"):
-                seconds[place[0]] += report.duration
+            properties = dict(getattr(report, "user_properties", ()))
+            if "contract" in properties:
+                name, area, check = properties["contract"]
+                results[name][area][check].append((sign, remark(report)))
+                seconds[name] += properties.get("processor", 0.0)
     return results, seconds
 
 

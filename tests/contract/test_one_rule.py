@@ -18,14 +18,6 @@ from tests.contract.data import mixed, numbers
 from tests.contract.test_containers import asks
 
 
-def finite(said: dict) -> bool:
-    arrays = [value for value in said.values() if isinstance(value, np.ndarray)]
-    numeric = [array for array in arrays if array.dtype.kind == "f"]
-    return all(
-        np.all(np.isfinite(array)) or np.all(array[~np.isnan(array)] <= 0) for array in numeric
-    )
-
-
 def asks_new_rows(Model) -> bool:
     return any(has(method)(Model) for method in ("predict", "transform"))
 
