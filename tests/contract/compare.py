@@ -66,6 +66,12 @@ def density(model, X) -> np.ndarray:
         return np.array(str(error))
 
 
+def asks(model):
+    """The methods that look at new rows."""
+    names = ("predict", "predict_proba", "decision_function", "transform")
+    return [getattr(model, name) for name in names if hasattr(model, name)]
+
+
 def plain(value) -> np.ndarray:
     if hasattr(value, "toarray"):
         return value.toarray()

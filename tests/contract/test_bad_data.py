@@ -12,9 +12,8 @@ import pytest
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, NotFittedError, PellucidError
 from tests.contract.classes import applies_to, classifier, has, make, one_target, supervised, takes
-from tests.contract.compare import assert_same_bits, example, fitted, learned
+from tests.contract.compare import asks, assert_same_bits, example, fitted, learned
 from tests.contract.data import COLUMNS, frame, mixed, numbers
-from tests.contract.test_containers import asks
 
 
 def put(X, row, column, value):

@@ -9,7 +9,15 @@ import scipy.sparse
 
 from pellucid.errors import DataError
 from tests.contract.classes import applies_to, make, regressor, sparse, weighted
-from tests.contract.compare import answers, assert_close, assert_same_bits, example, fitted, learned
+from tests.contract.compare import (
+    answers,
+    asks,
+    assert_close,
+    assert_same_bits,
+    example,
+    fitted,
+    learned,
+)
 from tests.contract.data import COLUMNS, frame, mixed, numbers
 
 NUMERIC = {
@@ -107,12 +115,6 @@ def test_columns_in_another_order(Model, container):
     model = fitted(Model, sample.with_X(convert(sample.X)))
     shuffled = convert(sample.X[["town", "height", "when", "flag", "colour", "count"]])
     assert_same_bits(answers(model, convert(sample.X)), answers(model, shuffled))
-
-
-def asks(model):
-    """The methods that look at new rows."""
-    names = ("predict", "predict_proba", "decision_function", "transform")
-    return [getattr(model, name) for name in names if hasattr(model, name)]
 
 
 def test_missing_column_is_named(Model):

@@ -8,9 +8,8 @@ import pytest
 
 from pellucid.errors import PellucidError
 from tests.contract.classes import applies_to, invariant, regressor, tags, weighted
-from tests.contract.compare import answers, assert_close, assert_same_bits, fitted
+from tests.contract.compare import answers, asks, assert_close, assert_same_bits, fitted
 from tests.contract.data import numbers
-from tests.contract.test_containers import asks
 
 RNG = np.random.default_rng(11)
 MAX = np.finfo(float).max

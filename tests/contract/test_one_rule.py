@@ -12,10 +12,10 @@ import pytest
 
 import pellucid
 from pellucid.errors import DataError, UnseenLevelWarning
+from pellucid.records import Explanation
 from tests.contract.classes import applies_to, has, make
-from tests.contract.compare import answers, assert_same_bits, fitted, learned
+from tests.contract.compare import answers, asks, assert_same_bits, fitted, learned
 from tests.contract.data import mixed, numbers
-from tests.contract.test_containers import asks
 
 
 def asks_new_rows(Model) -> bool:
@@ -176,6 +176,12 @@ def test_constant_and_empty_columns_are_harmless(Model):
     for ask in asks(model):
         found = np.asarray(ask(more))
         assert found.dtype.kind != "f" or np.all(np.isfinite(found))
+    if hasattr(model, "feature_importances_"):
+        assert np.all(model.feature_importances_[-4:] == 0)
+    explanation = model.explain(more) if hasattr(model, "explain") else None
+    if isinstance(explanation, Explanation):
+        scale = max(1.0, np.max(np.abs(explanation.prediction)))
+        assert np.max(np.abs(explanation.contributions[:, -4:])) <= 1e-10 * scale
 
 
 def test_what_is_reported_has_the_users_columns(Model):

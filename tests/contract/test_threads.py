@@ -10,9 +10,8 @@ import pytest
 
 import pellucid.parallel
 from tests.contract.classes import applies_to, make, takes
-from tests.contract.compare import answers, assert_same_bits, fitted, learned
+from tests.contract.compare import answers, asks, assert_same_bits, fitted, learned
 from tests.contract.data import mixed, numbers
-from tests.contract.test_containers import asks
 
 pytestmark = pytest.mark.xdist_group("threads")
 SMALL = 32  # rows in a block, so that small tables have many
