@@ -5,6 +5,7 @@ A family joins Pellucid by adding its names here.
 
 ESTIMATORS: dict[str, tuple[str, ...]] = {
     "pellucid.cluster": ("KMeans",),
+    "pellucid.decomposition": ("PCA",),
     "pellucid.dummy": ("DummyClassifier", "DummyRegressor"),
     "pellucid.ensemble": ("BaggingClassifier",),
     "pellucid.linear_model": ("LinearRegression",),

@@ -4,7 +4,6 @@ Invariant: blocks depend on the shape alone, and every label is the one that pla
 (see `_loops`), whichever way it was found; so bits are equal for any number of threads.
 """
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ def exponent(*arrays: Any) -> int:
     """Power of two to divide by so that squares of all numbers stay in range; mostly 0."""
     largest = 0.0
     for X in arrays:
-        cells = X.data if is_sparse(X) else X
+        cells = X.data if not isinstance(X, np.ndarray) else X
         if cells.size:
             largest = max(largest, float(cells.max()), -float(cells.min()))
     power = int(np.frexp(largest)[1])
@@ -46,15 +45,9 @@ def scaled(X: Any, power: int) -> Any:
     """X / 2**power, exactly; X itself if power is 0."""
     if power == 0:
         return X
-    if is_sparse(X):
+    if not isinstance(X, np.ndarray):
         return type(X)((np.ldexp(X.data, -power), X.indices, X.indptr), shape=X.shape)
     return np.ldexp(X, -power)
-
-
-def is_sparse(X: Any) -> bool:
-    """Whether X is a SciPy sparse container; SciPy is not imported for it."""
-    module = sys.modules.get("scipy.sparse")
-    return module is not None and module.issparse(X)
 
 
 def _short_indices(X: Any) -> Any:
@@ -76,7 +69,7 @@ class RowTable:
     """
 
     def __init__(self, X: Any, k: int) -> None:
-        self.sparse = is_sparse(X)
+        self.sparse = not isinstance(X, np.ndarray)
         self.X, self.k = (_short_indices(X) if self.sparse else X), k
         self.n, self.d = X.shape
         self.by_products = self.sparse or k * self.d >= PRODUCTS_FROM

@@ -1,0 +1,325 @@
+"""`PCA`: the class. The axes come from `spectrum`, their number from `dimension`."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.base import Transformer
+from pellucid.data import Problem
+from pellucid.errors import DataError, DataTypeError
+from pellucid.parameters import Boolean, Choice, Either, Integer, Nothing, RandomState, Real
+
+SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
+# Numbers beyond 2**400, or all below 2**-400, are scaled before they are squared.
+SAFE_POWER = 400
+
+
+class PCA(Transformer):
+    """Principal component analysis: orthonormal axes v_1, v_2, ... of largest variance.
+
+    v_k maximises the variance of X v among unit vectors orthogonal to v_1, ..., v_(k-1); the sign
+    is such that the entry of largest size is positive.
+
+    Parameters
+    ----------
+    n_components : int, float in (0, 1), "mle" or None, default=None
+        Number of axes; or the share of the variance they must exceed; or Minka's choice; or as many
+        as there are.
+    copy : bool, default=True
+        Accepted for compatibility: X is never changed.
+    whiten : bool, default=False
+        Divide each component by its standard deviation. Components without variance become 0.
+    svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, default="auto"
+        "auto" is exact: it squares the table only where that costs no digits, and falls back on an
+        SVD. "full" always uses the SVD, "covariance_eigh" always the covariance matrix, "arpack"
+        Lanczos steps, and "randomized" an approximation by random directions.
+    tol : float, default=0.0
+        Tolerance of "arpack"; 0 is the precision of the machine.
+    iterated_power : int or "auto", default="auto"
+        Power iterations of "randomized"; "auto" is 7 if few components are wanted, else 4.
+    n_oversamples : int, default=10
+        Additional directions of "randomized".
+    power_iteration_normalizer : {"auto", "QR", "LU", "none"}, default="auto"
+        Accepted for compatibility: directions are always made orthonormal.
+    random_state : int, generator or None
+        For "arpack" and "randomized"; "auto" draws nothing that matters.
+    table : Table, optional
+
+    Attributes
+    ----------
+    components_ : (n_components_, n_encoded_columns) axes, by decreasing variance.
+    explained_variance_, explained_variance_ratio_, singular_values_ : per component.
+    mean_ : mean of the columns.
+    n_components_, n_samples_, noise_variance_
+    n_features_in_, feature_names_in_, schema_
+
+    Examples
+    --------
+    >>> from pellucid.decomposition import PCA
+    >>> X = [[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]]
+    >>> model = PCA(n_components=1).fit(X)
+    >>> model.explained_variance_ratio_.round(4)
+    array([0.9924])
+    >>> model.transform([[2, 1]]).round(4)
+    array([[2.2219]])
+    """
+
+    _parameters = {
+        "n_components": Either(Nothing, Choice("mle"), Integer(0), Real(0, 1, "neither")),
+        "copy": Boolean,
+        "whiten": Boolean,
+        "svd_solver": Choice(*SOLVERS),
+        "tol": Real(0, None, "left"),
+        "iterated_power": Either(Choice("auto"), Integer(0)),
+        "n_oversamples": Integer(1),
+        "power_iteration_normalizer": Choice("auto", "QR", "LU", "none"),
+        "random_state": RandomState,
+    }
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        *,
+        copy: bool = True,
+        whiten: bool = False,
+        svd_solver: str = "auto",
+        tol: float = 0.0,
+        iterated_power: Any = "auto",
+        n_oversamples: int = 10,
+        power_iteration_normalizer: str = "auto",
+        random_state: Any = None,
+        table: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.copy = copy
+        self.whiten = whiten
+        self.svd_solver = svd_solver
+        self.tol = tol
+        self.iterated_power = iterated_power
+        self.n_oversamples = n_oversamples
+        self.power_iteration_normalizer = power_iteration_normalizer
+        self.random_state = random_state
+        self.table = table
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the axes. `y` is ignored; weight k counts as k equal rows."""
+        return self._learn(X, weights=sample_weight)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        from pellucid.decomposition.centred import Centred
+        from pellucid.decomposition.spectrum import fix_signs
+
+        n, limit = problem.total, int(min(problem.total, problem.p))
+        if n < 2:
+            raise DataError("PCA needs at least 2 rows to find a variance; it got 1 sample.")
+        sparse = not isinstance(problem.X, np.ndarray)
+        wanted = self._wanted(n, problem.p, limit, sparse)
+        power = _power(problem.X)
+        table = Centred(_scaled(problem.X, power), problem.weights)
+        found = parallel.interruptible(self._axes, table, wanted, limit)
+        divisor = table.total * (1.0 - 1.0 / n) if table.total != n else n - 1.0
+        variance = found.singular**2 / divisor
+        k = self._kept(variance[:limit], found.squares / divisor, n, len(found.axes))
+        noise = type(found)(found.singular, found.axes[:k], found.squares).rest(limit) / divisor
+        total = found.squares / divisor
+        learned = {
+            "components_": fix_signs(found.axes[:k]),
+            "explained_variance_": _unscaled(variance[:k], 2 * power),
+            "explained_variance_ratio_": variance[:k] / total if total > 0 else np.zeros(k),
+            "singular_values_": _unscaled(np.sqrt(variance[:k] * (n - 1.0)), power),
+            "mean_": np.ldexp(table.mean, power),
+            "noise_variance_": float(_unscaled(noise, 2 * power)),
+            "n_components_": k,
+            "n_samples_": int(n),
+        }
+        _check_finite(learned, power)
+        return learned
+
+    def _wanted(self, n: float, p: int, limit: int, sparse: bool) -> int:
+        """Number of axes to compute, after checks against the shape of the table."""
+        solver, k = self.svd_solver, self.n_components
+        if sparse and solver == "full":
+            raise DataTypeError(
+                'PCA takes sparse X with svd_solver "auto", "covariance_eigh", "arpack" or '
+                f'"randomized", not "{solver}". Use X.toarray() if it fits into memory.'
+            )
+        few = solver in ("arpack", "randomized")
+        if k is None:
+            return max(limit - (solver == "arpack" or (sparse and solver == "auto")), 1)
+        if k == "mle":
+            if few:
+                raise DataError(
+                    f"n_components='mle' cannot be a string with svd_solver='{solver}'"
+                )
+            if n < p:
+                raise DataError("n_components='mle' is only supported if n_samples >= n_features")
+            return limit
+        if not few and 0 < k < 1:
+            return limit
+        if not int(few) <= k <= limit:
+            raise DataError(
+                f"n_components={k!r} must be between {int(few)} and min(n_samples, n_features)="
+                f"{limit} with svd_solver='{solver}'"
+            )
+        if solver == "arpack" and k == limit:
+            raise DataError(
+                f"n_components={k!r} must be strictly less than min(n_samples, n_features)="
+                f"{limit} with svd_solver='arpack'"
+            )
+        return k
+
+    def _axes(self, table: Any, k: int, limit: int) -> Any:
+        """The k leading axes by the solver that was chosen."""
+        from pellucid.decomposition import spectrum
+
+        fixed = parallel.stream(parallel.seed_sequence(0), "axes")
+        if self.svd_solver == "auto":
+            return spectrum.automatic(table, k, fixed)
+        if self.svd_solver == "full":
+            return spectrum.by_svd(table, k)
+        if self.svd_solver == "covariance_eigh" or table.p == 1:
+            return spectrum.by_covariance(table, k, fixed)
+        drawn = parallel.stream(parallel.seed_sequence(self.random_state), "axes")
+        if self.svd_solver == "arpack":
+            return spectrum.by_lanczos(table, k, self.tol, drawn)
+        passes = self.iterated_power
+        if passes == "auto":
+            passes = 7 if k < 0.1 * limit else 4
+        return spectrum.by_random_range(table, k, self.n_oversamples, passes, drawn)
+
+    def _kept(self, variance: np.ndarray, total: float, n: float, computed: int) -> int:
+        """Number of axes to keep of those computed."""
+        from pellucid.decomposition import dimension
+
+        if self.n_components == "mle":
+            return dimension.minka(variance, n)
+        if isinstance(self.n_components, float | np.floating):
+            ratio = variance / total if total > 0 else np.zeros(len(variance))
+            return dimension.for_share(ratio, float(self.n_components))
+        return computed
+
+    # Using --------------------------------------------------------------------------------------
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def _scale(self) -> np.ndarray:
+        """Standard deviations to divide by; infinite where there is none but rounding."""
+        scale = np.sqrt(self.explained_variance_)
+        return np.where(scale > np.finfo(float).eps * scale.max(initial=0.0), scale, np.inf)
+
+    def _transform(self, X: Any) -> np.ndarray:
+        """Components of encoded rows."""
+        out = self._projected(X)
+        return out / self._scale() if self.whiten else out
+
+    def _projected(self, X: Any) -> np.ndarray:
+        axes = np.ascontiguousarray(self.components_.T)
+        out = np.empty((X.shape[0], axes.shape[1]))
+
+        def one_block(rows: slice) -> None:
+            if isinstance(X, np.ndarray):
+                np.matmul(X[rows] - self.mean_, axes, out=out[rows])
+            else:
+                out[rows] = X[rows] @ axes - self.mean_ @ axes
+
+        parallel.map(one_block, parallel.row_blocks(*X.shape))
+        return out
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Rows whose components are X: the encoded columns, in the order of `terms_`."""
+        self._check_fitted()
+        Z = np.asarray(X, dtype=np.float64)
+        if Z.ndim != 2 or Z.shape[1] != self.n_components_:
+            raise DataError(
+                f"inverse_transform takes {self.n_components_} columns, one per component. "
+                f"Got an array of shape {Z.shape}."
+            )
+        if not np.isfinite(Z).all():
+            raise DataError("inverse_transform was given NaN or infinite components.")
+        scale = np.sqrt(self.explained_variance_) if self.whiten else 1.0
+        return (Z * scale) @ self.components_ + self.mean_
+
+    # The Gaussian model behind it ---------------------------------------------------------------
+
+    def get_covariance(self) -> np.ndarray:
+        """Covariance of the probabilistic model: that of the axes, plus noise in all directions."""
+        self._check_fitted()
+        above = np.maximum(self.explained_variance_ - self.noise_variance_, 0.0)
+        noise = self.noise_variance_ * np.eye(self.components_.shape[1])
+        return (self.components_.T * above) @ self.components_ + noise
+
+    def get_precision(self) -> np.ndarray:
+        """Inverse of `get_covariance()`, from the axes; an error if there is none."""
+        variance, noise = self._model()
+        along = 1.0 / variance
+        if noise > 0.0:
+            along -= 1.0 / noise
+        around = np.eye(self.components_.shape[1]) / noise if noise > 0.0 else 0.0
+        return (self.components_.T * along) @ self.components_ + around
+
+    def _model(self) -> tuple[np.ndarray, float]:
+        """Variances of the model along the axes, and of the noise (0 if there are no others)."""
+        self._check_fitted()
+        k, p = self.components_.shape
+        variance = np.maximum(self.explained_variance_, self.noise_variance_)
+        noise = self.noise_variance_ if k < p else 0.0
+        floor = np.finfo(float).eps * variance.max(initial=0.0)
+        if (variance <= floor).any() or (k < p and noise <= floor):
+            raise DataError(
+                "The covariance of this PCA model is singular, so it has no inverse and no density: "
+                f"{k} of {p} directions have components and the others no variance. Keep fewer "
+                "components (n_components=), so that the rest becomes noise."
+            )
+        return variance, noise
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Log-likelihood of each row under the probabilistic model."""
+        variance, noise = self._model()
+        encoded = self._encoded(X)
+        encoded = encoded if isinstance(encoded, np.ndarray) else encoded.toarray()
+        k, p = self.components_.shape
+        Z = self._projected(encoded)
+        distance = (Z**2 / variance).sum(axis=1)
+        volume = np.log(variance).sum()
+        if k < p:
+            rest = (encoded - self.mean_) - Z @ self.components_
+            distance += (rest**2).sum(axis=1) / noise
+            volume += (p - k) * np.log(noise)
+        return -0.5 * (p * np.log(2.0 * np.pi) + volume + distance)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-likelihood of the rows under the probabilistic model."""
+        return float(self.score_samples(X).mean())
+
+
+def _power(X: Any) -> int:
+    """Power of two to divide by so that squares of all numbers stay in range; mostly 0."""
+    cells = X if isinstance(X, np.ndarray) else X.data
+    largest = max(float(cells.max()), -float(cells.min())) if cells.size else 0.0
+    power = int(np.frexp(largest)[1])
+    return power if abs(power) > SAFE_POWER else 0
+
+
+def _scaled(X: Any, power: int) -> Any:
+    if power == 0:
+        return X
+    if isinstance(X, np.ndarray):
+        return np.ldexp(X, -power)
+    return type(X)((np.ldexp(X.data, -power), X.indices, X.indptr), shape=X.shape)
+
+
+def _unscaled(values: Any, power: int) -> Any:
+    with np.errstate(over="ignore"):
+        return np.ldexp(values, power)
+
+
+def _check_finite(learned: dict[str, Any], power: int) -> None:
+    for name, value in learned.items():
+        if not np.isfinite(value).all():
+            raise DataError(
+                f"PCA: {name} exceeds the largest float64. Divide the columns by a power of ten: "
+                f"their numbers reach {np.ldexp(1.0, power - 1):.0e}."
+            )

@@ -1,0 +1,183 @@
+"""Principal axes of a centred table: the solvers behind PCA.
+
+Every solver returns singular values in descending order and orthonormal axes as rows.
+
+Invariant: `automatic` gives the exact decomposition, from squared columns (the Gram matrix) only
+where that costs no digit that an SVD would keep; bits are equal for any number of threads.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.decomposition.centred import Centred
+
+# A Gram matrix halves the digits of small axes. It serves while the smallest variance wanted is
+# at least this share of the largest (then at most one digit is lost against an SVD), and the mean
+# of the others this one.
+GRAM_SHARE = 1e-2
+GRAM_REST = 1e-4
+# Singular values spread wider than this are found by Jacobi rotations, which keep the digits of
+# the small ones where only the units of the columns differ.
+JACOBI_SPREAD = 1e-2
+JACOBI_COLUMNS = 1000
+# From this size on, a few leading axes come from Lanczos steps, not from a full decomposition.
+LANCZOS_FROM = 300
+# Gram matrices above this size are formed only if asked for.
+GRAM_COLUMNS = 4096
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The k leading axes (k, p), singular values (k or more, descending), and the sum of all their
+    squares.
+    """
+
+    singular: np.ndarray
+    axes: np.ndarray
+    squares: float
+
+    def rest(self, limit: int) -> float:
+        """Mean of the squared singular values that belong to no axis, of `limit` in all."""
+        k = len(self.axes)
+        if k >= limit:
+            return 0.0
+        if len(self.singular) >= limit:
+            return float((self.singular[k:limit] ** 2).mean())
+        return max(self.squares - float((self.singular[:k] ** 2).sum()), 0.0) / (limit - k)
+
+
+def fix_signs(axes: np.ndarray) -> np.ndarray:
+    """Axes whose entry of largest size (the first, if there are several) is positive."""
+    largest = np.abs(axes).argmax(axis=1)
+    negative = np.take_along_axis(axes, largest[:, None], axis=1) < 0
+    return np.where(negative, -axes, axes)
+
+
+def from_gram(G: np.ndarray, k: int, start: np.random.Generator) -> Spectrum:
+    """The k leading axes from the matrix of squares and products."""
+    with parallel.one_blas_thread():
+        if len(G) < LANCZOS_FROM or 5 * k > len(G):
+            values, vectors = np.linalg.eigh(G)
+        else:
+            values, vectors = _lanczos(lambda v: G @ v, len(G), k, 0.0, start)
+    singular = np.sqrt(np.maximum(values[::-1], 0.0))
+    return Spectrum(singular, vectors[:, ::-1][:, :k].T, float(np.trace(G)))
+
+
+def _lanczos(
+    times: Callable[[np.ndarray], np.ndarray],
+    p: int,
+    k: int,
+    tol: float,
+    start: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The k largest eigenvalues, ascending, and their vectors, of a symmetric p x p matrix."""
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    operator = LinearOperator((p, p), matvec=times, dtype=np.float64)
+    values, vectors = eigsh(operator, k, v0=start.uniform(-1, 1, p), tol=tol, maxiter=100 * p)
+    order = np.argsort(values, kind="stable")
+    return values[order], vectors[:, order]
+
+
+def from_triangle(R: np.ndarray, k: int) -> Spectrum:
+    """The k leading axes of R'R by a singular value decomposition of R."""
+    with parallel.one_blas_thread():
+        _, s, axes = np.linalg.svd(R)
+        s = np.pad(s, (0, len(axes) - len(s)))
+        spread = k > 0 and s[k - 1] < JACOBI_SPREAD * s[0]
+        if spread and R.shape[0] == R.shape[1] <= JACOBI_COLUMNS:
+            s, axes = _jacobi(R) or (s, axes)
+    return Spectrum(s, axes[:k], float((s**2).sum()))
+
+
+def _jacobi(R: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Singular values and axes of R by one-sided Jacobi rotations; None if they do not converge."""
+    from scipy.linalg import lapack
+
+    s, _, vectors, scale, _, info = lapack.dgejsv(R, joba=0, jobu=3, jobv=0, jobr=1)
+    if info != 0 or not (np.isfinite(s).all() and np.isfinite(vectors).all()):
+        return None
+    return s * (scale[0] / scale[1]), vectors.T
+
+
+def by_covariance(table: Centred, k: int, start: np.random.Generator) -> Spectrum:
+    """Axes of the covariance matrix."""
+    return from_gram(table.gram(), k, start)
+
+
+def by_svd(table: Centred, k: int) -> Spectrum:
+    """Axes by a decomposition of the table itself: every digit that float64 allows."""
+    if table.n > table.p:
+        return from_triangle(table.triangle(), k)
+    X = table.whole()
+    with parallel.one_blas_thread():
+        _, s, axes = np.linalg.svd(X, full_matrices=k > len(X))
+    # n centred rows span at most n - 1 dimensions: what is left of the last one is rounding.
+    s = np.concatenate([s[: table.n - 1], np.zeros(max(k - table.n + 1, 0))])
+    return Spectrum(s, axes[:k], float((s**2).sum()))
+
+
+def by_rows(table: Centred, k: int, start: np.random.Generator) -> Spectrum | None:
+    """Axes of a wide table from the products of its rows; None if that costs digits."""
+    X = table.whole()
+    columns = parallel.row_blocks(table.p, table.n)
+    found = from_gram(parallel.reduce(lambda c: X[:, c] @ X[:, c].T, np.add, columns), k, start)
+    if not _clear(found, table.n - 1):
+        return None
+    weights = found.axes / found.singular[:k, None]
+    axes = np.concatenate(parallel.map(lambda c: weights @ X[:, c], columns), axis=1)
+    return Spectrum(found.singular, axes, found.squares)
+
+
+def by_lanczos(table: Centred, k: int, tol: float, start: np.random.Generator) -> Spectrum:
+    """The k leading axes from products with the table only; it may be sparse and large."""
+    table.learn_mean()
+    with parallel.one_blas_thread():
+        values, vectors = _lanczos(table.times_gram, table.p, k, tol, start)
+    singular = np.sqrt(np.maximum(values[::-1], 0.0))
+    return Spectrum(singular, vectors[:, ::-1].T, table.squares())
+
+
+def by_random_range(
+    table: Centred, k: int, extra: int, passes: int, start: np.random.Generator
+) -> Spectrum:
+    """The k leading axes, approximately: power iterations on k + extra random directions."""
+    table.learn_mean()
+    Q = start.standard_normal((table.p, min(k + extra, table.p)))
+    with parallel.one_blas_thread():
+        for _ in range(passes + 1):
+            Q = table.times_gram(np.linalg.qr(Q)[0])
+        Q = np.linalg.qr(Q)[0]
+        values, vectors = np.linalg.eigh(Q.T @ table.times_gram(Q))
+        axes = (Q @ vectors[:, ::-1][:, :k]).T
+    singular = np.sqrt(np.maximum(values[::-1][:k], 0.0))
+    return Spectrum(singular, axes, table.squares())
+
+
+def _clear(found: Spectrum, limit: int) -> bool:
+    """Whether squaring kept the digits of the smallest axis asked for, and of the rest."""
+    k, rest = len(found.axes), found.rest(limit)
+    largest = found.singular[0] ** 2
+    if k and not found.singular[k - 1] ** 2 >= GRAM_SHARE * largest > 0:
+        return False
+    return k >= limit or bool(rest >= GRAM_REST * largest)
+
+
+def automatic(table: Centred, k: int, start: np.random.Generator) -> Spectrum:
+    """The k leading axes, exactly, by the cheapest way that keeps the digits."""
+    n, p = table.n, table.p
+    few = 0 < 5 * k <= min(n, p)
+    if few and table.sparse and p > LANCZOS_FROM:
+        return by_lanczos(table, k, 0.0, start)
+    if n >= 2 * p and p <= GRAM_COLUMNS:
+        found = by_covariance(table, k, start)
+        return found if _clear(found, p) else by_svd(table, k)
+    if p >= 2 * n and n <= GRAM_COLUMNS and k < n:
+        return by_rows(table, k, start) or by_svd(table, k)
+    if few and min(n, p) > LANCZOS_FROM:
+        return by_lanczos(table, k, 0.0, start)
+    return by_svd(table, k)
