@@ -161,6 +161,27 @@ def test_blas_is_limited_inside_and_restored_after():
     assert [library.get_num_threads() for library in libraries] == [2] * len(libraries)
 
 
+def test_blas_is_limited_from_any_thread():
+    """threadpoolctl obeys one thread at a time; regions begin and end in whichever comes."""
+    libraries = policy._blas_libraries()
+    for library in libraries:
+        library.set_num_threads(2)  # the main thread takes control
+
+    def counts(_=None):
+        return [library.get_num_threads() for library in libraries]
+
+    inside = parallel.interruptible(lambda: parallel.map(counts, range(2), n_jobs=2))
+    assert inside == [[1] * len(libraries)] * 2
+    assert counts() == [2] * len(libraries)
+    outer = parallel.one_blas_thread()
+    thread = threading.Thread(target=outer.__enter__)
+    thread.start()
+    thread.join()
+    assert counts() == [1] * len(libraries)
+    outer.__exit__(None, None, None)
+    assert counts() == [2] * len(libraries)
+
+
 def test_streams_depend_on_seed_and_task_only():
     seed = parallel.seed_sequence(3)
 

@@ -123,6 +123,16 @@ def _blas_libraries() -> list[Any]:
     return _libraries[1]
 
 
+def _set_blas_threads(library: Any, threads: int) -> None:
+    """Set the limit from whichever thread: threadpoolctl lets the first one that asks keep control,
+    and ignores the others without a word.
+    """
+    clear = getattr(library, "clear_controlling_thread", lambda force: None)
+    clear(force=True)
+    library.set_num_threads(threads)
+    clear(force=True)
+
+
 @contextlib.contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread: its threads would change the order of sums, and so the bits.
@@ -136,7 +146,7 @@ def one_blas_thread() -> Iterator[None]:
         for library in _blas_libraries():
             if id(library) not in limited:
                 _limits.append((library, library.get_num_threads()))
-                library.set_num_threads(1)
+                _set_blas_threads(library, 1)
         _depth += 1
     try:
         yield
@@ -146,7 +156,7 @@ def one_blas_thread() -> Iterator[None]:
             if _depth == 0:
                 while _limits:
                     library, threads = _limits.pop()
-                    library.set_num_threads(threads)
+                    _set_blas_threads(library, threads)
 
 
 def _after_fork() -> None:
@@ -156,7 +166,7 @@ def _after_fork() -> None:
     _chosen, _depth = None, 0
     while _limits:
         library, threads = _limits.pop()
-        library.set_num_threads(threads)
+        _set_blas_threads(library, threads)
 
 
 if hasattr(os, "register_at_fork"):
