@@ -14,16 +14,24 @@ from pellucid.numerics.tables import Rows
 
 # Rows, evenly spread over the table, whose mean is the shift.
 SAMPLE = 2048
+# Numbers outside this range may have lost squares to overflow or underflow.
+RANGE = (2.0**-400, 2.0**400)
+
+
+class OutOfRange(Exception):
+    """The numbers are too large or too small to be squared: scale the table and start again."""
 
 
 class Centred(Rows):
     """Rows sqrt(w_i) (x_i - mean), dense or CSR, never stored as a whole.
 
-    `mean` is right after `gram`, `triangle` or `learn_mean`.
+    `mean` is right after `gram`, `triangle` or `learn_mean`. With `checked`, methods raise
+    `OutOfRange` when squares may have been lost.
     """
 
-    def __init__(self, X: Any, weights: np.ndarray) -> None:
+    def __init__(self, X: Any, weights: np.ndarray, checked: bool = False) -> None:
         super().__init__(X)
+        self.checked = checked
         self.roots = None if (weights == 1.0).all() else np.sqrt(weights)
         self.total = float(weights.sum())
         self.shift = self.dense(slice(0, self.n, max(self.n // SAMPLE, 1))).mean(axis=0)
@@ -47,7 +55,15 @@ class Centred(Rows):
         rows = slice(0, self.n)
         out = self.block(rows)
         out -= np.outer(self.root(rows), self.slip)
+        self._check_range(out)
         return out
+
+    def _check_range(self, values: np.ndarray, power: int = 1) -> None:
+        """Refuse values (powers of the cells) that overflowed, or are so small that squares vanish."""
+        low, high = RANGE
+        largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+        if self.checked and not low**power < largest < high**power:
+            raise OutOfRange
 
     def _set_slip(self, sums: np.ndarray) -> None:
         self.slip = sums / self.total
@@ -55,9 +71,7 @@ class Centred(Rows):
 
     def learn_mean(self) -> None:
         """Find the mean alone."""
-        self._set_slip(
-            parallel.reduce(lambda r: self.root(r) @ self.block(r), np.add, self.blocks)
-        )
+        self._set_slip(parallel.reduce(lambda r: self.root(r) @ self.block(r), np.add, self.blocks))
 
     def gram(self) -> np.ndarray:
         """Sums of squares and products of the centred columns, (p, p)."""
@@ -67,6 +81,7 @@ class Centred(Rows):
             self.shift = self.mean  # the sample was not like the table: once more, from nearer
             gram, sums = parallel.reduce(self._gram_part, _add_parts, self.blocks)
             self._set_slip(sums)
+        self._check_range(gram, 2)
         return gram - self.total * np.outer(self.slip, self.slip)
 
     def _gram_part(self, rows: slice) -> tuple[np.ndarray, np.ndarray]:
@@ -81,6 +96,7 @@ class Centred(Rows):
         step = max(parallel.block_rows(self.p), 4 * (self.p + 1))
         blocks = [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
         R = block_qr(lambda r: np.column_stack([self.root(r), self.block(r)]), blocks)
+        self._check_range(R[:, 1:])
         self._set_slip(R[0, 1:] / R[0, 0] * self.total)
         return R[1:, 1:]
 
@@ -111,6 +127,7 @@ class Centred(Rows):
 
         part, about = (sparse_part, self.mean) if self.sparse else (dense_part, self.slip)
         total = parallel.reduce(part, lambda a, b: a + b, self.blocks)
+        self._check_range(np.array([total]), 2)
         return max(total - self.total * float(about @ about), 0.0)
 
 

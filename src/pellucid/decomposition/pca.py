@@ -11,8 +11,6 @@ from pellucid.errors import DataError, DataTypeError
 from pellucid.parameters import Boolean, Choice, Either, Integer, Nothing, RandomState, Real
 
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
-# Numbers beyond 2**400, or all below 2**-400, are scaled before they are squared.
-SAFE_POWER = 400
 
 
 class PCA(Transformer):
@@ -107,7 +105,7 @@ class PCA(Transformer):
         return self._learn(X, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.decomposition.centred import Centred
+        from pellucid.decomposition.centred import Centred, OutOfRange
         from pellucid.decomposition.spectrum import fix_signs
 
         n, limit = problem.total, int(min(problem.total, problem.p))
@@ -115,9 +113,15 @@ class PCA(Transformer):
             raise DataError("PCA needs at least 2 rows to find a variance; it got 1 sample.")
         sparse = not isinstance(problem.X, np.ndarray)
         wanted = self._wanted(n, problem.p, limit, sparse)
-        power = _power(problem.X)
-        table = Centred(_scaled(problem.X, power), problem.weights)
-        found = parallel.interruptible(self._axes, table, wanted, limit)
+        power = 0
+        try:
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                table = Centred(problem.X, problem.weights, checked=True)
+                found = parallel.interruptible(self._axes, table, wanted, limit)
+        except OutOfRange:
+            power = _power(problem.X)
+            table = Centred(_scaled(problem.X, power), problem.weights)
+            found = parallel.interruptible(self._axes, table, wanted, limit)
         divisor = table.total * (1.0 - 1.0 / n) if table.total != n else n - 1.0
         variance = found.singular**2 / divisor
         k = self._kept(variance[:limit], found.squares / divisor, n, len(found.axes))
@@ -149,9 +153,7 @@ class PCA(Transformer):
             return max(limit - (solver == "arpack" or (sparse and solver == "auto")), 1)
         if k == "mle":
             if few:
-                raise DataError(
-                    f"n_components='mle' cannot be a string with svd_solver='{solver}'"
-                )
+                raise DataError(f"n_components='mle' cannot be a string with svd_solver='{solver}'")
             if n < p:
                 raise DataError("n_components='mle' is only supported if n_samples >= n_features")
             return limit
@@ -296,11 +298,10 @@ class PCA(Transformer):
 
 
 def _power(X: Any) -> int:
-    """Power of two to divide by so that squares of all numbers stay in range; mostly 0."""
+    """Power of two to divide by so that the largest number becomes about 1."""
     cells = X if isinstance(X, np.ndarray) else X.data
     largest = max(float(cells.max()), -float(cells.min())) if cells.size else 0.0
-    power = int(np.frexp(largest)[1])
-    return power if abs(power) > SAFE_POWER else 0
+    return int(np.frexp(largest)[1])
 
 
 def _scaled(X: Any, power: int) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.decomposition.centred import Centred
+from pellucid.numerics.linalg import EPS, triangular_factor
 
 # A Gram matrix halves the digits of small axes. It serves while the smallest variance wanted is
 # at least this share of the largest (then at most one digit is lost against an SVD), and the mean
@@ -83,15 +84,43 @@ def _lanczos(
     return values[order], vectors[:, order]
 
 
-def from_triangle(R: np.ndarray, k: int) -> Spectrum:
-    """The k leading axes of R'R by a singular value decomposition of R."""
+def from_triangle(R: np.ndarray, k: int, n: int) -> Spectrum:
+    """The k leading axes of R'R by a singular value decomposition of R, the triangle of n rows."""
     with parallel.one_blas_thread():
-        _, s, axes = np.linalg.svd(R)
-        s = np.pad(s, (0, len(axes) - len(s)))
-        spread = k > 0 and s[k - 1] < JACOBI_SPREAD * s[0]
-        if spread and R.shape[0] == R.shape[1] <= JACOBI_COLUMNS:
-            s, axes = _jacobi(R) or (s, axes)
-    return Spectrum(s, axes[:k], float((s**2).sum()))
+        _, s, axes = np.linalg.svd(R, full_matrices=False)
+        rank = len(s)
+        if k > 0 and s[min(k, rank) - 1] < JACOBI_SPREAD * s[0]:
+            rank = triangular_factor(R, n).rank
+            if R.shape[0] == R.shape[1] <= JACOBI_COLUMNS:
+                s, axes = _jacobi(R) or (s, axes)
+    return _ranked(s, axes, k, rank, R.shape[1])
+
+
+def _ranked(s: np.ndarray, axes: np.ndarray, k: int, rank: int, p: int) -> Spectrum:
+    """The k leading axes of a table whose singular values after `rank` are rounding errors."""
+    singular = np.zeros(p)
+    singular[:rank] = s[:rank]
+    return Spectrum(singular, complete(axes[: min(k, rank)], k), float((singular**2).sum()))
+
+
+def complete(axes: np.ndarray, k: int) -> np.ndarray:
+    """`axes` (r, p) and further ones up to k: unit vectors, in order, made orthogonal to the rest.
+
+    So directions without variance do not depend on how the others were found. A unit vector is
+    passed over if too little of it is left; the mean over all of them of what is left of |e|**2 is
+    (p - r) / p, so one of them always has half of that.
+    """
+    r, p = axes.shape
+    out = np.zeros((k, p))
+    out[:r] = axes
+    for i in range(r, k):
+        left = 1.0 - (out[:i] ** 2).sum(axis=0)
+        j = int(np.argmax(left >= 0.5 * (p - i) / p))
+        v = -out[:i].T @ out[:i, j]
+        v[j] += 1.0
+        v -= out[:i].T @ (out[:i] @ v)
+        out[i] = v / np.linalg.norm(v)
+    return out
 
 
 def _jacobi(R: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -112,13 +141,13 @@ def by_covariance(table: Centred, k: int, start: np.random.Generator) -> Spectru
 def by_svd(table: Centred, k: int) -> Spectrum:
     """Axes by a decomposition of the table itself: every digit that float64 allows."""
     if table.n > table.p:
-        return from_triangle(table.triangle(), k)
+        return from_triangle(table.triangle(), k, table.n)
     X = table.whole()
     with parallel.one_blas_thread():
-        _, s, axes = np.linalg.svd(X, full_matrices=k > len(X))
+        _, s, axes = np.linalg.svd(X, full_matrices=False)
     # n centred rows span at most n - 1 dimensions: what is left of the last one is rounding.
-    s = np.concatenate([s[: table.n - 1], np.zeros(max(k - table.n + 1, 0))])
-    return Spectrum(s, axes[:k], float((s**2).sum()))
+    rank = min(int((s > table.p * EPS * s[0]).sum()), table.n - 1)
+    return _ranked(s, axes, k, rank, table.p)
 
 
 def by_rows(table: Centred, k: int, start: np.random.Generator) -> Spectrum | None:
@@ -136,10 +165,11 @@ def by_rows(table: Centred, k: int, start: np.random.Generator) -> Spectrum | No
 def by_lanczos(table: Centred, k: int, tol: float, start: np.random.Generator) -> Spectrum:
     """The k leading axes from products with the table only; it may be sparse and large."""
     table.learn_mean()
+    squares = table.squares()
     with parallel.one_blas_thread():
         values, vectors = _lanczos(table.times_gram, table.p, k, tol, start)
     singular = np.sqrt(np.maximum(values[::-1], 0.0))
-    return Spectrum(singular, vectors[:, ::-1].T, table.squares())
+    return Spectrum(singular, vectors[:, ::-1].T, squares)
 
 
 def by_random_range(
@@ -147,6 +177,7 @@ def by_random_range(
 ) -> Spectrum:
     """The k leading axes, approximately: power iterations on k + extra random directions."""
     table.learn_mean()
+    squares = table.squares()
     Q = start.standard_normal((table.p, min(k + extra, table.p)))
     with parallel.one_blas_thread():
         for _ in range(passes + 1):
@@ -155,7 +186,7 @@ def by_random_range(
         values, vectors = np.linalg.eigh(Q.T @ table.times_gram(Q))
         axes = (Q @ vectors[:, ::-1][:, :k]).T
     singular = np.sqrt(np.maximum(values[::-1][:k], 0.0))
-    return Spectrum(singular, axes, table.squares())
+    return Spectrum(singular, axes, squares)
 
 
 def _clear(found: Spectrum, limit: int) -> bool:
