@@ -198,7 +198,7 @@ def test_sparse_is_dense(kind, p, rng):
         assert model.noise_variance_ == pytest.approx(dense.noise_variance_, rel=1e-11)
         np.testing.assert_allclose(model.transform(kind(X)), dense.transform(X), atol=1e-7)
         np.testing.assert_allclose(model.score_samples(kind(X)), dense.score_samples(X), rtol=1e-9)
-    assert PCA().fit(kind(X[:, :9])).n_components_ == 8  # as scikit-learn's default for sparse X
+    assert PCA().fit(kind(X[:, :9])).n_components_ == 9
     with pytest.raises(DataTypeError, match="sparse"):
         PCA(svd_solver="full").fit(kind(X))
 

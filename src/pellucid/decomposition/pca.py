@@ -113,14 +113,14 @@ class PCA(Transformer):
             raise DataError("PCA needs at least 2 rows to find a variance; it got 1 sample.")
         sparse = not isinstance(problem.X, np.ndarray)
         wanted = self._wanted(n, problem.p, limit, sparse)
-        power = 0
+        weights, power = _moderate(problem.weights), 0
         try:
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-                table = Centred(problem.X, problem.weights, checked=True)
+                table = Centred(problem.X, weights, checked=True)
                 found = parallel.interruptible(self._axes, table, wanted, limit)
         except OutOfRange:
             power = _power(problem.X)
-            table = Centred(_scaled(problem.X, power), problem.weights)
+            table = Centred(_scaled(problem.X, power), weights)
             found = parallel.interruptible(self._axes, table, wanted, limit)
         divisor = table.total * (1.0 - 1.0 / n) if table.total != n else n - 1.0
         variance = found.singular**2 / divisor
@@ -150,7 +150,7 @@ class PCA(Transformer):
             )
         few = solver in ("arpack", "randomized")
         if k is None:
-            return max(limit - (solver == "arpack" or (sparse and solver == "auto")), 1)
+            return max(limit - (solver == "arpack"), 1)
         if k == "mle":
             if few:
                 raise DataError(f"n_components='mle' cannot be a string with svd_solver='{solver}'")
@@ -297,6 +297,12 @@ class PCA(Transformer):
         return float(self.score_samples(X).mean())
 
 
+def _moderate(weights: np.ndarray) -> np.ndarray:
+    """Weights of extreme size divided by a power of two: only their proportions matter."""
+    power = int(np.frexp(weights.max())[1])
+    return np.ldexp(weights, -power) if abs(power) > 100 else weights
+
+
 def _power(X: Any) -> int:
     """Power of two to divide by so that the largest number becomes about 1."""
     cells = X if isinstance(X, np.ndarray) else X.data
@@ -319,7 +325,7 @@ def _unscaled(values: Any, power: int) -> Any:
 
 def _check_finite(learned: dict[str, Any], power: int) -> None:
     for name, value in learned.items():
-        if not np.isfinite(value).all():
+        if not isinstance(value, int) and not np.isfinite(value).all():
             raise DataError(
                 f"PCA: {name} exceeds the largest float64. Divide the columns by a power of ten: "
                 f"their numbers reach {np.ldexp(1.0, power - 1):.0e}."
