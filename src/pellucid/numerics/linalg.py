@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack, qr, solve_triangular
+from scipy.linalg import lapack, qr
 
 from .. import parallel
 
@@ -36,7 +36,9 @@ class Factor:
     @property
     def aliased(self) -> np.ndarray:
         """Indices of the columns that the others already span."""
-        return np.setdiff1d(np.arange(len(self.exponents)), self.order)
+        spanned = np.ones(len(self.exponents), dtype=bool)
+        spanned[self.order] = False
+        return np.flatnonzero(spanned)
 
     def solve(self, g: np.ndarray) -> np.ndarray:
         """x with A x = g and x = 0 in the aliased columns; g is (p,) or (p, k)."""
@@ -44,9 +46,10 @@ class Factor:
             return np.zeros_like(g)
         scale = self.exponents[self.order]
         scale = scale if g.ndim == 1 else scale[:, None]
-        u = solve_triangular(self.T, np.ldexp(g[self.order], scale), trans="T", check_finite=False)
+        u, _ = lapack.dtrtrs(self.T, np.ldexp(g[self.order], scale), trans=1)
+        u, _ = lapack.dtrtrs(self.T, u)
         x = np.zeros_like(g)
-        x[self.order] = np.ldexp(solve_triangular(self.T, u, check_finite=False), scale)
+        x[self.order] = np.ldexp(u, scale)
         return x
 
     def norm(self, x: np.ndarray) -> float:
