@@ -1,5 +1,6 @@
 """Linear models: the prediction is a function of one weighted sum of the columns."""
 
 from pellucid.linear_model.linear_regression import LinearRegression
+from pellucid.linear_model.logistic import LogisticRegression
 
-__all__ = ["LinearRegression"]
+__all__ = ["LinearRegression", "LogisticRegression"]

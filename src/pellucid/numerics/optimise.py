@@ -142,6 +142,7 @@ def newton(
     max_iter: int = 100,
     scale: Array | float = 1.0,
     refresh: float = 0.1,
+    accuracy: float = ROUNDING,
     recorder: Recorder | None = None,
     measure: Callable[[Point], dict] | None = None,
     stop: Callable[[Point], Status | None] | None = None,
@@ -151,7 +152,8 @@ def newton(
     1. d = -H^-1 g, H factored at an earlier point and corrected by the steps since then.
     2. Go along d until the objective falls enough.
     3. Factor H again if the step shrank by less than the factor `refresh`.
-    4. Stop when the next step would not change a digit of scale * x, or rounding rules the steps.
+    4. Stop when the next step would not change scale * x by more than `accuracy` (relative to its
+       largest entry), or rounding rules the steps.
     """
     recorder = recorder or Recorder("newton", max_iter)
     point = Point(np.array(x0, dtype=float), *evaluate(x0))
@@ -159,7 +161,7 @@ def newton(
     if not point.finite:
         return Solution(point.x, diverged(0), recorder.history(), 0)
     curvature, flag = Curvature(factor(point.x)), StopFlag()
-    fresh, previous, k = True, 0.0, 0
+    fresh, previous, k = True, largest(scale * point.x), 0
     for k in range(1, max_iter + 1):
         flag.check()
         d = -curvature.solve(point.gradient)
@@ -187,7 +189,7 @@ def newton(
         verdict = stop(point) if stop is not None else None
         if verdict is not None:
             return Solution(point.x, verdict, recorder.history(), k)
-        finished = length * rate <= ROUNDING * size or (rate > 0.5 and length <= 1e-10 * size)
+        finished = length * rate <= accuracy * size or (rate > 0.5 and length <= 1e-10 * size)
         if finished:
             return Solution(point.x, converged(k), recorder.history(), k)
         fresh = rate > refresh

@@ -1,0 +1,160 @@
+"""The objective of logistic regression, summed over fixed blocks of rows.
+
+    F(B) = sum_i w_i loss(y_i, X_i B') + alpha / 2 sum_kl M_kl b_k . b_l
+
+Class 0 is the reference (score 0); B is (q, p + 1) for the classes 1..q, the intercept in the last
+column and unpenalised. For two classes M = 1. For more, M = 1 - 1/K on the diagonal and -1/K off it:
+that is the penalty of scikit-learn's symmetric coefficients, of which B is the difference from
+class 0, so both have the same optimum, and B has no direction along which F is flat.
+
+Invariant: one visit of a block gives loss, gradient and curvature; sums run in block order.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.linear_model import _loops
+from pellucid.numerics.linalg import cholesky_factor
+from pellucid.numerics.optimise import Solve
+from pellucid.numerics.tables import Rows
+
+# Float32 curvature is enough to steer Newton's method, unless columns are nearly dependent.
+SINGLE_WORK = 2**22
+SINGLE_CONDITION = 1e2
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """Problem of q + 1 classes; `shift` is taken off the columns when a block is visited."""
+
+    X: Rows
+    y: np.ndarray
+    weights: np.ndarray
+    n_classes: int
+    alpha: np.ndarray  # (p,), one per column because columns may have been scaled
+    intercept: bool
+    shift: np.ndarray | None = None
+    last: dict[str, np.ndarray] = field(default_factory=dict)  # the last x, its probabilities
+
+    @property
+    def q(self) -> int:
+        return self.n_classes - 1
+
+    @property
+    def size(self) -> int:
+        return self.q * (self.X.p + 1)
+
+    @property
+    def metric(self) -> np.ndarray:
+        """M of the penalty."""
+        if self.q == 1:
+            return np.ones((1, 1))
+        return np.eye(self.q) - 1.0 / self.n_classes
+
+    def block(self, rows: slice) -> Any:
+        """A block of the table; CSR stays CSR where nothing is taken off."""
+        if self.shift is None:
+            return self.X.X[rows]
+        return self.X.dense(rows) - self.shift
+
+    def unpack(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        B = x.reshape(self.q, -1)
+        return B[:, :-1], B[:, -1]
+
+    def scores(self, block: Any, x: np.ndarray) -> np.ndarray:
+        B, b = self.unpack(x)
+        Z = block @ B.T
+        Z += b
+        return Z
+
+    def _gradient(self, block: Any, R: np.ndarray) -> np.ndarray:
+        G = np.empty((self.q, self.X.p + 1))
+        G[:, :-1] = R.T @ block if isinstance(block, np.ndarray) else (block.T @ R).T
+        G[:, -1] = R.sum(axis=0) if self.intercept else 0.0
+        return G.ravel()
+
+    def evaluate(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """F and its gradient."""
+
+        P = np.empty((self.X.n, self.q))
+
+        def partial(rows: slice) -> tuple[float, np.ndarray]:
+            block = self.block(rows)
+            P[rows] = self.scores(block, x)
+            R = np.empty_like(P[rows])
+            loss = _loops.class_losses(P[rows], self.y[rows], self.weights[rows], True, R)
+            return loss, self._gradient(block, R)
+
+        def combine(a: tuple, b: tuple) -> tuple:
+            return a[0] + b[0], a[1] + b[1]
+
+        loss, g = parallel.reduce(partial, combine, self.X.blocks)
+        self.last.update(x=x.copy(), P=P)
+        B, _ = self.unpack(x)
+        pull = self.alpha * (self.metric @ B)
+        value = loss + 0.5 * float(np.sum(pull * B))
+        g.reshape(self.q, -1)[:, :-1] += pull
+        return value, g
+
+    def curvature(self, x: np.ndarray, single: bool = False) -> np.ndarray:
+        """The matrix of second derivatives, (size, size)."""
+        if not np.array_equal(self.last.get("x"), x):
+            self.evaluate(x)
+        P, p, q = self.last["P"], self.X.p + 1, self.q
+        dtype = np.float32 if single else np.float64
+
+        def partial(rows: slice) -> np.ndarray:
+            block, chance, w = self.block(rows), P[rows], self.weights[rows]
+            table = np.empty((len(w), p), dtype=dtype)
+            table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
+            table[:, -1] = float(self.intercept)
+            H = np.empty((q, q, p, p))
+            for k in range(q):
+                for l in range(k + 1):
+                    c = w * chance[:, k] * ((1 - chance[:, k]) if k == l else chance[:, l])
+                    A = table * np.sqrt(c).astype(dtype)[:, None]
+                    H[k, l] = A.T @ A
+            return H
+
+        H = parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
+        for k in range(q):
+            for l in range(k):
+                H[k, l] *= -1.0
+                H[l, k] = H[k, l]
+        diagonal = np.arange(p - 1)
+        H[:, :, diagonal, diagonal] += self.metric[:, :, None] * self.alpha
+        return H.transpose(0, 2, 1, 3).reshape(q * p, q * p)
+
+    def factor(self, x: np.ndarray) -> Solve:
+        """g -> H^-1 g at x; directions along which F is flat are left alone."""
+        single = self.X.n * self.size * (self.X.p + 1) >= SINGLE_WORK
+        for precision in (True, False) if single else (False,):
+            H = self.curvature(x, precision)
+            if not self.intercept:
+                edge = np.arange(self.X.p, self.size, self.X.p + 1)
+                H[edge, edge] = 1.0
+            factor = cholesky_factor(H)
+            if factor is not None and (not precision or factor.condition < SINGLE_CONDITION):
+                return factor.solve
+        return flat_solver(H)[0]
+
+    def separated(self, x: np.ndarray) -> bool:
+        """Whether the scores at x put every row strictly into its own class."""
+        parts = parallel.map(
+            lambda rows: _loops.all_right(self.scores(self.block(rows), x), self.y[rows], True),
+            self.X.blocks,
+        )
+        return all(parts)
+
+
+def flat_solver(H: np.ndarray) -> tuple[Solve, np.ndarray]:
+    """Least-squares solver of a singular H, and the directions (columns) that H maps to 0."""
+    diagonal = np.sqrt(np.maximum(np.diagonal(H), 0.0))
+    scale = 1.0 / np.where(diagonal > 0, diagonal, 1.0)
+    values, vectors = np.linalg.eigh(H * scale * scale[:, None])
+    kept = values > len(H) * np.finfo(float).eps * max(values[-1], 0.0)
+    basis = vectors[:, kept] * scale[:, None]
+    return lambda g: basis @ ((basis.T @ g) / values[kept]), vectors[:, ~kept] * scale[:, None]
