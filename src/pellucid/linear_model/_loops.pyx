@@ -4,7 +4,10 @@ Layout: scores Z are C-contiguous (n, q). With `pivot`, class 0 has score 0 and 
 1..q (q = 1: the logistic model); without it, Z holds all classes. y are int32 codes of classes.
 """
 
-from libc.math cimport exp, log1p, sqrt
+from libc.math cimport exp, fabs, log, log1p, sqrt
+
+cdef enum:
+    GROUP = 512  # factors <= 2 whose product cannot overflow
 
 
 cdef inline double row_loss(
@@ -41,12 +44,49 @@ cdef inline double row_loss(
     return mine + log1p(rest)
 
 
+cdef double two_class_losses(
+    double *z, const int *y, const double *w, double *r, Py_ssize_t n
+) noexcept nogil:
+    """The same for two classes: one exponential a row, and one logarithm for GROUP rows.
+
+    The sum of log(1 + e) is the log of the product of 1 + e; an e too small for that (1 + e would
+    lose it) goes into the sum by itself, as do rows whose weight is not 1.
+    """
+    cdef Py_ssize_t i, begin, end
+    cdef double e, t, low, high, product, loss = 0.0
+    for begin in range(0, n, 512):
+        end = min(begin + GROUP, n)
+        product = 1.0
+        for i in range(begin, end):
+            e = exp(-fabs(z[i]))
+            t = 1.0 / (1.0 + e)
+            low = e * t
+            if w[i] != 1.0:
+                loss += w[i] * log1p(e)
+            elif e < 1e-6:
+                loss += e - 0.5 * e * e
+            else:
+                product *= 1.0 + e
+            if (z[i] > 0.0) != (y[i] == 1):
+                loss += w[i] * fabs(z[i])
+            high = t if z[i] > 0.0 else low  # the chance of class 1
+            low = low if z[i] > 0.0 else t
+            r[i] = -w[i] * low if y[i] == 1 else w[i] * high
+            z[i] = high
+        loss += log(product)
+    return loss
+
+
 def class_losses(
     double[:, ::1] Z, const int[::1] y, const double[::1] w, bint pivot, double[:, ::1] R
 ):
     """Sum of w times the loss. Z becomes probabilities, R the gradient of the loss by scores."""
     cdef Py_ssize_t i, k, own, q = Z.shape[1]
     cdef double loss = 0.0, chance = 0.0, miss = 0.0
+    if q == 1 and pivot:
+        with nogil:
+            loss = two_class_losses(&Z[0, 0], &y[0], &w[0], &R[0, 0], Z.shape[0])
+        return loss
     with nogil:
         for i in range(Z.shape[0]):
             loss += w[i] * row_loss(&Z[i, 0], q, y[i], pivot, &chance, &miss)
@@ -90,12 +130,13 @@ def descend(
     """
     cdef Py_ssize_t i, j, k, t, own, n = X.shape[0], p = X.shape[1], q = B.shape[0], noted = 0
     cdef double loss, r, chance = 0.0, miss = 0.0, change = 0.0, square, length, total = 0.0
-    cdef bint note
+    cdef bint note, two = pivot and q == 1
     with nogil:
         for i in range(n):
             total += w[i]
         for t in range(steps):
             loss = 0.0
+            note = (first + t) % every == 0
             for k in range(q):
                 for j in range(p):
                     G[k, j] = 0.0
@@ -105,7 +146,15 @@ def descend(
                     for j in range(p):
                         r += X[i, j] * B[k, j]
                     z[k] = r
-                loss += w[i] * row_loss(&z[0], q, y[i], pivot, &chance, &miss)
+                if two and not note:  # most iterations: no one asks for the loss
+                    chance = exp(-fabs(z[0]))
+                    miss = 1.0 / (1.0 + chance)
+                    chance = chance * miss
+                    if (z[0] > 0.0) == (y[i] == 1):
+                        miss = chance
+                    z[0] = miss
+                else:
+                    loss += w[i] * row_loss(&z[0], q, y[i], pivot, &chance, &miss)
                 own = y[i] - 1 if pivot else y[i]
                 for k in range(q):
                     r = w[i] * (-miss if k == own else z[k])
@@ -114,7 +163,6 @@ def descend(
             square = 0.0
             length = 0.0
             change = 0.0
-            note = (first + t) % every == 0
             for k in range(q):
                 for j in range(p):
                     G[k, j] = G[k, j] / total + strength * G[q, j] * B[k, j]

@@ -53,7 +53,8 @@ def least_squares_summary(model: Any, weights: str, level: float) -> SummaryTabl
             (prefix + name, *line)
             for name, line in zip(names, estimate_lines(estimate, errors, dof, level))
         ]
-    return SummaryTable("Least squares", header, COLUMNS, rows, _notes(model, dof))
+    facts = tuple(header.items())
+    return SummaryTable("Least squares", facts, COLUMNS, tuple(rows), _notes(model, dof))
 
 
 def estimate_lines(
@@ -85,7 +86,7 @@ def _fit_facts(
     }
 
 
-def _notes(model: Any, dof: float) -> list[str]:
+def _notes(model: Any, dof: float) -> tuple[str, ...]:
     notes = []
     if len(model.aliased_):
         named = ", ".join(model.terms_[j] for j in model.aliased_)
@@ -95,7 +96,7 @@ def _notes(model: Any, dof: float) -> list[str]:
         )
     if dof <= 0:
         notes.append("No degrees of freedom are left for standard errors.")
-    return notes + missing_notes(model.schema_)
+    return (*notes, *missing_notes(model.schema_))
 
 
 def missing_notes(schema: Any) -> list[str]:

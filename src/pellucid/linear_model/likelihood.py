@@ -10,6 +10,7 @@ class 0, so both have the same optimum, and B has no direction along which F is 
 Invariant: one visit of a block gives loss, gradient and curvature; sums run in block order.
 """
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,7 +38,7 @@ class Likelihood:
     alpha: np.ndarray  # (p,), one per column because columns may have been scaled
     intercept: bool
     shift: np.ndarray | None = None
-    last: dict[str, np.ndarray] = field(default_factory=dict)  # the last x, its probabilities
+    last: dict[str, Any] = field(default_factory=dict)  # x, value, gradient, probabilities P
 
     @property
     def q(self) -> int:
@@ -47,7 +48,7 @@ class Likelihood:
     def size(self) -> int:
         return self.q * (self.X.p + 1)
 
-    @property
+    @functools.cached_property
     def metric(self) -> np.ndarray:
         """M of the penalty."""
         if self.q == 1:
@@ -92,17 +93,18 @@ class Likelihood:
             return a[0] + b[0], a[1] + b[1]
 
         loss, g = parallel.reduce(partial, combine, self.X.blocks)
-        self.last.update(x=x.copy(), P=P)
         B, _ = self.unpack(x)
         pull = self.alpha * (self.metric @ B)
         value = loss + 0.5 * float(np.sum(pull * B))
         g.reshape(self.q, -1)[:, :-1] += pull
+        self.last.update(x=x.copy(), P=P, value=value, gradient=g.copy())
         return value, g
 
     def curvature(self, x: np.ndarray, single: bool = False) -> np.ndarray:
         """The matrix of second derivatives, (size, size)."""
-        if not np.array_equal(self.last.get("x"), x):
-            self.evaluate(x)
+        self.evaluate(x)
+        if not x.any():
+            return self._curvature_at_zero()
         P, p, q = self.last["P"], self.X.p + 1, self.q
         dtype = np.float32 if single else np.float64
 
@@ -124,9 +126,29 @@ class Likelihood:
             for l in range(k):
                 H[k, l] *= -1.0
                 H[l, k] = H[k, l]
-        diagonal = np.arange(p - 1)
+        return self._penalised(H)
+
+    def _curvature_at_zero(self) -> np.ndarray:
+        """Where all classes are equally likely, one Gram matrix serves all pairs."""
+
+        def partial(rows: slice) -> np.ndarray:
+            block, w = self.block(rows), self.weights[rows]
+            table = np.empty((len(w), self.X.p + 1))
+            table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
+            table[:, -1] = float(self.intercept)
+            table *= np.sqrt(w)[:, None]
+            return table.T @ table
+
+        gram = parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
+        share = 1.0 / self.n_classes
+        pairs = share * (np.eye(self.q) - share)
+        return self._penalised(pairs[:, :, None, None] * gram)
+
+    def _penalised(self, H: np.ndarray) -> np.ndarray:
+        """(q, q, p, p) second derivatives of the loss -> those of F as one matrix."""
+        diagonal = np.arange(self.X.p)
         H[:, :, diagonal, diagonal] += self.metric[:, :, None] * self.alpha
-        return H.transpose(0, 2, 1, 3).reshape(q * p, q * p)
+        return H.transpose(0, 2, 1, 3).reshape(self.size, self.size)
 
     def factor(self, x: np.ndarray) -> Solve:
         """g -> H^-1 g at x; directions along which F is flat are left alone."""

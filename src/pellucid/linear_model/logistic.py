@@ -98,7 +98,7 @@ class LogisticRegression(ProbabilisticClassifier):
     """
 
     _parameters = {
-        "C": Real(0, None, "both"),
+        "C": Real(0, None, "right"),
         "l1_ratio": Test(lambda v: v == 0, "0.0, the squared length of the coefficients"),
         "dual": Choice(False),
         "tol": Real(0, None),
@@ -176,7 +176,7 @@ class LogisticRegression(ProbabilisticClassifier):
             1.0 / self.C, self.fit_intercept, self.tol, self.max_iter, self.step,
             self._last_state(K, problem.p),
         )  # fmt: skip
-        with parallel.using(self.n_jobs):
+        with parallel.using(self.n_jobs), parallel.one_blas_thread():
             found = solve(problem.X, problem.y, weights, K, SOLVERS[self.solver], setting)
         return {
             "coef_": np.ascontiguousarray(found.x[:, :-1]),

@@ -22,9 +22,7 @@ ARMIJO = 1e-4
 FLAT = 1e-10  # relative change of the objective that may be rounding
 ROUNDING = 2.0**-51
 MAX_HALVINGS = 50
-PATIENCE = (
-    100  # iterations without a smaller gradient after which L-BFGS only stirs rounding errors
-)
+PATIENCE = 20  # iterations without progress: L-BFGS only stirs rounding errors
 
 
 def converged(iterations: int) -> Status:
@@ -222,14 +220,14 @@ def lbfgs(
     if not point.finite:
         return Solution(point.x, diverged(0), recorder.history(), 0)
     curvature, flag = Curvature(memory=memory), StopFlag()
-    best, best_k = np.inf, 0
+    gentlest, lowest, progress = np.inf, np.inf, 0
     for k in range(1, max_iter + 1):
         slope = largest(point.gradient)
         if slope <= tol:
             return Solution(point.x, converged(k - 1), recorder.history(), k - 1)
-        if slope < best:
-            best, best_k = slope, k
-        elif k - best_k > PATIENCE:
+        if slope < gentlest or point.value < lowest - 1e-13 * abs(lowest):
+            gentlest, lowest, progress = min(slope, gentlest), min(point.value, lowest), k
+        elif k - progress > PATIENCE:
             break
         flag.check()
         d = -curvature.solve(point.gradient)

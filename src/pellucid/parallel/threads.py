@@ -118,8 +118,9 @@ def _blas_libraries() -> list[Any]:
     if _libraries is None or _libraries[0] != loaded:
         from threadpoolctl import ThreadpoolController
 
+        known = {library.filepath: library for library in (_libraries[1] if _libraries else ())}
         found = ThreadpoolController().select(user_api="blas").lib_controllers
-        _libraries = (loaded, list(found))
+        _libraries = (loaded, [known.get(library.filepath, library) for library in found])
     return _libraries[1]
 
 
@@ -133,24 +134,29 @@ def _set_blas_threads(library: Any, threads: int) -> None:
     clear(force=True)
 
 
-@contextlib.contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread: its threads would change the order of sums, and so the bits.
+class one_blas_thread:
+    """Context that holds BLAS to one thread: more would change the order of sums, so the bits.
 
     The limit is one number per process, so nested and concurrent regions are counted: the first
     one sets it and the last one restores it.
     """
-    global _depth
-    with _lock:
-        limited = {id(library) for library, _ in _limits}
-        for library in _blas_libraries():
-            if id(library) not in limited:
-                _limits.append((library, library.get_num_threads()))
-                _set_blas_threads(library, 1)
-        _depth += 1
-    try:
-        yield
-    finally:
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        global _depth
+        with _lock:
+            libraries = _blas_libraries()
+            if len(_limits) < len(libraries):
+                limited = {id(library) for library, _ in _limits}
+                for library in libraries:
+                    if id(library) not in limited:
+                        _limits.append((library, library.get_num_threads()))
+                        _set_blas_threads(library, 1)
+            _depth += 1
+
+    def __exit__(self, *error: object) -> None:
+        global _depth
         with _lock:
             _depth -= 1
             if _depth == 0:
