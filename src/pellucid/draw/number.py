@@ -112,7 +112,7 @@ def tick_labels(ticks: Sequence[float]) -> tuple[list[str], str]:
         return [], ""
     exact = [Decimal(repr(float(t))) for t in ticks]
     last = min(_last_digit(t) for t in exact)
-    first = max(t.adjusted() for t in exact)
+    first = max((t.adjusted() for t in exact if t), default=0)
     if first - last >= 7 and len(ticks) > 1:
         labels, _ = tick_labels([float(t - exact[0]) for t in exact])
         return [f"+{label}" for label in labels], f"(+ {exact[0]:f})".replace(".0)", ")")

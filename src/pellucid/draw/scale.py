@@ -7,11 +7,12 @@ without overflow, and give NaN for what they cannot place (NaN, infinity, logari
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 SMALLEST_SPAN = 1e-290  # narrower than this, divisions would run out of exponents
-LARGEST = 1.79e308
+LARGEST = sys.float_info.max
 ROOM = 0.04  # share of an interval left free on each side
 _FAR = 1e5  # pixels; what lies further away is drawn there, outside the clipped plot
 

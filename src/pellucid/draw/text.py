@@ -33,8 +33,8 @@ def clean(label: object, limit: int = LONGEST_LABEL) -> str:
     'a b'
     """
     raw = str(label)
-    text = " ".join(raw[: 4 * limit].translate(_DIRECTION).split())
-    text = "".join(_displayable(text))
+    spaced = " ".join(raw[: 4 * limit].translate(_DIRECTION).split())
+    text = " ".join("".join(_displayable(spaced)).split())
     if len(text) > limit or len(raw) > 4 * limit:
         return _cut(text, limit - 1)
     return text

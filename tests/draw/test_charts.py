@@ -1,0 +1,376 @@
+"""Marks stand where the data say: read back from the markup."""
+
+import base64
+import math
+import re
+import struct
+import xml.etree.ElementTree as ET
+import zlib
+
+import numpy as np
+import pytest
+
+from pellucid import draw
+from pellucid.errors import ParameterError
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def parsed(markup):
+    return ET.fromstring(markup)
+
+
+def colour_groups(markup, index):
+    """Groups of marks of one series, without its key in the legend."""
+    plot = [g for g in parsed(markup).iter(f"{SVG}g") if g.get("transform")][-1]
+    return [g for g in plot.iter(f"{SVG}g") if g.get("class") == f"pl-c{index}"]
+
+
+def paths(markup, index=0):
+    return [p.get("d") for g in colour_groups(markup, index) for p in g.iter(f"{SVG}path")]
+
+
+def places(d):
+    """Starting points of the pieces of a path."""
+    return [(float(x), float(y)) for x, y in re.findall(r"M(-?[\d.]+) (-?[\d.]+)", d)]
+
+
+def rectangles(d):
+    """(left, top, width, height) of every rectangle in a path."""
+    number = r"(-?[\d.]+)"
+    return [
+        tuple(map(float, found))
+        for found in re.findall(rf"M{number} {number}h{number}v{number}", d)
+    ]
+
+
+def texts(markup):
+    return [
+        (t.text or "") + "".join(child.tail or "" for child in t)
+        for t in parsed(markup).iter(f"{SVG}text")
+    ]
+
+
+def image(markup):
+    """Rows of palette indices, and the palette with opacity."""
+    (element,) = parsed(markup).iter(f"{SVG}image")
+    data = base64.b64decode(element.get("href").split(",")[1])
+    chunks, at = {}, 8
+    while at < len(data):
+        (size,) = struct.unpack(">I", data[at : at + 4])
+        chunks[data[at + 4 : at + 8]] = data[at + 8 : at + 8 + size]
+        at += 12 + size
+    width, height = struct.unpack(">II", chunks[b"IHDR"][:8])
+    raw = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(height, width + 1)
+    colours = np.frombuffer(chunks[b"PLTE"], np.uint8).reshape(-1, 3)
+    return raw[:, 1:], colours, np.frombuffer(chunks[b"tRNS"], np.uint8)
+
+
+# -- lines ------------------------------------------------------------------------------------
+
+
+def test_lines_rise_with_the_data_and_stop_at_gaps():
+    markup = draw.line({"a": ([0, 1, 2, 3, 4], [0, 1, math.nan, 1, 5])})
+    line, points = paths(markup)
+    assert len(places(line)) == 2
+    (x0, y0), (x1, y1), (x3, y3), (x4, y4) = places(points)
+    assert x0 < x1 < x3 < x4
+    assert y0 > y1 == y3 > y4
+    assert math.isclose(x1 - x0, (x3 - x1) / 2, abs_tol=0.11)
+    assert math.isclose(y3 - y4, 4 * (y0 - y1), abs_tol=0.3)
+
+
+def test_a_point_between_gaps_is_drawn():
+    xs = list(range(100))
+    ys = [math.nan if i in (49, 51) else 1.0 for i in xs]
+    line, lonely = paths(draw.line({"a": (xs, ys)}))
+    assert len(places(line)) == 2
+    assert len(places(lonely)) == 1
+
+
+def test_thinning_keeps_spikes():
+    n = 100_000
+    ys = [0.0] * n
+    ys[12_345] = 7.0
+    markup = draw.line({"a": (range(n), ys)}, y_range=(0, 7))
+    assert len(markup) < 30_000
+    (line,) = paths(markup)
+    heights = [float(y) for _, y in re.findall(r"(-?[\d.]+) (-?[\d.]+)", line)]
+    assert min(heights) == 0
+
+
+def test_log_axis_is_logarithmic_and_counts_what_it_cannot_show():
+    markup = draw.line({"a": ([1, 10, 100], [1, 2, 3]), "b": ([0, -1], [1, 1])}, x_log=True)
+    points = places(paths(markup)[1])
+    assert math.isclose(points[1][0] - points[0][0], points[2][0] - points[1][0], abs_tol=0.2)
+    assert "Not shown on the logarithmic axis: 2 values not above 0." in texts(markup)
+
+
+def test_infinite_values_are_counted():
+    assert "Not shown: 1 infinite value." in texts(draw.line({"a": ([0, 1], [1, math.inf])}))
+    assert not any("Not shown" in t for t in texts(draw.line({"a": ([0, 1], [1, math.nan])})))
+
+
+def test_series_differ_in_dash_and_marker():
+    markup = draw.line({name: ([0, 1], [k, k]) for k, name in enumerate("abc")})
+    dashes, shapes = set(), set()
+    for i in range(3):
+        line, points = (
+            p for g in colour_groups(markup, i) for p in g.iter(f"{SVG}path")
+        )  # fmt: skip
+        dashes.add(line.get("stroke-dasharray"))
+        shapes.add(re.sub(r"M-?[\d.]+ -?[\d.]+", "", points.get("d")[:20]))
+    assert len(dashes) == len(shapes) == 3
+    assert texts(markup)[:3] == ["a", "b", "c"]
+
+
+def test_names_that_look_alike_stay_apart():
+    markup = draw.line({"a": ([0], [0]), "a\u200b": ([1], [1])})
+    assert texts(markup)[:2] == ["a", "a (2)"]
+
+
+def test_bands_cover_what_lies_between():
+    markup = draw.line({"a": ([0, 1], [1, 1])}, bands={"a": ([0, 1], [0, 0], [2, 2])})
+    band, line = paths(markup)[:2]
+    assert band.endswith("z")
+    ys = [float(y) for _, y in re.findall(r"(-?[\d.]+) (-?[\d.]+)", band)]
+    middle = places(line)[0][1]
+    assert min(ys) < middle < max(ys)
+
+
+def test_limits_clip():
+    markup = draw.line({"a": ([0, 10], [0, 10])}, x_range=(0, 1), y_range=(0, 1))
+    inner = [s for s in parsed(markup).iter(f"{SVG}svg") if s.get("overflow") == "hidden"]
+    assert len(inner) == 1
+
+
+@pytest.mark.parametrize("limits", [(1, 0), (math.nan, 1), (0, math.inf), (-1, 1)])
+def test_impossible_limits_are_refused(limits):
+    with pytest.raises(ParameterError, match="limits of an axis"):
+        draw.line({}, x_range=limits, x_log=True)
+
+
+def test_unequal_columns_are_refused():
+    with pytest.raises(ParameterError, match="'a' differ in length: x 2, y 1"):
+        draw.line({"a": ([1, 2], [1])})
+
+
+# -- bars, intervals, histograms --------------------------------------------------------------
+
+
+def test_bars_grow_from_zero_in_the_given_order():
+    markup = draw.bar(["up", "down", "none"], {"v": [2.0, -1.0, math.nan]})
+    (d,) = paths(markup)
+    up, down = rectangles(d)
+    assert up[1] < down[1]
+    assert math.isclose(up[2], 2 * down[2], abs_tol=0.2)
+    assert math.isclose(down[0] + down[2], up[0], abs_tol=0.2)
+    assert [t for t in texts(markup) if t in ("up", "down", "none")] == ["up", "down", "none"]
+
+
+def test_stacked_bars_stand_end_to_end():
+    markup = draw.bar(["a"], {"no": [30], "yes": [70]}, stacked=True, x_range=(0, 100))
+    (no,), (yes,) = rectangles(paths(markup, 0)[0]), rectangles(paths(markup, 1)[0])
+    assert math.isclose(no[0] + no[2], yes[0], abs_tol=0.11)
+    assert no[1] == yes[1]
+    with pytest.raises(ParameterError, match="negative"):
+        draw.bar(["a"], {"no": [-1]}, stacked=True)
+
+
+def test_series_may_have_any_name():
+    markup = draw.bar(["a"], {"labels": [1], "what": [2], "what\u200b": [3]})
+    assert {"labels", "what", "what (2)"} <= set(texts(markup))
+    with pytest.raises(ParameterError, match="'v' must have 1 values"):
+        draw.bar(["a"], {"v": [1, 2]})
+
+
+def test_many_bars_say_how_many():
+    markup = draw.bar(range(100), {"v": range(100)})
+    assert len(rectangles(paths(markup)[0])) == 60
+    assert "Showing the first 60 of 100 bars." in texts(markup)
+
+
+def test_intervals():
+    markup = draw.intervals(
+        ["a", "b", "gone"], [1, 2, math.nan], [0, -math.inf, math.nan], [2, 3, math.nan],
+        dots=[[0.5, 1.5], [2], []], band=(1, 2), reference=0,
+    )  # fmt: skip
+    lines, points = paths(markup)
+    ends = re.findall(r"M(-?[\d.]+) -?[\d.]+L(-?[\d.]+)", lines)
+    (a_low, a_high), (b_low, _) = [tuple(map(float, end)) for end in ends]
+    a, b = places(points)
+    assert math.isclose(a[0], (a_low + a_high) / 2, abs_tol=0.2)
+    assert b_low == 0, "an infinite end reaches the edge"
+    assert a[1] < b[1]
+    assert texts(markup).count("n/a") == 1
+    strokes = [p.get("d") for p in parsed(markup).iter(f"{SVG}path") if "v14" in p.get("d")]
+    assert len(places(strokes[0])) == 3
+
+
+def test_histogram_columns_have_the_height_of_their_counts():
+    markup = draw.histogram([0, 1, 3], {"v": [2, 4]})
+    (d,) = paths(markup)
+    first, second = rectangles(d)
+    assert math.isclose(second[3], 2 * first[3], abs_tol=0.2)
+    assert math.isclose(second[2] + 1, 2 * (first[2] + 1), abs_tol=0.3)
+    assert first[1] + first[3] == second[1] + second[3]
+
+
+@pytest.mark.parametrize("edges", [[0, 0, 1], [1, 0, 2], [0, math.nan, 1], [0, 1, math.inf]])
+def test_histogram_edges_must_increase(edges):
+    with pytest.raises(ParameterError, match="finite and increasing"):
+        draw.histogram(edges, {"v": [1, 1]})
+
+
+def test_histogram_needs_one_count_per_interval():
+    with pytest.raises(ParameterError, match="'v' must have 1 values"):
+        draw.histogram([0, 1], {"v": [1, 2]})
+
+
+# -- scatter, heat map, regions ---------------------------------------------------------------
+
+
+def test_scatter_shows_every_point_or_says_how_many():
+    few = draw.scatter({"a": ([0, 1, math.nan], [0, 1, 1])})
+    assert len(places(paths(few)[0])) == 2
+    many = draw.scatter({"a": (range(5000), range(5000)), "b": ([1], [1])})
+    assert len(places(paths(many, 0)[0])) == 1999
+    assert len(places(paths(many, 1)[0])) == 1
+    assert "Showing 2000 of 5001 points." in texts(many)
+
+
+def test_heat_map_cells():
+    markup = draw.heatmap([[0, 10], [5, math.nan]], ["r0", "r1"], ["c0", "c1"])
+    groups = colour_groups(markup, 0)
+    strength = {}
+    for group in groups:
+        for left, top, *_ in rectangles(group[0].get("d")):
+            strength[left > 50, top > 20] = float(group.get("opacity"))
+    assert strength == {(True, False): 0.65, (False, True): pytest.approx(0.33, abs=0.02)}
+    assert {"0", "10", "5"} <= set(texts(markup))
+
+
+def test_negative_cells_have_another_colour_and_a_stroke():
+    names = [f"a long name {i}" for i in range(20)]
+    matrix = np.full((20, 20), -0.5)
+    matrix[0, 0] = 1.0
+    markup = draw.heatmap(matrix, names, names, diverging=True)
+    assert sum(len(rectangles(g[0].get("d"))) for g in colour_groups(markup, 1)) == 399
+    strokes = [p for p in parsed(markup).iter(f"{SVG}path") if p.get("opacity") == "0.6"]
+    assert max(len(places(p.get("d"))) for p in strokes) == 399
+
+
+def test_large_heat_maps_are_images_the_right_way_up():
+    matrix = np.zeros((40, 50))
+    matrix[0, 49], matrix[39, 0], matrix[1, 1] = 1.0, -1.0, np.nan
+    pixels, colours, opacity = image(draw.heatmap(matrix, range(40), range(50), diverging=True))
+    assert pixels.shape == (40, 50)
+    assert opacity[pixels[0, 49]] == opacity[pixels[39, 0]] == opacity.max()
+    assert tuple(colours[pixels[0, 49]]) == (0x24, 0x56, 0xD6)
+    assert tuple(colours[pixels[39, 0]]) == (0xC5, 0x5A, 0x00)
+    assert pixels[1, 1] == 0
+    assert opacity[pixels[20, 20]] == 0
+
+
+@pytest.mark.parametrize("matrix", [[[1, 2]], [[1], [2]], [[1, 2], [3]]])
+def test_heat_map_needs_a_matrix(matrix):
+    with pytest.raises(ParameterError, match="2 x 2"):
+        draw.heatmap(matrix, "ab", "cd")
+
+
+def test_regions_are_drawn_bottom_up():
+    grid = [[0] * 8, [0] * 8, [1] * 8, [1] * 8]
+    sure = [[0.5] * 8, [1.0] * 8, [0.5] * 8, [math.nan] * 8]
+    markup = draw.regions(grid, (0, 1), (0, 1), ["low", "high"], certainty=sure)
+    pixels, colours, opacity = image(markup)
+    assert tuple(colours[pixels[0, 0]]) == (0xC5, 0x5A, 0x00), "class 1 at the top"
+    assert opacity[pixels[2, 0]] > opacity[pixels[3, 0]] == opacity[pixels[0, 0]]
+    names = {
+        t.text: float(t.get("y")) for t in parsed(markup).iter(f"{SVG}text") if t.get("font-weight")
+    }
+    assert names["high"] < 120 < names["low"]
+
+
+def test_region_names_avoid_points():
+    grid = [[0] * 40 for _ in range(40)]
+    left = ([x / 40 for x in range(20)], [0.5] * 20)
+    markup = draw.regions(grid, (0, 1), (0, 1), ["only"], points={"only": left})
+    (name,) = [t for t in parsed(markup).iter(f"{SVG}text") if t.get("font-weight") == "600"]
+    assert abs(float(name.get("y")) - 120) > 20 or float(name.get("x")) > 220
+
+
+@pytest.mark.parametrize(
+    ("grid", "classes"), [([[0, 2]], "ab"), ([[-1]], "ab"), ([[0]], ""), ([[0]], range(32))]
+)
+def test_regions_need_codes_of_their_classes(grid, classes):
+    with pytest.raises(ParameterError, match=r"Regions need|codes of the regions"):
+        draw.regions(grid, (0, 1), (0, 1), classes)
+
+
+# -- what all charts share --------------------------------------------------------------------
+
+
+def test_table_and_style_can_be_left_out():
+    bare = draw.line({"a": ([0, 1], [0, 1])}, table=False, style=False)
+    assert bare.startswith("<svg")
+    assert "<style" not in bare
+    assert "<details" not in bare
+    styled = parsed(draw.line({"a": ([0, 1], [0, 1])}, table=False))
+    assert styled.find("style") is not None or styled.find(f"{SVG}style") is not None
+
+
+def test_data_table_holds_the_numbers():
+    root = parsed(draw.line({"a": ([1, 2], [0.5, 0.25])}, x_label="step", y_label="loss"))
+    cells = [cell.text for cell in root.iter("td")]
+    assert [head.text for head in root.iter("th")][:3] == ["series", "step", "loss"]
+    assert cells == ["1", "0.50", "2", "0.25"]
+
+
+def test_unknown_options_are_refused():
+    with pytest.raises(TypeError, match="titel"):
+        draw.line({}, titel="no")
+
+
+def test_any_container_of_numbers():
+    lists = draw.scatter({"a": ([1, 2], [3, 4])})
+    assert draw.scatter({"a": (np.array([1, 2]), np.array([3.0, 4.0], dtype=np.float32))}) == lists
+    assert draw.scatter({"a": (range(1, 3), (3, 4))}) == lists
+
+
+# -- estimator card ---------------------------------------------------------------------------
+
+
+def card(params, defaults):
+    root = parsed(draw.estimator_card("Ridge", params, defaults, True, {}))
+    return {row[0].text: row[2].text for row in root.findall("details/table/tbody/tr")}
+
+
+@pytest.mark.parametrize(
+    ("value", "default", "changed"),
+    [
+        (1, 1.0, False),
+        (1.0, True, True),
+        (math.nan, math.nan, False),
+        (float("nan"), np.nan, False),
+        ("l2", "l2", False),
+        (None, "l2", True),
+        (np.arange(3), np.arange(3), False),
+        (np.arange(3), np.arange(4), True),
+        (np.arange(3), None, True),
+        ([1, 2], [1, 2], False),
+        ((1, 2), [1, 2], True),
+        ([np.arange(2)], [np.arange(2)], True),
+    ],
+)
+def test_changed_parameters_are_marked_by_a_word(value, default, changed):
+    assert card({"p": value}, {"p": default})["p"].startswith("changed, was ") == changed
+
+
+def test_card_says_whether_it_is_fitted():
+    fitted = draw.estimator_card(
+        "Ridge", {"alpha": 1}, {"alpha": 1}, True, {"columns": 3}, "<svg/>"
+    )
+    assert ">fitted<" in fitted
+    assert "<svg/>" in fitted
+    assert "all defaults" in fitted
+    assert ">not fitted<" in draw.estimator_card("Ridge", {}, {}, False, {})
