@@ -86,6 +86,18 @@ def lines():
             title="Sixteen lines",
         ),
     )
+    yield (
+        "long ticks",
+        draw.line(
+            {"a": ([0, 1e-5], [0, 1e-5])}, x_range=(0, 1e-5), y_range=(0, 1e-5), title="Long ticks"
+        ),
+    )
+    yield (
+        "narrow",
+        draw.line(
+            {"a": ([1234.5, 1235.5], [-0.00012, 0.00012])}, width=220, height=90, title="Narrow"
+        ),
+    )
     yield "huge range", draw.line({"a": ([1e-300, 1.0, 1e300], [-1e308, 0, 1e308])}, title="Huge")
     yield (
         "huge log",

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from pellucid import draw
+from pellucid.draw.points import evenly
+from pellucid.draw.text import width
 from pellucid.errors import ParameterError
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -155,6 +157,16 @@ def test_unequal_columns_are_refused():
         draw.line({"a": ([1, 2], [1])})
 
 
+@pytest.mark.parametrize(("n", "limit"), [(0, 5), (5, 5), (6, 5), (1000, 7), (10, 2)])
+def test_evenly_keeps_both_ends(n, limit):
+    kept = evenly(range(n), limit)
+    assert len(kept) == min(n, limit)
+    assert kept == sorted(set(kept))
+    if n:
+        assert (kept[0], kept[-1]) == (0, n - 1)
+        assert max(np.diff(kept), default=1) <= n / (limit - 1) + 1
+
+
 # -- bars, intervals, histograms --------------------------------------------------------------
 
 
@@ -182,6 +194,20 @@ def test_series_may_have_any_name():
     assert {"labels", "what", "what (2)"} <= set(texts(markup))
     with pytest.raises(ParameterError, match="'v' must have 1 values"):
         draw.bar(["a"], {"v": [1, 2]})
+
+
+@pytest.mark.parametrize("value", [0.5, 123456.789, -1.23e-200])
+def test_values_stand_right_of_the_plot(value):
+    root = parsed(draw.bar(["a"], {"v": [value]}))
+    plot = next(g for g in root.iter(f"{SVG}g") if g.get("transform"))
+    axis = max(
+        float(x)
+        for p in plot.iter(f"{SVG}path")
+        for x in re.findall(r"[ML](-?[\d.]+) ", p.get("d"))
+    )
+    text = list(plot.iter(f"{SVG}text"))[-1]
+    assert text.text == draw.number(value, 3)
+    assert float(text.get("x")) - width(text.text) * 13 >= axis
 
 
 def test_many_bars_say_how_many():
@@ -248,6 +274,12 @@ def test_heat_map_cells():
             strength[left > 50, top > 20] = float(group.get("opacity"))
     assert strength == {(True, False): 0.65, (False, True): pytest.approx(0.33, abs=0.02)}
     assert {"0", "10", "5"} <= set(texts(markup))
+
+
+def test_heat_map_colours_stop_at_the_range():
+    markup = draw.heatmap([[-9, 1, 9]], ["r"], ["a", "b", "c"], value_range=(0, 2))
+    strengths = [float(g.get("opacity")) for g in colour_groups(markup, 0)]
+    assert strengths == [pytest.approx(0.34, abs=0.03), 0.65]
 
 
 def test_negative_cells_have_another_colour_and_a_stroke():

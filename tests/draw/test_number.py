@@ -63,6 +63,12 @@ def test_columns_stand_in_line(values, zeros):
     assert len({len(text.partition(".")[2]) for text in texts}) == 1
 
 
+def test_columns_show_small_numbers_beside_large_ones():
+    assert column([12.5, 0.033, 3.0]) == ["12.500", "0.033", "3.000"]
+    assert column([1000.5, 0.0012345]) == ["1000.5", "0.001234"]
+    assert column([123456.75, 0.5]) == ["123456.75", "0.50"]
+
+
 def test_column_of_p_values():
     assert column([0.5, 0.034, 1e-16, 0.0]) == ["0.500", "0.034", "1e-16", "0.000"]
     assert column([1.0, 2.0]) == ["1", "2"]
