@@ -93,6 +93,15 @@ def lines():
         ),
     )
     yield (
+        "crowded",
+        draw.line(
+            {"a": ([1234.5, 1234.5008], [0, 1])},
+            x_range=(1234.5, 1234.5008),
+            width=300,
+            title="Crowded",
+        ),
+    )
+    yield (
         "narrow",
         draw.line(
             {"a": ([1234.5, 1235.5], [-0.00012, 0.00012])}, width=220, height=90, title="Narrow"
