@@ -14,6 +14,7 @@ from pyarrow import parquet
 
 from pellucid.app import cli
 from pellucid.cluster import KMeans
+from pellucid.decomposition import PCA
 from pellucid.linear_model import LinearRegression
 from pellucid.tree import DecisionTreeClassifier
 
@@ -235,6 +236,13 @@ def test_a_model_trained_without_names_takes_columns_by_position(here, rng, capf
     rows = read_csv(capfdbinary.readouterr().out.decode())
     assert list(rows[0]) == ["prediction", "p_false", "p_true"]
     assert [row["prediction"] == "true" for row in rows] == model.predict(X).tolist()
+
+
+def test_what_cannot_predict_says_so(here, table, capfd):
+    PCA(1).fit(table.select(["weight"])).save("m.pellucid")
+    write_csv(table, "new.csv")
+    text = error_of(["predict", "m.pellucid", "new.csv", "-q"], capfd)
+    assert text == "m.pellucid holds a PCA, which does not predict."
 
 
 def test_predicting_starts_light(tree):

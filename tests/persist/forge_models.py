@@ -97,7 +97,7 @@ def fault(path, X):
     except ModelFileError as error:
         return "memory" if "Unable to allocate" in str(error) else None
     for method in METHODS:
-        if hasattr(type(model), method):
+        if hasattr(model, method):
             try:
                 getattr(model, method)(X)
             except PellucidError:

@@ -28,7 +28,7 @@ def answers(model, X):
     """What every method says, explanations included."""
     found = {}
     for method in METHODS:
-        if hasattr(type(model), method):
+        if hasattr(model, method):
             answer = getattr(model, method)(X)
             found[method] = answer if isinstance(answer, np.ndarray) else vars(answer)
     return found
