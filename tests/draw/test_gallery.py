@@ -113,7 +113,7 @@ def test_texts_do_not_overlap(picture):
     for x, y, element in placed_texts(picture):
         if "rotate" in element.get("transform", "") or element.get("font-weight") == "600":
             continue
-        length = words.width(element_text(element)) * 13 * 0.9
+        length = words.width(element_text(element)) * 13
         start = x - {"middle": length / 2, "end": length}.get(element.get("text-anchor"), 0)
         boxes.append((start, start + length, y - 8, y, element_text(element)))
     for a, b in itertools.combinations(boxes, 2):

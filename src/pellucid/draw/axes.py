@@ -156,9 +156,12 @@ def _x_ticks(axis: Axis, plot_width: float) -> _Ticks:
     if axis.names is not None:
         return _band_ticks(axis.names, plot_width / max(len(axis.names), 1))
     scale = axis.scale(0.0, plot_width)
-    for count in range(max(2, int(plot_width / 60)), 1, -1):
+    for count in range(max(5, int(plot_width / 50)), 1, -1):
         ticks = _numeric_ticks(axis, scale, count)
-        if _apart([scale(t) for t in ticks.places], ticks.labels):
+        pixels = [
+            _inside(scale(t), name, plot_width) for t, name in zip(ticks.places, ticks.labels)
+        ]
+        if _apart(pixels, ticks.labels):
             return ticks
     return _Ticks(ticks.places[:1], ticks.labels[:1], ticks.note)
 

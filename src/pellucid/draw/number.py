@@ -126,9 +126,10 @@ def _last_digit(value: Decimal) -> int:
 
 
 def _tick(value: Decimal, first: int, last: int) -> str:
+    plain = -3 <= first < 4 and last >= -6
     if not value:
-        return f"{0:.{-last}f}" if first < 4 and SMALLEST_PLAIN - 2 <= last < 0 else "0"
-    if last >= SMALLEST_PLAIN - 2 and first < 4:
+        return f"{0:.{max(0, -last)}f}" if plain else "0"
+    if plain:
         return f"{value:.{max(0, -last)}f}"
     for power, unit in _UNITS:
         if power <= first < 15 and last >= power - 4:
