@@ -39,16 +39,16 @@ def least_squares_summary(model: Any, weights: str, level: float) -> SummaryTabl
     header: dict[str, Any] = {"rows": n, "terms": coef.shape[1], "rank": slopes}
     for k in range(len(coef)):
         prefix = f"target {k}: " if several else ""
-        residual, total = kept["residual_ss"][k], kept["total_ss"][k]
-        header.update(_fit_facts(prefix, residual, total, slopes, dof))
+        residual, total, lift = (kept[name][k] for name in ("residual_ss", "total_ss", "exponent"))
+        header.update(_fit_facts(prefix, residual, total, slopes, dof, lift))
         names, estimate = list(model.terms_), coef[k]
-        variance = kept["unit_variance"][:-1]
+        errors = kept["unit_error"][:-1]
         if model.fit_intercept:
             names = ["intercept", *names]
             estimate = np.append(intercept[k], estimate)
-            variance = np.append(kept["unit_variance"][-1], variance)
-        noise = residual / dof if dof > 0 else np.nan
-        errors = np.sqrt(variance * noise)
+            errors = np.append(kept["unit_error"][-1], errors)
+        noise = np.ldexp(np.sqrt(residual / dof) if dof > 0 else np.nan, lift)
+        errors = errors * noise
         rows += [
             (prefix + name, *line)
             for name, line in zip(names, estimate_lines(estimate, errors, dof, level))
@@ -70,7 +70,7 @@ def estimate_lines(
 
 
 def _fit_facts(
-    prefix: str, residual: float, total: float, slopes: int, dof: float
+    prefix: str, residual: float, total: float, slopes: int, dof: float, lift: int
 ) -> dict[str, float]:
     with np.errstate(divide="ignore", invalid="ignore"):
         r2 = 1 - residual / total if total > 0 else np.nan
@@ -79,7 +79,7 @@ def _fit_facts(
         p = float(fdtrc(slopes, dof, F)) if slopes and dof > 0 else np.nan
     return {
         f"{prefix}R2": float(r2),
-        f"{prefix}residual sd": float(np.sqrt(noise)),
+        f"{prefix}residual sd": float(np.ldexp(np.sqrt(noise), lift)),
         f"{prefix}degrees of freedom": float(dof),
         f"{prefix}F": float(F),
         f"{prefix}p of F": p,

@@ -7,12 +7,21 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Regressor
 from pellucid.data import Problem
+from pellucid.errors import DataError
 from pellucid.numerics.scores import linear_scores
 from pellucid.parameters import Boolean, Jobs, Real
 from pellucid.records import Status
 
 # Entries n p^2 up to which a sparse table is solved directly, block by block.
 DIRECT_WORK = 2**33
+
+
+def _check_size(coef: np.ndarray, terms: tuple[str, ...]) -> None:
+    for j in np.flatnonzero(~np.isfinite(coef).all(axis=0)):
+        raise DataError(
+            f"The coefficient of {terms[j]!r} is larger than the largest float, because the numbers "
+            "of this column are tiny beside those of y. Multiply the column by 2**60 or so."
+        )
 
 
 class LinearRegression(Regressor):
@@ -105,6 +114,7 @@ class LinearRegression(Regressor):
                 learned = self._fit_iteratively(problem, Y)
             else:
                 learned = self._fit_directly(problem, Y)
+        _check_size(learned["coef_"], problem.schema.terms)
         if problem.y.ndim == 1:
             learned["coef_"] = learned["coef_"][0]
             learned["intercept_"] = float(learned["intercept_"][0])
@@ -119,7 +129,8 @@ class LinearRegression(Regressor):
         inference = {
             "residual_ss": found.residual_ss,
             "total_ss": found.total_ss,
-            "unit_variance": found.unit_variance,
+            "exponent": found.exponent,
+            "unit_error": found.unit_error,
             "total": problem.total,
             "rows": problem.n,
         }
@@ -140,7 +151,7 @@ class LinearRegression(Regressor):
         coef, intercept = nonnegative_least_squares(
             problem.X, Y, problem.weights, self.fit_intercept
         )
-        means = problem.weights @ problem.X / problem.weights.sum()
+        means = problem.X.T @ (problem.weights / problem.weights.sum())
         status = Status("ok", "Solved by active sets with coefficients >= 0.")
         return {
             "coef_": coef, "intercept_": intercept, "status_": status,

@@ -39,6 +39,12 @@ SOLVERS = {
 }
 
 
+def _means(X: Any, weights: np.ndarray) -> np.ndarray:
+    """Weighted means of the columns; halves are added, because whole sums may overflow."""
+    half = X.T @ (weights / (2 * weights.max()) / (weights / weights.max()).sum())
+    return 2 * np.clip(half, -np.finfo(float).max / 2, np.finfo(float).max / 2)
+
+
 class LogisticRegression(ProbabilisticClassifier):
     """Logistic regression: the coefficients that minimise
 
@@ -99,7 +105,7 @@ class LogisticRegression(ProbabilisticClassifier):
 
     _parameters = {
         "C": Real(0, None, "right"),
-        "l1_ratio": Test(lambda v: v == 0, "0.0, the squared length of the coefficients"),
+        "l1_ratio": Choice(0.0, 0),
         "dual": Choice(False),
         "tol": Real(0, None),
         "fit_intercept": Boolean,
@@ -181,7 +187,7 @@ class LogisticRegression(ProbabilisticClassifier):
         return {
             "coef_": np.ascontiguousarray(found.x[:, :-1]),
             "intercept_": found.x[:, -1].copy(),
-            "means_": (problem.X.T @ weights) / weights.sum(),
+            "means_": _means(problem.X, weights),
             "n_iter_": np.array([max(found.n_iter, 1)], dtype=np.int32),
             "history_": found.history,
             "status_": found.status,

@@ -5,7 +5,7 @@ rows), the objective it minimises is the user's, and so is what it returns.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,8 @@ def prepare(X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setti
     mean, spread = first.mean(axis=0), first.std(axis=0)
     spread = np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
     far = setting.intercept and bool(np.any(np.abs(mean) > FAR * spread))
-    alpha = np.minimum(np.ldexp(np.full(table.p, setting.alpha), 2 * units), 1e250)
+    with np.errstate(over="ignore"):
+        alpha = np.minimum(np.ldexp(np.full(table.p, setting.alpha), 2 * units), 1e250)
     shift = mean if far else None
     likelihood = Likelihood(table, y, w, n_classes, alpha, setting.intercept, shift)
     return Prepared(likelihood, np.zeros_like(mean) if far else mean, spread, units)
@@ -331,6 +332,15 @@ def solve(
     X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, solver: str, setting: Setting
 ) -> Solution:
     """Coefficients as scikit-learn has them: x (1, p + 1), or (classes, p + 1) with sum 0."""
+    lift = int(exponents(w.max()))
+    if abs(lift) > EXTREME:  # the objective in other units, so that its squares are floats
+        setting = replace(setting, alpha=float(np.ldexp(setting.alpha, -lift)))
+        found = solve(X, y, np.ldexp(w, -lift), n_classes, solver, setting)
+        with np.errstate(over="ignore"):
+            lifted = {
+                name: np.ldexp(found.history[name], lift) for name in ("objective", "gradient_norm")
+            }
+        return replace(found, history=found.history | lifted)
     if solver == "gd":
         found = solve_descent(X, y, w, n_classes, setting)
         return Solution(

@@ -24,13 +24,15 @@ FAR = 1e6  # offset of a column in units of its spread
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """The fit of k targets; variances are per unit of residual variance."""
+    """The fit of k targets; squares are in units of 4**exponent, which no target can overflow."""
 
     coef: np.ndarray  # (k, p)
     intercept: np.ndarray  # (k,)
     residual_ss: np.ndarray  # (k,)
     total_ss: np.ndarray  # (k,), around the mean if there is an intercept
-    unit_variance: np.ndarray  # (p + 1,): columns, intercept; NaN where a coefficient is not unique
+    exponent: np.ndarray  # (k,)
+    unit_error: np.ndarray  # (p + 1,): standard errors of columns and intercept for residual
+    # variance 1; NaN where a coefficient is not unique
     mean: np.ndarray  # (p,) of the columns; 0 without an intercept
     singular: np.ndarray  # singular values of the (centred) weighted X
     rank: int
@@ -222,16 +224,21 @@ def _assemble(
         variance[:-1][np.linalg.norm(null, axis=1) > np.sqrt(EPS)] = np.nan
         coef = np.ldexp(shortest, -units)
     squares = np.array([fit.residual_ss for fit in fits])
-    with np.errstate(over="ignore"):  # a variance of 1e400 is infinite
-        variance = np.ldexp(variance, 2 * np.append(units, 0))
+    with np.errstate(over="ignore"):  # what is larger than every float is infinite
+        error = np.ldexp(np.sqrt(variance), np.append(units, 0))
+        coef = np.ldexp(coef, units + lift[:, None])
+        intercept = np.ldexp(intercept, lift) if design.constant else np.zeros(len(fits))
+        singular = np.linalg.svd(np.ldexp(moments.R, -units), compute_uv=False)
+        mean = np.ldexp(moments.mean, -units)
     return LeastSquares(
-        coef=np.ldexp(coef, units + lift[:, None]),
-        intercept=np.ldexp(intercept, lift) if design.constant else np.zeros(len(fits)),
-        residual_ss=np.ldexp(squares, 2 * lift),
-        total_ss=np.ldexp(moments.Syy, 2 * lift),
-        unit_variance=variance,
-        mean=np.ldexp(moments.mean, -units),
-        singular=np.linalg.svd(np.ldexp(moments.R, -units), compute_uv=False),
+        coef=coef,
+        intercept=intercept,
+        residual_ss=squares,
+        total_ss=moments.Syy,
+        exponent=lift,
+        unit_error=error,
+        mean=mean,
+        singular=singular,
         rank=factor.rank,
         aliased=factor.aliased,
         refinements=max(fit.passes for fit in fits),
@@ -250,7 +257,8 @@ def unit_variance(design: Design, moments: Moments) -> np.ndarray:
         lever = moments.mean[factor.order] @ rows
         diagonal[p] = 1 / moments.total + lever @ lever
     spread = np.linalg.norm(moments.R, axis=0) / np.sqrt(moments.total)
-    offset = float(np.max(np.abs(moments.mean) / np.maximum(spread, 1e-300), initial=0.0))
+    with np.errstate(over="ignore"):
+        offset = float(np.max(np.abs(moments.mean) / np.maximum(spread, 1e-300), initial=0.0))
     rough = max(factor.condition, offset) > EXACT_VARIANCE_CONDITION
     if not rough or factor.rank < p or design.X.n * (p + 1) ** 2 > EXACT_VARIANCE_WORK:
         return diagonal
