@@ -123,6 +123,13 @@ def test_a_wide_sparse_table_is_solved_iteratively(monkeypatch):
         iterative.summary()
 
 
+def test_sparse_tables_have_a_rank():
+    sparse = pytest.importorskip("scipy.sparse")
+    X = np.random.default_rng(6).normal(size=(20, 3))
+    X[:, 2] = X[:, 0]
+    assert LinearRegression().fit(sparse.csr_array(X), X[:, 1]).rank_ == 2
+
+
 def test_aliased_columns_are_named():
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(3)

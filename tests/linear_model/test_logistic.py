@@ -317,6 +317,18 @@ def test_wrong_parameters_are_named(wrong):
         LogisticRegression(**wrong).fit(X, y)
 
 
+def test_parameters_without_effect():
+    X, y = data(seed=15)
+    plain = LogisticRegression().fit(X, y)
+    other = LogisticRegression(intercept_scaling=5.0, random_state=1, verbose=2).fit(X, y)
+    assert plain.coef_.tobytes() == other.coef_.tobytes()
+
+
+def test_coefficients_are_arrays():
+    model = LogisticRegression().fit(*data(seed=16))
+    assert type(model.coef_) is np.ndarray and not hasattr(model, "sparsify")
+
+
 def test_check_estimator():
     checks = pytest.importorskip("sklearn.utils.estimator_checks")
     checks.check_estimator(LogisticRegression(), expected_failed_checks={})
