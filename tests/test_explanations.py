@@ -172,6 +172,15 @@ def test_explanations_cannot_be_changed():
         record.base[0] = 1.0
 
 
+def test_html_names_what_it_shows():
+    def heads(record):
+        return [th.text for th in ET.fromstring(record._repr_html_()).iter("th")][:5]
+
+    assert heads(explanation())[:4] == ["row", "prediction", "probability", "baseline"]
+    assert heads(explanation(scale="votes"))[2] == "votes"
+    assert heads(explanation(classes=None, scale="response"))[1:3] == ["response", "baseline"]
+
+
 def test_html_escapes_names_from_the_table():
     n = len(HOSTILE)
     record = Explanation(

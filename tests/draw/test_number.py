@@ -64,6 +64,7 @@ def test_columns_stand_in_line(values, zeros):
 
 
 def test_columns_show_small_numbers_beside_large_ones():
+    assert column([-0.0, 0.0]) == ["0", "0"]
     assert column([12.5, 0.033, 3.0]) == ["12.500", "0.033", "3.000"]
     assert column([1000.5, 0.0012345]) == ["1000.5", "0.001234"]
     assert column([123456.75, 0.5]) == ["123456.75", "0.50"]

@@ -73,7 +73,9 @@ def test_hostile_html():
         HOSTILE, [HOSTILE], title=HOSTILE[0], notes=HOSTILE, facts={HOSTILE[0]: HOSTILE[1]}
     )
     root = ET.fromstring(table)
-    assert root.find("table/caption").text == HOSTILE[0]
+    assert root.find("p").text == root.find("table").get("aria-label") == HOSTILE[0]
+    plain = ET.fromstring(html_table(["a"], [[1]], title=HOSTILE[0]))
+    assert plain.find("table/caption").text == HOSTILE[0]
     assert root.find("dl/dd").text == HOSTILE[1]
     assert "<script" not in table
 

@@ -66,7 +66,7 @@ def column(values: Sequence[object], digits: int = 4) -> list[str]:
 def _in_column(value: object, decimals: int, digits: int) -> str:
     v = _plain(value)
     if v is not None and _shown_well(v, decimals):
-        return f"{v:.{decimals}f}"
+        return f"{v + 0.0:.{decimals}f}"  # without the sign of a negative zero
     return number(value, digits)
 
 

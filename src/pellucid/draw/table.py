@@ -177,7 +177,8 @@ def html_table(
         )
         for i in range(len(rows))
     ]
-    parts = [svg.element("caption", words.escape(words.clean(title, 400)))] if title else []
+    name = words.clean(title, 400)
+    parts = [svg.element("caption", words.escape(name))] if name and not facts else []
     if heads:
         parts.append(svg.element("thead", svg.element("tr", "".join(heads))))
     if body:
@@ -185,7 +186,12 @@ def html_table(
     below = "".join(
         svg.element("p", words.escape(words.clean(note, 2000)), class_="pl-note") for note in notes
     )
-    table = fact_list(facts or {}) + svg.element("table", "".join(parts) or " ") + below
+    above = ""
+    if facts:
+        above = svg.element("p", words.escape(name), class_="pl-title") if name else ""
+        above += fact_list(facts)
+    label = name if name and facts else None
+    table = above + svg.element("table", "".join(parts) or " ", aria_label=label) + below
     return svg.element("div", style_sheet() + table, class_="pl") if style else table
 
 

@@ -158,10 +158,13 @@ class Explanation:
             outcome, amounts = self._outcome(i)
             order = np.argsort(-np.abs(amounts), kind="stable")[:TERMS_SHOWN]
             terms = ", ".join(self._term(i, j, amounts[j]) for j in order)
-            lines.append([self._row(i), str(outcome), outcome.baseline, terms])
+            label = [] if outcome.label is None else [outcome.label]
+            lines.append([self._row(i), *label, outcome.shown, outcome.baseline, terms])
         note = f"Contributions on the scale {self.scale}, found by: {self.method}."
         more = [f"{n - ROWS_SHOWN} more rows."] if n > ROWS_SHOWN else []
-        heads = ["row", "prediction", "baseline", "strongest contributions"]
+        label = [] if self.classes is None else ["prediction"]
+        value = "probability" if self.scale == "log-odds" and label else self.scale
+        heads = ["row", *label, value, "baseline", "strongest contributions"]
         table = html_table(heads, lines, title="Explanation", notes=[*more, note])
         return f"<div>{table}{self._chart() if n and self.columns else ''}</div>"
 
