@@ -29,6 +29,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 FUNCTIONS: dict[str, str] = {
     "Table": "pellucid.data",
     "Text": "pellucid.data",
+    "compare": "pellucid.compare",
     "load": "pellucid.persist",
     "set_threads": "pellucid.parallel",
     "show_versions": "pellucid.versions",

@@ -16,6 +16,7 @@ from pellucid.app.voice import Voice
 
 # {command: its line in `pellucid --help`}: the line stands here so that help imports no command.
 COMMANDS = {
+    "compare": "Compare all suitable models on a table, honestly.",
     "predict": "Predict the rows of a file with a saved model.",
 }
 

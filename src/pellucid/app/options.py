@@ -1,0 +1,172 @@
+"""Options made from the table of settings: one word means the same on the command line, in the
+environment (`PELLUCID_*`) and in a file. Precedence: command line, environment, nearest file, default.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pellucid.compare.settings import BY_NAME, SETTINGS, Setting, Settings
+from pellucid.errors import ParameterError
+
+SHORT = {"target": ("-t",), "jobs": ("-j",), "seed": ("--random-state",)}
+FILES = ("pellucid.toml", "pyproject.toml")
+# Settings of the command line that a file may name too, beside those of a comparison.
+OWN = ("data", "out", "force", "strict", "fail_under", "format", "open", "no_rows")
+
+
+def flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def option(setting: Setting) -> Callable:
+    """The click option of a setting; values are checked by the setting itself."""
+    names = (*SHORT.get(setting.name, ()), flag(setting.name), setting.name)
+    more: dict[str, Any] = {}
+    if setting.kind == "list":
+        more["multiple"] = True
+    shown = setting.help
+    if setting.choices:
+        shown += f" [{'|'.join(setting.choices)}]"
+    if setting.default not in (None, ()):
+        shown += f" Default: {setting.default}."
+    return click.option(
+        *names, default=None, help=shown, envvar=f"PELLUCID_{setting.name.upper()}",
+        metavar=metavar(setting), **more,
+    )  # fmt: skip
+
+
+def metavar(setting: Setting) -> str:
+    words = {"int": "N", "float": "X", "list": "A,B", "duration": "TIME", "choice": "WORD"}
+    return words.get(setting.kind, "TEXT" if setting.name in ("metric", "positive") else "NAME")
+
+
+def setting_options(*names: str) -> Callable:
+    """Give a command some of the settings (all without names)."""
+    chosen = [BY_NAME[name] for name in names] if names else list(SETTINGS)
+
+    def add(command: Callable) -> Callable:
+        for setting in reversed(chosen):
+            command = option(setting)(command)
+        return command
+
+    return add
+
+
+def config_option(command: Callable) -> Callable:
+    """`--config FILE`; without it the nearest file upward is read."""
+
+    def load(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+        path = Path(value) if value else nearest(Path.cwd())
+        if path is not None:
+            values = read_config(path, required=value is not None)
+            ctx.default_map = {**values, **(ctx.default_map or {})}
+            ctx.meta["pellucid.config"] = str(path) if values else ""
+        return value
+
+    return click.option(
+        "--config", is_eager=True, callback=load, metavar="FILE", expose_value=False,
+        envvar="PELLUCID_CONFIG",
+        help="Read settings from FILE; default: the nearest pellucid.toml or pyproject.toml.",
+    )(command)  # fmt: skip
+
+
+def nearest(folder: Path) -> Path | None:
+    """The nearest file upward that speaks of Pellucid."""
+    for place in (folder, *folder.parents):
+        for name in FILES:
+            path = place / name
+            if path.is_file() and (name == FILES[0] or read_config(path, required=False)):
+                return path
+    return None
+
+
+def read_config(path: Path, required: bool) -> dict[str, Any]:
+    """The settings in a file, by their name with underscores."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ParameterError(f"cannot read {path}: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ParameterError(f"{path} is not valid TOML: {error}.") from None
+    table = content.get("tool", {}).get("pellucid")
+    if table is None:
+        table = content if path.name != "pyproject.toml" else {}
+    out = {}
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        if name not in BY_NAME and name not in OWN:
+            from pellucid.data.source import did_you_mean
+
+            raise ParameterError(
+                f"{path}: there is no setting {key!r}.{did_you_mean(name, [*BY_NAME, *OWN])}"
+            )
+        listed = name in BY_NAME and BY_NAME[name].kind == "list"
+        out[name] = ([value] if isinstance(value, str) else value) if listed else value
+    if required and not out:
+        raise ParameterError(f"{path} has no settings of Pellucid.")
+    return out
+
+
+def gather_settings(ctx: click.Context, values: dict[str, Any]) -> Settings:
+    """Checked settings and where each came from."""
+    source = click.core.ParameterSource
+    words = {
+        source.COMMANDLINE: "command line",
+        source.ENVIRONMENT: "environment",
+        source.DEFAULT_MAP: ctx.meta.get("pellucid.config") or "file",
+    }
+    given, sources = {}, {}
+    for name, value in values.items():
+        if name not in BY_NAME:
+            continue
+        where = words.get(ctx.get_parameter_source(name), "default")
+        if where == "environment":
+            where = f"environment PELLUCID_{name.upper()}"
+        if isinstance(value, tuple):
+            value = ",".join(value) or None
+        if where != "default":
+            given[name], sources[name] = value, where
+    return Settings.of(given, sources)
+
+
+def toml_text(values: dict[str, Any], comment: str = "") -> str:
+    """Settings as a TOML file."""
+    lines = [f"# {comment}"] if comment else []
+    for name, value in values.items():
+        lines.append(f"{name.replace('_', '-')} = {toml_value(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def toml_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    if isinstance(value, str):
+        return '"' + "".join(_escaped(c) for c in value) + '"'
+    return repr(value)
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return "\\" + character
+    code = ord(character)
+    return f"\\u{code:04X}" if code < 32 or code == 127 else character
+
+
+def colour_wanted(choice: str, stream: Any) -> bool:
+    """Whether a stream may be coloured: NO_COLOR, FORCE_COLOR, TERM and --color are heard."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"

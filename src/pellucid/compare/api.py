@@ -1,0 +1,69 @@
+"""`pellucid.compare(...)`: the whole comparison from Python."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pellucid.compare import folder as files
+from pellucid.compare.material import gather
+from pellucid.compare.plan import make_plan
+from pellucid.compare.result import Result
+from pellucid.compare.run import warm_up
+from pellucid.compare.session import Session
+from pellucid.compare.settings import Settings
+
+
+def compare(
+    data: Any,
+    target: Any = None,
+    *,
+    extra: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    force: bool = False,
+    progress: Callable[[dict[str, Any]], None] | None = None,
+    **settings: Any,
+) -> Result:
+    """Compare all suitable models on a table and recommend the simplest of the best.
+
+    Parameters
+    ----------
+    data : dataframe, Arrow table, 2D array, path, or the name of a built-in data set
+    target : name of the column to predict, or the values themselves
+    extra : {name: estimator}
+        Further models with fit and predict, such as a scikit-learn pipeline. They get the table in
+        the container it came in.
+    out : folder for the run (journal, results, model); None keeps everything in memory
+    force : replace a run in that folder
+    progress : called with every event
+    settings : metric, cv, repeats, test_size, group, time, weights, id, drop, positive, task, models,
+        exclude, effort, time_limit, model_timeout, memory_limit, seed, jobs, select, ignore
+
+    Returns
+    -------
+    Result
+        `.leaderboard`, `.best_`, `.report(path)`.
+    """
+    warm_up()
+    named = isinstance(target, str) or target is None
+    known = Settings.of({**settings, **({"target": target} if isinstance(target, str) else {})})
+    material = gather(data, known, None if named else target)
+    plan = make_plan(material, known, dict(extra or {}))
+    hear = progress or (lambda event: None)
+    if out is not None:
+        folder = files.new_folder(str(out), material.name, force)
+        return Session(plan, folder, hear).run()
+    with tempfile.TemporaryDirectory(prefix="pellucid-run-") as temporary:
+        result = Session(plan, Path(temporary), hear).run()
+        return detached(result)
+
+
+def detached(result: Result) -> Result:
+    """The result with its model in memory, without its folder."""
+    from dataclasses import replace
+
+    path = None if result.folder is None else result.folder / "model.pellucid"
+    model = result.best_ if path is not None and path.exists() else None
+    return replace(result, folder=None, model=model)

@@ -1,0 +1,188 @@
+"""The workbench of a child process: the shared table, fits with seeds, and what a model says.
+
+Invariant: a fit depends on the rows, the parameters and the seed named by (model, fold, candidate),
+not on the process, the order of work or what was fitted before.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.data import Table, exchange
+from pellucid.model_selection.metrics import METRICS, Metric, metric
+from pellucid.model_selection.search import fit, fresh
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Where the table of a comparison lies, and what a child must know of it; cheap to send."""
+
+    folder: str
+    text: tuple[str, ...]
+    n_classes: int  # 0 for regression
+    container: str
+    seed: int
+    inner: int
+    beside: str = ""  # "group", "time" or ""
+
+    def write(self, table: Any, y: np.ndarray, weights: np.ndarray, beside: Any) -> None:
+        """Put the table where children find it."""
+        folder = Path(self.folder)
+        exchange.write_shared(table, folder / "table.arrow")
+        np.save(folder / "y.npy", y)
+        np.save(folder / "weights.npy", weights)
+        if beside is not None:
+            np.save(folder / "beside.npy", beside)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model says about rows, over all classes of the table."""
+
+    labels: np.ndarray  # class codes, or numbers
+    proba: np.ndarray | None = None
+    scores: np.ndarray | None = None
+
+
+class Bench:
+    """One table and one model."""
+
+    def __init__(
+        self, shared: Shared, name: str, model: Any, dropped: tuple[str, ...], foreign: bool
+    ) -> None:
+        folder = Path(shared.folder)
+        self.shared, self.name, self.model, self.foreign = shared, name, model, foreign
+        self.table = exchange.without(exchange.open_shared(folder / "table.arrow"), dropped)
+        self.y = np.load(folder / "y.npy")
+        self.weights = np.load(folder / "weights.npy")
+        beside = folder / "beside.npy"
+        self.beside = np.load(beside) if beside.exists() else None
+        self.text = [name for name in shared.text if name not in dropped]
+
+    def rows(self, rows: np.ndarray) -> Any:
+        """The table on some rows, in the container that the model reads."""
+        part = exchange.take(self.table, rows)
+        return exchange.native(part, self.shared.container) if self.foreign else part
+
+    def inner_splits(self, rows: np.ndarray, fold: str) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Folds inside some training rows: the same for every model."""
+        from pellucid.model_selection import GroupFolds, PlainFolds, StratifiedFolds, TimeFolds
+
+        y = self.y[rows]
+        n_folds = max(2, min(self.shared.inner, len(rows) // 2))
+        seed = parallel.stream(parallel.seed_sequence(self.shared.seed), "inner", fold)
+        word = int(seed.integers(2**31))
+        groups = None if self.beside is None else self.beside[rows]
+        if self.shared.beside == "time":
+            folds: Any = TimeFolds(n_folds)
+        elif self.shared.beside == "group":
+            folds = GroupFolds(min(n_folds, len(np.unique(groups))), word)
+        elif self.shared.n_classes:
+            folds = StratifiedFolds(n_folds, word)
+        else:
+            folds = PlainFolds(n_folds, word)
+        return [(rows[a], rows[b]) for a, b in folds.split(y, groups)]
+
+    def fresh(self, params: dict[str, Any], *task: Any) -> Any:
+        """The unfitted model with parameters and its own seed."""
+        known = self.model.get_params(deep=False)
+        more = dict(params)
+        if "random_state" in known and known["random_state"] is None:
+            key = json.dumps(params, sort_keys=True, default=str)
+            seed = parallel.seed_sequence(self.shared.seed)
+            words = [str(part) for part in task]
+            more["random_state"] = int(
+                parallel.stream(seed, "model", self.name, key, *words).integers(2**31)
+            )
+        if self.text and "table" in known and known["table"] is None:
+            more["table"] = Table(kinds=dict.fromkeys(self.text, "text"))
+        return fresh(self.model, more)
+
+    def fit(self, model: Any, X: Any, rows: np.ndarray, labels: Any = None) -> Any:
+        """Fit on rows; `labels` instead of codes for the model that is kept."""
+        y = self.y[rows] if labels is None else labels
+        with parallel.one_blas_thread():
+            return fit(model, X, y, self.weights[rows])
+
+    def ask(self, model: Any, X: Any, names: tuple[Any, ...] | None = None) -> Answers:
+        """Labels, probabilities and scores; a class that training lacked has probability 0.
+
+        `names` are the labels by code if the model was fitted on labels.
+        """
+        labels = np.asarray(model.predict(X))
+        K = self.shared.n_classes
+        if not K:
+            return Answers(labels.astype(float))
+        labels, classes = (_as_codes(part, names) for part in (labels, np.asarray(model.classes_)))
+        if hasattr(model, "predict_proba"):
+            proba = _spread(np.asarray(model.predict_proba(X)), classes, K, 0.0)
+            return Answers(labels, proba)
+        if hasattr(model, "decision_function"):
+            said = np.asarray(model.decision_function(X), dtype=float)
+            if said.ndim == 1:
+                said = np.column_stack([-said, said])
+            return Answers(labels, None, _spread(said, classes, K, -np.inf))
+        return Answers(labels)
+
+    def measure(
+        self, names: tuple[str, ...], model: Any, X: Any, rows: np.ndarray, answers: Answers
+    ) -> dict[str, float]:
+        """Metrics by name; NaN where one cannot be computed."""
+        y, w = self.y[rows], self.weights[rows]
+        return {
+            name: _measure(metric(name), model, X, y, w, answers, self.shared.n_classes)
+            for name in names
+        }
+
+
+def _as_codes(labels: np.ndarray, names: tuple[Any, ...] | None) -> np.ndarray:
+    if names is None:
+        return labels.astype(int)
+    where = {name: code for code, name in enumerate(names)}
+    return np.array([where[label] for label in labels.tolist()], dtype=int)
+
+
+def _spread(said: np.ndarray, classes: np.ndarray, K: int, empty: float) -> np.ndarray:
+    out = np.full((len(said), K), empty)
+    out[:, classes] = said
+    return out
+
+
+def _measure(
+    found: Metric,
+    model: Any,
+    X: Any,
+    y: np.ndarray,
+    w: np.ndarray,
+    answers: Answers,
+    n_classes: int,
+) -> float:
+    if found.needs == "model":
+        return float(found.compute(model, X, y))
+    if found.needs == "numbers":
+        return found.compute(y, answers.labels, w)
+    return of_answers(found, y, w, answers, n_classes)
+
+
+def of_answers(
+    found: Metric, y: np.ndarray, w: np.ndarray, answers: Answers, n_classes: int
+) -> float:
+    """A metric of classes from answers alone."""
+    classes = np.arange(n_classes)
+    if found.needs == "labels":
+        return found.compute(y, answers.labels, w, classes)
+    said = answers.proba
+    if found.needs == "scores" and said is None:
+        said = answers.scores
+    return float("nan") if said is None else found.compute(y, said, w, classes)
+
+
+def known(name: str) -> bool:
+    """Whether a metric is one of ours, computed from answers alone."""
+    return name in METRICS

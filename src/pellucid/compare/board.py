@@ -1,0 +1,147 @@
+"""From the journal to the leaderboard: every model that was asked for, with its score or its reason.
+
+Invariant: rows are as many as contenders; numbers come from the journal alone, in the order of the
+plan, so they do not depend on the order in which children ended.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.compare import statistics
+from pellucid.compare.job import FINAL
+from pellucid.compare.journal import Memory
+from pellucid.compare.plan import BOUNDED, Contender, Plan
+from pellucid.compare.registry import BASELINES
+from pellucid.model_selection.grids import edges
+
+TIE_BREAK = {"classification": "log_loss", "regression": "rmse"}
+
+
+def fold_scores(plan: Plan, memory: Memory, model: str) -> dict[str, list[float]] | None:
+    """{metric: one score per outer fold}; None unless every fold is done."""
+    records = [memory.done.get((model, str(k))) for k in range(len(plan.folds))]
+    if model in memory.failed or any(record is None for record in records):
+        return None
+    return {
+        name: [_number(record["metrics"][name]) for record in records if record is not None]
+        for name in plan.metrics
+    }
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def status(plan: Plan, memory: Memory, contender: Contender) -> tuple[str, str]:
+    """ok, failed, timed out, skipped or stopped, and why."""
+    if contender.skipped:
+        return "skipped", contender.skipped
+    failure = memory.failed.get(contender.id)
+    if failure is not None:
+        return failure["how"], failure["why"]
+    done = sum((contender.id, str(k)) in memory.done for k in range(len(plan.folds)))
+    if done < len(plan.folds):
+        return "stopped", f"{done} of {len(plan.folds)} folds done"
+    return "ok", ""
+
+
+def leaderboard(plan: Plan, memory: Memory) -> tuple[list[dict[str, Any]], str | None]:
+    """The rows, best first and those without a score last, and the recommended model."""
+    scores = {c.id: fold_scores(plan, memory, c.id) for c in plan.contenders}
+    ranked = {name: found[plan.metric.name] for name, found in scores.items() if found}
+    bounds = (0.0, 1.0) if plan.metric.name in BOUNDED else (-np.inf, np.inf)
+    if plan.metric.name in ("log_loss", "rmse", "mae"):
+        bounds = (0.0, np.inf)
+    standing = statistics.standings(ranked, _ratio(plan), plan.metric.sign, bounds)
+    ranks = {c.id: c.rank for c in plan.contenders}
+    loss = {
+        name: float(np.mean(found[TIE_BREAK[plan.material.task]]))
+        for name, found in scores.items()
+        if found
+    }
+    best = statistics.recommend(standing, ranks, loss)
+    rows = [
+        _row(plan, memory, c, scores[c.id], standing.get(c.id), c.id == best)
+        for c in plan.contenders
+    ]
+    return sorted(rows, key=lambda row: row["place"] or 10**6), best
+
+
+def _ratio(plan: Plan) -> float:
+    """Test rows by training rows of a fold, on average."""
+    return float(np.mean([len(test) / len(train) for train, test in plan.folds]))
+
+
+def _row(
+    plan: Plan,
+    memory: Memory,
+    contender: Contender,
+    scores: dict[str, list[float]] | None,
+    standing: statistics.Standing | None,
+    recommended: bool,
+) -> dict[str, Any]:
+    state, why = status(plan, memory, contender)
+    last = memory.done.get((contender.id, FINAL))
+    row: dict[str, Any] = {
+        "model": contender.id,
+        "status": state,
+        "reason": why,
+        "place": None,
+        "baseline": contender.id == BASELINES[plan.material.task],
+        "recommended": recommended,
+        "rank": contender.rank,
+        "class": f"{contender.entry.module}.{contender.entry.class_name}"
+        if contender.entry
+        else type(contender.estimator).__name__,
+        "params": contender.candidates[last["best"]] if last else None,
+        "notes": notes(plan, memory, contender),
+    }
+    if scores is not None and standing is not None:
+        row |= {
+            "place": standing.place,
+            "mean": standing.mean,
+            "ci": [standing.low, standing.high],
+            "p": standing.p,
+            "p_holm": standing.p_holm,
+            "tied": standing.tied,
+            "metrics": {name: float(np.mean(values)) for name, values in scores.items()},
+            "folds": scores,
+        }
+    return row
+
+
+def notes(plan: Plan, memory: Memory, contender: Contender) -> list[str]:
+    """What a user should know about a model's row, each thing once."""
+    records = [
+        memory.done[key]
+        for key in ((contender.id, fold) for fold in (*map(str, range(len(plan.folds))), FINAL))
+        if key in memory.done
+    ]
+    out = [contender.note] if contender.note else []
+    cut = sum(bool(record["cut"]) for record in records)
+    if cut:
+        out.append(f"the search was cut short by the time limit in {cut} of {len(records)} rounds")
+    told: dict[tuple[str, str], int] = {}
+    for record in records:
+        for warning in record["warnings"]:
+            key = (warning["category"], warning["text"])
+            told[key] = told.get(key, 0) + warning["count"]
+    by_kind: dict[str, list[tuple[str, int]]] = {}
+    for (category, text), count in told.items():
+        by_kind.setdefault(category, []).append((text, count))
+    for category, texts in sorted(by_kind.items()):
+        total = sum(count for _, count in texts)
+        out.append(f"{total} {category}: {texts[0][0]}")
+    return out + at_edge(contender, records, plan.settings.effort)
+
+
+def at_edge(contender: Contender, records: list[dict[str, Any]], effort: str) -> list[str]:
+    """A chosen value at the end of its range: a wider range might be better."""
+    if contender.entry is None or not records or records[-1]["fold"] != FINAL:
+        return []
+    params = contender.candidates[records[-1]["best"]]
+    found = edges(contender.entry.axes(effort), params)
+    return [f"{name}={params[name]:g} lies at the edge of the searched range" for name in found]

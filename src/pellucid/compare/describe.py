@@ -1,0 +1,120 @@
+"""The content of results.json, from the plan and the journal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.compare.board import leaderboard
+from pellucid.compare.journal import Memory
+from pellucid.compare.plan import Plan
+from pellucid.compare.result import SCHEMA
+
+
+def describe(
+    plan: Plan,
+    memory: Memory,
+    checks: list[dict[str, Any]],
+    ended: dict[str, Any],
+    complete: bool,
+) -> dict[str, Any]:
+    """Everything that was found, without clock, path or host."""
+    from pellucid import __version__
+
+    rows, best = leaderboard(plan, memory)
+    return {
+        "schema": SCHEMA,
+        "pellucid": __version__,
+        "data": describe_data(plan),
+        "settings": plan.settings.shaping(),
+        "plan": describe_plan(plan),
+        "checks": checks,
+        "leaderboard": rows,
+        "recommended": best,
+        "verdict": verdict(rows, best),
+        "test": describe_test(plan, ended, rows, best),
+        "complete": complete,
+    }
+
+
+def describe_data(plan: Plan) -> dict[str, Any]:
+    """Facts about the table."""
+    material = plan.material
+    kinds = list(material.kinds.values())
+    facts: dict[str, Any] = {
+        "name": material.name,
+        "sha256": material.sha256,
+        "rows": len(material.y),
+        "features": material.columns,
+        "kinds": {kind: kinds.count(kind) for kind in sorted(set(kinds))},
+        "target": material.target,
+        "task": material.task,
+        "task_why": material.task_why,
+        "notes": list(material.notes),
+    }
+    if material.classes is not None:
+        counts = np.bincount(material.y, minlength=len(material.classes))
+        facts["classes"] = [
+            {"label": str(label), "rows": int(count)}
+            for label, count in zip(material.classes, counts)
+        ]
+    else:
+        y = material.y
+        facts["target_range"] = [float(y.min()), float(np.median(y)), float(y.max())]
+    return facts
+
+
+def describe_plan(plan: Plan) -> dict[str, Any]:
+    """What was decided before the first fit."""
+    return {
+        "metric": plan.metric.name,
+        "metric_why": plan.metric_why,
+        "greater_is_better": plan.metric.greater_is_better,
+        "metrics": list(plan.metrics),
+        "folds": plan.folds_name,
+        "n_folds": len(plan.folds),
+        "inner_folds": plan.inner,
+        "train_rows": len(plan.train),
+        "test_rows": len(plan.test),
+        "test_why": plan.test_why,
+        "models": len(plan.contenders),
+        "fits": plan.n_fits,
+    }
+
+
+def verdict(rows: list[dict[str, Any]], best: str | None) -> dict[str, Any]:
+    """How many are tied, and whether the baseline is among them."""
+    tied = [row["model"] for row in rows if row.get("tied")]
+    scored = [row for row in rows if row["place"]]
+    baseline = [row for row in rows if row["baseline"]]
+    return {
+        "tied": tied,
+        "scored": len(scored),
+        "recommended": best,
+        "beats_baseline": bool(baseline) and not baseline[0].get("tied", False) and bool(tied),
+    }
+
+
+def describe_test(
+    plan: Plan, ended: dict[str, Any], rows: list[dict[str, Any]], best: str | None
+) -> dict[str, Any] | None:
+    """The locked part: scores with intervals, and whether they are what the folds foretold."""
+    if ended.get("kind") == "failed":
+        return {"model": best, "failed": ended["why"]}
+    test = ended.get("test")
+    if test is None:
+        return None
+    name = plan.metric.name
+    out = {
+        "model": best,
+        "rows": len(plan.test),
+        "metrics": test["metrics"],
+        "intervals": test["intervals"],
+        "baseline": test["baseline"],
+    }
+    own = next(row for row in rows if row["model"] == best)
+    if name in test["intervals"] and None not in own["ci"]:
+        low, high = test["intervals"][name]
+        out["foretold"] = bool(low <= own["ci"][1] and high >= own["ci"][0])
+    return out

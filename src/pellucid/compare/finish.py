@@ -1,0 +1,145 @@
+"""The end of a complete run, in a child: fit the recommended model on all training rows, keep it,
+and open the locked test part once.
+
+Invariant: the test rows are looked at here and nowhere else, after the choice has been made.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.compare import statistics
+from pellucid.compare.bench import Answers, Bench, of_answers
+from pellucid.compare.job import Job, counted, limit_memory, reason
+from pellucid.compare.registry import BASELINES
+from pellucid.errors import CannotSaveError
+from pellucid.model_selection.metrics import METRICS
+
+SHARES = {"accuracy"}
+
+
+@dataclass(frozen=True)
+class Finish:
+    """What the child needs beside the job: labels by code, where to save, what to say of it."""
+
+    job: Job
+    params: dict[str, Any]
+    labels: tuple[Any, ...] | None
+    path: str
+    provenance: dict[str, Any]
+
+
+def finish(task: Finish, channel: Any) -> None:
+    """Entry point of the child."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    limit_memory(task.job.memory)
+    try:
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            message = _finish(task)
+        channel.send({"kind": "done", **message, "warnings": counted(heard)})
+    except Exception as error:  # the board is still valid: say what failed
+        channel.send({"kind": "failed", "why": reason(error)})
+    finally:
+        channel.close()
+
+
+def _finish(task: Finish) -> dict[str, Any]:
+    job = task.job
+    bench = Bench(job.shared, job.model, job.estimator, job.dropped, job.foreign)
+    labels = None if task.labels is None else named(task.labels)[bench.y[job.train]]
+    model = bench.fresh(task.params, "final")
+    fitted = bench.fit(model, bench.rows(job.train), job.train, labels)
+    out: dict[str, Any] = {"saved": keep(fitted, task)}
+    if len(job.test):
+        out["test"] = open_test(bench, fitted, task)
+    return out
+
+
+def named(labels: tuple[Any, ...]) -> np.ndarray:
+    """Labels as an array that models take: numbers, bools, or strings as objects."""
+    if all(isinstance(label, str) for label in labels):
+        return np.array(labels, dtype=object)
+    return np.array(labels)
+
+
+def keep(fitted: Any, task: Finish) -> str:
+    """Save the model; the reason if it cannot be saved."""
+    from pellucid import persist
+
+    if not hasattr(fitted, "save"):
+        return f"a {type(fitted).__name__} is not a model of Pellucid: not saved"
+    try:
+        persist.save(fitted, task.path, task.provenance)
+    except CannotSaveError as error:
+        return str(error)
+    return ""
+
+
+def open_test(bench: Bench, fitted: Any, task: Finish) -> dict[str, Any]:
+    """Scores of the locked rows with intervals, and those of the baseline."""
+    job = task.job
+    X = bench.rows(job.test)
+    answers = bench.ask(fitted, X, task.labels)
+    values = bench.measure(job.metrics, fitted, X, job.test, answers)
+    return {
+        "metrics": values,
+        "intervals": intervals(bench, job, answers, values),
+        "baseline": _baseline(bench, job),
+        "labels": answers.labels,
+        "proba": answers.proba,
+        "scores": answers.scores,
+    }
+
+
+def intervals(
+    bench: Bench, job: Job, answers: Answers, values: dict[str, float]
+) -> dict[str, list[float]]:
+    """95 % intervals over rows: Wilson's for shares, Newcombe's for the AUC, else bootstrap."""
+    y, w, K = bench.y[job.test], bench.weights[job.test], bench.shared.n_classes
+    even, out = bool((w == w[0]).all()), {}
+    for name, value in values.items():
+        if name not in METRICS or value != value:
+            continue
+        if name in SHARES and even:
+            out[name] = list(statistics.wilson(value, len(y)))
+        elif name == "roc_auc" and K == 2 and even:
+            positives = int((y == 1).sum())
+            out[name] = list(statistics.auc_interval(value, positives, len(y) - positives))
+        else:
+            rng = parallel.stream(parallel.seed_sequence(bench.shared.seed), "bootstrap", name)
+            out[name] = list(statistics.bootstrap(_on_rows(name, y, w, answers, K), len(y), rng))
+    return out
+
+
+def _on_rows(name: str, y: np.ndarray, w: np.ndarray, answers: Answers, K: int) -> Any:
+    found = METRICS[name]
+
+    def statistic(rows: np.ndarray) -> float:
+        def part(array: Any) -> Any:
+            return None if array is None else array[rows]
+
+        if found.needs == "numbers":
+            return found.compute(y[rows], answers.labels[rows], w[rows])
+        drawn = Answers(answers.labels[rows], part(answers.proba), part(answers.scores))
+        return of_answers(found, y[rows], w[rows], drawn, K)
+
+    return statistic
+
+
+def _baseline(bench: Bench, job: Job) -> dict[str, float]:
+    from pellucid.compare.registry import ENTRIES
+
+    task = "classification" if bench.shared.n_classes else "regression"
+    entry = next(e for e in ENTRIES if e.id == BASELINES[task] and e.task == task)
+    ours = Bench(bench.shared, entry.id, entry.make(), (), foreign=False)
+    fitted = ours.fit(ours.fresh({}, "final"), ours.rows(job.train), job.train)
+    X = ours.rows(job.test)
+    return ours.measure(job.metrics, fitted, X, job.test, ours.ask(fitted, X))

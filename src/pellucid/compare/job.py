@@ -1,0 +1,214 @@
+"""One piece of work in a process of its own: search inside one outer fold, fit, score, write down.
+
+Steps: 1. score every candidate on the inner folds, one message each; 2. fit the best on the outer
+training rows; 3. score the outer test rows; 4. save the answers beside the journal. The last round,
+`final`, does 1 and 2 on all training rows and describes the fitted model instead of scoring it.
+Invariant: between two candidates the deadline and the parent's wish to stop are heard.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pellucid.compare.bench import Bench, Shared
+from pellucid.errors import DataError
+from pellucid.model_selection.metrics import metric
+
+FINAL = "final"
+LONGEST = 300  # characters of a reason
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a child needs to know; pickled to it."""
+
+    shared: Shared
+    model: str
+    estimator: Any
+    foreign: bool
+    dropped: tuple[str, ...]
+    candidates: list[dict[str, Any]]
+    fold: str  # "0", "1", ... or "final"
+    train: np.ndarray
+    test: np.ndarray
+    metrics: tuple[str, ...]
+    known: dict[int, dict[str, Any]]  # candidates scored before an interruption
+    deadline: float  # seconds, soft
+    memory: float  # bytes above what the process has at the start
+    parts: str  # folder of the answers
+    portrait: dict[str, Any] | None = None
+
+
+class Stopped(Exception):
+    """The parent asked to stop."""
+
+
+def reason(error: BaseException) -> str:
+    """Why a fit failed, in one line."""
+    if isinstance(error, MemoryError):
+        return "not enough memory"
+    text = " ".join(str(error).split()) or type(error).__name__
+    name = type(error).__name__
+    own = type(error).__module__.startswith("pellucid")
+    text = text if own or name in text else f"{name}: {text}"
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def work(job: Job, channel: Any) -> None:
+    """Entry point of the child."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    limit_memory(job.memory)
+    try:
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            message = Worker(job, channel).run()
+        message["warnings"] = counted(heard)
+        channel.send(message)
+    except Stopped:
+        channel.send({"kind": "stopped"})
+    except Exception as error:  # the reason is the result of this job
+        channel.send({"kind": "failed", "why": reason(error)})
+    finally:
+        channel.close()
+
+
+def counted(heard: list[Any]) -> list[dict[str, Any]]:
+    """Warnings by category and text, each once, with how often it came."""
+    texts = Counter(
+        (w.category.__name__, " ".join(str(w.message).split())[:LONGEST]) for w in heard
+    )
+    return [{"category": c, "text": t, "count": n} for (c, t), n in sorted(texts.items())]
+
+
+def limit_memory(most: float) -> None:
+    """No more than `most` further bytes of data in this process."""
+    if not most:
+        return
+    import resource
+
+    with open("/proc/self/status") as status:
+        used = next((line.split()[1] for line in status if line.startswith("VmData")), "0")
+    limit = int(used) * 1024 + int(most)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+class Worker:
+    """The four steps."""
+
+    def __init__(self, job: Job, channel: Any) -> None:
+        self.job, self.channel = job, channel
+        self.start = time.monotonic()
+        self.bench = Bench(job.shared, job.model, job.estimator, job.dropped, job.foreign)
+        self.ranking = metric(job.metrics[0])
+        self.tables: dict[Any, Any] = {}
+
+    def run(self) -> dict[str, Any]:
+        """All steps; the message that ends the job."""
+        best, cut = self.search()
+        job = self.job
+        params = job.candidates[best]
+        X = self.bench.rows(job.train)
+        started = time.perf_counter()
+        fitted = self.bench.fit(self.bench.fresh(params, job.fold), X, job.train)
+        seconds = time.perf_counter() - started
+        message = {"kind": "done", "best": best, "cut": cut, "fit_seconds": seconds}
+        if job.fold == FINAL:
+            from pellucid.compare.portrait import portrait
+
+            message["portrait"] = portrait(self.bench, fitted, job)
+            return message
+        return message | self.score(fitted)
+
+    def search(self) -> tuple[int, bool]:
+        """Step 1: the best candidate, and whether time ran out before all were tried."""
+        job = self.job
+        if len(job.candidates) == 1:
+            return 0, False
+        splits = self.bench.inner_splits(job.train, job.fold)
+        found, cut = dict(job.known), False
+        for c in range(len(job.candidates)):
+            if c in found:
+                continue
+            self.listen()
+            if found and time.monotonic() - self.start > job.deadline:
+                cut = True
+                break
+            found[c] = self.candidate(c, splits)
+            self.channel.send({"kind": "candidate", "candidate": c, **found[c]})
+        return self.choose(found), cut
+
+    def candidate(self, c: int, splits: list[Any]) -> dict[str, Any]:
+        """Scores of one candidate on the inner folds, or why it failed."""
+        started, scores = time.perf_counter(), []
+        try:
+            for f, (train, test) in enumerate(splits):
+                model = self.bench.fresh(self.job.candidates[c], self.job.fold, f)
+                fitted = self.bench.fit(model, self.cached(f, "train", train), train)
+                X = self.cached(f, "test", test)
+                answers = self.bench.ask(fitted, X)
+                scores += self.bench.measure(
+                    self.job.metrics[:1], fitted, X, test, answers
+                ).values()
+        except Exception as error:  # this candidate is out; another may work
+            return {"scores": None, "why": reason(error), "seconds": time.perf_counter() - started}
+        return {"scores": scores, "seconds": time.perf_counter() - started}
+
+    def cached(self, *key: Any) -> Any:
+        """The same inner rows serve every candidate."""
+        if key[:2] not in self.tables:
+            self.tables[key[:2]] = self.bench.rows(key[2])
+        return self.tables[key[:2]]
+
+    def choose(self, found: dict[int, dict[str, Any]]) -> int:
+        """The best mean; ties and undefined scores go to the earlier candidate."""
+        means = {c: np.mean(r["scores"]) * self.ranking.sign for c, r in found.items() if r["scores"]}
+        if not means:
+            raise DataError(next(iter(found.values()))["why"])
+        usable = {c: m for c, m in sorted(means.items()) if m == m}
+        return max(usable, key=lambda c: usable[c]) if usable else min(means)
+
+    def listen(self) -> None:
+        if self.channel.poll():
+            raise Stopped
+
+    def score(self, fitted: Any) -> dict[str, Any]:
+        """Steps 3 and 4."""
+        job = self.job
+        X = self.bench.rows(job.test)
+        started = time.perf_counter()
+        answers = self.bench.ask(fitted, X)
+        seconds = time.perf_counter() - started
+        metrics = self.bench.measure(job.metrics, fitted, X, job.test, answers)
+        save_answers(part_path(job.parts, job.model, job.fold), job.test, answers)
+        return {"metrics": metrics, "predict_seconds": seconds, "classes": seen_classes(fitted)}
+
+
+def seen_classes(fitted: Any) -> int:
+    """How many classes the training rows had."""
+    return len(getattr(fitted, "classes_", ()))
+
+
+def part_path(folder: str | Path, model: str, fold: str) -> Path:
+    """The file of one (model, fold)."""
+    return Path(folder) / f"{model}-{fold}.npz"
+
+
+def save_answers(path: Path, rows: np.ndarray, answers: Any) -> None:
+    """Write whole or not at all."""
+    arrays = {"rows": rows, "labels": answers.labels}
+    if answers.proba is not None:
+        arrays["proba"] = answers.proba
+    if answers.scores is not None:
+        arrays["scores"] = answers.scores
+    partial = path.with_name(f".{path.name}.{os.getpid()}.npz")
+    np.savez(partial, **arrays)
+    partial.replace(path)

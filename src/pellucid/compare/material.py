@@ -1,0 +1,267 @@
+"""The table of a comparison: read, its columns given their roles, its target understood.
+
+Invariant: after `gather` every row has a target, a weight and a row number in the user's table; no
+role column is among the features; the target is class codes (positive class last of two) or floats.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pellucid.compare.settings import Settings
+from pellucid.data import exchange
+from pellucid.data.source import did_you_mean
+from pellucid.errors import DataError
+
+LEAST_ROWS = 6
+
+
+@dataclass(frozen=True)
+class Material:
+    """A table ready to be compared on.
+
+    table : Arrow table of the features; kinds : {column: kind}
+    y : int64 class codes or float64; classes : labels by code (None for regression)
+    weights : float64; groups, times : one value per row, or None
+    rows : number of each row in the user's table; ids : {column: Arrow column}
+    n_test : so many of the last rows come from a test file of their own
+    container : what the user gave ("arrow", "pandas", "polars", "array", "frame")
+    notes : what was done to the table
+    """
+
+    name: str
+    source: str
+    sha256: str
+    target: str
+    task: str
+    task_why: str
+    table: Any
+    kinds: dict[str, str]
+    y: np.ndarray
+    classes: tuple[Any, ...] | None
+    weights: np.ndarray
+    rows: np.ndarray
+    groups: np.ndarray | None = None
+    times: np.ndarray | None = None
+    n_test: int = 0
+    container: str = "arrow"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.table.column_names)
+
+    def without(self, names: list[str], note: str = "") -> Material:
+        """The material without some features."""
+        kinds = {name: kind for name, kind in self.kinds.items() if name not in names}
+        notes = (*self.notes, note) if note else self.notes
+        return replace(
+            self, table=exchange.without(self.table, names), kinds=kinds, notes=notes
+        )
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A table as opened: Arrow, its name, its hash, and what is known if it is a data set."""
+
+    table: Any
+    name: str
+    source: str
+    sha256: str
+    container: str = "arrow"
+    target: str | None = None
+    task: str | None = None
+
+
+def open_table(data: Any, note: Callable[[str], None] | None = None) -> Opened:
+    """Read a path or a built-in data set, or take a table in memory."""
+    if not isinstance(data, str | os.PathLike):
+        table, container = exchange.as_arrow(data)
+        return Opened(table, "table", "table in memory", exchange.fingerprint(table), container)
+    text = os.fspath(data)
+    from pellucid.data import datasets
+
+    if text in datasets.names() and not os.path.exists(text):
+        known = datasets.load(text)
+        sha256 = exchange.fingerprint(known.table)
+        return Opened(known.table, text, text, sha256, "arrow", known.target, known.task)
+    from pellucid.data.read import read
+
+    if text != "-" and not os.path.exists(text) and not os.path.splitext(text)[1]:
+        hint = did_you_mean(text, datasets.names())
+        raise DataError(
+            f"there is no file {text} and no data set of that name.{hint} "
+            f"Data sets: {', '.join(datasets.names())}."
+        )
+    table = read(text, note=note)
+    if text == "-":
+        return Opened(table, "stdin", "-", exchange.fingerprint(table))
+    stem = os.path.basename(text).split(".")[0] or "table"
+    return Opened(table, stem, text, exchange.file_fingerprint(text))
+
+
+def gather(
+    data: Any, settings: Settings, y: Any = None, note: Callable[[str], None] | None = None
+) -> Material:
+    """Read the table and give every column its role."""
+    opened = data if isinstance(data, Opened) else open_table(data, note)
+    table, target = opened.table, settings.target or opened.target
+    if y is not None:
+        table, target = _with_target(table, y, target)
+    if target is None:
+        raise DataError(
+            f"which column of {opened.source} is to be predicted? Name it with --target "
+            f"(target=...). Columns: {shown(table.column_names)}."
+        )
+    require(table, target, opened.source)
+    roles = _roles(table, settings, target, opened.source)
+    n_test = 0
+    if settings.test:
+        table, n_test = _with_test_file(table, settings.test, opened.source)
+    return _assemble(opened, table, target, roles, settings, n_test)
+
+
+def _assemble(
+    opened: Opened,
+    table: Any,
+    target: str,
+    roles: dict[str, list[str]],
+    settings: Settings,
+    n_test: int,
+) -> Material:
+    from pellucid.compare.target import has_target, understand
+
+    present = has_target(table.column(target))
+    kept = np.flatnonzero(present)
+    if not len(kept):
+        raise DataError(f"all {len(present)} rows lack the target {target!r}: nothing to learn.")
+    notes = []
+    if len(kept) < len(present):
+        notes.append(f"{len(present) - len(kept)} rows without a target are left out")
+        n_test = int(present[len(present) - n_test :].sum()) if n_test else 0
+        table = exchange.take(table, kept)
+    if len(kept) < LEAST_ROWS:
+        raise DataError(
+            f"{opened.source} has {len(kept)} rows with a target; a comparison needs at least "
+            f"{LEAST_ROWS}."
+        )
+    task = settings.task if settings.task != "auto" else (opened.task or "auto")
+    found = understand(table.column(target), target, task, settings.positive)
+    apart = {target, *(name for names in roles.values() for name in names)}
+    features = exchange.without(table, apart)
+    if not features.num_columns:
+        raise DataError(f"{opened.source} has no column left to predict {target!r} from.")
+    features, kinds = exchange.settled(features)
+    _refuse_infinite(features, kinds)
+    return Material(
+        name=opened.name, source=opened.source, sha256=opened.sha256, target=target,
+        task=found.task, task_why=found.why, table=features, kinds=kinds, y=found.y,
+        classes=found.classes, weights=_weights(table, roles), rows=kept,
+        groups=_codes(table, roles["group"]), times=_codes(table, roles["time"]),
+        n_test=n_test, container=opened.container, notes=tuple(notes),
+    )  # fmt: skip
+
+
+def require(table: Any, name: str, source: str) -> None:
+    """An error with the nearest name unless the table has the column."""
+    if name not in table.column_names:
+        raise DataError(
+            f"column {name!r} is not in {source}.{did_you_mean(name, table.column_names)} "
+            f"Columns: {shown(table.column_names)}."
+        )
+
+
+def shown(names: list[str], most: int = 12) -> str:
+    """Some names, and how many more there are; a very long name is cut."""
+    cut = [name if len(name) <= 60 else name[:57] + "..." for name in names[:most]]
+    return ", ".join(cut) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _roles(table: Any, settings: Settings, target: str, source: str) -> dict[str, list[str]]:
+    roles = {
+        "group": [settings.group] if settings.group else [],
+        "time": [settings.time] if settings.time else [],
+        "weights": [settings.weights] if settings.weights else [],
+        "id": list(settings.id),
+        "drop": list(settings.drop),
+    }
+    for role, names in roles.items():
+        for name in names:
+            require(table, name, source)
+            if name == target:
+                raise DataError(f"column {name!r} is the target: it cannot also be {role}.")
+    if roles["group"] and roles["time"]:
+        raise DataError("--group and --time cannot be combined: folds follow one of them.")
+    return roles
+
+
+def _with_target(table: Any, y: Any, name: str | None) -> tuple[Any, str]:
+    from pellucid.data.targets import as_vector
+    from pellucid.data.write import as_table
+
+    name = name or getattr(y, "name", None) or "target"
+    values = as_vector(y)
+    if len(values) != table.num_rows:
+        raise DataError(f"the target has {len(values)} entries, the table {table.num_rows} rows.")
+    column = as_table({name: values}).column(0)
+    table = exchange.without(table, [name])
+    return table.append_column(name, column), name
+
+
+def _with_test_file(table: Any, path: str, source: str) -> tuple[Any, int]:
+    test = open_table(path).table
+    for name in table.column_names:
+        if name not in test.column_names:
+            raise DataError(f"the test file {path} lacks column {name!r}, which {source} has.")
+    return exchange.stacked(table, test), test.num_rows
+
+
+def _refuse_infinite(table: Any, kinds: dict[str, str]) -> None:
+    from pellucid.data.arrow import arrow_column
+
+    for name, column in zip(table.column_names, table.columns):
+        if kinds[name] not in ("number", "datetime"):
+            continue
+        values = arrow_column(name, column).values
+        bad = np.isinf(values)
+        if bad.any():
+            raise DataError(
+                f"column {name!r} holds an infinite value in row {int(bad.argmax())}. Correct it, "
+                f"make it missing, or leave the column out (--drop {name})."
+            )
+
+
+def _weights(table: Any, roles: dict[str, list[str]]) -> np.ndarray:
+    from pellucid.data.arrow import arrow_column
+    from pellucid.data.targets import weights_or_ones
+
+    if not roles["weights"]:
+        return np.ones(table.num_rows)
+    name = roles["weights"][0]
+    return weights_or_ones(arrow_column(name, table.column(name)).values, table.num_rows)
+
+
+def _codes(table: Any, names: list[str]) -> np.ndarray | None:
+    """Values of a role column as sortable numbers."""
+    from pellucid.data.arrow import arrow_column
+    from pellucid.data.containers import factorize
+
+    if not names:
+        return None
+    raw = arrow_column(names[0], table.column(names[0]))
+    values = raw.values
+    missing = values < 0 if raw.kind == "categorical" else np.array([v != v for v in values])
+    if missing.any():
+        raise DataError(
+            f"column {names[0]!r} is missing in row {int(missing.argmax())}: every row needs it."
+        )
+    if raw.kind in ("number", "datetime"):
+        return values
+    codes, levels = factorize(raw.cells())
+    order = np.argsort(np.argsort(np.array(levels, dtype=object)))  # text sorts as dates do
+    return order[codes].astype(float)

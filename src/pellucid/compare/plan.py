@@ -1,0 +1,240 @@
+"""Everything that is decided before the first fit: rows, folds, metric, models, limits.
+
+The metric `auto` is the area under the ROC curve for two classes (it judges the order of rows, not
+one threshold), accuracy for more (every model has it), and the root mean squared error for numbers
+(in the target's own units). Invariant: a plan depends on the table and the settings alone, never on
+the machine, so equal plans give equal results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.compare.material import Material
+from pellucid.compare.registry import BASELINES, Entry, chosen
+from pellucid.compare.settings import Settings
+from pellucid.errors import DataError, ParameterError
+from pellucid.model_selection import (
+    METRICS,
+    GroupFolds,
+    Metric,
+    PlainFolds,
+    StratifiedFolds,
+    TimeFolds,
+    holdout,
+    metric,
+)
+
+LEAST_TEST = 10  # a smaller test part would say nothing
+INNER = {"quick": 3, "normal": 3, "thorough": 5}
+TIMEOUT = {"quick": 60.0, "normal": 300.0, "thorough": 3600.0}
+SHOWN = {
+    "classification": ("roc_auc", "accuracy", "balanced_accuracy", "f1", "log_loss", "average_precision"),
+    "regression": ("rmse", "mae", "r2"),
+}  # fmt: skip
+AUTO_WHY = {
+    "roc_auc": "two classes",
+    "accuracy": "more than two classes",
+    "rmse": "numbers, in units of the target",
+}
+BOUNDED = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision"}
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model that takes part: its registry entry (or the user's estimator) and its candidates."""
+
+    id: str
+    rank: int
+    cost: float
+    candidates: list[dict[str, Any]]
+    entry: Entry | None = None
+    estimator: Any = None
+    skipped: str = ""  # why it does not run
+    dropped: tuple[str, ...] = ()  # columns it cannot read
+    note: str = ""
+
+    def make(self) -> Any:
+        return self.estimator if self.entry is None else self.entry.make()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A comparison, decided."""
+
+    material: Material
+    settings: Settings
+    metric: Metric
+    metric_why: str
+    metrics: tuple[str, ...]  # all that are computed; the first one ranks
+    train: np.ndarray  # rows of the material
+    test: np.ndarray
+    test_why: str  # how the test part was chosen, or why there is none
+    folds: list[tuple[np.ndarray, np.ndarray]]  # rows of the material
+    folds_name: str
+    inner: int
+    contenders: list[Contender]
+    model_timeout: float
+
+    @property
+    def running(self) -> list[Contender]:
+        return [c for c in self.contenders if not c.skipped]
+
+    @property
+    def n_fits(self) -> int:
+        """Fits of the whole run: nested search, outer fits, and the final search of each model."""
+        rounds = len(self.folds) + 1
+        return sum(rounds * (_searches(c) * self.inner + 1) for c in self.running)
+
+    def key(self) -> str:
+        """Hash of all that shapes the result: a resumed run must have the same."""
+        parts = [self.material.sha256, repr(sorted(self.settings.shaping().items()))]
+        parts += [f"{c.id}:{c.candidates!r}:{c.skipped}" for c in self.contenders]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def vault(self) -> str:
+        """Name of the locked rows: the same rows of the same table have the same name."""
+        rows = self.material.rows[self.test].astype("<i8").tobytes()
+        head = f"{self.material.sha256}:{self.material.target}:".encode()
+        return hashlib.sha256(head + rows).hexdigest()
+
+
+def _searches(contender: Contender) -> int:
+    return len(contender.candidates) if len(contender.candidates) > 1 else 0
+
+
+def make_plan(material: Material, settings: Settings, extra: dict[str, Any] | None = None) -> Plan:
+    """Decide everything; what is impossible is said here, before any fit."""
+    ranking, why = _metric(material, settings)
+    train, test, test_why = _lock(material, settings)
+    folds, folds_name = _folds(material, settings, train)
+    shown = [name for name in SHOWN[material.task] if name != ranking.name]
+    return Plan(
+        material=material,
+        settings=settings,
+        metric=ranking,
+        metric_why=why,
+        metrics=(ranking.name, *shown),
+        train=train,
+        test=test,
+        test_why=test_why,
+        folds=folds,
+        folds_name=folds_name,
+        inner=INNER[settings.effort],
+        contenders=_contenders(material, settings, len(train), extra or {}),
+        model_timeout=settings.model_timeout or TIMEOUT[settings.effort],
+    )
+
+
+def _metric(material: Material, settings: Settings) -> tuple[Metric, str]:
+    if settings.metric == "auto":
+        name = "rmse" if material.classes is None else "accuracy"
+        if material.classes is not None and len(material.classes) == 2:
+            name = "roc_auc"
+        return METRICS[name], AUTO_WHY[name]
+    found = metric(settings.metric)
+    numbers = found.needs == "numbers"
+    if found.needs != "model" and numbers != (material.task == "regression"):
+        fitting = ", ".join(SHOWN[material.task])
+        raise ParameterError(
+            f"metric {found.name!r} does not fit a {material.task}. Use one of {fitting}."
+        )
+    return found, "as asked"
+
+
+def _lock(material: Material, settings: Settings) -> tuple[np.ndarray, np.ndarray, str]:
+    n = len(material.y)
+    if material.n_test:
+        cut = n - material.n_test
+        return np.arange(cut), np.arange(cut, n), "the rows of the test file"
+    share = settings.test_size
+    if share == 0:
+        return np.arange(n), np.empty(0, dtype=int), "none asked for"
+    if round(n * share) < LEAST_TEST:
+        return np.arange(n), np.empty(0, dtype=int), f"none: {n} rows are too few to lock some away"
+    train, test = holdout(
+        material.y,
+        share,
+        settings.seed,
+        groups=material.groups,
+        time=material.times,
+        stratify=material.classes is not None,
+    )
+    how = "stratified" if material.classes is not None else "drawn"
+    how = "whole groups" if material.groups is not None else how
+    return train, test, "the latest rows" if material.times is not None else how
+
+
+def fold_maker(material: Material, n_folds: int, seed: Any, repeat: int = 0) -> tuple[Any, str]:
+    """Folds that respect time, groups or classes, and their name."""
+    if material.times is not None:
+        return TimeFolds(n_folds), "time"
+    if material.groups is not None:
+        return GroupFolds(n_folds, seed, repeat), "group"
+    if material.classes is not None:
+        return StratifiedFolds(n_folds, seed, repeat), "stratified"
+    return PlainFolds(n_folds, seed, repeat), "shuffled"
+
+
+def _folds(
+    material: Material, settings: Settings, train: np.ndarray
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], str]:
+    n_folds = max(2, min(settings.cv, len(train) // 2))
+    beside = material.times if material.times is not None else material.groups
+    groups = None if beside is None else beside[train]
+    splits, name = [], ""
+    for repeat in range(1 if material.times is not None else settings.repeats):
+        maker, name = fold_maker(material, n_folds, settings.seed, repeat)
+        splits += [(train[a], train[b]) for a, b in maker.split(material.y[train], groups)]
+    if material.classes is not None:
+        for fit_rows, _ in splits:
+            if len(np.unique(material.y[fit_rows])) < 2:
+                raise DataError(
+                    "a fold has only one class to learn from: too few rows of the other classes."
+                )
+    return splits, name
+
+
+def _contenders(
+    material: Material, settings: Settings, n_rows: int, extra: dict[str, Any]
+) -> list[Contender]:
+    found = [
+        _contender(entry, material, settings, n_rows)
+        for entry in chosen(material.task, settings.models, settings.exclude)
+    ]
+    taken = {c.id for c in found}
+    for name, estimator in extra.items():
+        if name in taken:
+            raise ParameterError(f"extra model {name!r}: there is a model of that name already.")
+        found.append(Contender(name, 9, 3.0, [{}], estimator=estimator))
+    baseline = BASELINES[material.task]
+    return sorted(found, key=lambda c: (c.id != baseline, c.cost, c.id))
+
+
+def _contender(entry: Entry, material: Material, settings: Settings, n_rows: int) -> Contender:
+    text = tuple(name for name, kind in material.kinds.items() if kind == "text")
+    reads_text = entry.rank == 0 or getattr(entry.model_class(), "_takes_text", False)
+    dropped = () if reads_text else text
+    why = ""
+    if entry.only == "text" and not text:
+        why = "the table has no text column"
+    elif entry.only == "counts" and not _counts(material.y):
+        why = "the target is not a count"
+    elif dropped and len(dropped) == len(material.kinds):
+        why = "reads no text, and the table has nothing else"
+    elif entry.max_rows is not None and n_rows > entry.max_rows:
+        why = f"too slow for {n_rows} rows (its limit is {entry.max_rows})"
+    dropped = dropped if not why else ()
+    note = f"without {', '.join(dropped)} (text)" if dropped else ""
+    return Contender(
+        entry.id, entry.rank, entry.cost, entry.candidates(settings.effort), entry,
+        skipped=why, dropped=dropped, note=note,
+    )  # fmt: skip
+
+
+def _counts(y: np.ndarray) -> bool:
+    return bool((y >= 0).all() and (y == np.floor(y)).all())

@@ -1,0 +1,198 @@
+"""The models that take part: class, search space, simplicity and cost of each.
+
+A family joins by adding its lines to `ENTRIES`; a line is asleep until its class stands in
+`names.py`. Candidates go from simple to flexible, because ties in a search go to the earlier one.
+
+The published order of simplicity, `rank`, decides between models that the data cannot tell apart:
+
+    0  does not look at the columns (majority, mean)
+    1  one weight, or one set of counts, per column
+    2  one tree: a short list of questions
+    3  a curved boundary, or the nearest rows, without a summary
+    4  kernels
+    5  many trees
+    6  networks
+
+`cost` is a rough relative time of one fit; cheap models run first.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pellucid.errors import ParameterError
+from pellucid.model_selection.grids import Geometric, candidates
+from pellucid.names import ESTIMATORS
+
+EFFORTS = ("quick", "normal", "thorough")
+
+
+@dataclass(frozen=True)
+class Range:
+    """A geometric range with one number of values per effort."""
+
+    low: float
+    high: float
+    counts: tuple[int, int, int] = (3, 7, 13)
+    whole: bool = False
+
+    def axis(self, effort: str) -> Geometric:
+        return Geometric(self.low, self.high, self.counts[EFFORTS.index(effort)], self.whole)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """A list of values per effort."""
+
+    quick: tuple[Any, ...]
+    normal: tuple[Any, ...]
+    thorough: tuple[Any, ...]
+
+    def axis(self, effort: str) -> tuple[Any, ...]:
+        return getattr(self, effort)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the registry."""
+
+    id: str
+    task: str  # "classification" or "regression"
+    path: str  # "linear_model.LogisticRegression"
+    rank: int
+    cost: float
+    says: str  # one line for `pellucid models`
+    params: dict[str, Any] = field(default_factory=dict)
+    space: dict[str, Range | Choices] = field(default_factory=dict)
+    only: str = ""  # "", "text", "counts", "non-negative": what the data must be like
+    max_rows: int | None = None  # above this the fit takes too long to be useful
+
+    @property
+    def module(self) -> str:
+        return f"pellucid.{self.path.rpartition('.')[0]}"
+
+    @property
+    def class_name(self) -> str:
+        return self.path.rpartition(".")[2]
+
+    @property
+    def available(self) -> bool:
+        return self.class_name in ESTIMATORS.get(self.module, ())
+
+    def axes(self, effort: str) -> dict[str, Any]:
+        """The search space as grids and lists."""
+        return {name: axis.axis(effort) for name, axis in self.space.items()}
+
+    def candidates(self, effort: str) -> list[dict[str, Any]]:
+        """All parameter settings to try, simple ones first."""
+        return candidates(self.axes(effort))
+
+    def model_class(self) -> type:
+        return getattr(importlib.import_module(self.module), self.class_name)
+
+    def make(self) -> Any:
+        """The unfitted model with its fixed parameters."""
+        return self.model_class()(**self.params)
+
+
+def _c(id: str, path: str, rank: int, cost: float, says: str, **more: Any) -> Entry:
+    return Entry(id, "classification", path, rank, cost, says, **more)
+
+
+def _r(id: str, path: str, rank: int, cost: float, says: str, **more: Any) -> Entry:
+    return Entry(id, "regression", path, rank, cost, says, **more)
+
+
+_C = Range(0.001, 1000, (4, 7, 13))
+_ALPHA = Range(1000, 0.001, (4, 7, 13))
+_NEIGHBOURS = Range(65, 1, (3, 7, 9), whole=True)
+_LEAVES = Range(40, 1, (3, 5, 7), whole=True)
+_MANY = Choices((50,), (100,), (300,))
+_TREE = {"min_samples_leaf": _LEAVES, "ccp_alpha": Choices((0.0,), (0.01, 0.0), (0.03, 0.01, 0.0))}
+_FOREST = {
+    "min_samples_leaf": Choices((1,), (5, 1), (10, 3, 1)),
+    "max_features": Choices(("sqrt",), ("sqrt", 0.5), ("sqrt", 0.3, 0.7)),
+    "n_estimators": _MANY,
+}
+_BOOST = {
+    "learning_rate": Range(0.05, 0.2, (1, 2, 3)),
+    "max_leaf_nodes": Choices((15,), (7, 31), (4, 15, 31)),
+    "max_iter": _MANY,
+}
+_SVM_RBF = {"C": Range(0.1, 100, (2, 4, 7)), "gamma": Choices(("scale",), (0.01, "scale"), (0.001, 0.01, 0.1, "scale"))}  # fmt: skip
+_MLP = {
+    "alpha": Range(1, 0.0001, (1, 3, 5)),
+    "hidden_layer_sizes": Choices(((32,),), ((16,), (64,)), ((16,), (64,), (64, 32))),
+}
+
+ENTRIES = (
+    _c("majority", "dummy.DummyClassifier", 0, 0.01, "the most frequent class, always"),
+    _c("naive_bayes", "naive_bayes.MixedNB", 1, 0.05, "columns as if independent given the class"),
+    _c("multinomial_nb", "naive_bayes.MultinomialNB", 1, 0.05, "word counts given the class", only="text", space={"alpha": Range(10, 0.01, (3, 4, 7))}),
+    _c("lda", "discriminant_analysis.LinearDiscriminantAnalysis", 1, 0.1, "normal clouds of one shape", params={"solver": "lsqr"}, space={"shrinkage": Choices(("auto", None), ("auto", None, 0.1, 0.5), ("auto", None, 0.03, 0.1, 0.3, 0.9))}),
+    _c("qda", "discriminant_analysis.QuadraticDiscriminantAnalysis", 3, 0.1, "normal clouds, each of its own shape", space={"reg_param": Choices((0.1, 0.0), (0.5, 0.1, 0.01, 0.0), (0.9, 0.5, 0.1, 0.03, 0.01, 0.001, 0.0))}),
+    _c("ridge_classifier", "linear_model.RidgeClassifier", 1, 0.1, "least squares on the classes", space={"alpha": _ALPHA}),
+    _c("perceptron", "linear_model.Perceptron", 1, 0.3, "moves a plane at each mistake", space={"alpha": Choices((0.0001,), (0.01, 0.001, 0.0001), (0.03, 0.01, 0.003, 0.001, 0.0001))}),
+    _c("logistic", "linear_model.LogisticRegression", 1, 0.3, "log-odds are a weighted sum", space={"C": _C}),
+    _c("logistic_l1", "linear_model.LogisticRegression", 1, 1.5, "log-odds from few columns", params={"l1_ratio": 1.0, "solver": "saga"}, space={"C": Range(0.01, 100, (3, 5, 9))}),
+    _c("knn", "neighbors.KNeighborsClassifier", 3, 0.5, "asks the nearest rows", space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
+    _c("tree", "tree.DecisionTreeClassifier", 2, 0.2, "one question after the other", space=_TREE),
+    _c("svm_linear", "svm.LinearSVC", 1, 0.8, "the widest straight margin", space={"C": _C}),
+    _c("svm_rbf", "svm.SVC", 4, 2.0, "the widest curved margin", space=_SVM_RBF, max_rows=20_000),
+    _c("adaboost", "ensemble.AdaBoostClassifier", 5, 3.0, "small trees that mend each other's mistakes", space={"learning_rate": Range(0.3, 1, (1, 2, 3)), "n_estimators": _MANY}),
+    _c("bagging", "ensemble.BaggingClassifier", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}),
+    _c("extra_trees", "ensemble.ExtraTreesClassifier", 5, 3.0, "trees with drawn thresholds, averaged", space=_FOREST),
+    _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "trees on redrawn rows and columns", space=_FOREST),
+    _c("gradient_boosting", "ensemble.HistGradientBoostingClassifier", 5, 5.0, "small trees added down the slope", space=_BOOST),
+    _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "a network of one or two layers", space=_MLP),
+    _r("mean", "dummy.DummyRegressor", 0, 0.01, "the mean, always"),
+    _r("ols", "linear_model.LinearRegression", 1, 0.05, "least squares"),
+    _r("ridge", "linear_model.Ridge", 1, 0.1, "least squares with small weights", space={"alpha": _ALPHA}),
+    _r("lasso", "linear_model.Lasso", 1, 0.3, "least squares from few columns", space={"alpha": Range(10, 0.001, (4, 7, 13))}),
+    _r("elastic_net", "linear_model.ElasticNet", 1, 0.4, "between ridge and lasso", space={"l1_ratio": Choices((0.5,), (0.5,), (0.2, 0.5, 0.8)), "alpha": Range(10, 0.001, (4, 7, 9))}),
+    _r("bayesian_ridge", "linear_model.BayesianRidge", 1, 0.2, "ridge that finds its own strength"),
+    _r("poisson", "linear_model.PoissonRegressor", 1, 0.3, "logarithm of the mean is a weighted sum", only="counts", space={"alpha": Range(10, 0.001, (3, 5, 9))}),
+    _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "mean of the nearest rows", space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
+    _r("tree", "tree.DecisionTreeRegressor", 2, 0.2, "one question after the other", space={"min_samples_leaf": _LEAVES}),
+    _r("svm_rbf", "svm.SVR", 4, 2.0, "a curved tube around the rows", space=_SVM_RBF, max_rows=20_000),
+    _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "small trees that mend each other's mistakes", space={"learning_rate": Range(0.3, 1, (1, 2, 3)), "n_estimators": _MANY}),
+    _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}),
+    _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "trees with drawn thresholds, averaged", space=_FOREST),
+    _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "trees on redrawn rows and columns", space=_FOREST),
+    _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "small trees added down the slope", space=_BOOST),
+    _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "a network of one or two layers", space=_MLP),
+)  # fmt: skip
+
+BASELINES = {"classification": "majority", "regression": "mean"}
+
+
+def entries(task: str) -> Iterator[Entry]:
+    """The lines of a task whose class exists, cheap ones first."""
+    active = [e for e in ENTRIES if e.task == task and e.available]
+    return iter(sorted(active, key=lambda e: (e.cost, e.id)))
+
+
+def chosen(task: str, only: tuple[str, ...], without: tuple[str, ...]) -> list[Entry]:
+    """The entries a user asked for; the baseline is always among them."""
+    known = {entry.id: entry for entry in entries(task)}
+    for name in (*only, *without):
+        if name not in known:
+            raise ParameterError(_unknown(name, task, known))
+    baseline = BASELINES[task]
+    wanted = set(only or known) - set(without) | {baseline}
+    return [entry for entry in known.values() if entry.id in wanted]
+
+
+def _unknown(name: str, task: str, known: dict[str, Entry]) -> str:
+    from pellucid.data.source import did_you_mean
+
+    other = [e.task for e in ENTRIES if e.id == name and e.task != task and e.available]
+    if other:
+        return f"model {name!r} is for {other[0]}, but the task is {task}."
+    return (
+        f"there is no model {name!r}.{did_you_mean(name, known)} Models for {task}: "
+        f"{', '.join(sorted(known))}."
+    )

@@ -1,0 +1,110 @@
+"""`Result`: what a comparison found, as plain data, with the recommended model.
+
+`results.json` (schema 1) holds no clock, path or host: the same table, settings and versions give
+the same bytes. What depends on the moment (seconds, openings of the test part) is in `timings.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pellucid.compare.journal import plain
+
+SCHEMA = 1
+
+
+def to_json(value: Any) -> str:
+    """The text of results.json: sorted keys, one line per entry of the leaderboard's lists."""
+    return json.dumps(plain(value), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished (or stopped) comparison.
+
+    data : the content of results.json
+    timings : the content of timings.json
+    predictions : {model: {"rows", "labels", "proba" or "scores"}}, out-of-fold, rows of the table
+    portraits : {model: what the model fitted on all training rows shows of itself}
+    folder : the run folder, None if it was temporary
+    """
+
+    data: dict[str, Any]
+    timings: dict[str, Any]
+    predictions: dict[str, dict[str, np.ndarray]] = field(default_factory=dict, repr=False)
+    portraits: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
+    folder: Path | None = None
+    container: str = "arrow"
+    model: Any = field(default=None, repr=False)
+    finish: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every model had its turn."""
+        return self.data["complete"]
+
+    @property
+    def recommended(self) -> str | None:
+        """Name of the recommended model."""
+        return self.data["recommended"]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The leaderboard as dicts, best first."""
+        return self.data["leaderboard"]
+
+    @cached_property
+    def best_(self) -> Any:
+        """The recommended model, fitted on all training rows."""
+        from pellucid.errors import NotFittedError
+
+        if self.model is not None:
+            return self.model
+        path = None if self.folder is None else self.folder / "model.pellucid"
+        if path is None or not path.exists():
+            raise NotFittedError("the comparison was stopped before a model was fitted.")
+        from pellucid.persist import load
+
+        return load(path)
+
+    @property
+    def leaderboard(self) -> Any:
+        """The leaderboard as a frame: pandas or polars if the table was one (or if installed)."""
+        from pellucid.records.frames import frame
+
+        return frame(board_columns(self.data), self._backend())
+
+    def _backend(self) -> str | None:
+        from importlib.util import find_spec
+
+        if self.container in ("pandas", "polars"):
+            return self.container
+        return next((name for name in ("pandas", "polars") if find_spec(name)), "arrow")
+
+
+def board_columns(data: dict[str, Any]) -> dict[str, list[Any]]:
+    """Columns of leaderboard.csv and of `.leaderboard`."""
+    rows = data["leaderboard"]
+    metrics = data["plan"]["metrics"]
+    out: dict[str, list[Any]] = {
+        "model": [row["model"] for row in rows],
+        "status": [row["status"] for row in rows],
+        "mean": [row.get("mean") for row in rows],
+        "ci_low": [row.get("ci", [None, None])[0] for row in rows],
+        "ci_high": [row.get("ci", [None, None])[1] for row in rows],
+        "p": [row.get("p") for row in rows],
+        "p_holm": [row.get("p_holm") for row in rows],
+        "tied": [bool(row.get("tied")) for row in rows],
+        "recommended": [row["recommended"] for row in rows],
+    }
+    for name in metrics:
+        out[name] = [row.get("metrics", {}).get(name) for row in rows]
+    out["params"] = [json.dumps(plain(row["params"] or {}), sort_keys=True) for row in rows]
+    out["reason"] = [row["reason"] for row in rows]
+    return out

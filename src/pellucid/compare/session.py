@@ -1,0 +1,344 @@
+"""One comparison from start to end: folder, journal, children, board, test part, files.
+
+Steps: 1. write the plan down (or check it against the one that is continued); 2. share the table and
+run the children; 3. make the board; 4. fit the recommended model and open the test part, if the run
+is complete; 5. write results, timings, predictions and the log. Invariant: `results.json` is a
+function of the plan; a run that is killed at any moment can be continued to the same bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pellucid.compare import folder as files
+from pellucid.compare.bench import Shared
+from pellucid.compare.board import leaderboard
+from pellucid.compare.describe import describe
+from pellucid.compare.finish import Finish, finish
+from pellucid.compare.job import FINAL, Job, part_path
+from pellucid.compare.journal import Journal, Memory
+from pellucid.compare.plan import Plan
+from pellucid.compare.result import Result, board_columns, to_json
+from pellucid.compare.run import Runner, _empty_main, server
+from pellucid.errors import DataError
+from pellucid.parallel import get_threads
+
+Hear = Callable[[dict[str, Any]], None]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C was pressed twice: stopped at once; the journal is kept."""
+
+
+@dataclass
+class Session:
+    """A run in a folder."""
+
+    plan: Plan
+    folder: Path
+    hear: Hear
+    checks: list[dict[str, Any]] = field(default_factory=list)
+    config: str = ""
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> Path:
+        return self.folder / "parts"
+
+    def run(self) -> Result:
+        """All steps."""
+        began = time.monotonic()
+        path = self.folder / "events.jsonl"
+        memory = Memory.read(path)
+        self.journal = Journal(path)
+        try:
+            self.begin(memory)
+            with tempfile.TemporaryDirectory(prefix="pellucid-") as scratch:
+                shared = self.share(scratch)
+                runner = self.race(shared, memory)
+                ended = self.end(shared, memory, runner)
+            self.seconds["total"] = time.monotonic() - began
+            return self.conclude(memory, runner, ended)
+        finally:
+            self.journal.close()
+
+    # 1 -----------------------------------------------------------------------------------------
+
+    def begin(self, memory: Memory) -> None:
+        """Write down what is run, or make sure that the same is continued."""
+        shaping = self.plan.settings.shaping()
+        if memory.start is not None:
+            refuse_changes(memory.start, self.plan)
+        else:
+            if self.config:
+                files.write_whole(self.folder / "config.toml", self.config)
+            self.journal.write(
+                "start", key=self.plan.key(), sha256=self.plan.material.sha256, settings=shaping
+            )
+        self.parts.mkdir(exist_ok=True)
+
+    # 2 -----------------------------------------------------------------------------------------
+
+    def share(self, scratch: str) -> Shared:
+        """The table where children find it."""
+        material = self.plan.material
+        beside, word = None, ""
+        if material.times is not None:
+            beside, word = material.times, "time"
+        elif material.groups is not None:
+            beside, word = material.groups, "group"
+        shared = Shared(
+            folder=scratch,
+            text=tuple(name for name, kind in material.kinds.items() if kind == "text"),
+            n_classes=len(material.classes or ()),
+            container=material.container,
+            seed=self.plan.settings.seed,
+            inner=self.plan.inner,
+            beside=word,
+        )
+        try:
+            shared.write(material.table, material.y, material.weights, beside)
+        except OSError as error:
+            raise DataError(f"cannot write to {scratch}: {error.strerror or error}.") from None
+        return shared
+
+    def race(self, shared: Shared, memory: Memory) -> Runner:
+        settings = self.plan.settings
+        n_jobs = settings.jobs or get_threads()
+        limit = settings.memory_limit
+        runner = Runner(
+            self.plan, shared, self.journal, memory, self.parts, n_jobs, self.hear,
+            memory_limit=limit * 1e9 if limit else spare_memory() / n_jobs,
+        )  # fmt: skip
+        with interrupting(runner, self.hear):
+            runner.run()
+        if runner.stopping > 1:
+            self.journal.sync()
+            raise Interrupted
+        return runner
+
+    # 4 -----------------------------------------------------------------------------------------
+
+    def end(self, shared: Shared, memory: Memory, runner: Runner) -> dict[str, Any]:
+        """Fit, keep and test the recommended model."""
+        best = leaderboard(self.plan, memory)[1]
+        last = memory.done.get((best, FINAL)) if best else None
+        if runner.stopping or runner.out_of_time or best is None or last is None:
+            return {}
+        vault = self.plan.vault()
+        if len(self.plan.test) and memory.opened is None:
+            memory.add(self.journal.write("opened", vault=vault, model=best))
+        self.hear({"event": "finishing", "model": best})
+        task = self.finish_task(shared, best, last["best"], runner.memory_limit)
+        ended = in_child(finish, task, 4 * self.plan.model_timeout)
+        ended["openings"] = files.openings(self.folder, vault) if len(self.plan.test) else 0
+        return ended
+
+    def finish_task(self, shared: Shared, best: str, candidate: int, memory: float) -> Finish:
+        plan = self.plan
+        contender = next(c for c in plan.contenders if c.id == best)
+        job = Job(
+            shared=shared, model=best, estimator=contender.make(),
+            foreign=contender.entry is None, dropped=contender.dropped,
+            candidates=contender.candidates, fold=FINAL, train=plan.train, test=plan.test,
+            metrics=plan.metrics, known={}, deadline=plan.model_timeout, memory=memory,
+            parts=str(self.parts),
+        )  # fmt: skip
+        return Finish(
+            job=job,
+            params=contender.candidates[candidate],
+            labels=plan.material.classes,
+            path=str(self.folder / "model.pellucid"),
+            provenance={
+                "data_sha256": plan.material.sha256,
+                "target": plan.material.target,
+                "model": best,
+                "metric": plan.metric.name,
+                "seed": plan.settings.seed,
+                "rows": len(plan.train),
+            },
+        )
+
+    # 5 -----------------------------------------------------------------------------------------
+
+    def conclude(self, memory: Memory, runner: Runner, ended: dict[str, Any]) -> Result:
+        """Write everything down."""
+        complete = not (runner.stopping or runner.out_of_time)
+        data = describe(self.plan, memory, self.checks, ended, complete)
+        timings = {**timings_of(memory), **self.seconds}
+        if ended:
+            timings["openings"] = ended["openings"]
+        predictions = collect(self.plan, memory, self.parts)
+        portraits = {
+            model: record["portrait"]
+            for (model, fold), record in memory.done.items()
+            if fold == FINAL
+        }
+        write = files.write_whole
+        self.write_tables(data, predictions)
+        write(self.folder / "log.txt", log_text(memory))
+        write(self.folder / "timings.json", to_json(timings))
+        write(self.folder / "results.json", to_json(data))
+        if complete:
+            self.journal.write("finished")
+            self.journal.sync()
+            shutil.rmtree(self.parts, ignore_errors=True)
+        return Result(
+            data, timings, predictions, portraits, self.folder, self.plan.material.container,
+            finish=ended,
+        )  # fmt: skip
+
+    def write_tables(self, data: dict[str, Any], predictions: dict[str, Any]) -> None:
+        from pellucid.data.write import write
+
+        write(board_columns(data), str(self.folder / "leaderboard.csv"))
+        write(wide(self.plan, predictions), str(self.folder / "predictions.parquet"))
+
+
+def in_child(function: Any, task: Any, timeout: float) -> dict[str, Any]:
+    """Run one task in a child and return what it sends."""
+    context = server()
+    ours, theirs = context.Pipe()
+    process = context.Process(target=function, args=(task, theirs), daemon=True)
+    with _empty_main(keep=type(task.job.estimator).__module__ == "__main__"):
+        process.start()
+    theirs.close()
+    try:
+        if not ours.poll(timeout):
+            return {"kind": "failed", "why": f"it took more than {timeout:.0f} s"}
+        return ours.recv()
+    except (EOFError, OSError):
+        return {"kind": "failed", "why": "its process ended"}
+    finally:
+        process.kill()
+        process.join()
+        ours.close()
+
+
+@contextmanager
+def interrupting(runner: Runner, hear: Hear) -> Iterator[None]:
+    """Ctrl-C stops the runner gently the first time, at once the second time."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def pressed(number: int, frame: Any) -> None:
+        runner.stop()
+        hear({"event": "stopping", "times": runner.stopping})
+
+    before = signal.signal(signal.SIGINT, pressed)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def spare_memory() -> float:
+    """Most of the memory that is free now, in bytes; 0 where that is unknown."""
+    try:
+        return 0.8 * os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") + 2e9
+    except (ValueError, OSError):
+        return 0.0
+
+
+def refuse_changes(start: dict[str, Any], plan: Plan) -> None:
+    """A run is continued only with the same table, settings and models."""
+    if start["key"] == plan.key():
+        return
+    old, new = start["settings"], plan.settings.shaping()
+    lines = [
+        f"{name}: {old.get(name)!r} -> {new.get(name)!r}"
+        for name in sorted({*old, *new})
+        if old.get(name) != new.get(name)
+    ]
+    if start["sha256"] != plan.material.sha256:
+        lines.insert(0, f"data: {start['sha256'][:12]} -> {plan.material.sha256[:12]}")
+    said = "; ".join(lines) or "the models or their search spaces (another version of Pellucid)"
+    raise DataError(
+        f"cannot continue this run, something changed: {said}. Undo the change, or start a new run "
+        "without --resume."
+    )
+
+
+def timings_of(memory: Memory) -> dict[str, Any]:
+    """Seconds by model: whole, one fit, one prediction."""
+    models: dict[str, dict[str, float]] = {}
+    for (model, fold), record in memory.done.items():
+        own = models.setdefault(model, {"search": 0.0, "fit": 0.0, "predict": 0.0, "folds": 0.0})
+        own["search"] += sum(
+            r["seconds"] for r in memory.candidates.get((model, fold), {}).values()
+        )
+        if fold != FINAL:
+            own["fit"] += record["fit_seconds"]
+            own["predict"] += record["predict_seconds"]
+            own["folds"] += 1
+    for own in models.values():
+        folds = own.pop("folds") or 1
+        own["fit"], own["predict"] = own["fit"] / folds, own["predict"] / folds
+    return {"models": models}
+
+
+def collect(plan: Plan, memory: Memory, parts: Path) -> dict[str, dict[str, np.ndarray]]:
+    """Out-of-fold answers of every model whose folds are all done, in the order of the folds."""
+    out = {}
+    for contender in plan.running:
+        paths = [part_path(parts, contender.id, str(k)) for k in range(len(plan.folds))]
+        done = all((contender.id, str(k)) in memory.done for k in range(len(plan.folds)))
+        if not done or contender.id in memory.failed or not all(p.exists() for p in paths):
+            continue
+        loaded = [dict(np.load(p)) for p in paths]
+        joined = {k: np.concatenate([part[k] for part in loaded]) for k in loaded[0]}
+        joined["fold"] = np.repeat(np.arange(len(loaded)), [len(p["rows"]) for p in loaded])
+        out[contender.id] = joined
+    return out
+
+
+def wide(plan: Plan, predictions: dict[str, dict[str, np.ndarray]]) -> dict[str, Any]:
+    """Columns of predictions.parquet: one line per (model, tested row)."""
+    classes, rows = plan.material.classes, plan.material.rows
+    models = [name for name, part in predictions.items() for _ in part["rows"]]
+    where = np.concatenate([p["rows"] for p in predictions.values()] or [np.empty(0, int)])
+    columns: dict[str, Any] = {
+        "model": models,
+        "fold": np.concatenate([p["fold"] for p in predictions.values()] or [np.empty(0, int)]),
+        "row": rows[where],
+    }
+    said = np.concatenate([p["labels"] for p in predictions.values()] or [np.empty(0)])
+    if classes is None:
+        return {**columns, "target": plan.material.y[where], "prediction": said}
+    names = [str(label) for label in classes]
+    columns["target"] = [names[k] for k in plan.material.y[where]]
+    columns["prediction"] = [names[int(k)] for k in said]
+    for k, name in enumerate(names):
+        columns[f"p_{name}"] = np.concatenate(
+            [
+                p["proba"][:, k] if "proba" in p else np.full(len(p["rows"]), np.nan)
+                for p in predictions.values()
+            ]
+            or [np.empty(0)]
+        )
+    return columns
+
+
+def log_text(memory: Memory) -> str:
+    """All warnings and failures, in full."""
+    lines = []
+    for (model, fold), record in memory.done.items():
+        lines += [
+            f"{model}, fold {fold}: {w['count']} x {w['category']}: {w['text']}"
+            for w in record["warnings"]
+        ]
+    lines += [f"{m}: {r['how']}: {r['why']}" for m, r in memory.failed.items()]
+    return "\n".join(sorted(lines)) + "\n" if lines else "nothing to report\n"

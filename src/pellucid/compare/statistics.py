@@ -1,0 +1,202 @@
+"""What may be concluded from fold scores: intervals, comparisons, who is tied, who is recommended.
+
+Fold scores of cross validation are not independent: their training rows overlap. Nadeau and Bengio
+(2003) correct the variance of a mean over J folds from s^2 / J to
+
+    s^2 (1 / J + n_test / n_train),
+
+and the t distribution with J - 1 degrees of freedom gives intervals and tests. Comparisons with the
+best model are paired by fold and corrected for their number by Holm's method. All functions take
+and return plain numbers; scores are oriented so that higher is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+LEVEL = 0.95
+
+
+def _t_quantile(df: int, q: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, q))
+
+
+def _t_two_sided(t: float, df: int) -> float:
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(df, -abs(t)))
+
+
+def corrected_error(scores: np.ndarray, ratio: float) -> float:
+    """Standard error of the mean of fold scores; `ratio` = test rows / training rows of a fold."""
+    J = len(scores)
+    return float(np.sqrt(np.var(scores, ddof=1) * (1 / J + ratio))) if J > 1 else float("nan")
+
+
+def interval(
+    scores: Sequence[float],
+    ratio: float,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+    level: float = LEVEL,
+) -> tuple[float, float]:
+    """Confidence interval of the mean score; NaN where a fold has no score."""
+    values = np.asarray(scores, dtype=float)
+    if len(values) < 2 or not np.isfinite(values).all():
+        return float("nan"), float("nan")
+    half = _t_quantile(len(values) - 1, (1 + level) / 2) * corrected_error(values, ratio)
+    mean = float(values.mean())
+    return max(bounds[0], mean - half), min(bounds[1], mean + half)
+
+
+def paired_p(best: Sequence[float], other: Sequence[float], ratio: float) -> float:
+    """Two-sided p of the corrected resampled t-test that two models are equally good."""
+    difference = np.asarray(best, dtype=float) - np.asarray(other, dtype=float)
+    if len(difference) < 2 or not np.isfinite(difference).all():
+        return float("nan")
+    mean, error = float(difference.mean()), corrected_error(difference, ratio)
+    # Differences that vary by rounding only are constant.
+    if error <= 1e-12 * max(1.0, float(np.abs(difference).max())):
+        return 1.0 if abs(mean) <= 1e-12 else 0.0
+    return _t_two_sided(mean / error, len(difference) - 1)
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values, in the given order; NaN stays and is not counted."""
+    p = [float(value) for value in p]
+    order = sorted((k for k, value in enumerate(p) if value == value), key=lambda k: p[k])
+    adjusted, running = list(p), 0.0
+    for position, k in enumerate(order):
+        running = max(running, min(1.0, p[k] * (len(order) - position)))
+        adjusted[k] = running
+    return adjusted
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A model's place: p against the best, Holm's p, and whether it is tied with the best."""
+
+    mean: float
+    low: float
+    high: float
+    p: float | None
+    p_holm: float | None
+    tied: bool
+    place: int | None
+
+
+def standings(
+    scores: dict[str, Sequence[float]],
+    ratio: float,
+    sign: int,
+    bounds: tuple[float, float],
+    level: float = LEVEL,
+) -> dict[str, Standing]:
+    """Every model against the best; the best is tied with itself. Scores are as measured."""
+    means = {name: float(np.mean(values)) for name, values in scores.items()}
+    ranked = sorted(
+        (name for name, mean in means.items() if np.isfinite(mean)),
+        key=lambda name: (-sign * means[name], name),
+    )
+    best = ranked[0] if ranked else None
+    p = {
+        name: paired_p(scores[best], scores[name], ratio)
+        for name in ranked
+        if best is not None and name != best
+    }
+    adjusted = dict(zip(p, holm(list(p.values()))))
+    out = {}
+    for name, values in scores.items():
+        low, high = interval(values, ratio, bounds, level)
+        scored = name in ranked
+        out[name] = Standing(
+            mean=means[name],
+            low=low,
+            high=high,
+            p=p.get(name),
+            p_holm=adjusted.get(name),
+            tied=scored and (name == best or adjusted[name] >= 1 - level),
+            place=ranked.index(name) + 1 if scored else None,
+        )
+    return out
+
+
+def recommend(
+    standing: dict[str, Standing], ranks: dict[str, int], tie_break: dict[str, float]
+) -> str | None:
+    """The simplest of the tied by the published order, then the lowest `tie_break`, then by name."""
+    tied = [name for name, place in standing.items() if place.tied]
+    if not tied:
+        return None
+
+    def order(name: str) -> tuple[int, float, str]:
+        loss = tie_break.get(name, float("nan"))
+        return ranks[name], loss if loss == loss else float("inf"), name
+
+    return min(tied, key=order)
+
+
+# One set of rows ------------------------------------------------------------------------------
+
+
+def wilson(share: float, n: float, level: float = LEVEL) -> tuple[float, float]:
+    """Wilson's interval of a share among n independent rows."""
+    from scipy.special import ndtri
+
+    z = float(ndtri((1 + level) / 2))
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
+
+
+def auc_interval(auc: float, n_pos: int, n_neg: int, level: float = LEVEL) -> tuple[float, float]:
+    """Newcombe's (2006) interval of the area under the ROC curve; not empty at 0 and 1.
+
+    It solves (theta - auc)^2 = z^2 V(theta) for theta, V being Hanley and McNeil's variance with
+    the larger sizes replaced by their mean.
+    """
+    from scipy.special import ndtri
+
+    z = float(ndtri((1 + level) / 2))
+    mean = (n_pos + n_neg) / 2 - 1
+
+    def gap(theta: float) -> float:
+        spread = theta * (1 - theta) * (
+            1 + mean * (1 - theta) / (2 - theta) + mean * theta / (1 + theta)
+        )
+        return (theta - auc) ** 2 - z**2 * spread / (n_pos * n_neg)
+
+    low = 0.0 if auc <= 0 else _root(gap, 0.0, auc)
+    high = 1.0 if auc >= 1 else _root(gap, 1.0, auc)
+    return low, high
+
+
+def _root(gap: Callable[[float], float], outside: float, inside: float) -> float:
+    """Where `gap` changes sign between the end of the scale and the estimate."""
+    if gap(outside) <= 0:
+        return outside
+    for _ in range(60):
+        middle = (outside + inside) / 2
+        outside, inside = (middle, inside) if gap(middle) > 0 else (outside, middle)
+    return (outside + inside) / 2
+
+
+def bootstrap(
+    statistic: Callable[[np.ndarray], float],
+    n: int,
+    rng: np.random.Generator,
+    level: float = LEVEL,
+    draws: int = 1000,
+) -> tuple[float, float]:
+    """Percentile interval of a statistic of rows drawn with replacement."""
+    draws = max(200, min(draws, int(2e7 // max(n, 1))))
+    values = np.array([statistic(rng.integers(0, n, n)) for _ in range(draws)])
+    values = values[np.isfinite(values)]
+    if len(values) < draws / 2:
+        return float("nan"), float("nan")
+    tail = (1 - level) / 2
+    return float(np.quantile(values, tail)), float(np.quantile(values, 1 - tail))

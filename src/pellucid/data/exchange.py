@@ -1,0 +1,131 @@
+"""Tables between processes: any container as one Arrow table, and a file that many can map.
+
+Invariant: a table written with `write_shared` comes back with equal cells, without a copy in memory;
+`settled` decides once what kind each column is, so that no part of the rows can decide otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pellucid.data.arrow import arrow_column
+from pellucid.data.buffers import to_arrow
+from pellucid.data.containers import check_names, is_frame
+from pellucid.errors import DataError, DataTypeError
+
+
+def as_arrow(data: Any) -> tuple[pa.Table, str]:
+    """A user's table as Arrow, and what it was: "arrow", "pandas", "polars", "array" or "frame"."""
+    if isinstance(data, pa.Table):
+        check_names(tuple(data.column_names))
+        return data, "arrow"
+    if is_frame(data):
+        return _frame(data), _family(data)
+    array = np.asarray(data)
+    if array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise DataTypeError(
+            "the table must be a dataframe, an Arrow table, a path or a 2D array of numbers, "
+            f"not {type(data).__name__} of {array.ndim} dimension(s) and type {array.dtype}."
+        )
+    columns = [to_arrow(np.ascontiguousarray(array[:, j])) for j in range(array.shape[1])]
+    return pa.table(columns, names=[f"x{j}" for j in range(array.shape[1])]), "array"
+
+
+def _family(frame: Any) -> str:
+    package = type(frame).__module__.split(".")[0]
+    return package if package in ("pandas", "polars") else "frame"
+
+
+def _frame(data: Any) -> pa.Table:
+    import narwhals as nw
+
+    frame = nw.from_native(data, eager_only=True)
+    check_names(tuple(map(str, frame.columns)))
+    columns = []
+    for name in frame.columns:
+        try:
+            columns.append(frame[name].to_arrow())
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            raise DataError(
+                f"column {name!r} mixes cells of several types: make it all numbers, all text or "
+                "all dates."
+            ) from None
+    return pa.table(columns, names=[str(name) for name in frame.columns])
+
+
+def settled(table: pa.Table) -> tuple[pa.Table, dict[str, str]]:
+    """The table with labels as dictionaries, and the kind of every column."""
+    columns, kinds = [], {}
+    for name, column in zip(table.column_names, table.columns):
+        raw = arrow_column(name, column)
+        kinds[name] = raw.kind
+        labels = raw.kind == "categorical" and not pa.types.is_dictionary(column.type)
+        columns.append(pc.dictionary_encode(column) if labels else column)
+    return pa.table(columns, names=table.column_names).combine_chunks(), kinds
+
+
+def fingerprint(table: pa.Table) -> str:
+    """SHA-256 of names, types and cells of a table in memory."""
+    sink = pa.BufferOutputStream()
+    table = table.combine_chunks().replace_schema_metadata(None)
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return hashlib.sha256(sink.getvalue()).hexdigest()
+
+
+def file_fingerprint(path: str | Path) -> str:
+    """SHA-256 of a file's bytes, as `sha256sum` prints it."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_shared(table: pa.Table, path: str | Path) -> None:
+    """Write a table so that other processes can map it."""
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+
+
+def open_shared(path: str | Path) -> pa.Table:
+    """The table of `write_shared`, mapped from the file."""
+    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+
+
+def take(table: pa.Table, rows: np.ndarray) -> pa.Table:
+    """Some rows, in the given order."""
+    return table.take(to_arrow(np.asarray(rows, dtype=np.int64)))
+
+
+def without(table: pa.Table, names: Any) -> pa.Table:
+    """The table without some columns."""
+    gone = set(names)
+    return table.select([name for name in table.column_names if name not in gone])
+
+
+def stacked(first: pa.Table, second: pa.Table) -> pa.Table:
+    """Two tables of the same columns, one below the other; number types may differ."""
+    try:
+        return pa.concat_tables(
+            [first, second.select(first.column_names)], promote_options="permissive"
+        ).unify_dictionaries()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, KeyError) as error:
+        raise DataError(f"the two tables do not fit together: {error}.") from None
+
+
+def native(table: pa.Table, container: str) -> Any:
+    """The table in the container that its user works with, for estimators of other packages."""
+    if container == "pandas":
+        return table.to_pandas()
+    if container == "polars":
+        import polars
+
+        return polars.from_arrow(table)
+    if container == "array":
+        columns = [arrow_column(n, c).values for n, c in zip(table.column_names, table.columns)]
+        return np.column_stack(columns)
+    return table

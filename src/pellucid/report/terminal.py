@@ -1,0 +1,267 @@
+"""The comparison as plain text of at most 96 columns, without colour: the marks carry the meaning.
+
+Input is the content of results.json and timings.json, output is a string.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pellucid.draw.number import column as align_numbers
+from pellucid.draw.number import number
+from pellucid.draw.text import cells, clean, fit_cells
+
+WIDTH = 96
+BESIDE = {"classification": ("accuracy", "roc_auc", "log_loss"), "regression": ("r2", "mae", "rmse")}
+TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "bal. acc.",
+          "average_precision": "av. prec."}  # fmt: skip
+SHARES = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision"}
+
+
+def share(value: float | None, decimals: int = 3) -> str:
+    """A number between 0 and 1 without its leading zero."""
+    if value is None or value != value:
+        return "n/a"
+    text = f"{value:.{decimals}f}"
+    return text[1:] if text.startswith("0.") else text
+
+
+def score(value: float | None, metric: str, decimals: int = 3) -> str:
+    """A score as the table shows it."""
+    if value is None or value != value:
+        return "n/a"
+    if metric in SHARES or metric in ("log_loss", "r2"):
+        return share(value, decimals) if value >= 0 else f"{value:.{decimals}f}"
+    return number(value, 4)
+
+
+def p_value(p: float | None) -> str:
+    """p as a reader wants it."""
+    if p is None or p != p:
+        return ""
+    return "p<.001" if p < 0.001 else f"p={share(p, 2 if p >= 0.01 else 3)}"
+
+
+def wrapped(text: str, first: str, indent: str, width: int = WIDTH) -> list[str]:
+    """Words on lines of at most `width` cells, the first one after `first`."""
+    lines, line = [], first
+    for word in clean(text, 4000).split(" "):
+        longer = f"{line} {word}" if line.strip() and not line.endswith(" ") else f"{line}{word}"
+        if cells(longer) > width and line.strip() and line != indent:
+            lines.append(line.rstrip())
+            line = indent + fit_cells(word, width - len(indent))
+        else:
+            line = longer
+    return [*lines, line.rstrip()]
+
+
+# Before the run -------------------------------------------------------------------------------
+
+
+def data_line(data: dict[str, Any]) -> list[str]:
+    """`data    569 rows x 30 features (30 number), target ...`."""
+    kinds = ", ".join(f"{count} {kind}" for kind, count in data["kinds"].items())
+    text = f"{data['rows']} rows x {len(data['features'])} features ({kinds}), target '{clean(data['target'], 60)}': "
+    if "classes" in data:
+        total = sum(c["rows"] for c in data["classes"])
+        ordered = sorted(data["classes"], key=lambda c: -c["rows"])
+        text += ", ".join(
+            f"{clean(c['label'], 30)} = {c['rows']} ({100 * c['rows'] / total:.1f} %)"
+            for c in ordered[:6]
+        )
+        text += f" and {len(ordered) - 6} more classes" if len(ordered) > 6 else ""
+    else:
+        low, median, high = data["target_range"]
+        text += f"{number(low)} to {number(high)}, median {number(median)}"
+    lines = wrapped(text, "data    ", "        ")
+    for note in data["notes"]:
+        lines += wrapped(note, "        ", "        ")
+    return lines
+
+
+def check_lines(checks: list[dict[str, Any]], fine: str) -> list[str]:
+    """Findings, loudest first, then what is fine."""
+    lines: list[str] = []
+    for found in checks:
+        first = "        " if lines else "checks  "
+        mark = "!" if found["level"] != "note" else "."
+        lines += wrapped(f"{mark} {found['code']} {found['text']}", first, "          ")
+    if fine:
+        lines += wrapped(f"ok  {fine}", "        " if lines else "checks  ", "            ")
+    return lines
+
+
+def plan_lines(plan: dict[str, Any], effort: str) -> list[str]:
+    """What is going to happen."""
+    if plan["test_rows"]:
+        locked = f"test {plan['test_rows']} rows locked away ({plan['test_why']})"
+    else:
+        locked = f"test part: {plan['test_why']}"
+    text = (
+        f"{locked} | {plan['n_folds']} {plan['folds']} folds, search inside each "
+        f"({plan['inner_folds']} folds, effort {effort}) | metric {plan['metric']}"
+    )
+    lines = wrapped(text, "plan    ", "        ")
+    more = f"{plan['models']} models, about {plan['fits']} fits   (--plan shows every setting)"
+    return [*lines, f"        {more}"]
+
+
+# After the run --------------------------------------------------------------------------------
+
+
+def board(data: dict[str, Any], timings: dict[str, Any]) -> str:
+    """The leaderboard, the verdict, the test part and the notes."""
+    lines = title(data)
+    lines += table(data, timings)
+    lines += ["", *verdict(data), *test_part(data, timings)]
+    told = [row for row in data["leaderboard"] if row["notes"] and row["status"] == "ok"]
+    for k, row in enumerate(told):
+        lines += [""] if not k else []
+        for i, note in enumerate(row["notes"][:3]):
+            head = "NOTES  " if not (k or i) else "       "
+            lines += wrapped(f"{row['model']}: {clean(note, 200)}", head, "         ")
+    return "\n".join(lines) + "\n"
+
+
+def title(data: dict[str, Any]) -> list[str]:
+    plan = data["plan"]
+    better = "higher" if plan["greater_is_better"] else "lower"
+    stopped = "" if data["complete"] else "  (stopped early: partial)"
+    return [
+        f"LEADERBOARD  {plan['metric']}, nested {plan['n_folds']}-fold CV on {plan['train_rows']} "
+        f"rows ({better} is better){stopped}"
+    ]
+
+
+def table(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
+    """One line per model that was asked for."""
+    metric = data["plan"]["metric"]
+    beside = [m for m in BESIDE[data["data"]["task"]] if m != metric][:2]
+    scored = [row for row in data["leaderboard"] if row["place"]]
+    cells_ = columns(scored, metric, beside, timings)
+    sizes = [max(map(cells, column)) for column in cells_]
+    names = max([5, *(cells(clean(row["model"], 24)) for row in data["leaderboard"])])
+    lines = ["     " + pad("model", names) + "  " + line([c[0] for c in cells_], sizes)]
+    for i, row in enumerate(scored, 1):
+        mark = "=" if row["tied"] else "x"
+        text = line([column[i] for column in cells_], sizes) + "  " + use(row)
+        lines.append(f"  {mark}  {pad(clean(row['model'], 24), names)}  {text}".rstrip())
+    for row in data["leaderboard"]:
+        if not row["place"]:
+            reason = f"{row['status']}: {row['reason']}" if row["reason"] else "no score"
+            head = f"  -  {pad(clean(row['model'], 24), names)}  "
+            lines += wrapped(reason, head, " " * (len(head)))
+    rivals = len(scored) - 1
+    lines.append(
+        f"  = not distinguishable from the best on this data (corrected t-test, Holm over {rivals})"
+    )
+    if any(starred(row) for row in scored):
+        lines[-1] += "; * not after Holm"
+    return lines
+
+
+def pad(text: str, width: int) -> str:
+    return text + " " * (width - cells(text))
+
+
+def line(parts: list[str], sizes: list[int]) -> str:
+    return "  ".join(pad(part, size) for part, size in zip(parts, sizes))
+
+
+def starred(row: dict[str, Any]) -> bool:
+    """A difference that would count alone but does not among so many comparisons."""
+    return bool(row["tied"] and row["p"] is not None and row["p"] < 0.05)
+
+
+def columns(
+    scored: list[dict[str, Any]], metric: str, beside: list[str], timings: dict[str, Any]
+) -> list[list[str]]:
+    """The columns of the table, head first."""
+    seconds = timings.get("models", {})
+    bounded = metric in SHARES or metric in ("log_loss", "r2")
+    if bounded:
+        means = [score(row["mean"], metric, 4) for row in scored]
+        ranges = [f"{score(row['ci'][0], metric)} - {score(row['ci'][1], metric)}" for row in scored]
+    else:
+        means = align_numbers([row["mean"] for row in scored], 4)
+        ranges = [f"{score(row['ci'][0], metric)} - {score(row['ci'][1], metric)}" for row in scored]
+    against = []
+    for row in scored:
+        word = "best" if row["place"] == 1 else "tie" if row["tied"] else "worse"
+        star = "*" if starred(row) else ""
+        against.append(f"{word} {p_value(row['p'])}{star}".strip())
+    out = [["mean", *means], ["95 % interval", *ranges], ["vs best", *against]]
+    for name in beside:
+        values = [score(row["metrics"][name], name) for row in scored]
+        out.append([TITLES.get(name, name), *values])
+    fits = [seconds.get(row["model"], {}).get("fit") for row in scored]
+    out.append(["fit", *("" if s is None else f"{s:.2f} s" for s in fits)])
+    return out
+
+
+def use(row: dict[str, Any]) -> str:
+    """The last column: what the reader should do with the row."""
+    if row["recommended"]:
+        return "<- recommended"
+    if row["baseline"]:
+        return "baseline"
+    count = len(row["notes"])
+    return f"{count} note{'s' if count > 1 else ''}" if count else ""
+
+
+def verdict(data: dict[str, Any]) -> list[str]:
+    """What may be concluded, in words."""
+    best, tied = data["recommended"], data["verdict"]["tied"]
+    scored = data["verdict"]["scored"]
+    if best is None:
+        return ["No model has a score: see the reasons above."]
+    own = next(row for row in data["leaderboard"] if row["model"] == best)
+    if own["baseline"]:
+        text = (
+            f"No model is distinguishable from {best}, which ignores the columns: this table does "
+            f"not show that '{clean(data['data']['target'], 60)}' can be predicted. Recommended: {best}."
+        )
+    elif len(tied) == 1:
+        text = f"Recommended: {best} - better than all others on this data."
+    else:
+        text = (
+            f"{len(tied)} of {scored} models are tied: this table cannot tell them apart. "
+            f"Recommended: {best} - the simplest of the tied."
+        )
+    return wrapped(text, "", "")
+
+
+def test_part(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
+    """The locked rows, scored once."""
+    test = data["test"]
+    if test is None:
+        why = data["plan"]["test_why"]
+        text = why if not data["plan"]["test_rows"] else "still locked: the run is not complete"
+        return [f"TEST PART  {text}"]
+    if "failed" in test:
+        return wrapped(f"{test['model']} could not be fitted: {test['failed']}", "TEST PART  ", "  ")
+    ranking = data["plan"]["metric"]
+    names = [ranking, *(m for m in BESIDE[data["data"]["task"]] if m != ranking)][:3]
+    parts = [with_interval(name, test) for name in names]
+    times = timings.get("openings", 1)
+    opened = "opened once" if times <= 1 else f"opened {times} times"
+    text = f"({opened}, {test['model']} only, {test['rows']} rows): " + "   ".join(parts)
+    lines = wrapped(text, "TEST PART  ", "  ")
+    own = score(test["baseline"].get(names[0]), names[0])
+    also = "" if "foretold" not in test else (
+        "as foretold by the folds: yes" if test["foretold"] else "! not as foretold by the folds"
+    )  # fmt: skip
+    lines.append(f"  the baseline on the same rows: {names[0]} {own}       {also}".rstrip())
+    if times > 1:
+        lines.append(
+            f"  ! test part opened {times} times for this data: treat this score as optimistic"
+        )
+    return lines
+
+
+def with_interval(name: str, test: dict[str, Any]) -> str:
+    value = score(test["metrics"].get(name), name)
+    if name not in test["intervals"] or None in test["intervals"][name]:
+        return f"{name} {value}"
+    low, high = test["intervals"][name]
+    return f"{name} {value} [{score(low, name)}, {score(high, name)}]"
