@@ -97,7 +97,7 @@ def test_every_command_explains_itself(name, capsys):
     ("arguments", "message"),
     [
         (["predit"], "No such command 'predit'. Did you mean 'predict'? See 'pellucid --help'."),
-        (["zzz"], "No such command 'zzz'. Commands: predict. See 'pellucid --help'."),
+        (["zzz"], "No such command 'zzz'. Commands: compare, predict. See 'pellucid --help'."),
         (["predict"], "Missing argument 'MODEL'. See 'pellucid predict --help'."),
     ],
 )

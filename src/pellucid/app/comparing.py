@@ -10,7 +10,6 @@ import click
 
 from pellucid.app.options import gather_settings, toml_text
 from pellucid.app.voice import Voice
-from pellucid.errors import DataError, ParameterError
 
 
 def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> int:

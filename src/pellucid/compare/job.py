@@ -170,7 +170,9 @@ class Worker:
 
     def choose(self, found: dict[int, dict[str, Any]]) -> int:
         """The best mean; ties and undefined scores go to the earlier candidate."""
-        means = {c: np.mean(r["scores"]) * self.ranking.sign for c, r in found.items() if r["scores"]}
+        means = {
+            c: np.mean(r["scores"]) * self.ranking.sign for c, r in found.items() if r["scores"]
+        }
         if not means:
             raise DataError(next(iter(found.values()))["why"])
         usable = {c: m for c, m in sorted(means.items()) if m == m}

@@ -60,9 +60,7 @@ class Material:
         """The material without some features."""
         kinds = {name: kind for name, kind in self.kinds.items() if name not in names}
         notes = (*self.notes, note) if note else self.notes
-        return replace(
-            self, table=exchange.without(self.table, names), kinds=kinds, notes=notes
-        )
+        return replace(self, table=exchange.without(self.table, names), kinds=kinds, notes=notes)
 
 
 @dataclass(frozen=True)

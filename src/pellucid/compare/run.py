@@ -16,7 +16,7 @@ import time
 import types
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import connection
 from pathlib import Path
@@ -139,10 +139,8 @@ class Runner:
 
     def ask_to_stop(self, child: Child) -> None:
         child.stopping = True
-        try:
+        with suppress(OSError):  # it may just have ended by itself
             child.channel.send("stop")
-        except (BrokenPipeError, OSError):  # it has just ended by itself
-            pass
 
     def check_clock(self) -> None:
         limit = self.plan.settings.time_limit

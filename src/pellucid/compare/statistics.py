@@ -165,8 +165,10 @@ def auc_interval(auc: float, n_pos: int, n_neg: int, level: float = LEVEL) -> tu
     mean = (n_pos + n_neg) / 2 - 1
 
     def gap(theta: float) -> float:
-        spread = theta * (1 - theta) * (
-            1 + mean * (1 - theta) / (2 - theta) + mean * theta / (1 + theta)
+        spread = (
+            theta
+            * (1 - theta)
+            * (1 + mean * (1 - theta) / (2 - theta) + mean * theta / (1 + theta))
         )
         return (theta - auc) ** 2 - z**2 * spread / (n_pos * n_neg)
 

@@ -12,7 +12,10 @@ from pellucid.draw.number import number
 from pellucid.draw.text import cells, clean, fit_cells
 
 WIDTH = 96
-BESIDE = {"classification": ("accuracy", "roc_auc", "log_loss"), "regression": ("r2", "mae", "rmse")}
+BESIDE = {
+    "classification": ("accuracy", "roc_auc", "log_loss"),
+    "regression": ("r2", "mae", "rmse"),
+}
 TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "bal. acc.",
           "average_precision": "av. prec."}  # fmt: skip
 SHARES = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision"}
@@ -61,7 +64,8 @@ def wrapped(text: str, first: str, indent: str, width: int = WIDTH) -> list[str]
 def data_line(data: dict[str, Any]) -> list[str]:
     """`data    569 rows x 30 features (30 number), target ...`."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in data["kinds"].items())
-    text = f"{data['rows']} rows x {len(data['features'])} features ({kinds}), target '{clean(data['target'], 60)}': "
+    text = f"{data['rows']} rows x {len(data['features'])} features ({kinds}), "
+    text += f"target '{clean(data['target'], 60)}': "
     if "classes" in data:
         total = sum(c["rows"] for c in data["classes"])
         ordered = sorted(data["classes"], key=lambda c: -c["rows"])
@@ -181,10 +185,14 @@ def columns(
     bounded = metric in SHARES or metric in ("log_loss", "r2")
     if bounded:
         means = [score(row["mean"], metric, 4) for row in scored]
-        ranges = [f"{score(row['ci'][0], metric)} - {score(row['ci'][1], metric)}" for row in scored]
+        ranges = [
+            f"{score(row['ci'][0], metric)} - {score(row['ci'][1], metric)}" for row in scored
+        ]
     else:
         means = align_numbers([row["mean"] for row in scored], 4)
-        ranges = [f"{score(row['ci'][0], metric)} - {score(row['ci'][1], metric)}" for row in scored]
+        ranges = [
+            f"{score(row['ci'][0], metric)} - {score(row['ci'][1], metric)}" for row in scored
+        ]
     against = []
     for row in scored:
         word = "best" if row["place"] == 1 else "tie" if row["tied"] else "worse"
@@ -239,7 +247,9 @@ def test_part(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
         text = why if not data["plan"]["test_rows"] else "still locked: the run is not complete"
         return [f"TEST PART  {text}"]
     if "failed" in test:
-        return wrapped(f"{test['model']} could not be fitted: {test['failed']}", "TEST PART  ", "  ")
+        return wrapped(
+            f"{test['model']} could not be fitted: {test['failed']}", "TEST PART  ", "  "
+        )
     ranking = data["plan"]["metric"]
     names = [ranking, *(m for m in BESIDE[data["data"]["task"]] if m != ranking)][:3]
     parts = [with_interval(name, test) for name in names]

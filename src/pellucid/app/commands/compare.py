@@ -2,29 +2,57 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from pellucid.app.options import config_option, gather_settings, setting_options, toml_text
-from pellucid.app.voice import Voice, voice_options
+from pellucid.app.options import config_option, setting_options
+from pellucid.app.voice import voice_options
 
 
 @click.command()
 @click.argument("data", required=False)
 @config_option
 @setting_options()
-@click.option("-o", "--out", metavar="DIR", envvar="PELLUCID_OUT", help="Folder of the run; default: runs/DATE-NAME.")
+@click.option(
+    "-o",
+    "--out",
+    metavar="DIR",
+    envvar="PELLUCID_OUT",
+    help="Folder of the run; default: runs/DATE-NAME.",
+)
 @click.option("--force", is_flag=True, help="Replace the run in --out.")
 @click.option("--resume", is_flag=True, help="Continue the latest run, or the one in --out.")
 @click.option("--plan", "only_plan", is_flag=True, help="Show what would be done, and stop.")
-@click.option("--strict", is_flag=True, envvar="PELLUCID_STRICT", help="Stop if a check finds an error.")
-@click.option("--fail-under", type=float, envvar="PELLUCID_FAIL_UNDER", metavar="X", help="Exit with 1 if the recommended model scores worse than X.")
-@click.option("--format", "format_", default="text", envvar="PELLUCID_FORMAT", type=click.Choice(["text", "json", "jsonl", "csv", "md"]), help="Form of the result on stdout.")
+@click.option(
+    "--strict", is_flag=True, envvar="PELLUCID_STRICT", help="Stop if a check finds an error."
+)
+@click.option(
+    "--fail-under",
+    type=float,
+    envvar="PELLUCID_FAIL_UNDER",
+    metavar="X",
+    help="Exit with 1 if the recommended model scores worse than X.",
+)
+@click.option(
+    "--format",
+    "format_",
+    default="text",
+    envvar="PELLUCID_FORMAT",
+    type=click.Choice(["text", "json", "jsonl", "csv", "md"]),
+    help="Form of the result on stdout.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option("--no-progress", is_flag=True, envvar="PELLUCID_NO_PROGRESS", help="No progress on stderr.")
-@click.option("--color", default="auto", envvar="PELLUCID_COLOR", type=click.Choice(["auto", "always", "never"]), help="Colour of the progress.")
+@click.option(
+    "--no-progress", is_flag=True, envvar="PELLUCID_NO_PROGRESS", help="No progress on stderr."
+)
+@click.option(
+    "--color",
+    default="auto",
+    envvar="PELLUCID_COLOR",
+    type=click.Choice(["auto", "always", "never"]),
+    help="Colour of the progress.",
+)
 @voice_options
 @click.pass_context
 def compare(ctx: click.Context, data: str | None, **given: Any) -> None:
