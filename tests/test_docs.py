@@ -10,12 +10,15 @@ import doctest
 import io
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+from pellucid.names import ESTIMATORS
 from tests.source_tree import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -90,6 +93,28 @@ def test_every_page_is_in_the_index():
     pages = [str(p.relative_to(ROOT / "docs")) for p in (ROOT / "docs").rglob("*.md")]
     lost = [p for p in pages if p != "index.md" and f"]({p})" not in index]
     assert not lost, f"docs/index.md does not link to {lost}"
+
+
+def test_the_index_names_every_estimator():
+    index = (ROOT / "docs" / "index.md").read_text()
+    public = {name for names in ESTIMATORS.values() for name in names}
+    assert set(re.findall(r"`(\w+)`", index)) == public
+
+
+def outline(svg: str) -> str:
+    """A picture without its numbers and its image: the last digits may differ between machines."""
+    svg = re.sub(r"data:image/png;base64,[^\"]+", "", svg)
+    return re.sub(r"-?\d+\.?\d*", "0", svg)
+
+
+def test_pictures_are_what_the_code_draws():
+    drawn = runpy.run_path(str(ROOT / "docs" / "pictures.py"))
+    pictures = {name: drawn["standalone"](make()) for name, make in drawn["PICTURES"].items()}
+    kept = {path.name: path.read_text() for path in (ROOT / "docs" / "img").iterdir()}
+    assert pictures.keys() == kept.keys()
+    for name, svg in pictures.items():
+        ElementTree.fromstring(svg)
+        assert outline(svg) == outline(kept[name]), f"run python docs/pictures.py: {name} changed"
 
 
 METHODS = [p for p in sorted((ROOT / "docs" / "methods").glob("*.md")) if p.stem != "template"]

@@ -1,0 +1,71 @@
+"""Draws the pictures of README and docs into docs/img, with our own models and charts.
+
+Run it after a change to `draw` or to a model that is shown: `python docs/pictures.py`. The tests
+draw all pictures again and compare them with the files.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from pellucid import draw
+from pellucid.data import datasets
+from pellucid.linear_model import LogisticRegression
+
+FOLDER = Path(__file__).resolve().parent / "img"
+INK, PAPER, EDGE = "#1c2430", "#ffffff", 14
+
+
+def standalone(figure: str) -> str:
+    """The SVG of a figure with its styles inside, in fixed colours: an `img` inherits none."""
+    start, end = figure.index("<svg"), figure.rindex("</svg>")
+    opening, rest = figure[start:end].split(">", 1)
+    *_, wide, high = re.search(r'viewBox="([^"]+)"', opening).group(1).split()
+    wide, high = float(wide) + 2 * EDGE, float(high) + 2 * EDGE
+    box = f'viewBox="-{EDGE} -{EDGE} {wide:g} {high:g}" width="{wide:g}" height="{high:g}"'
+    opening = re.sub(r'viewBox="[^"]+" width="[^"]+" height="[^"]+"', box, opening)
+    paper = f'<rect x="-{EDGE}" y="-{EDGE}" width="100%" height="100%" rx="8" fill="{PAPER}"/>'
+    return f'{opening} class="pl" color="{INK}">{draw.style_sheet()}{paper}{rest}</svg>\n'
+
+
+def regions() -> str:
+    """Two columns of the penguins, and what a softmax regression says about every place."""
+    penguins = datasets.load("penguins")
+    columns = ["flipper_length_mm", "bill_length_mm"]
+    X, y = penguins.X.select(columns), penguins.y
+    model = LogisticRegression(C=np.inf).fit(X, y)
+    (left, right), (low, high) = ranges = (170.0, 234.0), (31.0, 61.0)
+    wide, tall = 128, 90
+    x = left + (np.arange(wide) + 0.5) * (right - left) / wide
+    y_axis = low + (np.arange(tall) + 0.5) * (high - low) / tall
+    grid = np.column_stack([np.tile(x, tall), np.repeat(y_axis, wide)])
+    shares = model.predict_proba(grid)
+    both = np.column_stack([X[name].to_numpy() for name in columns])
+    points = {name: both[y == name].T for name in model.classes_}
+    return draw.regions(
+        shares.argmax(axis=1).reshape(tall, wide),
+        *ranges,
+        model.classes_.tolist(),
+        points={name: (p[0].tolist(), p[1].tolist()) for name, p in points.items()},
+        certainty=shares.max(axis=1).reshape(tall, wide),
+        title="Which penguin? What logistic regression says, and how surely",
+        x_label="flipper length (mm)",
+        y_label="bill length (mm)",
+        width=640,
+        height=300,
+    )
+
+
+PICTURES = {"regions.svg": regions}
+
+
+def main() -> None:
+    """Draw all pictures."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, make in PICTURES.items():
+        (FOLDER / name).write_text(standalone(make()))
+
+
+if __name__ == "__main__":
+    main()
