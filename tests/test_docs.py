@@ -158,7 +158,7 @@ def test_differences_are_sorted():
 
 def test_readme_shows_the_commands():
     text = (ROOT / "README.md").read_text()
-    assert re.search(r"pip install \. && pellucid \S+", text)
+    assert "pip install . && pellucid compare penguins" in text
     assert "pip install '.[test]' && pytest" in text
 
 
