@@ -14,6 +14,7 @@ import pytest
 
 from pellucid import parallel
 from pellucid.errors import ParameterError
+from pellucid.parallel import pool
 from pellucid.parallel import threads as policy
 
 
@@ -133,6 +134,14 @@ def test_using_sets_the_default_of_a_block():
     assert parallel.get_threads() == 2
     with pytest.raises(ParameterError), parallel.using(0):
         pass
+
+
+def test_using_holds_in_the_thread_of_an_interruptible_call():
+    parallel.set_threads(2)
+    with parallel.using(3):
+        assert parallel.interruptible(parallel.get_threads) == 3
+        assert parallel.map(lambda _: parallel.get_threads(), range(3)) == [1] * 3
+    assert parallel.interruptible(parallel.get_threads) == 2
 
 
 @pytest.mark.parametrize("bad", [0, -1, 1.5, True, "2"])
@@ -255,6 +264,64 @@ def test_ctrl_c_stops_the_tree_within_a_second(call):
     code = textwrap.dedent(INTERRUPTED).replace("{call}", call)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "stopped", done.stderr
+
+
+FIT_INTERRUPTED = """
+import os, signal, threading, time
+import numpy as np
+import polars
+from pellucid.tree import DecisionTreeClassifier
+
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(200_000, 20)), rng.integers(2, size=200_000)
+model = DecisionTreeClassifier()
+DecisionTreeClassifier().fit(X[:100], y[:100])  # what is imported late is imported now
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+start = time.perf_counter()
+try:
+    model.fit(X, y)
+except KeyboardInterrupt:
+    assert 0.4 < time.perf_counter() - start < 2.5
+    assert not model._learned()
+    print("stopped")
+"""
+
+
+def test_ctrl_c_stops_a_fit_where_a_library_has_its_own_handler():
+    """polars' handler lets a blocked lock sleep on."""
+    pytest.importorskip("polars")
+    run = [sys.executable, "-c", FIT_INTERRUPTED]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "stopped", done.stderr
+
+
+def test_an_interrupt_that_takes_the_item_of_the_queue_loses_no_job(monkeypatch):
+    """Ctrl-C may come when `get` has returned and nothing else was done yet."""
+
+    class Interrupted(pool.SimpleQueue):
+        first = True
+
+        def get(self, *args, **kwargs):
+            item = super().get(*args, **kwargs)
+            if Interrupted.first:
+                Interrupted.first = False
+                raise KeyboardInterrupt
+            return item
+
+    parallel.map(abs, range(2), n_jobs=2)  # the pool's own queue is made
+    monkeypatch.setattr(pool, "SimpleQueue", Interrupted)
+    raised = []
+
+    def caller():
+        try:
+            pool._run(pool._workers, lambda: None, 2)
+        except KeyboardInterrupt:
+            raised.append(True)
+
+    thread = threading.Thread(target=caller, daemon=True)
+    thread.start()
+    thread.join(10)
+    assert raised and not thread.is_alive()
 
 
 def test_a_forked_child_has_its_own_pool():

@@ -4,12 +4,13 @@ Invariant: results stand in task order and are combined in task order; with seve
 the error of the first one is raised; Ctrl-C stops the whole tree of tasks.
 """
 
+import contextlib
 import contextvars
 import functools
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from .stop import StopFlag, root_thread, set_root_thread, stop_all
@@ -57,6 +58,7 @@ if hasattr(os, "register_at_fork"):  # threads do not survive a fork
 def _run(pool: _Pool, body: Callable[[], None], copies: int) -> None:
     """Run `copies` of `body` in threads of `pool` and wait; Ctrl-C stops their whole tree."""
     finished: SimpleQueue[None] = SimpleQueue()
+    ended: list[None] = []  # what counts: an interrupt can lose an item of the queue, not of this
     root = root_thread()
 
     def job(context: contextvars.Context) -> None:
@@ -65,21 +67,32 @@ def _run(pool: _Pool, body: Callable[[], None], copies: int) -> None:
             context.run(body)  # what the caller watches, its workers report to
         finally:
             set_root_thread(None)
+            ended.append(None)
             finished.put(None)
 
     pool.start([functools.partial(job, contextvars.copy_context()) for _ in range(copies)])
-    waiting, interrupted = copies, None
-    while waiting:
+    interrupted: KeyboardInterrupt | None = None
+    while True:
         try:
-            finished.get()
-            waiting -= 1
+            while len(ended) < copies:
+                if interrupted is not None:
+                    stop_all(root)  # again, for flags made since
+                _wait(finished)
+            break
         except KeyboardInterrupt as stop:
             if interrupted is not None:
                 raise
             interrupted = stop
-            stop_all(root)
     if interrupted is not None:
         raise interrupted
+
+
+def _wait(finished: "SimpleQueue[None]") -> None:
+    """Wait for a job to end, but return often: where a library installed its own handler of
+    signals, Python's runs only between two steps of the interpreter, not inside `get`.
+    """
+    with contextlib.suppress(Empty):
+        finished.get(timeout=0.1)
 
 
 class _Region:

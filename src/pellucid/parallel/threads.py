@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
 from ..errors import ParameterError
@@ -16,6 +17,8 @@ from ..errors import ParameterError
 _lock = threading.Lock()
 _inside = threading.local()
 _chosen: int | None = None
+# Goes with the context into the thread of an interruptible call.
+_jobs: ContextVar[int | None] = ContextVar("_jobs", default=None)
 
 
 def set_threads(n: int | None) -> None:
@@ -36,7 +39,7 @@ def get_threads() -> int:
     """Number of threads that a parallel region started here would use."""
     if in_pool():
         return 1
-    jobs = getattr(_inside, "jobs", None)
+    jobs = _jobs.get()
     if jobs is not None:
         return jobs
     if _chosen is not None:
@@ -70,12 +73,11 @@ def resolve_jobs(n_jobs: int | None) -> int:
 @contextlib.contextmanager
 def using(n_jobs: int | None) -> Iterator[None]:
     """Parallel regions inside, if they name no number themselves, use `n_jobs` threads."""
-    before = getattr(_inside, "jobs", None)
-    _inside.jobs = None if n_jobs is None else resolve_jobs(n_jobs)
+    token = _jobs.set(None if n_jobs is None else resolve_jobs(n_jobs))
     try:
         yield
     finally:
-        _inside.jobs = before
+        _jobs.reset(token)
 
 
 def in_pool() -> bool:
@@ -169,6 +171,7 @@ def _after_fork() -> None:
     global _lock, _chosen, _depth, _inside
     _lock = threading.Lock()
     _inside = threading.local()
+    _jobs.set(None)
     _chosen, _depth = None, 0
     while _limits:
         library, threads = _limits.pop()
