@@ -35,3 +35,6 @@ FUNCTIONS: dict[str, str] = {
     "show_versions": "pellucid.versions",
     "watching": "pellucid.records",
 }
+
+# What turns a finished comparison into a page; `Result.report` finds it here.
+REPORT = "pellucid.report.writing"

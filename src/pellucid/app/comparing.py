@@ -2,45 +2,152 @@
 
 from __future__ import annotations
 
+import json
 import platform
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from pellucid.app.options import gather_settings, toml_text
+from pellucid.app.options import gather_settings, read_config, toml_text
 from pellucid.app.voice import Voice
+from pellucid.errors import DataError
+
+GATE = 1
+INTERRUPTED = 130
+
+
+@dataclass
+class Request:
+    """The command as given, with what `--resume` adds."""
+
+    ctx: click.Context
+    voice: Voice
+    data: str
+    settings: Any
+    given: dict[str, Any]
+    folder: Path | None = None  # of the run that is continued
 
 
 def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> int:
     """The whole command; returns its exit code."""
-    voice: Voice = ctx.obj
-    settings = gather_settings(ctx, given)
-    if data is None:
-        raise click.UsageError("Missing argument 'DATA'", ctx)
-    from pellucid.compare.material import gather
-    from pellucid.compare.plan import make_plan
+    request = understand(ctx, data, given)
+    if request.folder is not None and (request.folder / "results.json").exists():
+        over = _finished(request.folder)
+        if over is not None:
+            request.voice.note(f"{request.folder} is complete: nothing to continue")
+            return show(request, *over)
+    from pellucid.compare.prepare import prepare
     from pellucid.compare.run import warm_up
 
-    warm_up()
-    material = gather(data, settings, note=voice.note)
-    plan = make_plan(material, settings)
-    checks: list[dict[str, Any]] = []
-    preface(voice, plan, checks)
-    from pellucid.compare import folder as files
-    from pellucid.compare.session import Session
+    if not given["only_plan"]:
+        warm_up()
+    plan, findings = prepare(request.data, request.settings, note=request.voice.note)
+    if given["only_plan"]:
+        from pellucid.app.planning import plan_text
 
-    folder = files.new_folder(given["out"], material.name, given["force"])
-    config = toml_text({"data": str(data), **settings.shaping()}, "pellucid compare --config THIS")
-    progress = Lines(voice, plan)
-    result = Session(plan, folder, progress.hear, checks, config).run()
+        click.echo(plan_text(plan, findings, given["format_"]), nl=False)
+        return 0
+    preface(request.voice, plan, findings)
+    if given["strict"] and findings.errors:
+        raise_gate(findings)
+        return GATE
+    return race(request, plan, findings)
+
+
+def understand(ctx: click.Context, data: str | None, given: dict[str, Any]) -> Request:
+    """Settings from everywhere; a continued run brings its own."""
+    from pellucid.compare.folder import find_run
+
+    folder = None
+    if given["resume"]:
+        folder = find_run(given["out"])
+        stored = read_config(folder / "config.toml", required=True)
+        source = click.core.ParameterSource
+        typed = (source.COMMANDLINE, source.ENVIRONMENT)
+        for name, value in stored.items():
+            if name in given and ctx.get_parameter_source(name) not in typed:
+                given[name] = tuple(value) if isinstance(value, list) else value
+                ctx.set_parameter_source(name, source.DEFAULT_MAP)
+        ctx.meta["pellucid.config"] = str(folder / "config.toml")
+        data = data or stored.get("data")
+        if data == "-":
+            raise DataError("the table of this run was read from standard input: it is gone.")
+    if data is None:
+        raise click.UsageError("Missing argument 'DATA'", ctx)
+    settings = gather_settings(ctx, given)
+    return Request(ctx, ctx.obj, data, settings, given, folder)
+
+
+def race(request: Request, plan: Any, findings: Any) -> int:
+    """Run, write, print."""
+    from pellucid.app.progress import make_progress
+    from pellucid.compare import folder as files
+    from pellucid.compare.session import Interrupted, Session
+
+    given, voice = request.given, request.voice
+    folder = request.folder or files.new_folder(given["out"], plan.material.name, given["force"])
+    values = {"data": request.data, **plan.settings.shaping()}
+    config = toml_text(values, "repeat this run: pellucid compare --config THIS_FILE")
     if given["out"] is None:
         files.link_latest(folder)
-    from pellucid.report import terminal
+    progress = make_progress(voice, plan, given["no_progress"], given["color"])
+    try:
+        with progress:
+            result = Session(plan, folder, progress.hear, findings.plain(), config).run()
+    except Interrupted:
+        click.echo(f"stopped; what was done is kept. {how_to_continue(given)}", err=True)
+        return INTERRUPTED
+    write_report(voice, result, folder)
+    code = show(request, result.data, result.timings)
+    if result.data["stopped"] == "Ctrl-C":
+        done = sum(row["status"] != "stopped" for row in result.rows)
+        click.echo(
+            f"stopped: {done} of {len(result.rows)} models finished. {how_to_continue(given)}",
+            err=True,
+        )
+        return INTERRUPTED
+    wrote(voice, folder, result)
+    return code
 
-    click.echo(terminal.board(result.data, result.timings), nl=False)
-    wrote(voice, folder)
-    return 0
+
+def how_to_continue(given: dict[str, Any]) -> str:
+    out = f" --out {given['out']}" if given["out"] else ""
+    return f"Continue: pellucid compare --resume{out}"
+
+
+def _finished(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Results and timings of a complete run, None if there is something left to do."""
+    data = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    timings = json.loads((folder / "timings.json").read_text(encoding="utf-8"))
+    return (data, timings) if data["complete"] else None
+
+
+def show(request: Request, data: dict[str, Any], timings: dict[str, Any]) -> int:
+    """The result on stdout in the wanted form; the exit code of the gate."""
+    from pellucid.report import formats
+
+    click.echo(formats.render(request.given["format_"], data, timings), nl=False)
+    limit = request.given["fail_under"]
+    if limit is None:
+        return 0
+    best = next((row for row in data["leaderboard"] if row["recommended"]), None)
+    better = data["plan"]["greater_is_better"]
+    passed = best is not None and (best["mean"] >= limit if better else best["mean"] <= limit)
+    if not passed:
+        mean = "no score" if best is None else f"{best['mean']:.4g}"
+        click.echo(
+            f"gate: {data['plan']['metric']} {mean} does not reach --fail-under {limit:g}", err=True
+        )
+    return 0 if passed else GATE
+
+
+def raise_gate(findings: Any) -> None:
+    """What `--strict` says."""
+    for found in findings.errors:
+        click.echo(f"! {found.code} {found.text}", err=True)
+    click.echo("gate: --strict stops here; nothing was trained", err=True)
 
 
 def say(voice: Voice, text: str) -> None:
@@ -48,49 +155,50 @@ def say(voice: Voice, text: str) -> None:
         click.echo(text, err=True)
 
 
-def preface(voice: Voice, plan: Any, checks: list[dict[str, Any]]) -> None:
+def preface(voice: Voice, plan: Any, findings: Any) -> None:
     """What is known before the first fit, on stderr."""
     from pellucid import __version__
     from pellucid.compare.describe import describe_data, describe_plan
+    from pellucid.parallel import get_threads
     from pellucid.report import terminal
 
-    data = describe_data(plan)
+    data, jobs = describe_data(plan), plan.settings.jobs or get_threads()
     say(
         voice,
         f"pellucid {__version__}  seed {plan.settings.seed}  sha256 {data['sha256'][:8]}  "
-        f"python {platform.python_version()}",
+        f"python {platform.python_version()}  {jobs} job{'s' if jobs > 1 else ''}",
     )
-    lines = terminal.data_line(data) + terminal.check_lines(checks, "")
+    lines = terminal.data_line(data) + terminal.check_lines(findings.plain(), findings.fine)
     lines += terminal.plan_lines(describe_plan(plan), plan.settings.effort)
     say(voice, "\n".join(lines) + "\n")
 
 
-class Lines:
-    """Progress where stderr is no terminal: one plain line per finished model."""
+def write_report(voice: Voice, result: Any, folder: Path) -> None:
+    """The HTML report beside the results."""
+    from importlib.util import find_spec
 
-    def __init__(self, voice: Voice, plan: Any) -> None:
-        self.voice, self.plan = voice, plan
-        self.scores: dict[str, list[float]] = {}
-
-    def hear(self, event: dict[str, Any]) -> None:
-        """Take in one event of the run."""
-        kind, model = event["event"], event.get("model", "")
-        if kind == "failed":
-            say(self.voice, f" {model:<18} {event['how']}: {event['why']}")
-        elif kind == "done" and event["fold"] != "final":
-            own = self.scores.setdefault(model, [])
-            own.append(event["metrics"][self.plan.metric.name])
-            if len(own) == len(self.plan.folds):
-                known = [value for value in own if value is not None]
-                mean = sum(known) / len(known) if len(known) == len(own) else None
-                shown = "n/a" if mean is None else f"{mean:.4g}"
-                say(self.voice, f" {model:<18} done   {shown}")
-        elif kind == "stopping":
-            text = "stopping after the current fits ..." if event["times"] == 1 else "stopped"
-            say(self.voice, f"  {text}")
+    if find_spec("pellucid.report.html") is None:
+        return
+    result.report(folder / "report.html")
 
 
-def wrote(voice: Voice, folder: Path) -> None:
+def wrote(voice: Voice, folder: Path, result: Any) -> None:
     """Where things are, and what to do next."""
-    made = [folder / name for name in ("report.html", "model.pellucid") if (folder / name).exists()]
-    say(voice, "WROTE  " + "   ".join(f"{p} ({p.stat().st_size / 1000:.0f} KB)" for p in made))
+    if voice.level < 0:
+        return
+    model, page = folder / "model.pellucid", folder / "report.html"
+    made = [f"{p} ({_size(p)})" for p in (page, model) if p.exists()]
+    lines = ["", "WROTE  " + "   ".join(made or [str(folder / "results.json")])]
+    if result.finish.get("saved"):
+        lines.append(f"       no model file: {result.finish['saved']}")
+    if model.exists():
+        lines.append(f"NEXT   pellucid predict {model} NEW.csv -o out.csv")
+        lines.append(
+            f"       pellucid explain {folder} --row 17     pellucid report {folder} --open"
+        )
+    click.echo("\n".join(lines), err=True)
+
+
+def _size(path: Path) -> str:
+    size = path.stat().st_size
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{max(1, round(size / 1e3))} KB"

@@ -117,7 +117,7 @@ def read_config(path: Path, required: bool) -> dict[str, Any]:
 def gather_settings(ctx: click.Context, values: dict[str, Any]) -> Settings:
     """Checked settings and where each came from."""
     source = click.core.ParameterSource
-    words = {
+    words: dict[Any, str] = {
         source.COMMANDLINE: "command line",
         source.ENVIRONMENT: "environment",
         source.DEFAULT_MAP: ctx.meta.get("pellucid.config") or "file",

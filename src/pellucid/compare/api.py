@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.compare import folder as files
-from pellucid.compare.material import gather
-from pellucid.compare.plan import make_plan
+from pellucid.compare.prepare import prepare
 from pellucid.compare.result import Result
 from pellucid.compare.run import warm_up
 from pellucid.compare.session import Session
@@ -49,14 +48,14 @@ def compare(
     warm_up()
     named = isinstance(target, str) or target is None
     known = Settings.of({**settings, **({"target": target} if isinstance(target, str) else {})})
-    material = gather(data, known, None if named else target)
-    plan = make_plan(material, known, dict(extra or {}))
+    plan, findings = prepare(data, known, None if named else target, dict(extra or {}))
+    checks = findings.plain()
     hear = progress or (lambda event: None)
     if out is not None:
-        folder = files.new_folder(str(out), material.name, force)
-        return Session(plan, folder, hear).run()
+        folder = files.new_folder(str(out), plan.material.name, force)
+        return Session(plan, folder, hear, checks).run()
     with tempfile.TemporaryDirectory(prefix="pellucid-run-") as temporary:
-        result = Session(plan, Path(temporary), hear).run()
+        result = Session(plan, Path(temporary), hear, checks).run()
         return detached(result)
 
 

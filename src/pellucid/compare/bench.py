@@ -81,7 +81,7 @@ class Bench:
         groups = None if self.beside is None else self.beside[rows]
         if self.shared.beside == "time":
             folds: Any = TimeFolds(n_folds)
-        elif self.shared.beside == "group":
+        elif groups is not None:
             folds = GroupFolds(min(n_folds, len(np.unique(groups))), word)
         elif self.shared.n_classes:
             folds = StratifiedFolds(n_folds, word)

@@ -17,7 +17,7 @@ def describe(
     memory: Memory,
     checks: list[dict[str, Any]],
     ended: dict[str, Any],
-    complete: bool,
+    stopped: str,
 ) -> dict[str, Any]:
     """Everything that was found, without clock, path or host."""
     from pellucid import __version__
@@ -34,7 +34,8 @@ def describe(
         "recommended": best,
         "verdict": verdict(rows, best),
         "test": describe_test(plan, ended, rows, best),
-        "complete": complete,
+        "complete": not stopped,
+        "stopped": stopped,
     }
 
 

@@ -148,7 +148,8 @@ class Worker:
 
     def candidate(self, c: int, splits: list[Any]) -> dict[str, Any]:
         """Scores of one candidate on the inner folds, or why it failed."""
-        started, scores = time.perf_counter(), []
+        started = time.perf_counter()
+        scores: list[float] = []
         try:
             for f, (train, test) in enumerate(splits):
                 model = self.bench.fresh(self.job.candidates[c], self.job.fold, f)

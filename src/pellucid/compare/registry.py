@@ -82,6 +82,16 @@ class Entry:
     def available(self) -> bool:
         return self.class_name in ESTIMATORS.get(self.module, ())
 
+    def works(self) -> bool:
+        """Whether the class takes the fixed parameters (a family may offer them later)."""
+        from pellucid.errors import PellucidError
+
+        try:
+            self.make()._check_parameters()
+        except (PellucidError, TypeError):
+            return False
+        return True
+
     def axes(self, effort: str) -> dict[str, Any]:
         """The search space as grids and lists."""
         return {name: axis.axis(effort) for name, axis in self.space.items()}
@@ -170,8 +180,8 @@ BASELINES = {"classification": "majority", "regression": "mean"}
 
 
 def entries(task: str) -> Iterator[Entry]:
-    """The lines of a task whose class exists, cheap ones first."""
-    active = [e for e in ENTRIES if e.task == task and e.available]
+    """The lines of a task that can run, cheap ones first."""
+    active = [e for e in ENTRIES if e.task == task and e.available and e.works()]
     return iter(sorted(active, key=lambda e: (e.cost, e.id)))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.compare.journal import plain
+from pellucid.names import REPORT
 
 SCHEMA = 1
 
@@ -79,6 +80,20 @@ class Result:
         from pellucid.records.frames import frame
 
         return frame(board_columns(self.data), self._backend())
+
+    def report(self, path: str | Path, rows: bool = True) -> Path:
+        """Write the report to `path` (.html, .md or .json) and return its path.
+
+        `rows=False` leaves out every single row of the table.
+        """
+        import importlib
+
+        return importlib.import_module(REPORT).write_report(self, Path(path), rows)
+
+    def _repr_html_(self) -> str:
+        import importlib
+
+        return importlib.import_module(REPORT).card(self)
 
     def _backend(self) -> str | None:
         from importlib.util import find_spec

@@ -116,6 +116,13 @@ class Runner:
                 child.process.join()
                 child.channel.close()
 
+    def last_round(self, model: str) -> None:
+        """The last round of one model, although the time is up."""
+        contender = next(c for c in self.plan.running if c.id == model)
+        self.launch(contender, FINAL)
+        while self.active:
+            self.wait()
+
     def tasks(self) -> list[tuple[Contender, str]]:
         """What remains to be done, in order."""
         folds = [str(k) for k in range(len(self.plan.folds))]

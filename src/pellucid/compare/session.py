@@ -134,11 +134,16 @@ class Session:
     def end(self, shared: Shared, memory: Memory, runner: Runner) -> dict[str, Any]:
         """Fit, keep and test the recommended model."""
         best = leaderboard(self.plan, memory)[1]
-        last = memory.done.get((best, FINAL)) if best else None
-        if runner.stopping or runner.out_of_time or best is None or last is None:
+        if runner.stopping or best is None:
+            return {}
+        if (best, FINAL) not in memory.done:  # time ran out before its last round
+            runner.last_round(best)
+        last = memory.done.get((best, FINAL))
+        if runner.stopping or last is None:
             return {}
         vault = self.plan.vault()
-        if len(self.plan.test) and memory.opened is None:
+        # The same model on the same rows again tells nothing new.
+        if len(self.plan.test) and (memory.opened or {}).get("model") != best:
             memory.add(self.journal.write("opened", vault=vault, model=best))
         self.hear({"event": "finishing", "model": best})
         task = self.finish_task(shared, best, last["best"], runner.memory_limit)
@@ -176,7 +181,8 @@ class Session:
     def conclude(self, memory: Memory, runner: Runner, ended: dict[str, Any]) -> Result:
         """Write everything down."""
         complete = not (runner.stopping or runner.out_of_time)
-        data = describe(self.plan, memory, self.checks, ended, complete)
+        stopped = "Ctrl-C" if runner.stopping else "time limit" if runner.out_of_time else ""
+        data = describe(self.plan, memory, self.checks, ended, stopped)
         timings = {**timings_of(memory), **self.seconds}
         if ended:
             timings["openings"] = ended["openings"]

@@ -8,7 +8,7 @@ names the setting, what is allowed and what was given.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,7 +48,7 @@ SETTINGS = (
     Setting("models", "list", (), "Only these models."),
     Setting("exclude", "list", (), "All models but these."),
     Setting("effort", "choice", "normal", "How many candidates are searched.", ("quick", "normal", "thorough")),
-    Setting("time_limit", "duration", None, "Stop after this time, such as 90s, 10m, 1h."),
+    Setting("time_limit", "duration", None, "Stop after this time, such as 90s, 10m, 1h.", shapes=False),
     Setting("model_timeout", "duration", None, "Longest time for one model."),
     Setting("memory_limit", "float", None, "Most memory of one model, in GB.", low=0.05),
     Setting("seed", "int", 0, "Everything that is drawn depends on it.", low=0),
@@ -100,7 +100,7 @@ def _flag(value: Any) -> bool:
     return words[str(value).lower()]
 
 
-_READ = {
+_READ: dict[str, Callable[[Any], Any]] = {
     "text": str,
     "int": _whole,
     "float": _number,

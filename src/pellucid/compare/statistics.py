@@ -12,7 +12,7 @@ and return plain numbers; scores are oriented so that higher is better.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,7 +90,7 @@ class Standing:
 
 
 def standings(
-    scores: dict[str, Sequence[float]],
+    scores: Mapping[str, Sequence[float]],
     ratio: float,
     sign: int,
     bounds: tuple[float, float],

@@ -19,7 +19,7 @@ class Geometric:
     def values(self) -> list[Any]:
         grid = np.geomspace(self.low, self.high, self.n)
         if self.whole:
-            return sorted({round(v) for v in grid})
+            return list(dict.fromkeys(round(v) for v in grid))
         return [float(f"{v:.6g}") for v in grid]  # the same text on every machine
 
 
@@ -30,11 +30,15 @@ def candidates(space: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def edges(space: dict[str, Any], chosen: dict[str, Any]) -> list[str]:
-    """Parameters whose chosen value lies at an end of its geometric range."""
+    """Parameters whose chosen value lies at an end of its geometric range.
+
+    One is the natural end of a range of counts, not an edge.
+    """
     out = []
     for name, axis in space.items():
         if isinstance(axis, Geometric) and name in chosen:
             values = axis.values()
-            if len(values) > 1 and chosen[name] in (values[0], values[-1]):
+            natural = axis.whole and chosen[name] == 1
+            if len(values) > 1 and chosen[name] in (values[0], values[-1]) and not natural:
                 out.append(name)
     return out

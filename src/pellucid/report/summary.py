@@ -51,7 +51,7 @@ could not be computed is None or absent, never 0. Scores are as measured (higher
         history: {iteration: [..], objective: [..], ...} | None
         groups: [[columns that correlate above 0.9]]}}
     regions: {x: column, y: column, x_edges: [..], y_edges: [..], others: "at their middle values",
-        points: [{x, y, label}], models: {model: {grid: [[class index or number]], classes: [..]}}} | None
+        points: [{x, y, label}], models: {model: {grid: [[class index | number]], classes: [..]}}} | None
     rows: {columns: [names],
         groups: [{name: "worst mistakes" | "most uncertain" | "random",
                   rows: [{row, cells: [text], actual, predicted, p: {label: share} | None,
@@ -68,3 +68,9 @@ from typing import Any
 
 SCHEMA = 1
 Summary = dict[str, Any]
+
+
+def summarise(result: Any, rows: bool = True) -> Summary:
+    """The summary of a result; `rows=False` leaves out every single row of the table."""
+    data = dict(result.data)
+    return {"schema": SCHEMA, "title": data["data"]["name"], **data}

@@ -1,0 +1,82 @@
+"""`pellucid compare --plan`: what would be done, and where every setting comes from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pellucid.compare.describe import describe_data, describe_plan
+from pellucid.compare.journal import plain
+from pellucid.draw.table import text_table
+from pellucid.report import terminal
+
+
+def plan_facts(plan: Any, findings: Any) -> dict[str, Any]:
+    """The plan as plain data."""
+    return {
+        "settings": {
+            name: {"value": value, "source": plan.settings.sources[name]}
+            for name, value in plan.settings.values.items()
+        },
+        "data": describe_data(plan),
+        "plan": describe_plan(plan),
+        "checks": findings.plain(),
+        "models": [
+            {
+                "model": c.id,
+                "candidates": len(c.candidates),
+                "skipped": c.skipped,
+                "space": _space(c, plan.settings.effort),
+            }
+            for c in plan.contenders
+        ],
+    }
+
+
+def _space(contender: Any, effort: str) -> dict[str, Any]:
+    if contender.entry is None:
+        return {}
+    axes = contender.entry.axes(effort)
+    return {
+        name: axis.values() if hasattr(axis, "values") else list(axis)
+        for name, axis in axes.items()
+    }
+
+
+def plan_text(plan: Any, findings: Any, format_: str) -> str:
+    """The plan for a reader, or as JSON."""
+    facts = plan_facts(plan, findings)
+    if format_ == "json":
+        return json.dumps(plain(facts), ensure_ascii=False, indent=1) + "\n"
+    lines = terminal.data_line(facts["data"])
+    lines += terminal.check_lines(facts["checks"], findings.fine)
+    lines += terminal.plan_lines(facts["plan"], plan.settings.effort)[:-1]
+    lines.append(f"        metric {facts['plan']['metric']}: {facts['plan']['metric_why']}")
+    settings = [
+        [name, _shown(entry["value"]), entry["source"]] for name, entry in facts["settings"].items()
+    ]
+    lines += ["", text_table(["setting", "value", "from"], settings)]
+    models = [
+        [m["model"], m["candidates"] if not m["skipped"] else "", _searched(m)]
+        for m in facts["models"]
+    ]
+    lines += ["", text_table(["model", "candidates", "search"], models)]
+    lines += ["", f"about {facts['plan']['fits']} fits"]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(value: Any) -> str:
+    if value is None or value == ():
+        return "-"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _searched(model: dict[str, Any]) -> str:
+    if model["skipped"]:
+        return f"skipped: {model['skipped']}"
+    return "; ".join(f"{k} {_few(v)}" for k, v in model["space"].items()) or "nothing to choose"
+
+
+def _few(values: list[Any]) -> str:
+    texts = [f"{v:g}" if isinstance(v, float) else str(v) for v in values]
+    return ", ".join(texts) if len(texts) <= 4 else f"{texts[0]} .. {texts[-1]} ({len(texts)})"

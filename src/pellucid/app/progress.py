@@ -1,0 +1,181 @@
+"""Progress of a comparison on stderr: a live board on a terminal, else one line per finished model.
+
+Both hear the events of the run; neither changes anything.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import click
+
+from pellucid.app.voice import Voice
+
+BAR = 20
+
+
+def make_progress(voice: Voice, plan: Any, quiet: bool, colour: str) -> Any:
+    """The right kind for this stderr."""
+    import os
+
+    if quiet or voice.level < 0:
+        return Silent(voice, plan)
+    live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
+    return Live(voice, plan, colour) if live else Lines(voice, plan)
+
+
+class Silent:
+    """Only what cannot be left unsaid: the answer to Ctrl-C."""
+
+    def __init__(self, voice: Voice, plan: Any) -> None:
+        self.voice, self.plan = voice, plan
+        self.began = time.monotonic()
+        self.scores: dict[str, list[Any]] = {}
+        self.failed: dict[str, str] = {}
+        self.rounds: dict[str, int] = {}
+
+    def __enter__(self) -> Silent:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """The end of the run."""
+
+    def hear(self, event: dict[str, Any]) -> None:
+        """Take in one event of the run."""
+        kind, model = event["event"], event.get("model", "")
+        if kind == "failed":
+            self.failed[model] = f"{event['how']}: {event['why']}"
+            self.finished(model)
+        elif kind == "done":
+            self.rounds[model] = self.rounds.get(model, 0) + 1
+            if event["fold"] != "final":
+                own = self.scores.setdefault(model, [])
+                own.append(event["metrics"][self.plan.metric.name])
+                if len(own) == len(self.plan.folds):
+                    self.finished(model)
+        elif kind == "stopping":
+            self.stopping(event["times"])
+        self.changed(event)
+
+    def stopping(self, times: int) -> None:
+        text = "stopping after the current fits ... (Ctrl-C again stops at once)"
+        click.echo(f"  {text}" if times == 1 else "  stopped", err=True)
+
+    def mean(self, model: str) -> float | None:
+        own = self.scores.get(model, [])
+        return None if None in own or not own else sum(own) / len(own)
+
+    def result(self, model: str) -> str:
+        """`done   0.987`, or the reason."""
+        if model in self.failed:
+            return self.failed[model]
+        mean = self.mean(model)
+        return "done   " + ("n/a" if mean is None else f"{mean:.4g}")
+
+    def finished(self, model: str) -> None:
+        """A model has its score or its reason."""
+
+    def changed(self, event: dict[str, Any]) -> None:
+        """Something happened."""
+
+
+class Lines(Silent):
+    """One plain line per finished model."""
+
+    def finished(self, model: str) -> None:
+        seconds = time.monotonic() - self.began
+        click.echo(f" {model:<18} {self.result(model)}   ({seconds:.1f} s)", err=True)
+
+
+class Live(Silent):
+    """A board that redraws itself on a terminal."""
+
+    def __init__(self, voice: Voice, plan: Any, colour: str) -> None:
+        super().__init__(voice, plan)
+        from rich.console import Console
+        from rich.live import Live as RichLive
+
+        from pellucid.app.options import colour_wanted
+
+        console = Console(stderr=True, no_color=not colour_wanted(colour, sys.stderr))
+        self.live = RichLive(console=console, refresh_per_second=8, transient=False)
+        self.active: dict[str, str] = {}
+        self.live.start()
+
+    def close(self) -> None:
+        self.live.update(self.board(), refresh=True)
+        self.live.stop()
+
+    def stopping(self, times: int) -> None:
+        self.live.console.print(
+            "  stopping after the current fits ..." if times == 1 else "  stopped"
+        )
+
+    def changed(self, event: dict[str, Any]) -> None:
+        model = event.get("model", "")
+        if event["event"] == "started":
+            self.active[model] = f"fold {event['fold']}"
+        elif event["event"] == "candidate":
+            fold = event["fold"] if event["fold"] == "final" else int(event["fold"]) + 1
+            self.active[model] = f"fold {fold}, candidate {event['candidate'] + 1}"
+        self.live.update(self.board())
+
+    def board(self) -> Any:
+        from rich.text import Text
+
+        rounds = len(self.plan.folds) + 1
+        lines = Text()
+        waiting = []
+        best = self.leading()
+        for contender in self.plan.running:
+            model = contender.id
+            done = self.rounds.get(model, 0)
+            if model not in self.active and model not in self.failed and not done:
+                waiting.append(model)
+                continue
+            filled = BAR if model in self.failed else round(BAR * done / rounds)
+            over = model in self.failed or len(self.scores.get(model, ())) == len(self.plan.folds)
+            what = self.result(model) if over else self.active.get(model, "")
+            mark = "   <- leading" if over and model == best else ""
+            bar = "#" * filled + "-" * (BAR - filled)
+            lines.append(f" {model:<18} {bar}  {what[:46]}{mark}\n")
+        if waiting:
+            lines.append(f" {', '.join(waiting)[:60]} ...  waiting\n")
+        lines.append(self.total())
+        return lines
+
+    def leading(self) -> str | None:
+        sign = self.plan.metric.sign
+        full = [m for m, own in self.scores.items() if len(own) == len(self.plan.folds)]
+        means = {m: self.mean(m) for m in full if m not in self.failed}
+        known = {m: sign * v for m, v in means.items() if v is not None}
+        return max(known, key=lambda m: known[m]) if known else None
+
+    def total(self) -> str:
+        rounds = (len(self.plan.folds) + 1) * len(self.plan.running)
+        done = sum(self.rounds.values()) + sum(
+            len(self.plan.folds) + 1 - self.rounds.get(m, 0) for m in self.failed
+        )
+        spent = time.monotonic() - self.began
+        costs = {c.id: c.cost * max(1, len(c.candidates)) + 0.1 for c in self.plan.running}
+        whole = sum(costs.values())
+        part = sum(costs[c.id] * self.share(c.id) for c in self.plan.running)
+        left = f"left ~{_clock(spent * (whole - part) / part)}" if part > 0.05 * whole else ""
+        return (
+            f" total {100 * done // rounds:>3} %   elapsed {_clock(spent)}   {left}   "
+            "Ctrl-C stops and keeps what is done\n"
+        )
+
+    def share(self, model: str) -> float:
+        """How much of a model's work is done."""
+        done = self.rounds.get(model, 0) / (len(self.plan.folds) + 1)
+        return 1.0 if model in self.failed else done
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

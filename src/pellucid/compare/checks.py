@@ -1,0 +1,329 @@
+"""Coded checks of a table before anything is trained: cheap, each can be muted by its code.
+
+`--select D0` runs only the named ones (by prefix), `--ignore D011` mutes one. Levels: an "error"
+probably makes every score meaningless (`--strict` stops there, `pellucid check` exits with 1); a
+"warning" may mislead; a "note" says what was done. Columns that cannot help (constant, all missing,
+identifiers) are left out unless their check is muted. `docs/checks.md` has a paragraph per code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pellucid.compare.alone import alone, codes_of
+from pellucid.compare.material import Material, shown
+from pellucid.compare.settings import Settings
+from pellucid.data.arrow import arrow_column
+from pellucid.data.containers import RawColumn
+from pellucid.errors import ParameterError
+
+GIVEN_AWAY = 0.995  # AUC or R2 of one column alone
+CORRELATED = 0.9
+RARE = 0.02
+MOST_COLUMNS = 300  # for correlations
+ID_NAME = re.compile(
+    r"(^|[_ .-])(id|uuid|guid|key|index|idx|no|nr|number)$|^(id|uuid|guid)[_ .-]", re.I
+)
+CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
+TIME_NAME = re.compile(r"(^|[_ .-])(date|time|timestamp|datetime)($|[_ .-])", re.I)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found: what, and what to do about it."""
+
+    code: str
+    level: str
+    text: str
+    action: str = ""
+    columns: tuple[str, ...] = ()
+    leave_out: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        return {
+            "code": self.code, "level": self.level, "text": self.text, "action": self.action,
+            "columns": list(self.columns),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The table as the checks see it, computed once."""
+
+    material: Material
+    rows: np.ndarray  # training rows: the locked ones are not looked at
+    raw: dict[str, RawColumn]
+    alone: dict[str, float]
+    cv: int
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the checks found, loudest first."""
+
+    found: list[Finding]
+    fine: str
+    alone: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def leave_out(self) -> list[str]:
+        return [name for f in self.found if f.leave_out for name in f.columns]
+
+    @property
+    def errors(self) -> list[Finding]:
+        return [f for f in self.found if f.level == "error"]
+
+    def plain(self) -> list[dict[str, Any]]:
+        return [f.plain() for f in self.found]
+
+
+def run_checks(material: Material, settings: Settings, rows: np.ndarray) -> Findings:
+    """All checks that are not muted."""
+    active = _active(settings)
+    raw = {n: arrow_column(n, c) for n, c in zip(material.columns, material.table.columns)}
+    facts = Facts(material, rows, raw, alone(material, rows, settings.seed), settings.cv)
+    found = [f for code in active for f in CHECKS[code](facts)]
+    order = {"error": 0, "warning": 1, "note": 2}
+    found.sort(key=lambda f: (order[f.level], f.code))
+    silent = [FINE[code] for code in FINE if code in active and code not in {f.code for f in found}]
+    return Findings(found, ", ".join(silent), facts.alone)
+
+
+def _active(settings: Settings) -> list[str]:
+    for word in (*settings.select, *settings.ignore):
+        if not any(code.startswith(word.upper()) for code in CHECKS):
+            raise ParameterError(f"there is no check {word!r}. Checks: {', '.join(CHECKS)}.")
+
+    def named(code: str, words: tuple[str, ...]) -> bool:
+        return any(code.startswith(word.upper()) for word in words)
+
+    chosen = [code for code in CHECKS if not settings.select or named(code, settings.select)]
+    return [code for code in chosen if not named(code, settings.ignore)]
+
+
+def _quoted(names: list[str]) -> str:
+    return shown([repr(name) for name in names], 4)
+
+
+def _present(column: RawColumn) -> np.ndarray:
+    if column.kind == "categorical":
+        return column.values >= 0
+    if column.kind == "text":
+        return np.array([cell is not None for cell in column.values])
+    return ~np.isnan(column.values)
+
+
+def constant(facts: Facts) -> Iterator[Finding]:
+    """D002"""
+    names = []
+    for name, column in facts.raw.items():
+        present = column.values[_present(column)]
+        if len(present) == len(column.values) and len(present) and (present == present[0]).all():
+            names.append(name)
+    if names:
+        yield Finding("D002", "note", f"{_quoted(names)} never changes: left out", "",
+                      tuple(names), leave_out=True)  # fmt: skip
+
+
+def all_missing(facts: Facts) -> Iterator[Finding]:
+    """D003"""
+    names = [name for name, column in facts.raw.items() if not _present(column).any()]
+    if names:
+        yield Finding("D003", "note", f"{_quoted(names)} has no value at all: left out", "",
+                      tuple(names), leave_out=True)  # fmt: skip
+
+
+def mostly_missing(facts: Facts) -> Iterator[Finding]:
+    """D004"""
+    shares = {name: float(_present(column).mean()) for name, column in facts.raw.items()}
+    names = [name for name, share in shares.items() if 0 < share < 0.5]
+    if names:
+        worst = min(names, key=lambda name: shares[name])
+        yield Finding("D004", "warning", f"{_quoted(names)} is missing in most rows "
+                      f"({100 - 100 * shares[worst]:.0f} % of {worst!r})",
+                      f"--drop {worst}", tuple(names))  # fmt: skip
+
+
+def identifiers(facts: Facts) -> Iterator[Finding]:
+    """D005"""
+    names = [name for name, column in facts.raw.items() if _is_identifier(name, column)]
+    if names:
+        yield Finding("D005", "warning", f"{_quoted(names)} seems to number or name the rows: left "
+                      "out (--ignore D005 keeps it)", "--id " + names[0], tuple(names),
+                      leave_out=True)  # fmt: skip
+
+
+def _is_identifier(name: str, column: RawColumn) -> bool:
+    present = _present(column)
+    n = int(present.sum())
+    if n < 20 or column.kind in ("text", "datetime"):
+        return False
+    values = column.values[present]
+    distinct = len(np.unique(values))
+    if column.kind == "categorical":
+        return distinct >= 0.95 * n
+    whole = bool((values == np.floor(values)).all())
+    named = bool(ID_NAME.search(name) or CAMEL_ID.search(name))
+    counts = whole and distinct == n and bool((np.abs(np.diff(values)) == 1).all())
+    return counts or (whole and named and distinct >= 0.95 * n)
+
+
+def _row_hash(facts: Facts) -> np.ndarray:
+    total = np.zeros(len(facts.material.y), dtype=np.uint64)
+    for j, column in enumerate(facts.raw.values()):
+        kept = column.values if column.kind in ("number", "datetime") else codes_of(column)
+        bits = np.ascontiguousarray(kept.astype(np.float64) + 0.0).view(np.uint64)
+        mixed = (bits ^ (bits >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15 + 2 * j)
+        total = (total ^ (mixed ^ (mixed >> np.uint64(32)))) * np.uint64(0xBF58476D1CE4E5B9)
+    return total
+
+
+def duplicates(facts: Facts) -> Iterator[Finding]:
+    """D006"""
+    with np.errstate(over="ignore"):
+        hashes = _row_hash(facts)
+    n_rows, n_columns = len(hashes), len(facts.raw)
+    counts = np.unique(hashes, return_counts=True)[1]
+    extra = int(n_rows - len(counts))
+    # Few columns of few levels repeat by chance; that says nothing.
+    combos = np.prod([min(len(np.unique(codes_of(c))), 1e6) for c in facts.raw.values()])
+    if extra and (n_columns >= 2 and combos >= 10 * n_rows):
+        yield Finding("D006", "warning", f"{extra} of {n_rows} rows repeat another row: the same row "
+                      "can be learned from and tested on, which flatters the scores",
+                      "remove them, or keep copies together with --group")  # fmt: skip
+
+
+def small_classes(facts: Facts) -> Iterator[Finding]:
+    """D007"""
+    classes = facts.material.classes
+    if classes is None:
+        return
+    counts = np.bincount(facts.material.y[facts.rows], minlength=len(classes))
+    few = [k for k in range(len(classes)) if counts[k] < 2 * facts.cv]
+    if few:
+        named = ", ".join(f"{str(classes[k])[:40]!r} ({counts[k]})" for k in few[:5])
+        yield Finding("D007", "warning", f"too few rows of {named}: fewer than two per fold, their "
+                      "scores are guesses", "collect more rows, or merge classes")  # fmt: skip
+
+
+def correlated_pairs(facts: Facts) -> list[tuple[str, str, float]]:
+    """Pairs of number columns with |r| above the limit, strongest first."""
+    names = [n for n, c in facts.raw.items() if c.kind in ("number", "datetime")][:MOST_COLUMNS]
+    columns = []
+    for name in names:
+        values = facts.raw[name].values[facts.rows].astype(float)
+        present = ~np.isnan(values)
+        scale = np.abs(values[present]).max(initial=0.0)
+        values = values / scale if scale > 0 else values
+        mean = values[present].mean() if present.any() else 0.0
+        columns.append(np.where(present, values - mean, 0.0))
+    if len(columns) < 2:
+        return []
+    X = np.array(columns)
+    norm = np.sqrt((X**2).sum(axis=1))
+    X = X[norm > 0] / norm[norm > 0, None]
+    kept = [name for name, size in zip(names, norm) if size > 0]
+    r = X @ X.T
+    pairs = [(kept[i], kept[j], float(r[i, j])) for i, j in zip(*np.triu_indices(len(kept), 1))]
+    found = [pair for pair in pairs if abs(pair[2]) > CORRELATED]
+    return sorted(found, key=lambda pair: -abs(pair[2]))
+
+
+def correlations(facts: Facts) -> Iterator[Finding]:
+    """D008"""
+    pairs = correlated_pairs(facts)
+    if pairs:
+        word = "pair correlates" if len(pairs) == 1 else "pairs correlate"
+        first = f"{pairs[0][0][:40]} ~ {pairs[0][1][:40]}" + (", ..." if len(pairs) > 1 else "")
+        columns = tuple(dict.fromkeys(name for pair in pairs for name in pair[:2]))
+        yield Finding("D008", "warning", f"{len(pairs)} feature {word} above {CORRELATED} ({first}) "
+                      "-> coefficients unstable", "--drop one of each pair", columns)  # fmt: skip
+
+
+def _is_time(name: str, column: RawColumn) -> bool:
+    if column.kind == "datetime":
+        return True
+    return bool(TIME_NAME.search(name)) and len(np.unique(codes_of(column, 10**9))) > 20
+
+
+def times(facts: Facts) -> Iterator[Finding]:
+    """D009"""
+    if facts.material.times is not None:
+        return
+    names = [name for name, column in facts.raw.items() if _is_time(name, column)]
+    if names:
+        yield Finding("D009", "warning", f"{_quoted(names)} holds times: shuffled folds let the future "
+                      "teach about the past", f"--time {names[0]}", tuple(names))  # fmt: skip
+
+
+def copies(facts: Facts) -> Iterator[Finding]:
+    """D010"""
+    y = np.unique(facts.material.y, return_inverse=True)[1]
+    for name, column in facts.raw.items():
+        codes = codes_of(column, 10**9)
+        levels, codes = np.unique(codes, return_inverse=True)
+        if len(levels) != y.max() + 1 or len(levels) < 2:
+            continue
+        pairs = np.unique(codes * (int(y.max()) + 1) + y)
+        if len(pairs) == len(levels) and (facts.material.classes is not None or len(levels) > 2):
+            yield Finding("D010", "error", f"{name!r} is a copy of the target "
+                          f"{facts.material.target!r} in other words", f"--drop {name}",
+                          (name,))  # fmt: skip
+
+
+def leaks(facts: Facts) -> Iterator[Finding]:
+    """D011"""
+    target = facts.material.target
+    word = "AUC" if facts.material.classes is not None else "R2"
+    copied = {f.columns[0] for f in copies(facts)}
+    for name, score in facts.alone.items():
+        if score >= GIVEN_AWAY and name not in copied:
+            yield Finding("D011", "error", f"{name!r} alone predicts {target!r} with {word} "
+                          f"{score:.3f} - it probably is the answer. Drop it (--drop {name}) or "
+                          "accept it (--ignore D011)", f"--drop {name}", (name,))  # fmt: skip
+
+
+def rare_class(facts: Facts) -> Iterator[Finding]:
+    """D012"""
+    classes = facts.material.classes
+    if classes is None:
+        return
+    shares = np.bincount(facts.material.y, minlength=len(classes)) / len(facts.material.y)
+    k = int(shares.argmin())
+    if shares[k] < RARE:
+        yield Finding("D012", "note", f"class {str(classes[k])[:40]!r} is rare ({100 * shares[k]:.1f} "
+                      "% of the rows): accuracy says little, look at average precision",
+                      "--metric average_precision")  # fmt: skip
+
+
+def wide(facts: Facts) -> Iterator[Finding]:
+    """D013"""
+    if len(facts.raw) > len(facts.rows):
+        yield Finding("D013", "note", f"more columns ({len(facts.raw)}) than training rows "
+                      f"({len(facts.rows)}): models without a penalty will fit noise")  # fmt: skip
+
+
+def texts(facts: Facts) -> Iterator[Finding]:
+    """D014"""
+    names = [name for name, column in facts.raw.items() if column.kind == "text"]
+    if names:
+        yield Finding("D014", "note", f"{_quoted(names)} is free text: models that cannot read it do "
+                      "without", "", tuple(names))  # fmt: skip
+
+
+CHECKS: dict[str, Callable[[Facts], Iterator[Finding]]] = {
+    "D002": constant, "D003": all_missing, "D004": mostly_missing, "D005": identifiers,
+    "D006": duplicates, "D007": small_classes, "D008": correlations, "D009": times,
+    "D010": copies, "D011": leaks, "D012": rare_class, "D013": wide, "D014": texts,
+}  # fmt: skip
+FINE = {
+    "D003": "no empty column",
+    "D006": "no duplicate rows",
+    "D005": "no id-like column",
+    "D011": "no feature that gives the answer away",
+}

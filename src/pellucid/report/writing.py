@@ -1,0 +1,51 @@
+"""A comparison as a file: HTML, Markdown or JSON by the ending of its name; and its card."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pellucid.compare.folder import write_whole
+from pellucid.draw import html_table
+from pellucid.errors import ParameterError
+from pellucid.report import markdown, terminal
+from pellucid.report.summary import summarise
+
+
+def write_report(result: Any, path: Path, rows: bool = True) -> Path:
+    """Write the report whole or not at all."""
+    ending = path.suffix.lower()
+    if ending not in (".html", ".htm", ".md", ".json"):
+        raise ParameterError(f"a report ends in .html, .md or .json, not {ending or path.name!r}.")
+    if ending == ".md":
+        text = markdown.board(result.data, result.timings)
+    elif ending == ".json":
+        text = json.dumps(summarise(result, rows=rows), ensure_ascii=False, indent=1) + "\n"
+    else:
+        from pellucid.report.html import render
+
+        text = render(summarise(result, rows=rows))
+    write_whole(path, text)
+    return path
+
+
+def card(result: Any) -> str:
+    """The leaderboard for a notebook."""
+    data = result.data
+    metric = data["plan"]["metric"]
+    cells = []
+    for row in data["leaderboard"]:
+        if row["place"]:
+            low, high = (terminal.score(v, metric) for v in row["ci"])
+            word = "best" if row["place"] == 1 else "tie" if row["tied"] else "worse"
+            mean = terminal.score(row["mean"], metric, 4)
+            cells.append([row["model"], mean, f"{low} - {high}", word, terminal.use(row)])
+        else:
+            cells.append([row["model"], "n/a", "", row["status"], row["reason"]])
+    return html_table(
+        ["model", metric, "95 % interval", "against the best", ""],
+        cells,
+        title=terminal.title(data)[0],
+        notes=terminal.verdict(data),
+    )
