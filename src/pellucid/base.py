@@ -5,7 +5,6 @@
 leaves the estimator unfitted. Families write `_fit` and a few small methods on encoded arrays.
 """
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,7 +18,7 @@ from pellucid.data import Problem, Wishes, prepare
 from pellucid.data.containers import Intake, intake
 from pellucid.data.encode import encode
 from pellucid.data.targets import as_vector, known_classes, numbers, weights_or_ones
-from pellucid.errors import ConvergenceWarning, DataError
+from pellucid.errors import ConvergenceWarning, DataError, warn
 from pellucid.protocol import Protocol
 
 
@@ -138,7 +137,7 @@ class Estimator(Protocol):
         status = vars(self).get("status_")
         if status is not None and not status.ok:
             text = f"{type(self).__name__}: {status}"
-            warnings.warn(text, _sklearn.as_theirs(ConvergenceWarning), stacklevel=4)
+            warn(text, _sklearn.as_theirs(ConvergenceWarning))
 
     def _after_fit(self, rows: Intake) -> None:
         """Attributes about the user's own rows, e.g. `labels_` of a clusterer."""
@@ -302,7 +301,7 @@ class Regressor(Supervised):
         residual = (w * (y - predicted) ** 2).sum(axis=0)
         spread = (w * (y - (w * y).sum(axis=0) / w.sum()) ** 2).sum(axis=0)
         if len(y) < 2:
-            warnings.warn("R2 is not defined for fewer than two rows.", UserWarning, stacklevel=2)
+            warn("R2 is not defined for fewer than two rows.", UserWarning)
             return float("nan")
         with np.errstate(divide="ignore", invalid="ignore"):
             r2 = np.where(spread > 0, 1 - residual / spread, np.where(residual == 0, 1.0, 0.0))

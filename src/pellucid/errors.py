@@ -2,8 +2,12 @@
 
 All errors derive from `PellucidError`, so one `except` clause catches them; each also derives from
 the built-in (`ValueError`, `TypeError`) that scikit-learn's users expect. Texts say what is wrong,
-where, whether it matters and what to do.
+where, whether it matters and what to do. Warnings go out by one door, `warn`, which names the
+user's line.
 """
+
+import sys
+import warnings
 
 
 class PellucidError(Exception):
@@ -48,3 +52,18 @@ class ConvergenceWarning(PellucidWarning):
 
 class DataConversionWarning(PellucidWarning):
     """The data were used, but not in the form they were given."""
+
+
+# Modules between a user's line and the place that warns: ours, and what runs our threads.
+_BETWEEN = ("pellucid", "threading", "concurrent")
+
+
+def warn(text: str, category: type[Warning]) -> None:
+    """Warn at the innermost line outside Pellucid; in a worker thread there is none, so at ours."""
+    level, frame = 2, sys._getframe(1)
+    while str(frame.f_globals.get("__name__")).partition(".")[0] in _BETWEEN:
+        if frame.f_back is None:
+            level = 2
+            break
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)

@@ -1,6 +1,5 @@
 """`KMeans`: the class. Seeds come from `seeding`, the iterations from `lloyd`."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ from pellucid.base import Clusterer, Transformer
 from pellucid.cluster.rows import RowTable, exponent, scaled
 from pellucid.data import Problem
 from pellucid.data.containers import Intake
-from pellucid.errors import DataError
+from pellucid.errors import DataError, warn
 from pellucid.parameters import (
     Array,
     Boolean,
@@ -127,7 +126,8 @@ class KMeans(Clusterer, Transformer):
                 f"n_samples={problem.total:g} should be >= n_clusters={self.n_clusters}."
             )
         power = exponent(problem.X)
-        best = parallel.interruptible(self._best_run, scaled(problem.X, power), problem, power)
+        X, starts = scaled(problem.X, power), self._starts()  # which may warn: in the user's thread
+        best = parallel.interruptible(self._best_run, X, problem, power, starts)
         C, labels, inertia = best.x
         inertia = float(_ldexp(inertia, 2 * power))
         if not np.isfinite(inertia):
@@ -144,7 +144,7 @@ class KMeans(Clusterer, Transformer):
             "status_": self._status(best, labels),
         }
 
-    def _best_run(self, X: Any, problem: Problem, power: int) -> Solution:
+    def _best_run(self, X: Any, problem: Problem, power: int, starts: int) -> Solution:
         """Run from every start; ties go to the first."""
         from pellucid.cluster import seeding
         from pellucid.cluster.lloyd import Lloyd
@@ -153,7 +153,7 @@ class KMeans(Clusterer, Transformer):
         run = Lloyd(table, problem.weights, self.max_iter, self._tolerance(table, problem.weights))
         seed = parallel.seed_sequence(self.random_state)
         best: Solution | None = None
-        for i in range(self._starts()):
+        for i in range(starts):
             rng = parallel.stream(seed, "start", i)
             init = self.init
             if not isinstance(init, str) and not callable(init):
@@ -170,11 +170,10 @@ class KMeans(Clusterer, Transformer):
             several = not (isinstance(self.init, str) and self.init == "k-means++")
             return (10 if several else 1) if self.n_init == "auto" else self.n_init
         if self.n_init not in ("auto", 1):
-            warnings.warn(
+            warn(
                 "Explicit initial center position passed: performing only one init in KMeans "
                 f"instead of n_init={self.n_init}.",
                 RuntimeWarning,
-                stacklevel=7,
             )
         return 1
 

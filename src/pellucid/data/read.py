@@ -11,7 +11,6 @@ columns too, where a missing category is a level of its own.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -23,7 +22,7 @@ from pellucid.data.delimited import near_numbers, read_delimited, settle_types, 
 from pellucid.data.dialect import MISSING, Dialect, settle
 from pellucid.data.faults import not_utf8
 from pellucid.data.source import Source, find, refuse_duplicates, refuse_foreign, selected
-from pellucid.errors import DataConversionWarning, DataError, ParameterError
+from pellucid.errors import DataConversionWarning, DataError, ParameterError, warn
 
 __all__ = ["FORMATS", "MISSING", "batches", "read"]
 
@@ -93,7 +92,7 @@ def read(
     if table.num_rows == 0:
         raise _no_rows(job.source)
     for remark in remarks:
-        warnings.warn(remark, DataConversionWarning, stacklevel=2)
+        warn(remark, DataConversionWarning)
     return table
 
 
@@ -122,7 +121,7 @@ def batches(
     if first is None:
         raise _no_rows(job.source)
     for remark in remarks:
-        warnings.warn(remark, DataConversionWarning, stacklevel=2)
+        warn(remark, DataConversionWarning)
     return _sliced(chain([first], parts), rows)
 
 

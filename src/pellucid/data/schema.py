@@ -4,7 +4,6 @@ Learned in `fit` from the training rows, applied in `predict`. It holds plain ar
 only, so it is saved with the model. Columns are matched by name where both tables have names.
 """
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from pellucid.data.containers import Intake, RawColumn
 from pellucid.data.kinds import as_kind
 from pellucid.data.text import Text, vocabulary
-from pellucid.errors import DataError, UnseenLevelWarning
+from pellucid.errors import DataError, UnseenLevelWarning, warn
 
 NUMBER, CATEGORICAL, DATETIME, TEXT = "number", "categorical", "datetime", "text"
 _CHOICES = (  # of unseen, layout, coding and text_mode
@@ -218,10 +217,9 @@ class Schema:
         where = "; ".join(f"column {n!r}: {count} cell(s), e.g. {v!r}" for n, count, v in unseen)
         if self.unseen == "error":
             raise DataError(f"levels that were not seen in training: {where}.")
-        warnings.warn(
+        warn(
             f"levels that were not seen in training count as missing: {where}.",
             UnseenLevelWarning,
-            stacklevel=2,
         )
 
 

@@ -1,12 +1,11 @@
 """Targets and weights: any container in, float64 or class codes out, with errors that name rows."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from pellucid.data.containers import is_frame, is_missing
-from pellucid.errors import DataConversionWarning, DataError, DataTypeError
+from pellucid.errors import DataConversionWarning, DataError, DataTypeError, warn
 
 
 def as_vector(values: Any, what: str = "y") -> np.ndarray:
@@ -74,11 +73,10 @@ def _check_present(y: np.ndarray) -> None:
 
 def _column_vector(y: np.ndarray, owner: str) -> np.ndarray:
     if y.ndim == 2 and y.shape[1] == 1:
-        warnings.warn(
+        warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of "
             "y to (n_samples,), for example using ravel().",
             conversion_warning(),
-            stacklevel=4,
         )
         return y.ravel()
     return y

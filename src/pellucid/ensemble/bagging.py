@@ -1,6 +1,5 @@
 """Bagging: the same learner on many bags of rows and columns, and the mean of what they say."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
@@ -12,7 +11,7 @@ from pellucid.base import ProbabilisticClassifier
 from pellucid.data import Problem, Wishes
 from pellucid.ensemble import learners
 from pellucid.ensemble.bags import Bag, Drawer
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataError, ParameterError, warn
 from pellucid.parameters import (
     Boolean,
     Either,
@@ -215,10 +214,9 @@ class BaggingClassifier(ProbabilisticClassifier):
                 f"len(estimators_)={len(self.estimators_)} when warm_start==True"
             )
         if more == 0:
-            warnings.warn(
+            warn(
                 "Warm-start fitting without increasing n_estimators does not fit new trees.",
                 UserWarning,
-                stacklevel=5,
             )
         return list(self.estimators_), list(self.estimators_features_)
 
@@ -234,11 +232,10 @@ class BaggingClassifier(ProbabilisticClassifier):
             votes[rows] += 1
         seen = votes > 0
         if not seen.all():
-            warnings.warn(
+            warn(
                 f"{int((~seen).sum())} rows were in every bag: they have no out-of-bag estimate. "
                 "More estimators would give them one.",
                 UserWarning,
-                stacklevel=5,
             )
         with np.errstate(invalid="ignore"):
             shares = sums / votes[:, None]
