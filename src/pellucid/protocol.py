@@ -138,7 +138,7 @@ class Protocol:
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_clone__(self) -> Any:
-        params = {name: _copy(value) for name, value in self.get_params(deep=False).items()}
+        params = {name: copied(value) for name, value in self.get_params(deep=False).items()}
         twin = type(self)(**params)
         for name in ("_requests", "_sklearn_output_config"):
             if name in self.__dict__:
@@ -182,12 +182,12 @@ class Protocol:
         return "n_features_in_" in self.__dict__
 
 
-def _copy(value: Any) -> Any:
+def copied(value: Any) -> Any:
     """A parameter for a clone: nested estimators are cloned, the rest copied."""
     if hasattr(value, "__sklearn_clone__") and not isinstance(value, type):
         return value.__sklearn_clone__()
     if hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type):
         return _sklearn.clone(value)
     if isinstance(value, list | tuple) and any(hasattr(v, "get_params") for v in value):
-        return type(value)(_copy(v) for v in value)
+        return type(value)(copied(v) for v in value)
     return copy.deepcopy(value)

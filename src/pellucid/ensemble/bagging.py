@@ -24,7 +24,7 @@ from pellucid.parameters import (
     Test,
     Verbose,
 )
-from pellucid.protocol import _copy
+from pellucid.protocol import copied
 from pellucid.tree import DecisionTreeClassifier, predict
 
 _inside = Real(0, 1, "right")
@@ -173,7 +173,7 @@ class BaggingClassifier(ProbabilisticClassifier):
         new = self._fit_all(learners.coded(problem), seed, numbers, drawn)
         d = problem.schema.n_columns
         learned = {
-            "estimator_": _copy(self._learner()),
+            "estimator_": copied(self._learner()),
             "estimators_": old + new,
             "estimators_features_": old_columns
             + [np.arange(d) if bag.columns is None else bag.columns for bag in drawn],

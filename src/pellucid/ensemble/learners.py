@@ -16,7 +16,7 @@ from pellucid.base import Classifier, Estimator, ProbabilisticClassifier
 from pellucid.data import Problem, Schema, Wishes
 from pellucid.ensemble.bags import Bag
 from pellucid.errors import DataError, ParameterError
-from pellucid.protocol import _copy
+from pellucid.protocol import copied
 from pellucid.tree import DecisionTreeClassifier
 
 
@@ -42,7 +42,7 @@ def takes_sparse(learner: Any) -> bool:
 
 def seeded(learner: Any, seed: np.random.SeedSequence, number: int) -> Any:
     """A copy of the learner whose random states follow from (seed, number)."""
-    twin = _copy(learner)
+    twin = copied(learner)
     names = sorted(
         name
         for name in twin.get_params(deep=True)
