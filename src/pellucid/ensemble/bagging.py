@@ -283,6 +283,11 @@ class BaggingClassifier(ProbabilisticClassifier):
             )
             if own.dtype.kind != "i" or not inside or learner.n_features_in_ != len(own):
                 raise DataError("a learner's columns do not belong to this table")
+            codes = np.asarray(learner.classes_)
+            if codes.dtype.kind != "i" or not np.isin(codes, np.arange(len(self.classes_))).all():
+                raise DataError("a learner's classes are not codes of the ensemble's")
+            if (np.diff(codes) <= 0).any():
+                raise DataError("a learner's classes are not in order")
 
     def _explain(self, X: Any) -> dict[str, Any]:
         """Mean of the trees' path contributions."""

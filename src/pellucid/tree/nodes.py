@@ -71,12 +71,13 @@ class Nodes:
         if (self.missing_left > 1).any() or np.isnan(self.threshold).any():
             raise DataError("a tree sends rows to no side")
         links = np.concatenate((self.left[inner], self.right[inner]))
-        once = np.bincount(links[links > 0], minlength=len(self.feature))
+        # Only links within the tree are counted: one from a forged file would take memory.
+        once = np.bincount(links[(links > 0) & (links <= numbers[-1])], minlength=len(numbers))
         late = (self.left[inner] > numbers[inner]) & (self.right[inner] > numbers[inner])
         if (
             (self.feature >= len(self.n_levels)).any()
             or not late.all()
-            or len(once) != len(self.feature)
+            or (links > numbers[-1]).any()
             or (once[1:] != 1).any()
             or (self.left[~inner] != -1).any()
             or (self.right[~inner] != -1).any()
