@@ -77,11 +77,12 @@ def test_tolerance_is_scikit_learns(name, rng):
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 20])
-def test_plain_twin(k, rng):
+@pytest.mark.parametrize("algorithm", ["lloyd", "elkan"])
+def test_plain_twin(k, algorithm, rng):
     X = np.unique(rng.integers(0, 6, (60, 2)), axis=0).astype(float)  # many ties
     C = X[rng.choice(len(X), k, replace=False)]
     centres, labels, n_iter = plain.lloyd(X, np.ones(len(X)), C, 300, 0.0)
-    ours = KMeans(k, init=C, tol=0).fit(X)
+    ours = KMeans(k, init=C, tol=0, algorithm=algorithm).fit(X)
     assert (ours.cluster_centers_ == centres).all()
     assert (ours.labels_ == labels).all()
     assert ours.n_iter_ == n_iter

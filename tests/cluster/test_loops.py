@@ -22,11 +22,12 @@ def build(request):
     _loops.use_wide(True)
 
 
-@pytest.fixture(params=["distances", "products", "sparse"])
+@pytest.fixture(params=["distances", "products", "sparse", "panels", "sparse panels"])
 def way(request, monkeypatch):
-    """The three ways to the same labels."""
+    """The ways to the same labels: how rows are held, and whether bounds are kept by panel."""
     monkeypatch.setattr(rows, "PRODUCTS_FROM", 0 if request.param == "products" else 10**9)
-    return scipy.sparse.csr_array if request.param == "sparse" else np.asarray
+    sparse, by_panel = request.param.startswith("sparse"), request.param.endswith("panels")
+    return (scipy.sparse.csr_array if sparse else np.asarray), by_panel
 
 
 def hard_rows(rng, n, d):
@@ -67,18 +68,23 @@ def test_trials(build, rng, shape):
     assert (potential.sum(axis=0) == exact).all()
 
 
-def one_pass(table, w, C, state, shift):
+def one_pass(table, w, C, state, shift, by_panel):
     far = np.array([max(np.delete(shift, j), default=0.0) for j in range(len(C))])
     half = np.zeros(len(C))
     stop = parallel.StopFlag()
     moved = 0
+    drift = np.pad(shift, (0, -len(C) % 4)).reshape(-1, 4).max(axis=1)
     for block in table.blocks:
-        one = _loops.Pass(
+        one = (_loops.GroupPass if by_panel else _loops.Pass)(
             table.loop_rows(block), w[block], C, pack(C), shift, far, half,
-            state["labels"][block], state["upper"][block], state["lower"][block],
-            state["high"], state["low"],
+            state["labels"][block], state["upper"][block],
+            None if by_panel else state["lower"][block], state["high"], state["low"],
         )  # fmt: skip
-        table.run(one, block, C, stop)
+        if by_panel:
+            one.bind(state["lower"][block], drift)
+            one.run_groups(stop.array)
+        else:
+            table.run(one, block, C, stop)
         moved += one.moved
     return moved
 
@@ -89,9 +95,11 @@ def test_passes_with_bounds(build, way, rng, shape):
     n, d, k = shape
     X, w = hard_rows(rng, n, d), rng.integers(1, 5, n) * 0.1
     C = X[rng.integers(0, n, k)].copy()
-    table = RowTable(way(X), k)
+    container, by_panel = way
+    table = RowTable(container(X), k)
     state = {
-        "labels": np.full(n, -1, dtype=np.int32), "upper": np.zeros(n), "lower": np.zeros(n),
+        "labels": np.full(n, -1, dtype=np.int32), "upper": np.zeros(n),
+        "lower": np.zeros((n, len(pack(C))) if by_panel else n),
         "high": np.zeros((k, d + 1)), "low": np.zeros((k, d + 1)),
     }  # fmt: skip
     shift = np.zeros(k)
@@ -99,7 +107,7 @@ def test_passes_with_bounds(build, way, rng, shape):
         new = C + step * rng.standard_normal((k, d)) * (rng.random((k, 1)) < 0.5)
         shift = np.sqrt(((new - C) ** 2).sum(axis=1)) * (1 + 1e-13)
         C, before = np.ascontiguousarray(new), state["labels"].copy()
-        moved = one_pass(table, w, C, state, shift)
+        moved = one_pass(table, w, C, state, shift, by_panel)
         assert (state["labels"] == plain.label(X, C)).all()
         assert moved == (state["labels"] != before).sum()
         exact = plain.exact_sums(X, w, state["labels"], k)

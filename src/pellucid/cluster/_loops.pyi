@@ -28,7 +28,7 @@ class Pass:
         half: np.ndarray,
         labels: np.ndarray,
         upper: np.ndarray,
-        lower: np.ndarray,
+        lower: np.ndarray | None,
         high: np.ndarray | None,
         low: np.ndarray | None,
     ) -> None: ...
@@ -42,6 +42,10 @@ class Pass:
         centre_norms: np.ndarray,
         radius: float,
     ) -> None: ...
+
+class GroupPass(Pass):
+    def bind(self, groups: np.ndarray, drift: np.ndarray) -> None: ...
+    def run_groups(self, stop: np.ndarray) -> None: ...
 
 def distances(X: np.ndarray, panels: np.ndarray, out: np.ndarray) -> None: ...
 def own_distances(X: np.ndarray, C: np.ndarray, labels: np.ndarray, out: np.ndarray) -> None: ...

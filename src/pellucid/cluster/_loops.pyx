@@ -18,6 +18,7 @@ cdef extern from "lanes.h":
     void nearest(row_t *row, const double *panels, Py_ssize_t n_panels, Py_ssize_t d,
                  double *best, double *second, int *label) noexcept nogil
     void panel(row_t *row, const double *panels, Py_ssize_t d, double *out) noexcept nogil
+    void across(const double *x, row_t *panel, Py_ssize_t d, double *out) noexcept nogil
     void own(row_t *row, row_t *centre, Py_ssize_t d, double *out) noexcept nogil
     void add(const double *x, double w, Py_ssize_t d, double *high, double *low) noexcept nogil
     bint choose_wide(bint wide) noexcept nogil
@@ -251,12 +252,15 @@ cdef class Pass:
 
     cdef inline void settle(self, Py_ssize_t i, double best, double second,
                             int32_t label) noexcept nogil:
-        """Set bounds from squared distances, and the label; a row that moved changes the sums."""
-        cdef int32_t old = self.labels[i]
+        """Set bounds from squared distances, and the label."""
         self.upper[i] = sqrt(best) * (1.0 + self.slack)
         self.lower[i] = sqrt(second) * (1.0 - self.slack)
-        if label == old:
-            return
+        if label != self.labels[i]:
+            self.move(i, label)
+
+    cdef void move(self, Py_ssize_t i, int32_t label) noexcept nogil:
+        """Give a row another label; it leaves one sum and joins another."""
+        cdef int32_t old = self.labels[i]
         self.labels[i] = label
         self.moved += 1
         if not self.adds:
@@ -264,6 +268,9 @@ cdef class Pass:
         if old >= 0:
             self.rows.add_to(i, -self.w[i], &self.high[old, 0], &self.low[old, 0])
         self.rows.add_to(i, self.w[i], &self.high[label, 0], &self.low[label, 0])
+
+
+include "_groups.pxi"
 
 
 def distances(const double[:, ::1] X, const double[:, :, ::1] panels, double[:, ::1] out):

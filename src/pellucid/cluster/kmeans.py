@@ -150,7 +150,8 @@ class KMeans(Clusterer, Transformer):
         from pellucid.cluster.lloyd import Lloyd
 
         table = RowTable(X, self.n_clusters)
-        run = Lloyd(table, problem.weights, self.max_iter, self._tolerance(table, problem.weights))
+        tol, by_panel = self._tolerance(table, problem.weights), self.algorithm == "elkan"
+        run = Lloyd(table, problem.weights, self.max_iter, tol, by_panel)
         seed = parallel.seed_sequence(self.random_state)
         best: Solution | None = None
         for i in range(starts):

@@ -70,6 +70,25 @@ INLINE void panel_body(const double *const *row, const double *panel, ptrdiff_t 
     for (int r = 0; r < 4; r++) *(lanes *)(out + 4 * r) = sum[r];
 }
 
+/* Squared distances of one row to the centres of four panels. */
+INLINE void across_body(const double *x, const double *const *panel, ptrdiff_t d, double *out)
+{
+    lanes s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+    for (ptrdiff_t f = 0; f < d; f++) {
+        const lanes v = {x[f], x[f], x[f], x[f]};
+        const lanes t0 = v - *(const lanes *)(panel[0] + 4 * f);
+        const lanes t1 = v - *(const lanes *)(panel[1] + 4 * f);
+        const lanes t2 = v - *(const lanes *)(panel[2] + 4 * f);
+        const lanes t3 = v - *(const lanes *)(panel[3] + 4 * f);
+        s0 += t0 * t0;
+        s1 += t1 * t1;
+        s2 += t2 * t2;
+        s3 += t3 * t3;
+    }
+    *(lanes *)out = s0, *(lanes *)(out + 4) = s1;
+    *(lanes *)(out + 8) = s2, *(lanes *)(out + 12) = s3;
+}
+
 /* Squared distance of each of four rows to a centre of its own. */
 INLINE void own_body(const double *const *row, const double *const *centre, ptrdiff_t d,
                      double *out)
@@ -122,6 +141,8 @@ LOOP(nearest,
      (row, panels, n_panels, d, best, second, label))
 LOOP(panel, (const double *const *row, const double *panels, ptrdiff_t d, double *out),
      (row, panels, d, out))
+LOOP(across, (const double *x, const double *const *panel, ptrdiff_t d, double *out),
+     (x, panel, d, out))
 LOOP(own, (const double *const *row, const double *const *centre, ptrdiff_t d, double *out),
      (row, centre, d, out))
 LOOP(add, (const double *x, double w, ptrdiff_t d, double *high, double *low),
@@ -132,6 +153,7 @@ static int choose_wide(int wide)
     wide = wide && HAS_WIDE();
     nearest = wide ? nearest_wide : nearest_plain;
     panel = wide ? panel_wide : panel_plain;
+    across = wide ? across_wide : across_plain;
     own = wide ? own_wide : own_plain;
     add = wide ? add_wide : add_plain;
     return wide;

@@ -24,38 +24,47 @@ class State:
     C: np.ndarray  # (k, d) centres
     labels: np.ndarray  # int32, -1 before the first pass
     upper: np.ndarray  # at least the distance of a row to its own centre
-    lower: np.ndarray  # at most the distance to any other centre
+    lower: np.ndarray  # at most the distance to any other centre; by panel (n, P) for "elkan"
     shift: np.ndarray  # (k,) how far the centres moved last
     high: np.ndarray  # (k, d + 1) weighted sums of rows and weights,
     low: np.ndarray  # and what rounding took from them
 
     @classmethod
-    def start(cls, table: RowTable, C: np.ndarray) -> "State":
+    def start(cls, table: RowTable, C: np.ndarray, by_panel: bool) -> "State":
         n, (k, d) = table.n, C.shape
         labels = np.full(n, -1, dtype=np.int32)
+        lower = np.zeros((n, -(-k // 4)) if by_panel else n)
         sums = np.zeros((2, k, d + 1))
-        return cls(C, labels, np.zeros(n), np.zeros(n), np.zeros(k), sums[0], sums[1])
+        return cls(C, labels, np.zeros(n), lower, np.zeros(k), sums[0], sums[1])
 
 
 class Lloyd:
     """One run of k-means from given centres.
 
     1. Give every row the label of its nearest centre. A row is skipped if bounds on its distances,
-       moved along with the centres, show that its label stays (Hamerly 2010).
+       moved along with the centres, show that its label stays: one bound for all other centres
+       (Hamerly 2010), or with `by_panel` one for every four (after Elkan 2003).
     2. Update the sums of the clusters by the rows that moved.
     3. Fill empty clusters with the rows farthest from their centres.
     4. Move the centres to the means.
     5. Stop if no label changed, or if the centres moved by at most `tol` (sum of squares).
     """
 
-    def __init__(self, table: RowTable, weights: np.ndarray, max_iter: int, tol: float) -> None:
-        self.table, self.weights = table, weights
+    def __init__(
+        self,
+        table: RowTable,
+        weights: np.ndarray,
+        max_iter: int,
+        tol: float,
+        by_panel: bool = False,
+    ) -> None:
+        self.table, self.weights, self.by_panel = table, weights, by_panel
         self.max_iter, self.tol = max_iter, tol
         self.stop = parallel.StopFlag()
 
     def solve(self, C: np.ndarray) -> Solution:
         """Iterate from C; the solution is (centres, labels, inertia)."""
-        state = State.start(self.table, C)
+        state = State.start(self.table, C, self.by_panel)
         recorder = Recorder("k-means", self.max_iter)
         base, converged = (0.0, 0.0), False
         for iteration in range(1, self.max_iter + 1):
@@ -83,14 +92,20 @@ class Lloyd:
         k, d = state.C.shape
         panels = pack(state.C)
         far, half = self.far(state), self.half(state)
+        drift = np.pad(state.shift, (0, -k % 4)).reshape(-1, 4).max(axis=1)
 
         def one_block(block: slice) -> tuple[int, np.ndarray]:
             sums = np.zeros((2, k, d + 1))
-            one = _loops.Pass(
+            one = (_loops.GroupPass if self.by_panel else _loops.Pass)(
                 self.table.loop_rows(block), self.weights[block], state.C, panels, state.shift,
-                far, half, state.labels[block], state.upper[block], state.lower[block], *sums,
+                far, half, state.labels[block], state.upper[block],
+                None if self.by_panel else state.lower[block], *sums,
             )  # fmt: skip
-            self.table.run(one, block, state.C, self.stop)
+            if isinstance(one, _loops.GroupPass):
+                one.bind(state.lower[block], drift)
+                one.run_groups(self.stop.array)
+            else:
+                self.table.run(one, block, state.C, self.stop)
             return one.moved, sums
 
         total = 0

@@ -132,7 +132,10 @@ class RowTable:
             if stop.is_set():
                 return
             chunk = doubtful[start : start + CHUNK]
-            rows = self._shifted(self.X[chunk + block.start])
+            together = chunk[-1] - chunk[0] < len(chunk)  # a view, not a copy
+            first = block.start + int(chunk[0])
+            wanted = slice(first, first + len(chunk)) if together else chunk + block.start
+            rows = self._shifted(self.X[wanted])
             products = np.ascontiguousarray(rows @ shifted)
             one.screen(chunk, products, norms, centre_norms, radius)
 
