@@ -53,3 +53,19 @@ def lloyd(X, w, C, max_iter, tol):
             break
         old = labels
     return C, label(X, C), iteration
+
+
+def plus_plus(X, w, k, rng):
+    """Greedy k-means++ from the same draws: the row where the running sum passes u * total."""
+
+    def draw(mass, u):
+        running = np.cumsum(mass)
+        return next(i for i in range(len(mass)) if running[i] > u * running[-1])
+
+    seeds = [draw(w, rng.random(1)[0])]
+    for _ in range(1, k):
+        closest = distance_table(X, X[seeds]).min(axis=1)
+        candidates = [draw(w * closest, u) for u in rng.random(2 + int(np.log(k)))]
+        left = [w @ np.minimum(closest, distance_table(X, X[[c]])[:, 0]) for c in candidates]
+        seeds.append(candidates[int(np.argmin(left))])
+    return seeds

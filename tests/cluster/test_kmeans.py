@@ -195,6 +195,14 @@ def test_empty_clusters_as_scikit_learn():
     assert len(np.unique(many.labels_)) == 6
 
 
+def test_a_cluster_that_nothing_can_fill_joins_the_biggest():
+    X = np.repeat([[0.0], [10.0]], [3, 5], axis=0)
+    C = np.array([[0.0], [10.0], [99.0]])
+    with pytest.warns(ConvergenceWarning):
+        model = KMeans(3, init=C).fit(X)
+    assert model.cluster_centers_.tolist() == [[0.0], [10.0], [10.0]]
+
+
 def test_history_and_status():
     model = KMeans(3, random_state=0, tol=0).fit(iris())
     objective = model.history_["objective"]

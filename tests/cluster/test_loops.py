@@ -120,6 +120,22 @@ def test_passes_with_bounds(build, way, rng, shape):
     assert (expected == C).all()
 
 
+@pytest.mark.parametrize("by_panel", [False, True])
+def test_a_tie_goes_to_the_lowest_label_even_if_the_row_has_another(by_panel):
+    X, w = np.zeros((1, 1)), np.ones(1)
+    C = np.array([[5.0], [9.0], [9.0], [9.0], [9.0], [1.0]])
+    state = {
+        "labels": np.full(1, -1, dtype=np.int32), "upper": np.zeros(1),
+        "lower": np.zeros((1, 2) if by_panel else 1),
+        "high": np.zeros((6, 2)), "low": np.zeros((6, 2)),
+    }  # fmt: skip
+    one_pass(RowTable(X, 6), w, C, state, np.zeros(6), by_panel)
+    assert state["labels"] == [5]
+    C = np.array([[-1.0], [9.0], [9.0], [9.0], [9.0], [1.0]])
+    one_pass(RowTable(X, 6), w, C, state, np.array([6.0, 0, 0, 0, 0, 0]), by_panel)
+    assert state["labels"] == [0]
+
+
 def test_bounds_skip_rows(rng):
     """The bounds are of use: centres that hardly move leave most rows alone."""
     X = rng.standard_normal((1000, 2)) + rng.integers(0, 4, 1000)[:, None] * 20.0

@@ -7,6 +7,15 @@ from sklearn.datasets import make_blobs
 from pellucid.cluster import seeding
 from pellucid.cluster.rows import RowTable
 
+from . import plain
+
+
+@pytest.mark.parametrize("k", [1, 3, 8])
+def test_plain_twin(k, rng):
+    X, w = rng.standard_normal((40, 3)), rng.random(40)
+    seeds = seeding.plus_plus(RowTable(X, k), w, k, np.random.default_rng(k))
+    assert seeds.tolist() == plain.plus_plus(X, w, k, np.random.default_rng(k))
+
 
 def test_seeds_are_distinct_points():
     X = np.repeat(np.arange(12.0)[:, None], 2, axis=1)

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 import pellucid
-from pellucid.decomposition import PCA, spectrum
+from pellucid.decomposition import PCA, dimension, spectrum
 from pellucid.errors import DataError, DataTypeError, NotFittedError, ParameterError
 from tests.oracles import shared
 
@@ -69,6 +69,11 @@ def test_minka(name):
     X = sets()[name]
     theirs = sklearn.decomposition.PCA("mle", svd_solver="full").fit(X)
     equal_models(PCA("mle").fit(X), theirs, X)
+
+
+def test_a_share_must_be_exceeded():
+    ratio = np.array([0.5, 0.25, 0.25])
+    assert [dimension.for_share(ratio, share) for share in (0.4, 0.5, 0.75, 0.9)] == [1, 2, 3, 3]
 
 
 def test_covariance_solver():
