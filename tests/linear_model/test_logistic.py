@@ -235,6 +235,37 @@ def test_equal_bits_for_any_number_of_threads_and_a_large_table(K):
     assert np.all(np.diff(models[0].history_["objective"]) <= 1e-6)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("K", [2, 4])
+def test_the_compiled_visit_of_small_tables_equals_the_blocks(K, intercept, monkeypatch):
+    from pellucid.linear_model import likelihood
+    from pellucid.numerics.tables import Rows
+
+    X, y = data(90, 3, K, seed=17)
+    w = np.random.default_rng(2).uniform(0.2, 3, 90)
+    x = np.random.default_rng(3).normal(size=(K - 1) * 4)
+    x[3::4] *= intercept
+    found = []
+    for cells in (2**14, 0):
+        monkeypatch.setattr(likelihood, "SMALL", cells)
+        F = likelihood.Likelihood(
+            Rows(X), y.astype(np.int32), w, K, np.full(3, 0.7), intercept, X.mean(axis=0)
+        )
+        assert F.small == (cells > 0)
+        value, g = F.evaluate(x)
+        found.append((value, g, F.curvature(x), F.curvature(np.zeros_like(x))))
+    for one, other in zip(*found):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+    # The curvature is the derivative of the gradient, the gradient that of the value.
+    h = 1e-5
+    for j in np.flatnonzero(np.arange(len(x)) % 4 < 3 + intercept):
+        step = np.zeros_like(x)
+        step[j] = h
+        (up, g_up), (down, g_down) = F.evaluate(x + step), F.evaluate(x - step)
+        assert (up - down) / (2 * h) == pytest.approx(found[0][1][j], abs=1e-7)
+        np.testing.assert_allclose((g_up - g_down) / (2 * h), found[0][2][j], atol=1e-7)
+
+
 def test_sorted_rows_and_rare_classes_on_a_large_table():
     X, y = data(70_000, 5, 2, seed=8)
     order = np.argsort(y, kind="stable")

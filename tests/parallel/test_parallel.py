@@ -160,24 +160,22 @@ def test_blas_is_limited_inside_and_restored_after():
     libraries = policy._blas_libraries()
     assert libraries
     for library in libraries:
-        library.set_num_threads(2)
-    inside = parallel.map(
-        lambda _: [lib.get_num_threads() for lib in libraries], range(3), n_jobs=2
-    )
+        library.set(2)
+    inside = parallel.map(lambda _: [lib.get() for lib in libraries], range(3), n_jobs=2)
     assert inside == [[1] * len(libraries)] * 3
     with parallel.one_blas_thread(), parallel.one_blas_thread():
         pass
-    assert [library.get_num_threads() for library in libraries] == [2] * len(libraries)
+    assert [library.get() for library in libraries] == [2] * len(libraries)
 
 
 def test_blas_is_limited_from_any_thread():
     """threadpoolctl obeys one thread at a time; regions begin and end in whichever comes."""
     libraries = policy._blas_libraries()
     for library in libraries:
-        library.set_num_threads(2)  # the main thread takes control
+        library.set(2)  # the main thread takes control
 
     def counts(_=None):
-        return [library.get_num_threads() for library in libraries]
+        return [library.get() for library in libraries]
 
     inside = parallel.interruptible(lambda: parallel.map(counts, range(2), n_jobs=2))
     assert inside == [[1] * len(libraries)] * 2

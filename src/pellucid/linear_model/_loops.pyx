@@ -98,6 +98,60 @@ def class_losses(
     return loss
 
 
+def small_gradient(
+    const double[:, ::1] X, const int[::1] y, const double[::1] w, const double[:, ::1] B,
+    double[:, ::1] P, double[:, ::1] G,
+):
+    """Loss, probabilities P and gradient G at B (q, p + 1), class 0 the pivot, in one visit.
+
+    For tables so small that calls of BLAS and NumPy would take longer than the work.
+    """
+    cdef Py_ssize_t i, j, k, q = B.shape[0], p = X.shape[1]
+    cdef double loss = 0.0, chance = 0.0, miss = 0.0, r
+    with nogil:
+        G[:, :] = 0.0
+        for i in range(X.shape[0]):
+            for k in range(q):
+                r = B[k, p]
+                for j in range(p):
+                    r += X[i, j] * B[k, j]
+                P[i, k] = r
+            loss += w[i] * row_loss(&P[i, 0], q, y[i], True, &chance, &miss)
+            for k in range(q):
+                r = w[i] * (-miss if k == y[i] - 1 else P[i, k])
+                for j in range(p):
+                    G[k, j] += r * X[i, j]
+                G[k, p] += r
+    return loss
+
+
+def small_curvature(
+    const double[:, ::1] X, const double[::1] w, const double[:, ::1] P, double[:, :, :, ::1] H
+):
+    """Second derivatives H (q, q, p + 1, p + 1) at probabilities P, in one visit."""
+    cdef Py_ssize_t i, j, k, l, m, q = P.shape[1], p = X.shape[1]
+    cdef double c, d
+    with nogil:
+        H[:, :, :, :] = 0.0
+        for i in range(X.shape[0]):
+            for k in range(q):
+                for l in range(k + 1):
+                    c = w[i] * P[i, k] * ((1.0 - P[i, k]) if k == l else -P[i, l])
+                    for j in range(p):
+                        d = c * X[i, j]
+                        for m in range(j + 1):
+                            H[k, l, j, m] += d * X[i, m]
+                        H[k, l, p, j] += d
+                    H[k, l, p, p] += c
+        for k in range(q):
+            for l in range(k + 1):
+                for j in range(p + 1):
+                    for m in range(j + 1):
+                        H[k, l, m, j] = H[k, l, j, m]
+                        H[l, k, j, m] = H[k, l, j, m]
+                        H[l, k, m, j] = H[k, l, j, m]
+
+
 def all_right(const double[:, ::1] Z, const int[::1] y, bint pivot):
     """Whether every row's own class has the highest score, strictly."""
     cdef Py_ssize_t i, k, own, q = Z.shape[1]

@@ -22,6 +22,8 @@ from pellucid.numerics.linalg import cholesky_factor
 from pellucid.numerics.optimise import Solve
 from pellucid.numerics.tables import Rows
 
+# Cells of a table up to which one compiled visit is faster than BLAS.
+SMALL = 2**14
 # Float32 curvature is enough to steer Newton's method, unless columns are nearly dependent.
 SINGLE_WORK = 2**22
 SINGLE_CONDITION = 1e2
@@ -78,9 +80,38 @@ class Likelihood:
         return G.ravel()
 
     def evaluate(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        """F and its gradient."""
-
+        """F and its gradient; asked for the same array again, it remembers."""
+        if self.last.get("x") is x:
+            return self.last["value"], self.last["gradient"]
         P = np.empty((self.X.n, self.q))
+        loss, g = self._small_sums(x, P) if self.small else self._block_sums(x, P)
+        B, _ = self.unpack(x)
+        pull = self.alpha * (self.metric @ B)
+        value = loss + 0.5 * float((pull * B).sum())
+        g.reshape(self.q, -1)[:, :-1] += pull
+        self.last.update(x=x, P=P, value=value, gradient=g)
+        return value, g
+
+    @functools.cached_property
+    def small(self) -> bool:
+        """One visit by a compiled loop serves best."""
+        return not self.X.sparse and self.X.n * (self.X.p + 1) * self.q <= SMALL
+
+    @functools.cached_property
+    def whole(self) -> np.ndarray:
+        """The small table, what is to be taken off taken off."""
+        return np.ascontiguousarray(self.block(slice(None)))
+
+    def _small_sums(self, x: np.ndarray, P: np.ndarray) -> tuple[float, np.ndarray]:
+        G = np.empty((self.q, self.X.p + 1))
+        B = x.reshape(self.q, -1)
+        loss = _loops.small_gradient(self.whole, self.y, self.weights, B, P, G)
+        if not self.intercept:
+            G[:, -1] = 0.0
+        return loss, G.ravel()
+
+    def _block_sums(self, x: np.ndarray, P: np.ndarray) -> tuple[float, np.ndarray]:
+        """Loss and its gradient; P receives the probabilities."""
 
         def partial(rows: slice) -> tuple[float, np.ndarray]:
             block = self.block(rows)
@@ -92,17 +123,17 @@ class Likelihood:
         def combine(a: tuple, b: tuple) -> tuple:
             return a[0] + b[0], a[1] + b[1]
 
-        loss, g = parallel.reduce(partial, combine, self.X.blocks)
-        B, _ = self.unpack(x)
-        pull = self.alpha * (self.metric @ B)
-        value = loss + 0.5 * float(np.sum(pull * B))
-        g.reshape(self.q, -1)[:, :-1] += pull
-        self.last.update(x=x.copy(), P=P, value=value, gradient=g.copy())
-        return value, g
+        return parallel.reduce(partial, combine, self.X.blocks)
 
     def curvature(self, x: np.ndarray, single: bool = False) -> np.ndarray:
         """The matrix of second derivatives, (size, size)."""
         self.evaluate(x)
+        if self.small:
+            H = np.empty((self.q, self.q, self.X.p + 1, self.X.p + 1))
+            _loops.small_curvature(self.whole, self.weights, self.last["P"], H)
+            if not self.intercept:
+                H[:, :, -1] = H[:, :, :, -1] = 0.0
+            return self._penalised(H)
         if not x.any():
             return self._curvature_at_zero()
         P, p, q = self.last["P"], self.X.p + 1, self.q

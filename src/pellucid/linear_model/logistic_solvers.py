@@ -20,6 +20,7 @@ from pellucid.numerics.optimise import (
     diverged,
     gradient_descent,
     lbfgs,
+    length,
     newton,
     out_of_iterations,
 )
@@ -101,8 +102,8 @@ def measure_in(prepared: Prepared) -> Callable[[Point], dict]:
 
     def measure(point: Point) -> dict:
         return {
-            "gradient_norm": float(np.linalg.norm(point.gradient)),
-            "parameter_norm": float(np.linalg.norm(prepared.to_user(point.x))),
+            "gradient_norm": length(point.gradient),
+            "parameter_norm": length(prepared.to_user(point.x).ravel()),
         }
 
     return measure
@@ -229,9 +230,9 @@ def solve_lbfgs(prepared: Prepared, setting: Setting) -> Solution:
 
     def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
         value, g = likelihood.evaluate(outer(v))
-        G = g.reshape(q, -1)
+        G = g.copy().reshape(q, -1)
         G[:, :-1] = (G[:, :-1] - G[:, -1:] * mean) / spread
-        return value, g
+        return value, G.ravel()
 
     B = start(prepared, setting).reshape(q, -1)
     B[:, -1] += B[:, :-1] @ mean

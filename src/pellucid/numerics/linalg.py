@@ -77,11 +77,13 @@ def unit_exponents(diagonal: np.ndarray) -> np.ndarray:
 def cholesky_factor(A: np.ndarray) -> Factor | None:
     """Factor of a positive definite A, or None if its scaled condition number is out of reach."""
     diagonal = np.diagonal(A)
-    if not np.all(diagonal > 0) or not np.all(np.isfinite(A)):
+    if not diagonal.min() > 0 or not np.isfinite(diagonal.max()):
         return None
     scale = unit_exponents(diagonal)
-    scaled = np.ldexp(np.ldexp(A, scale), scale[:, None])
+    scaled = np.ldexp(A, scale + scale[:, None])
     norm = float(np.abs(scaled).sum(axis=0).max())
+    if not np.isfinite(norm):
+        return None
     T, failed = lapack.dpotrf(scaled, lower=0, clean=1)
     if failed:
         return None

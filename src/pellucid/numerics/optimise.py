@@ -4,6 +4,7 @@ Invariant: a solver takes functions of a flat parameter vector and returns a Sol
 says truthfully how it ended; one row of history per iteration, the start included.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -90,12 +91,20 @@ class Point:
 
     @property
     def finite(self) -> bool:
-        return bool(np.isfinite(self.value) and np.all(np.isfinite(self.gradient)))
+        return math.isfinite(self.value) and math.isfinite(float(self.gradient.sum()))
+
+
+def length(x: Array) -> float:
+    """The Euclidean length of a flat x, whatever its size."""
+    top = largest(x)
+    if 1e-140 < top < 1e140:
+        return math.sqrt(float(x @ x))
+    return top * math.sqrt(float((x / top) @ (x / top))) if 0 < top < math.inf else top
 
 
 def largest(x: Array) -> float:
     """max |x|, 0 for an empty x."""
-    return float(np.max(np.abs(x), initial=0.0))
+    return float(np.abs(x).max()) if x.size else 0.0
 
 
 def line_search(evaluate: Evaluate, start: Point, d: Array, t: float = 1.0) -> Point | None:
@@ -154,7 +163,8 @@ def newton(
        largest entry), or rounding rules the steps.
     """
     recorder = recorder or Recorder("newton", max_iter)
-    point = Point(np.array(x0, dtype=float), *evaluate(x0))
+    x0 = np.asarray(x0, dtype=float)
+    point = Point(x0, *evaluate(x0))
     note(recorder, 0, point, measure)
     if not point.finite:
         return Solution(point.x, diverged(0), recorder.history(), 0)
@@ -179,21 +189,21 @@ def newton(
         step = trial.x - point.x
         curvature.learn(step, trial.gradient - point.gradient)
         point = trial
-        size, length = largest(scale * point.x), largest(scale * step)
+        size, reach = largest(scale * point.x), largest(scale * step)
         # Only full steps tell how fast the steps shrink.
-        full = length > 0.9 * largest(scale * d)
-        rate = length / previous if full and length < previous else 1.0
+        full = reach > 0.9 * largest(scale * d)
+        rate = reach / previous if full and reach < previous else 1.0
         note(recorder, k, point, measure)
         verdict = stop(point) if stop is not None else None
         if verdict is not None:
             return Solution(point.x, verdict, recorder.history(), k)
-        finished = length * rate <= accuracy * size or (rate > 0.5 and length <= 1e-10 * size)
+        finished = reach * rate <= accuracy * size or (rate > 0.5 and reach <= 1e-10 * size)
         if finished:
             return Solution(point.x, converged(k), recorder.history(), k)
         fresh = rate > refresh
         if fresh:
             curvature.restart(factor(point.x))
-        previous = length
+        previous = reach
     else:
         slope = largest(point.gradient)
         status = out_of_iterations(max_iter, f"the largest slope is {slope:.2g}")
@@ -360,5 +370,5 @@ def note(
     recorder: Recorder, iteration: int, point: Point, measure: Callable[[Point], dict] | None
 ) -> None:
     """One row of history: the objective, and what `measure` knows (gradient norm by default)."""
-    more = measure(point) if measure else {"gradient_norm": float(np.linalg.norm(point.gradient))}
+    more = measure(point) if measure else {"gradient_norm": length(point.gradient)}
     recorder.add(iteration=iteration, objective=point.value, state=lambda: {"x": point.x}, **more)

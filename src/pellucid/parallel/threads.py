@@ -109,31 +109,50 @@ def _in_foreign_worker() -> bool:
 
 # Packages that bring their own copy of BLAS: when one of them is loaded, the list is made again.
 _BLAS_OWNERS = ("numpy", "scipy.linalg", "scipy.sparse.linalg", "scipy.optimize", "torch")
-_libraries: tuple[tuple[bool, ...], list[Any]] | None = None
-_limits: list[tuple[Any, int]] = []
+
+
+class _Blas:
+    """One loaded BLAS: reads and sets its number of threads, from any thread.
+
+    OpenBLAS is asked directly, which takes less than a microsecond. The way through threadpoolctl is
+    for the others: it lets the first thread that asks keep control and ignores the rest without a
+    word, so its memory of that thread is cleared before and after.
+    """
+
+    def __init__(self, library: Any) -> None:
+        self.path = library.filepath
+        self.library = library
+        self.get = library.get_num_threads
+        self.set = self._set_politely
+        for prefix in ("", "scipy_"):
+            for suffix in ("", "64_", "_64"):
+                name = f"{prefix}openblas_{{}}_num_threads{suffix}"
+                if hasattr(library.dynlib, name.format("set")):
+                    self.get = getattr(library.dynlib, name.format("get"))
+                    self.set = getattr(library.dynlib, name.format("set"))
+
+    def _set_politely(self, threads: int) -> None:
+        clear = getattr(self.library, "clear_controlling_thread", lambda force: None)
+        clear(force=True)
+        self.library.set_num_threads(threads)
+        clear(force=True)
+
+
+_libraries: tuple[tuple[bool, ...], list[_Blas]] | None = None
+_limits: list[tuple[_Blas, int]] = []
 _depth = 0
 
 
-def _blas_libraries() -> list[Any]:
+def _blas_libraries() -> list[_Blas]:
     global _libraries
     loaded = tuple(owner in sys.modules for owner in _BLAS_OWNERS)
     if _libraries is None or _libraries[0] != loaded:
         from threadpoolctl import ThreadpoolController
 
-        known = {library.filepath: library for library in (_libraries[1] if _libraries else ())}
+        known = {blas.path: blas for blas in (_libraries[1] if _libraries else ())}
         found = ThreadpoolController().select(user_api="blas").lib_controllers
-        _libraries = (loaded, [known.get(library.filepath, library) for library in found])
+        _libraries = (loaded, [known.get(lib.filepath) or _Blas(lib) for lib in found])
     return _libraries[1]
-
-
-def _set_blas_threads(library: Any, threads: int) -> None:
-    """Set the limit from whichever thread: threadpoolctl lets the first one that asks keep control,
-    and ignores the others without a word.
-    """
-    clear = getattr(library, "clear_controlling_thread", lambda force: None)
-    clear(force=True)
-    library.set_num_threads(threads)
-    clear(force=True)
 
 
 class one_blas_thread:
@@ -150,11 +169,11 @@ class one_blas_thread:
         with _lock:
             libraries = _blas_libraries()
             if len(_limits) < len(libraries):
-                limited = {id(library) for library, _ in _limits}
-                for library in libraries:
-                    if id(library) not in limited:
-                        _limits.append((library, library.get_num_threads()))
-                        _set_blas_threads(library, 1)
+                limited = {id(blas) for blas, _ in _limits}
+                for blas in libraries:
+                    if id(blas) not in limited:
+                        _limits.append((blas, blas.get()))
+                        blas.set(1)
             _depth += 1
 
     def __exit__(self, *error: object) -> None:
@@ -163,8 +182,8 @@ class one_blas_thread:
             _depth -= 1
             if _depth == 0:
                 while _limits:
-                    library, threads = _limits.pop()
-                    _set_blas_threads(library, threads)
+                    blas, threads = _limits.pop()
+                    blas.set(threads)
 
 
 def _after_fork() -> None:
@@ -174,8 +193,8 @@ def _after_fork() -> None:
     _jobs.set(None)
     _chosen, _depth = None, 0
     while _limits:
-        library, threads = _limits.pop()
-        _set_blas_threads(library, threads)
+        blas, threads = _limits.pop()
+        blas.set(threads)
 
 
 if hasattr(os, "register_at_fork"):
