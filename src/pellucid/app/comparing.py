@@ -95,7 +95,7 @@ def race(request: Request, plan: Any, findings: Any) -> int:
     progress = make_progress(voice, plan, given["no_progress"], given["color"])
     try:
         with progress:
-            result = Session(plan, folder, progress.hear, findings.plain(), config).run()
+            result = Session(plan, folder, progress.hear, findings, config).run()
     except Interrupted:
         click.echo(f"stopped; what was done is kept. {how_to_continue(given)}", err=True)
         return INTERRUPTED

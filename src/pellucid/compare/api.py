@@ -49,13 +49,12 @@ def compare(
     named = isinstance(target, str) or target is None
     known = Settings.of({**settings, **({"target": target} if isinstance(target, str) else {})})
     plan, findings = prepare(data, known, None if named else target, dict(extra or {}))
-    checks = findings.plain()
     hear = progress or (lambda event: None)
     if out is not None:
         folder = files.new_folder(str(out), plan.material.name, force)
-        return Session(plan, folder, hear, checks).run()
+        return Session(plan, folder, hear, findings).run()
     with tempfile.TemporaryDirectory(prefix="pellucid-run-") as temporary:
-        result = Session(plan, Path(temporary), hear, checks).run()
+        result = Session(plan, Path(temporary), hear, findings).run()
         return detached(result)
 
 

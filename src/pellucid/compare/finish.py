@@ -6,6 +6,7 @@ Invariant: the test rows are looked at here and nowhere else, after the choice h
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -17,10 +18,12 @@ from pellucid.compare import statistics
 from pellucid.compare.bench import Answers, Bench, of_answers
 from pellucid.compare.job import Job, counted, limit_memory, reason
 from pellucid.compare.registry import BASELINES
+from pellucid.compare.rows import explained
 from pellucid.errors import CannotSaveError
 from pellucid.model_selection.metrics import METRICS
 
 SHARES = {"accuracy"}
+SHARES_OF_ROWS = (0.1, 0.2, 0.4, 0.7, 1.0)
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Finish:
     labels: tuple[Any, ...] | None
     path: str
     provenance: dict[str, Any]
+    rows: dict[str, list[int]]  # rows to explain, by group
+    folds: list[tuple[np.ndarray, np.ndarray]]  # for the learning curve
 
 
 def finish(task: Finish, channel: Any) -> None:
@@ -60,7 +65,51 @@ def _finish(task: Finish) -> dict[str, Any]:
     out: dict[str, Any] = {"saved": keep(fitted, task)}
     if len(job.test):
         out["test"] = open_test(bench, fitted, task)
+    out["rows"] = {name: _explained(bench, fitted, rows) for name, rows in task.rows.items()}
+    out["learning"] = learning_curve(bench, task)
     return out
+
+
+def _explained(bench: Bench, fitted: Any, rows: list[int]) -> list[dict[str, Any]] | None:
+    try:
+        return explained(bench, fitted, rows)
+    except Exception:  # a row without an explanation is still a row; scores are not touched
+        return None
+
+
+def learning_curve(bench: Bench, task: Finish) -> dict[str, Any] | None:
+    """Scores on training and test rows for growing shares of the training rows, over some folds."""
+    job, end = task.job, time.monotonic() + 0.25 * task.job.deadline
+    sizes, inside, outside = [], [], []
+    for share in SHARES_OF_ROWS:
+        seen, kept = [], []
+        for train, test in task.folds[:3]:
+            if time.monotonic() > end:
+                return None
+            part = _part(bench, train, share)
+            X = bench.rows(part)
+            try:
+                fitted = bench.fit(bench.fresh(task.params, "learning"), X, part)
+                kept.append(_score(bench, job, fitted, X, part))
+                seen.append(_score(bench, job, fitted, bench.rows(test), test))
+            except Exception:  # too few rows of a class, say: this size is left out
+                break
+        if len(seen) == len(task.folds[:3]):
+            sizes.append(int(share * len(task.folds[0][0])))
+            inside.append(float(np.mean(kept)))
+            outside.append(float(np.mean(seen)))
+    return {"rows": sizes, "train": inside, "test": outside} if len(sizes) > 1 else None
+
+
+def _part(bench: Bench, rows: np.ndarray, share: float) -> np.ndarray:
+    rng = parallel.stream(parallel.seed_sequence(bench.shared.seed), "learning")
+    order = rows if bench.shared.beside == "time" else rng.permutation(rows)
+    return np.sort(order[-max(2, int(share * len(rows))) :])
+
+
+def _score(bench: Bench, job: Job, fitted: Any, X: Any, rows: np.ndarray) -> float:
+    answers = bench.ask(fitted, X)
+    return bench.measure(job.metrics[:1], fitted, X, rows, answers)[job.metrics[0]]
 
 
 def named(labels: tuple[Any, ...]) -> np.ndarray:
@@ -94,6 +143,7 @@ def open_test(bench: Bench, fitted: Any, task: Finish) -> dict[str, Any]:
         "intervals": intervals(bench, job, answers, values),
         "baseline": _baseline(bench, job),
         "labels": answers.labels,
+        "truth": bench.y[job.test],
         "proba": answers.proba,
         "scores": answers.scores,
     }

@@ -13,7 +13,7 @@ import signal
 import time
 import warnings
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,8 @@ class Job:
     deadline: float  # seconds, soft
     memory: float  # bytes above what the process has at the start
     parts: str  # folder of the answers
-    portrait: dict[str, Any] | None = None
+    portrait: dict[str, Any] | None = None  # the plane to draw regions on
+    best: int = 0  # the chosen candidate, once known
 
 
 class Stopped(Exception):
@@ -124,7 +125,7 @@ class Worker:
         if job.fold == FINAL:
             from pellucid.compare.portrait import portrait
 
-            message["portrait"] = portrait(self.bench, fitted, job)
+            message["portrait"] = portrait(self.bench, fitted, replace(job, best=best))
             return message
         return message | self.score(fitted)
 

@@ -1,10 +1,179 @@
-"""A fitted model in plain data: its parameters, weights, importances, path of the solver."""
+"""A fitted model in plain data: weights, importances, tree, path of the solver, decision regions.
+
+Runs in the child of the last round, on the model fitted on all training rows. Everything is bounded
+in size, and a part that a model cannot give is None. Invariant: nothing here changes a score.
+"""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
+import numpy as np
 
-def portrait(bench: Any, fitted: Any, job: Any) -> dict[str, Any]:
-    """What a fitted model shows of itself."""
-    return {}
+from pellucid import parallel
+from pellucid.compare.bench import Bench
+from pellucid.data import exchange
+from pellucid.model_selection.metrics import metric
+
+MOST_TERMS = 200
+MOST_NODES = 127
+MOST_COLUMNS = 60
+MOST_ROWS = 2000  # that importances are measured on
+REPEATS = 5
+POINTS = 200  # of a history
+DEPTH = 6
+
+
+def portrait(bench: Bench, fitted: Any, job: Any) -> dict[str, Any]:
+    """All that a model shows of itself."""
+    parts = {
+        "coefficients": lambda: coefficients(bench, fitted, job.train),
+        "importances": lambda: importances(bench, job),
+        "tree": lambda: tree(fitted),
+        "history": lambda: history(fitted),
+        "region": lambda: region(bench, fitted, job),
+    }
+    out: dict[str, Any] = {}
+    for name, make in parts.items():
+        try:
+            out[name] = make()
+        except Exception as error:  # a picture that cannot be drawn does not spoil the comparison
+            out[name], out[f"{name}_why"] = None, f"{type(error).__name__}: {error}"[:200]
+    return out
+
+
+def coefficients(bench: Bench, fitted: Any, rows: np.ndarray) -> dict[str, Any] | None:
+    """Weights by term, in the user's units and per standard deviation; the strongest terms."""
+    coef = vars(fitted).get("coef_")
+    if coef is None or not hasattr(fitted, "terms_"):
+        return None
+    values = np.atleast_2d(np.asarray(coef, dtype=float))
+    if values.shape[1] != len(fitted.terms_):
+        return None
+    spread = _spread(fitted._encoded(bench.rows(rows)))
+    scaled = values * spread
+    top = np.argsort(-np.abs(scaled).max(axis=0), kind="stable")[:MOST_TERMS]
+    classes = [str(c) for c in vars(fitted).get("classes_", [])]
+    return {
+        "terms": [str(fitted.terms_[j])[:200] for j in top],
+        "classes": classes[-len(values) :] if classes else [],
+        "values": values[:, top].tolist(),
+        "scaled": scaled[:, top].tolist(),
+        "intercept": np.ravel(vars(fitted).get("intercept_", 0.0)).tolist(),
+        "low": None,
+        "high": None,
+        "left_out": values.shape[1] - len(top),
+    }
+
+
+def _spread(X: Any) -> np.ndarray:
+    if isinstance(X, np.ndarray):
+        return X.std(axis=0)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
+    return np.sqrt(np.maximum(square - mean**2, 0.0))
+
+
+def importances(bench: Bench, job: Any) -> dict[str, Any] | None:
+    """Permutation importance: loss of score when one column is shuffled, on rows not fitted on."""
+    columns = bench.table.column_names
+    if len(columns) > MOST_COLUMNS or bench.foreign:
+        return None
+    train, test = bench.inner_splits(job.train, "importance")[0]
+    test = test[:MOST_ROWS]
+    params = job.candidates[job.best]
+    fitted = bench.fit(bench.fresh(params, "importance"), bench.rows(train), train)
+    X, found = bench.rows(test), metric(job.metrics[0])
+    rng = parallel.stream(parallel.seed_sequence(bench.shared.seed), "importance")
+    orders = [rng.permutation(len(test)) for _ in range(REPEATS)]
+
+    def score(table: Any) -> float:
+        answers = bench.ask(fitted, table)
+        return next(iter(bench.measure((found.name,), fitted, table, test, answers).values()))
+
+    whole, drops = score(X), []
+    end = time.monotonic() + max(2.0, 0.5 * job.deadline)
+    for name in columns:
+        if time.monotonic() > end:
+            return None
+        shuffled = [score(exchange.with_permuted(X, name, order)) for order in orders]
+        drops.append([found.sign * (whole - value) for value in shuffled])
+    mean, error = np.mean(drops, axis=1), np.std(drops, axis=1, ddof=1) / np.sqrt(REPEATS)
+    half = 2.776 * error  # t quantile, 4 degrees of freedom
+    return {
+        "columns": list(columns), "values": mean.tolist(), "low": (mean - half).tolist(),
+        "high": (mean + half).tolist(),
+        "method": f"loss of {found.name} when the column is shuffled, {REPEATS} times",
+    }  # fmt: skip
+
+
+def history(fitted: Any) -> dict[str, list[float]] | None:
+    """What the solver did, thinned."""
+    told = vars(fitted).get("history_")
+    if not told or len(told.get("iteration", ())) < 2:
+        return None
+    n = len(told["iteration"])
+    kept = np.unique(np.linspace(0, n - 1, min(n, POINTS)).round().astype(int))
+    return {
+        name: np.asarray(values, dtype=float)[kept].tolist()
+        for name, values in told.items()
+        if len(values) == n and np.asarray(values).dtype.kind in "fiu"
+    }
+
+
+def tree(fitted: Any) -> dict[str, Any] | None:
+    """Nodes of a single tree, from the root; deeper ones are cut off and said to be."""
+    nodes = vars(fitted).get("tree_")
+    if nodes is None or not hasattr(nodes, "left"):
+        return None
+    labels = [str(c) for c in vars(fitted).get("classes_", [])]
+    out: list[dict[str, Any]] = []
+    queue, depth = [(0, 0)], 0
+    while queue and len(out) < MOST_NODES:
+        i, level = queue.pop(0)
+        depth = max(depth, level)
+        leaf = int(nodes.feature[i]) < 0
+        cut = not leaf and level >= DEPTH
+        value = np.asarray(nodes.value[i], dtype=float)
+        node = {
+            "id": i, "rows": int(nodes.n_samples[i]), "value": value.tolist(),
+            "label": labels[int(value.argmax())] if labels else f"{value[0]:.6g}",
+            "column": None, "test": None, "left": None, "right": None, "cut": cut,
+        }  # fmt: skip
+        if not leaf and not cut:
+            column = fitted.schema_.name(int(nodes.feature[i]))
+            node |= {"column": column, "test": _question(nodes, fitted.schema_, i, column),
+                     "left": int(nodes.left[i]), "right": int(nodes.right[i])}  # fmt: skip
+            queue += [(int(nodes.left[i]), level + 1), (int(nodes.right[i]), level + 1)]
+        out.append(node)
+    return {"nodes": out, "depth": depth, "leaves": int((nodes.feature < 0).sum())}
+
+
+def _question(nodes: Any, schema: Any, i: int, column: str) -> str:
+    """What must hold to go left."""
+    j = int(nodes.feature[i])
+    missing = " or missing" if schema.n_missing[j] > 0 and nodes.missing_left[i] else ""
+    if nodes.set_start[i] >= 0:
+        levels = [str(schema.levels[j][k])[:40] for k in nodes.levels_left(i)]
+        more = f", ... {len(levels)} levels" if len(levels) > 6 else ""
+        return f"{column[:80]} in {{{', '.join(levels[:6])}{more}}}{missing}"
+    if np.isinf(nodes.threshold[i]):
+        return f"{column[:80]} is present"
+    return f"{column[:80]} <= {nodes.threshold[i]:.6g}{missing}"
+
+
+def region(bench: Bench, fitted: Any, job: Any) -> list[list[float]] | None:
+    """Predictions on a grid over two columns, the others at their middle values; rows from below."""
+    spec = job.portrait
+    columns = bench.table.column_names
+    if not spec or spec["x"] not in columns or spec["y"] not in columns:
+        return None
+    xs, ys = np.array(spec["xs"]), np.array(spec["ys"])
+    middle = {name: row for name, row in spec["middle"].items() if name in columns}
+    grid = exchange.repeated(bench.table, middle, len(xs) * len(ys))
+    grid = exchange.with_column(grid, spec["x"], np.tile(xs, len(ys)))
+    grid = exchange.with_column(grid, spec["y"], np.repeat(ys, len(xs)))
+    asked = exchange.native(grid, bench.shared.container) if bench.foreign else grid
+    said = bench.ask(fitted, asked).labels
+    return np.asarray(said).reshape(len(ys), len(xs)).tolist()

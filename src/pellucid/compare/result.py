@@ -44,6 +44,7 @@ class Result:
     container: str = "arrow"
     model: Any = field(default=None, repr=False)
     finish: dict[str, Any] = field(default_factory=dict, repr=False)
+    details: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def complete(self) -> bool:

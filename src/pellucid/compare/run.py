@@ -91,6 +91,7 @@ class Runner:
     parts: Path
     n_jobs: int
     hear: Callable[[dict[str, Any]], None]
+    plane: dict[str, Any] | None = None
     memory_limit: float = 0.0
     stopping: int = 0  # Ctrl-C pressed so often
     out_of_time: bool = False
@@ -168,7 +169,7 @@ class Runner:
             foreign=contender.entry is None, dropped=contender.dropped,
             candidates=contender.candidates, fold=fold, train=train, test=test,
             metrics=self.plan.metrics, known=known, deadline=share, memory=self.memory_limit,
-            parts=str(self.parts),
+            parts=str(self.parts), portrait=self.plane if fold == FINAL else None,
         )  # fmt: skip
         self.active.append(self.start(contender, fold, job, share))
         self.hear({"event": "started", "model": contender.id, "fold": fold})

@@ -20,16 +20,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pellucid.compare import folder as files
+from pellucid.compare import rows as single
 from pellucid.compare.bench import Shared
 from pellucid.compare.board import leaderboard
+from pellucid.compare.checks import Findings
 from pellucid.compare.describe import describe
 from pellucid.compare.finish import Finish, finish
-from pellucid.compare.job import FINAL, Job, part_path
+from pellucid.compare.job import FINAL, Job
 from pellucid.compare.journal import Journal, Memory
+from pellucid.compare.ledger import collect, log_text, searches, timings_of, wide
 from pellucid.compare.plan import Plan
+from pellucid.compare.profile import profile
 from pellucid.compare.result import Result, board_columns, to_json
 from pellucid.compare.run import Runner, _empty_main, server
 from pellucid.errors import DataError
@@ -49,7 +51,7 @@ class Session:
     plan: Plan
     folder: Path
     hear: Hear
-    checks: list[dict[str, Any]] = field(default_factory=list)
+    findings: Findings
     config: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -65,6 +67,9 @@ class Session:
         self.journal = Journal(path)
         try:
             self.begin(memory)
+            self.profile = profile(
+                self.plan.material, self.plan.train, self.findings.alone, self.plan.settings.seed
+            )
             with tempfile.TemporaryDirectory(prefix="pellucid-") as scratch:
                 shared = self.share(scratch)
                 runner = self.race(shared, memory)
@@ -120,6 +125,7 @@ class Session:
         limit = settings.memory_limit
         runner = Runner(
             self.plan, shared, self.journal, memory, self.parts, n_jobs, self.hear,
+            plane=self.profile["plane"],
             memory_limit=limit * 1e9 if limit else spare_memory() / n_jobs,
         )  # fmt: skip
         with interrupting(runner, self.hear):
@@ -146,19 +152,22 @@ class Session:
         if len(self.plan.test) and (memory.opened or {}).get("model") != best:
             memory.add(self.journal.write("opened", vault=vault, model=best))
         self.hear({"event": "finishing", "model": best})
-        task = self.finish_task(shared, best, last["best"], runner.memory_limit)
+        task = self.finish_task(shared, memory, best, runner.memory_limit)
         ended = in_child(finish, task, 4 * self.plan.model_timeout)
         ended["openings"] = files.openings(self.folder, vault) if len(self.plan.test) else 0
         return ended
 
-    def finish_task(self, shared: Shared, best: str, candidate: int, memory: float) -> Finish:
+    def finish_task(self, shared: Shared, memory: Memory, best: str, limit: float) -> Finish:
         plan = self.plan
+        candidate = memory.done[best, FINAL]["best"]
+        answers = collect(plan, memory, self.parts)[best]
+        picked = single.pick(plan.material.y, answers, shared.n_classes, plan.settings.seed)
         contender = next(c for c in plan.contenders if c.id == best)
         job = Job(
             shared=shared, model=best, estimator=contender.make(),
             foreign=contender.entry is None, dropped=contender.dropped,
             candidates=contender.candidates, fold=FINAL, train=plan.train, test=plan.test,
-            metrics=plan.metrics, known={}, deadline=plan.model_timeout, memory=memory,
+            metrics=plan.metrics, known={}, deadline=plan.model_timeout, memory=limit,
             parts=str(self.parts),
         )  # fmt: skip
         return Finish(
@@ -174,6 +183,8 @@ class Session:
                 "seed": plan.settings.seed,
                 "rows": len(plan.train),
             },
+            rows=picked,
+            folds=plan.folds,
         )
 
     # 5 -----------------------------------------------------------------------------------------
@@ -182,7 +193,7 @@ class Session:
         """Write everything down."""
         complete = not (runner.stopping or runner.out_of_time)
         stopped = "Ctrl-C" if runner.stopping else "time limit" if runner.out_of_time else ""
-        data = describe(self.plan, memory, self.checks, ended, stopped)
+        data = describe(self.plan, memory, self.findings.plain(), ended, stopped)
         timings = {**timings_of(memory), **self.seconds}
         if ended:
             timings["openings"] = ended["openings"]
@@ -203,8 +214,32 @@ class Session:
             shutil.rmtree(self.parts, ignore_errors=True)
         return Result(
             data, timings, predictions, portraits, self.folder, self.plan.material.container,
-            finish=ended,
+            finish=ended, details=self.details(memory, predictions),
         )  # fmt: skip
+
+    def details(self, memory: Memory, predictions: dict[str, Any]) -> dict[str, Any]:
+        """What a report needs beside the results: columns, truth, searches, single rows."""
+        material, best = self.plan.material, leaderboard(self.plan, memory)[1]
+        picked = {}
+        if best in predictions:
+            K = len(material.classes or ())
+            picked = single.pick(material.y, predictions[best], K, self.plan.settings.seed)
+        return {
+            "profile": self.profile,
+            "fine": self.findings.fine,
+            "y": material.y,
+            "weights": material.weights,
+            "classes": None if material.classes is None else [str(c) for c in material.classes],
+            "numbers": material.rows,
+            "search": searches(self.plan, memory),
+            "says": {
+                c.id: c.entry.says if c.entry else "your own model" for c in self.plan.contenders
+            },
+            "picked": picked,
+            "cells": {name: single.cells(material.table, rows) for name, rows in picked.items()},
+            "config": self.config,
+            "source": material.source,
+        }
 
     def write_tables(self, data: dict[str, Any], predictions: dict[str, Any]) -> None:
         from pellucid.data.write import write
@@ -276,75 +311,3 @@ def refuse_changes(start: dict[str, Any], plan: Plan) -> None:
         f"cannot continue this run, something changed: {said}. Undo the change, or start a new run "
         "without --resume."
     )
-
-
-def timings_of(memory: Memory) -> dict[str, Any]:
-    """Seconds by model: whole, one fit, one prediction."""
-    models: dict[str, dict[str, float]] = {}
-    for (model, fold), record in memory.done.items():
-        own = models.setdefault(model, {"search": 0.0, "fit": 0.0, "predict": 0.0, "folds": 0.0})
-        own["search"] += sum(
-            r["seconds"] for r in memory.candidates.get((model, fold), {}).values()
-        )
-        if fold != FINAL:
-            own["fit"] += record["fit_seconds"]
-            own["predict"] += record["predict_seconds"]
-            own["folds"] += 1
-    for own in models.values():
-        folds = own.pop("folds") or 1
-        own["fit"], own["predict"] = own["fit"] / folds, own["predict"] / folds
-    return {"models": models}
-
-
-def collect(plan: Plan, memory: Memory, parts: Path) -> dict[str, dict[str, np.ndarray]]:
-    """Out-of-fold answers of every model whose folds are all done, in the order of the folds."""
-    out = {}
-    for contender in plan.running:
-        paths = [part_path(parts, contender.id, str(k)) for k in range(len(plan.folds))]
-        done = all((contender.id, str(k)) in memory.done for k in range(len(plan.folds)))
-        if not done or contender.id in memory.failed or not all(p.exists() for p in paths):
-            continue
-        loaded = [dict(np.load(p)) for p in paths]
-        joined = {k: np.concatenate([part[k] for part in loaded]) for k in loaded[0]}
-        joined["fold"] = np.repeat(np.arange(len(loaded)), [len(p["rows"]) for p in loaded])
-        out[contender.id] = joined
-    return out
-
-
-def wide(plan: Plan, predictions: dict[str, dict[str, np.ndarray]]) -> dict[str, Any]:
-    """Columns of predictions.parquet: one line per (model, tested row)."""
-    classes, rows = plan.material.classes, plan.material.rows
-    models = [name for name, part in predictions.items() for _ in part["rows"]]
-    where = np.concatenate([p["rows"] for p in predictions.values()] or [np.empty(0, int)])
-    columns: dict[str, Any] = {
-        "model": models,
-        "fold": np.concatenate([p["fold"] for p in predictions.values()] or [np.empty(0, int)]),
-        "row": rows[where],
-    }
-    said = np.concatenate([p["labels"] for p in predictions.values()] or [np.empty(0)])
-    if classes is None:
-        return {**columns, "target": plan.material.y[where], "prediction": said}
-    names = [str(label) for label in classes]
-    columns["target"] = [names[k] for k in plan.material.y[where]]
-    columns["prediction"] = [names[int(k)] for k in said]
-    for k, name in enumerate(names):
-        columns[f"p_{name}"] = np.concatenate(
-            [
-                p["proba"][:, k] if "proba" in p else np.full(len(p["rows"]), np.nan)
-                for p in predictions.values()
-            ]
-            or [np.empty(0)]
-        )
-    return columns
-
-
-def log_text(memory: Memory) -> str:
-    """All warnings and failures, in full."""
-    lines = []
-    for (model, fold), record in memory.done.items():
-        lines += [
-            f"{model}, fold {fold}: {w['count']} x {w['category']}: {w['text']}"
-            for w in record["warnings"]
-        ]
-    lines += [f"{m}: {r['how']}: {r['why']}" for m, r in memory.failed.items()]
-    return "\n".join(sorted(lines)) + "\n" if lines else "nothing to report\n"

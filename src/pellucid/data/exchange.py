@@ -129,3 +129,38 @@ def native(table: pa.Table, container: str) -> Any:
         columns = [arrow_column(n, c).values for n, c in zip(table.column_names, table.columns)]
         return np.column_stack(columns)
     return table
+
+
+def with_column(table: pa.Table, name: str, values: Any) -> pa.Table:
+    """The table with one column replaced by numbers."""
+    place = table.column_names.index(name)
+    return table.set_column(place, name, to_arrow(np.asarray(values, dtype=float)))
+
+
+def with_permuted(table: pa.Table, name: str, order: np.ndarray) -> pa.Table:
+    """The table with the cells of one column in another order."""
+    place = table.column_names.index(name)
+    moved = table.column(place).take(to_arrow(np.asarray(order, dtype=np.int64)))
+    return table.set_column(place, name, moved)
+
+
+def repeated(table: pa.Table, rows: dict[str, int], n: int) -> pa.Table:
+    """`n` equal rows; each column takes its cell from a row of its own."""
+    columns = [
+        table.column(name).take(to_arrow(np.full(n, rows[name], dtype=np.int64)))
+        for name in table.column_names
+    ]
+    return pa.table(columns, names=table.column_names)
+
+
+def cells_as_text(table: pa.Table, longest: int = 200) -> list[list[str | None]]:
+    """Rows of cells as text, None where missing."""
+    columns = [[_cell_text(cell, longest) for cell in c.to_pylist()] for c in table.columns]
+    return [list(row) for row in zip(*columns)]
+
+
+def _cell_text(cell: Any, longest: int) -> str | None:
+    if cell is None or cell != cell:
+        return None
+    text = f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+    return text if len(text) <= longest else text[: longest - 3] + "..."

@@ -66,11 +66,261 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from pellucid.compare.journal import plain
+from pellucid.compare.plan import BOUNDED
+from pellucid.compare.result import Result
+from pellucid.compare.statistics import corrected_error
+from pellucid.report import terminal
+from pellucid.report.cards import card
+from pellucid.versions import versions
+
 SCHEMA = 1
 Summary = dict[str, Any]
+LIMITS = (
+    "Scores are of the procedure (search and fit) on tables like this one, not of other tables.",
+    "Intervals treat folds as in Nadeau and Bengio (2003); they are rough for few rows.",
+    "Importances and contributions describe the model, not causes.",
+)
 
 
-def summarise(result: Any, rows: bool = True) -> Summary:
+def summarise(result: Result, rows: bool = True) -> Summary:
     """The summary of a result; `rows=False` leaves out every single row of the table."""
-    data = dict(result.data)
-    return {"schema": SCHEMA, "title": data["data"]["name"], **data}
+    data, details = result.data, result.details
+    classes = details["classes"]
+    seed = data["settings"]["seed"]
+    summary = {
+        "schema": SCHEMA,
+        "title": data["data"]["name"],
+        "answer": answer(data),
+        "data": {**data["data"], **_columns(details)},
+        "checks": data["checks"],
+        "fine": details["fine"],
+        "plan": data["plan"],
+        "leaderboard": [_with_seconds(row, result.timings) for row in data["leaderboard"]],
+        "verdict": data["verdict"],
+        "pairwise": pairwise(data),
+        "cards": {
+            row["model"]: _card(result, row, classes, seed)
+            for row in data["leaderboard"]
+            if row["model"] in result.predictions
+        },
+        "learned": {m: learned(p, classes) for m, p in result.portraits.items()},
+        "regions": regions(result) if rows else None,
+        "rows": single_rows(result) if rows else None,
+        "test": test_part(result),
+        "reproduce": reproduce(result),
+        "complete": data["complete"],
+    }
+    if not rows:
+        for own in summary["cards"].values():
+            own.pop("residuals", None)
+    return plain(summary)
+
+
+def answer(data: dict[str, Any]) -> list[str]:
+    """The answer in four sentences."""
+    best = data["recommended"]
+    if best is None:
+        reasons = [f"{row['model']}: {row['reason']}." for row in data["leaderboard"]]
+        return ["No model could be fitted.", *reasons]
+    metric, verdict = data["plan"]["metric"], data["verdict"]
+    row = next(r for r in data["leaderboard"] if r["model"] == best)
+    base = next((r for r in data["leaderboard"] if r["baseline"]), None)
+    low, high = (terminal.score(v, metric) for v in row["ci"])
+    sentences = [
+        f"Use {best}." if not row["baseline"] else "No model beats guessing on this table.",
+        f"Its {metric} is {terminal.score(row['mean'], metric)} "
+        f"(95 % interval {low} to {high}) in {data['plan']['n_folds']} nested folds.",
+    ]
+    if base is not None and base["place"]:
+        word = "is better than" if verdict["beats_baseline"] else "cannot be told from"
+        sentences.append(
+            f"That {word} {base['model']}, which ignores the columns "
+            f"({terminal.score(base['mean'], metric)})."
+        )
+    others = len(verdict["tied"]) - 1
+    sentences.append(
+        f"{others} other model{'s' if others != 1 else ''} cannot be told from the best here; this "
+        "is the simplest of them."
+        if others
+        else "It is better than every other model that was tried."
+    )
+    return sentences
+
+
+def _columns(details: dict[str, Any]) -> dict[str, Any]:
+    profile = details["profile"]
+    return {"columns": profile["columns"], "columns_left_out": profile["columns_left_out"]}
+
+
+def _with_seconds(row: dict[str, Any], timings: dict[str, Any]) -> dict[str, Any]:
+    own = timings.get("models", {}).get(row["model"], {})
+    return {**row, "fit_seconds": own.get("fit"), "predict_seconds": own.get("predict")}
+
+
+def pairwise(data: dict[str, Any]) -> dict[str, Any]:
+    """How surely one model is better than another: posterior of the corrected t (flat prior)."""
+    from scipy.special import stdtr
+
+    metric, plan = data["plan"]["metric"], data["plan"]
+    scored = [row for row in data["leaderboard"] if row["place"]]
+    scores = np.array([row["folds"][metric] for row in scored], dtype=float)
+    sign = 1 if plan["greater_is_better"] else -1
+    ratio = 1 / max(1, plan["n_folds"] - 1)
+    widths = [0.0, 0.005, 0.01, 0.02, 0.05] if metric in BOUNDED else [0.0]
+    n = len(scored)
+    better: list[list[float | None]] = [[None] * n for _ in range(n)]
+    within = {str(w): [[None] * n for _ in range(n)] for w in widths}
+    for i in range(n):
+        for j in range(n):
+            difference = sign * (scores[i] - scores[j])
+            if i == j or not np.isfinite(difference).all() or len(difference) < 2:
+                continue
+            mean, error = float(difference.mean()), corrected_error(difference, ratio)
+            error, df = max(error, 1e-12), len(difference) - 1
+            better[i][j] = float(stdtr(df, mean / error))
+            for w in widths:
+                inside = stdtr(df, (w - mean) / error) - stdtr(df, (-w - mean) / error)
+                within[str(w)][i][j] = float(inside)  # type: ignore[call-overload]
+    models = [row["model"] for row in scored]
+    return {"models": models, "better": better, "rope": widths, "within": within}
+
+
+def _card(
+    result: Result, row: dict[str, Any], classes: list[str] | None, seed: int
+) -> dict[str, Any]:
+    model, details = row["model"], result.details
+    own = card(result.predictions[model], details["y"], classes, seed)
+    search = details["search"].get(model, [])
+    names = sorted({name for entry in search for name in entry["params"]})
+    return {
+        "says": details["says"].get(model, ""), "class": row["class"], "params": row["params"],
+        "rank": row["rank"], **own,
+        "search": {
+            "params": names, "rounds": result.data["plan"]["n_folds"] + 1,
+            "candidates": [_candidate(entry) for entry in search],
+            "edge": [note.split("=")[0] for note in row["notes"] if "edge of the searched" in note],
+        },
+        "learning": result.finish.get("learning") if row["recommended"] else None,
+    }  # fmt: skip
+
+
+def _candidate(entry: dict[str, Any]) -> dict[str, Any]:
+    scores = [score for score in entry["scores"] if score == score]
+    mean = float(np.mean(scores)) if scores else None
+    return {
+        "params": entry["params"], "mean": mean, "low": min(scores, default=None),
+        "high": max(scores, default=None), "failed": entry["failed"], "chosen": entry["chosen"],
+    }  # fmt: skip
+
+
+def learned(portrait: dict[str, Any], classes: list[str] | None) -> dict[str, Any]:
+    """A portrait with class names instead of codes."""
+    out = {name: portrait.get(name) for name in ("coefficients", "importances", "tree", "history")}
+
+    def named(code: str) -> str:
+        return classes[int(code)] if classes is not None else code
+
+    if out["coefficients"] is not None:
+        out["coefficients"] = {
+            **out["coefficients"],
+            "classes": [named(code) for code in out["coefficients"]["classes"]],
+        }
+    if out["tree"] is not None and classes is not None:
+        nodes = [{**node, "label": named(node["label"])} for node in out["tree"]["nodes"]]
+        out["tree"] = {**out["tree"], "nodes": nodes}
+    return out
+
+
+def regions(result: Result) -> dict[str, Any] | None:
+    """Predictions of every model over the plane of two columns."""
+    plane, classes = result.details["profile"]["plane"], result.details["classes"]
+    found = {m: p.get("region") for m, p in result.portraits.items() if p.get("region")}
+    if plane is None or not found:
+        return None
+    return {
+        "x": plane["x"], "y": plane["y"], "x_edges": plane["xs"], "y_edges": plane["ys"],
+        "others": "at their middle values", "classes": classes,
+        "points": [
+            {"x": x, "y": y, "label": classes[int(k)] if classes is not None else k}
+            for x, y, k in plane["points"]
+        ],
+        "models": {model: {"grid": grid, "classes": classes} for model, grid in found.items()},
+    }  # fmt: skip
+
+
+def single_rows(result: Result) -> dict[str, Any] | None:
+    """Rows worth looking at, with what the kept model says of them and why."""
+    details, best = result.details, result.recommended
+    if not details["picked"] or best is None:
+        return None
+    answers, classes = result.predictions[best], details["classes"]
+    where = {int(row): k for k, row in reversed(list(enumerate(answers["rows"])))}
+    groups = []
+    for name, rows in details["picked"].items():
+        told = (result.finish.get("rows") or {}).get(name) or [{} for _ in rows]
+        groups.append({"name": name, "rows": [
+            {
+                "row": int(details["numbers"][row]), "cells": cells,
+                **_said(answers, where[row], details["y"][row], classes), **why,
+            }
+            for row, cells, why in zip(rows, details["cells"][name], told)
+        ]})  # fmt: skip
+    return {"columns": result.data["data"]["features"], "groups": groups}
+
+
+def _said(answers: Any, k: int, truth: Any, classes: list[str] | None) -> dict[str, Any]:
+    if classes is None:
+        return {"actual": float(truth), "predicted": float(answers["labels"][k]), "p": None}
+    p = None
+    if "proba" in answers:
+        p = {label: float(share) for label, share in zip(classes, answers["proba"][k])}
+    predicted = classes[int(answers["labels"][k])]
+    return {"actual": classes[int(truth)], "predicted": predicted, "p": p}
+
+
+def test_part(result: Result) -> dict[str, Any] | None:
+    """The locked part, with how often it was opened."""
+    test = result.data["test"]
+    if test is None or "failed" in test:
+        return test
+    out = {**test, "openings": result.timings.get("openings", 1)}
+    classes = result.details["classes"]
+    labels = (result.finish.get("test") or {}).get("labels")
+    if classes is not None and labels is not None:
+        truth = np.asarray(result.finish["test"]["truth"])
+        from pellucid.report.cards import confusion
+
+        out["confusion"] = confusion(truth, np.asarray(labels), classes)
+    return out
+
+
+def reproduce(result: Result) -> dict[str, Any]:
+    """All that is needed to run it again."""
+    data, timings = result.data, result.timings
+    failures = [
+        {"model": row["model"], "why": f"{row['status']}: {row['reason']}"}
+        for row in data["leaderboard"]
+        if row["status"] != "ok"
+    ]
+    given = {k: v for k, v in data["settings"].items() if v not in ([], None)}
+    flags = " ".join(f"--{k.replace('_', '-')} {_flag(v)}" for k, v in sorted(given.items()))
+    return {
+        "command": f"pellucid compare {result.details['source']} {flags}",
+        "config": result.details["config"],
+        "seed": data["settings"]["seed"],
+        "sha256": data["data"]["sha256"],
+        "versions": {k: v for k, v in versions().items() if v != "absent"},
+        "total_seconds": timings.get("total"),
+        "seconds": timings.get("models", {}),
+        "failures": failures,
+        "limits": list(LIMITS),
+    }
+
+
+def _flag(value: Any) -> str:
+    import shlex
+
+    return shlex.quote(",".join(map(str, value)) if isinstance(value, list) else str(value))

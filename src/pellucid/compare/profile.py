@@ -1,0 +1,175 @@
+"""Facts about the columns for the report, on the training rows: ranges, levels, and the target by
+column. Invariant: the locked test rows are not looked at; sizes are bounded whatever the table.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.compare.material import Material
+from pellucid.data.arrow import arrow_column
+from pellucid.data.containers import RawColumn
+
+LEVELS = 12
+BINS = 20
+GRID = 40
+POINTS = 400
+MOST_COLUMNS = 100
+
+
+def profile(
+    material: Material, rows: np.ndarray, alone: dict[str, float], seed: int
+) -> dict[str, Any]:
+    """Columns (the most telling first if there are many), and the plane for decision regions."""
+    names = sorted(material.columns, key=lambda name: -_known(alone.get(name)))
+    kept = set(names[:MOST_COLUMNS])
+    raw = {
+        name: arrow_column(name, column)
+        for name, column in zip(material.columns, material.table.columns)
+        if name in kept
+    }
+    return {
+        "columns": [
+            describe_column(material, rows, name, raw[name], alone.get(name))
+            for name in material.columns
+            if name in kept
+        ],
+        "columns_left_out": len(material.columns) - len(kept),
+        "plane": plane(material, rows, raw, alone, seed),
+    }
+
+
+def _known(score: float | None) -> float:
+    return -np.inf if score is None or score != score else score
+
+
+def describe_column(
+    material: Material, rows: np.ndarray, name: str, column: RawColumn, alone: float | None
+) -> dict[str, Any]:
+    """One column in plain data."""
+    values = column.values[rows]
+    facts: dict[str, Any] = {"name": name, "kind": column.kind, "alone": alone}
+    if column.kind == "text":
+        present = np.array([cell is not None for cell in values])
+        return facts | {"missing": int((~present).sum()), "distinct": len(set(values[present]))}
+    if column.kind == "categorical":
+        return facts | _levels(material, rows, values, column.levels)
+    present = ~np.isnan(values)
+    facts |= {"missing": int((~present).sum()), "distinct": len(np.unique(values[present]))}
+    if not present.any():
+        return facts
+    shown = values[present]
+    facts |= {"low": shown.min(), "median": np.median(shown), "high": shown.max()}
+    return facts | {"by_target": _by_number(material, rows[present], shown)}
+
+
+def _levels(material: Material, rows: np.ndarray, codes: np.ndarray, levels: Any) -> dict[str, Any]:
+    counts = np.bincount(codes[codes >= 0], minlength=len(levels))
+    top = np.argsort(-counts, kind="stable")[:LEVELS]
+    top = top[counts[top] > 0]
+    labels = [str(levels[k])[:200] for k in top]
+    y = material.y[rows]
+    facts = {
+        "missing": int((codes < 0).sum()),
+        "distinct": int((counts > 0).sum()),
+        "levels": [{"label": label, "rows": counts[k]} for label, k in zip(labels, top)],
+        "rest": int(counts.sum() - counts[top].sum()),
+    }
+    if material.classes is None:
+        means = [float(y[codes == k].mean()) for k in top]
+        by: dict[str, Any] = {
+            "kind": "means",
+            "labels": labels,
+            "means": means,
+            "rows": counts[top],
+        }
+    else:
+        by = {"kind": "levels", "labels": labels, "counts": {
+            str(label): [int(((codes == k) & (y == c)).sum()) for k in top]
+            for c, label in enumerate(material.classes)}}  # fmt: skip
+    return facts | {"by_target": by}
+
+
+def _by_number(material: Material, rows: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+    y = material.y[rows]
+    if material.classes is not None:
+        low, high = float(values.min()), float(values.max())
+        if not high > low:
+            high = low + 1.0
+        edges = np.linspace(low, high, BINS + 1)
+        return {
+            "kind": "histogram", "edges": edges,
+            "counts": {str(label): np.histogram(values[y == c], edges)[0]
+                       for c, label in enumerate(material.classes)},
+        }  # fmt: skip
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, 11)))
+    place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, max(len(edges) - 2, 0))
+    used = np.unique(place)
+    labels = [f"{edges[k]:.4g} - {edges[min(k + 1, len(edges) - 1)]:.4g}" for k in used]
+    return {
+        "kind": "means", "labels": labels, "means": [float(y[place == k].mean()) for k in used],
+        "rows": [int((place == k).sum()) for k in used],
+    }  # fmt: skip
+
+
+def plane(
+    material: Material,
+    rows: np.ndarray,
+    raw: dict[str, RawColumn],
+    alone: dict[str, float],
+    seed: int,
+) -> dict[str, Any] | None:
+    """The two most telling number columns, a grid over them, and some rows to draw."""
+    numbers = [name for name, column in raw.items() if column.kind in ("number", "datetime")]
+    usable = [name for name in numbers if len(np.unique(raw[name].values[rows])) > 5]
+    usable.sort(key=lambda name: -_known(alone.get(name)))
+    pair = _pair(usable, raw, rows)
+    if pair is None:
+        return None
+    x, y = pair
+    drawn = rows[np.isfinite(raw[x].values[rows]) & np.isfinite(raw[y].values[rows])]
+    rng = np.random.default_rng(seed)
+    if len(drawn) > POINTS:
+        drawn = np.sort(rng.choice(drawn, POINTS, replace=False))
+    return {
+        "x": x, "y": y, "xs": _grid(raw[x].values[rows]), "ys": _grid(raw[y].values[rows]),
+        "middle": {n: _middle(c, rows) for n, c in _all(material).items()},
+        "points": [[raw[x].values[i], raw[y].values[i], material.y[i]] for i in drawn],
+    }  # fmt: skip
+
+
+def _all(material: Material) -> dict[str, RawColumn]:
+    return {n: arrow_column(n, c) for n, c in zip(material.columns, material.table.columns)}
+
+
+def _pair(names: list[str], raw: dict[str, RawColumn], rows: np.ndarray) -> Any:
+    """The strongest column and the strongest one that does not merely repeat it."""
+    for other in names[1:]:
+        a, b = (np.nan_to_num(raw[n].values[rows].astype(float)) for n in (names[0], other))
+        spread = a.std() * b.std()
+        r = ((a - a.mean()) * (b - b.mean())).mean() / spread if spread > 0 else 1.0
+        if abs(r) < 0.9:
+            return names[0], other
+    return (names[0], names[1]) if len(names) > 1 else None
+
+
+def _grid(values: np.ndarray) -> np.ndarray:
+    low, high = np.nanmin(values), np.nanmax(values)
+    margin = 0.04 * (high - low)
+    return np.linspace(low - margin, high + margin, GRID)
+
+
+def _middle(column: RawColumn, rows: np.ndarray) -> int:
+    """A row whose cell is typical: the most frequent level, or the number nearest to the median."""
+    if column.kind == "text":
+        return int(rows[0])
+    values = column.values[rows]
+    if column.kind == "categorical":
+        counts = np.bincount(values[values >= 0], minlength=1)
+        found = np.flatnonzero(values == counts.argmax())
+        return int(rows[found[0]]) if len(found) else int(rows[0])
+    if np.isnan(values).all():
+        return int(rows[0])
+    return int(rows[np.nanargmin(np.abs(values - np.nanmedian(values)))])

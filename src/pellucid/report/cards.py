@@ -1,0 +1,171 @@
+"""One card per model, computed from its out-of-fold answers: every row judged by a model that had
+not seen it. Plain lists come out; sizes are bounded whatever the number of rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+CURVE = 100  # points of a curve
+BINS = 10
+THRESHOLDS = 200
+MOST_CLASSES = 10  # with curves of their own
+MOST_POINTS = 500
+
+
+def card(
+    answers: dict[str, np.ndarray], y: np.ndarray, classes: list[str] | None, seed: int
+) -> dict[str, Any]:
+    """All pictures of one model."""
+    truth = y[answers["rows"]]
+    if classes is None:
+        return {"residuals": residuals(answers, truth, seed)}
+    out: dict[str, Any] = {"confusion": confusion(truth, answers["labels"], classes)}
+    proba, scores = answers.get("proba"), answers.get("scores")
+    said = proba if proba is not None else scores
+    if said is None:
+        return out
+    about = [1] if len(classes) == 2 else list(range(min(len(classes), MOST_CLASSES)))
+    folds = answers["fold"]
+    out["roc"] = [roc(truth == k, said[:, k], folds, classes[k]) for k in about]
+    out["pr"] = [precision_recall(truth == k, said[:, k], folds, classes[k]) for k in about]
+    if proba is not None:
+        out["calibration"] = [calibration(truth == k, proba[:, k], classes[k]) for k in about]
+        out["histogram"] = [histogram(truth, proba[:, k], classes, k) for k in about]
+        if len(classes) == 2:
+            out["thresholds"] = thresholds(truth == 1, proba[:, 1], classes[1])
+    return out
+
+
+def confusion(truth: np.ndarray, labels: np.ndarray, classes: list[str]) -> dict[str, Any]:
+    """Counts of (true, predicted)."""
+    K = len(classes)
+    counts = np.bincount(truth * K + labels.astype(int), minlength=K * K).reshape(K, K)
+    return {"labels": classes, "counts": counts.tolist()}
+
+
+def roc_points(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """False and true positive rates from (0, 0) to (1, 1), one point per distinct score."""
+    order = np.argsort(-score, kind="stable")
+    hits = positive[order]
+    last = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
+    tp, fp = np.cumsum(hits)[last], np.cumsum(~hits)[last]
+    return np.append(0.0, fp / max(1, fp[-1])), np.append(0.0, tp / max(1, tp[-1]))
+
+
+def _usable(positive: np.ndarray) -> bool:
+    return bool(positive.any() and (~positive).any())
+
+
+def roc(positive: np.ndarray, score: np.ndarray, folds: np.ndarray, name: str) -> dict[str, Any]:
+    """ROC by fold and their mean at common false positive rates."""
+    grid, lines, curves, areas = np.linspace(0, 1, CURVE), [], [], []
+    for k in np.unique(folds):
+        own = folds == k
+        if not _usable(positive[own]):
+            continue
+        x, y = roc_points(positive[own], score[own])
+        lines.append(_thinned(x, y))
+        curves.append(_along(grid, x, y))
+        areas.append(float(((x[1:] - x[:-1]) * (y[1:] + y[:-1]) / 2).sum()))
+    mean = {"x": rounded(grid), "y": rounded(np.mean(curves, axis=0))} if curves else None
+    area = float(np.mean(areas)) if areas else None
+    return {"class": name, "folds": lines, "mean": mean, "auc": area}
+
+
+def _along(grid: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The curve at the grid, at jumps the upper end; it begins at (0, 0)."""
+    keep = np.append(np.diff(x) > 0, True)
+    out = np.interp(grid, x[keep], y[keep])
+    out[0] = 0.0
+    return out
+
+
+def _thinned(x: np.ndarray, y: np.ndarray) -> dict[str, list[float]]:
+    kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), CURVE)).round().astype(int))
+    return {"x": rounded(x[kept]), "y": rounded(y[kept])}
+
+
+def rounded(values: np.ndarray) -> list[float]:
+    """Points of a curve: more digits than these cannot be seen."""
+    return np.round(values, 5).tolist()
+
+
+def precision_recall(
+    positive: np.ndarray, score: np.ndarray, folds: np.ndarray, name: str
+) -> dict[str, Any]:
+    """Precision by recall, by fold and on average."""
+    grid, lines, curves, areas = np.linspace(0, 1, CURVE), [], [], []
+    for k in np.unique(folds):
+        own = folds == k
+        if not positive[own].any():
+            continue
+        recall, precision = _precision_points(positive[own], score[own])
+        lines.append(_thinned(recall, precision))
+        # Best precision that still has this recall: steps, not lines.
+        best = np.maximum.accumulate(precision[::-1])[::-1]
+        curves.append(best[np.searchsorted(recall, grid, side="left").clip(max=len(best) - 1)])
+        areas.append(float(np.sum(np.diff(recall, prepend=0.0) * precision)))
+    mean = {"x": rounded(grid), "y": rounded(np.mean(curves, axis=0))} if curves else None
+    return {
+        "class": name, "folds": lines, "mean": mean,
+        "ap": float(np.mean(areas)) if areas else None, "share": float(positive.mean()),
+    }  # fmt: skip
+
+
+def _precision_points(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    order = np.argsort(-score, kind="stable")
+    last = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
+    tp = np.cumsum(positive[order])[last]
+    return tp / positive.sum(), tp / (last + 1)
+
+
+def calibration(positive: np.ndarray, proba: np.ndarray, name: str) -> dict[str, Any]:
+    """Observed share by predicted probability, in ten equal bins; Brier score and calibration error."""
+    place = np.minimum((proba * BINS).astype(int), BINS - 1)
+    bins, error = [], 0.0
+    for k in range(BINS):
+        own = place == k
+        if own.any():
+            predicted, observed = float(proba[own].mean()), float(positive[own].mean())
+            error += own.mean() * abs(predicted - observed)
+            bins.append({"low": k / BINS, "high": (k + 1) / BINS, "predicted": predicted,
+                         "observed": observed, "rows": int(own.sum())})  # fmt: skip
+    brier = float(((proba - positive) ** 2).mean())
+    return {"class": name, "bins": bins, "brier": brier, "ece": float(error)}
+
+
+def histogram(truth: np.ndarray, proba: np.ndarray, classes: list[str], k: int) -> dict[str, Any]:
+    """Predicted probability of a class, by true class."""
+    edges = np.linspace(0, 1, 21)
+    counts = {
+        label: np.histogram(proba[truth == c], edges)[0].tolist() for c, label in enumerate(classes)
+    }
+    return {"class": classes[k], "edges": edges.tolist(), "counts": counts}
+
+
+def thresholds(positive: np.ndarray, proba: np.ndarray, name: str) -> dict[str, Any]:
+    """Counts of right and wrong at many thresholds: predicted positive if p >= threshold."""
+    even = np.linspace(0, 1, THRESHOLDS // 2)
+    levels = np.unique(np.append(even, np.quantile(proba, even)))
+    up, down = np.sort(proba[positive]), np.sort(proba[~positive])
+    fn, tn = np.searchsorted(up, levels, side="left"), np.searchsorted(down, levels, side="left")
+    rows = [
+        [float(t), int(len(up) - a), int(len(down) - b), int(a), int(b)]
+        for t, a, b in zip(levels, fn, tn)
+    ]
+    return {"class": name, "rows": rows}
+
+
+def residuals(answers: dict[str, np.ndarray], truth: np.ndarray, seed: int) -> dict[str, Any]:
+    """Predicted and actual numbers of at most so many rows."""
+    n = len(truth)
+    kept = np.arange(n)
+    if n > MOST_POINTS:
+        kept = np.sort(np.random.default_rng(seed).choice(n, MOST_POINTS, replace=False))
+    return {
+        "predicted": answers["labels"][kept].tolist(), "actual": truth[kept].tolist(),
+        "row": answers["rows"][kept].tolist(), "shown": len(kept), "rows": n,
+    }  # fmt: skip
