@@ -348,3 +348,37 @@ def test_penguins():
         model = BaggingClassifier(n_estimators=50, random_state=seed)
         model.fit(X.iloc[train], y.iloc[train])
         assert (model.predict(X.iloc[test]) == y.iloc[test]).sum() >= 80
+
+
+def test_bags_of_one_class_are_saved_for_every_form_of_table(rng, tmp_path):
+    """Such a bag gets a leaf instead of a learner; numbers, categories and sparse tables alike."""
+    from scipy.sparse import csr_array
+
+    from pellucid.linear_model import LogisticRegression
+
+    y = np.repeat(["no", "yes"], [11, 1])
+    towns = np.repeat([["a", "b"], ["c", "d"]], 6, axis=0).astype(object)
+    for X in (rng.normal(size=(12, 2)), towns, csr_array(rng.normal(size=(12, 60)))):
+        model = BaggingClassifier(LogisticRegression(), n_estimators=9, random_state=0).fit(X, y)
+        kinds = {type(learner) for learner in model.estimators_}
+        assert kinds == {LogisticRegression, DecisionTreeClassifier}
+        model.save(tmp_path / "m")
+        back = pellucid.load(tmp_path / "m")
+        np.testing.assert_array_equal(model.predict_proba(X), back.predict_proba(X))
+        np.testing.assert_array_equal(model.decision_function(X), back.decision_function(X))
+
+
+def test_forged_learners_are_refused(rng, tmp_path):
+    from pellucid.linear_model import LogisticRegression
+
+    X, y = mixed(rng)
+    model = BaggingClassifier(n_estimators=3, random_state=0).fit(X, y)
+    learner = model.estimators_[0]
+    other = BaggingClassifier(LogisticRegression(), n_estimators=3, random_state=0).fit(X, y)
+    narrow = BaggingClassifier(n_estimators=1, random_state=0, max_features=1).fit(X, y)
+    for strange in (other.estimators_[0], narrow.estimators_[0]):
+        model.estimators_[0] = strange
+        with pytest.raises(DataError, match="a learner"):
+            model._check_state()
+    model.estimators_[0] = learner
+    model._check_state()

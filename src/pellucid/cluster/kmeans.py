@@ -192,13 +192,21 @@ class KMeans(Clusterer, Transformer):
             f"Use n_clusters={found}; the other centres repeat these.",
         )
 
+    def _check_state(self) -> None:
+        """Refuse centres that the loops cannot read (model files)."""
+        from pellucid.persist.state import expect_array, n_terms
+
+        expect_array(self, "cluster_centers_", None, n_terms(self), finite=True)
+        if not len(self.cluster_centers_):
+            raise DataError("there are no centres")
+
     def _after_fit(self, rows: Intake) -> None:
         if (self.labels_ < 0).any():  # rows without weight: they have a label all the same
             super()._after_fit(rows)
 
     def _assign(self, X: Any) -> np.ndarray:
         power = exponent(X, self.cluster_centers_)
-        return RowTable(scaled(X, power), self.n_clusters).label(self._centres(power))
+        return RowTable(scaled(X, power), self._n_features_out).label(self._centres(power))
 
     def _centres(self, power: int) -> np.ndarray:
         return np.ascontiguousarray(np.ldexp(self.cluster_centers_, -power))
@@ -210,7 +218,7 @@ class KMeans(Clusterer, Transformer):
     def _transform(self, X: Any) -> np.ndarray:
         """Distances to the centres."""
         power = exponent(X, self.cluster_centers_)
-        squared = RowTable(scaled(X, power), self.n_clusters).distances(self._centres(power))
+        squared = RowTable(scaled(X, power), self._n_features_out).distances(self._centres(power))
         return _ldexp(np.sqrt(squared), power)
 
     @property
@@ -223,7 +231,8 @@ class KMeans(Clusterer, Transformer):
 
         encoded = self._encoded(X)
         power = exponent(encoded, self.cluster_centers_)
-        table, C = RowTable(scaled(encoded, power), self.n_clusters), self._centres(power)
+        C = self._centres(power)
+        table = RowTable(scaled(encoded, power), len(C))
         squared = table.own_distances(C, table.label(C))
         return -float(_ldexp(squared @ weights_or_ones(sample_weight, table.n), 2 * power))
 

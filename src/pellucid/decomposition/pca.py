@@ -201,6 +201,21 @@ class PCA(Transformer):
             return dimension.for_share(ratio, float(self.n_components))
         return computed
 
+    def _check_state(self) -> None:
+        """Refuse axes that do not belong to the columns or to each other (model files)."""
+        from pellucid.persist.state import expect_array, expect_number, n_terms
+
+        k, p = len(self.components_), n_terms(self)
+        expect_array(self, "components_", k, p, finite=True)
+        expect_array(self, "mean_", p, finite=True)
+        expect_number(self, "noise_variance_", 0.0)
+        for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_"):
+            expect_array(self, name, k, finite=True)
+            if (getattr(self, name) < 0).any():
+                raise DataError(f"{name} is negative")
+        if self.n_components_ != k:
+            raise DataError("n_components_ is not the number of components")
+
     # Using --------------------------------------------------------------------------------------
 
     @property

@@ -81,6 +81,16 @@ class DummyClassifier(ProbabilisticClassifier):
             "n_outputs_": 1,
         }
 
+    def _check_state(self) -> None:
+        """Refuse shares that are none, and a constant that is no class (model files)."""
+        from pellucid.persist.state import expect_array
+
+        expect_array(self, "class_prior_", len(self.classes_), finite=True)
+        if (self.class_prior_ < 0).any() or abs(self.class_prior_.sum() - 1) > 1e-9:
+            raise DataError("the shares of the classes do not add up to 1")
+        if self.strategy == "constant" and self.constant not in self.classes_:
+            raise DataError("the constant is not among the classes")
+
     def _proba(self, X: Any) -> np.ndarray:
         n, k = X.shape[0], len(self.classes_)
         if self.strategy == "prior":

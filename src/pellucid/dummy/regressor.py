@@ -85,6 +85,12 @@ class DummyRegressor(Regressor):
             )
         return constant
 
+    def _check_state(self) -> None:
+        """Refuse a constant of another shape (model files)."""
+        from pellucid.persist.state import expect_array
+
+        expect_array(self, "constant_", 1, None if self.several_ else 1, finite=True)
+
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The one number for each row; with `return_std` also its standard deviation, which is 0."""
         predicted = super().predict(X)

@@ -281,17 +281,14 @@ class BaggingClassifier(ProbabilisticClassifier):
             inside = (
                 own.ndim == 1 and own.size and 0 <= own.min() <= own.max() < self.n_features_in_
             )
-            if own.dtype.kind != "i" or not inside or learner.n_features_in_ != len(own):
+            if own.dtype.kind != "i" or not inside:
                 raise DataError("a learner's columns do not belong to this table")
-            codes = np.asarray(learner.classes_)
-            if codes.dtype.kind != "i" or not np.isin(codes, np.arange(len(self.classes_))).all():
-                raise DataError("a learner's classes are not codes of the ensemble's")
-            if (np.diff(codes) <= 0).any():
-                raise DataError("a learner's classes are not in order")
+            learners.check_fitted(learner, self._learner(), own, self.schema_, len(self.classes_))
 
     def _explain(self, X: Any) -> dict[str, Any]:
         """Mean of the trees' path contributions."""
-        if not all(isinstance(tree, DecisionTreeClassifier) for tree in self.estimators_):
+        trees = all(isinstance(tree, DecisionTreeClassifier) for tree in self.estimators_)
+        if not trees or self.schema_.layout != "codes":
             raise ParameterError(
                 "explain of a BaggingClassifier needs DecisionTreeClassifier as its estimator: "
                 "other learners do not explain on the scale of the mean probability."

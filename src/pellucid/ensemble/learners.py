@@ -62,7 +62,7 @@ def fit(learner: Any, problem: Problem, bag: Bag, presorted: Any = None) -> Any:
     part = _classes_present(part)
     if part.classes is not None and len(part.classes) == 1:
         # One class says nothing to most learners: a tree of one leaf says it for all.
-        return _fit_ours(DecisionTreeClassifier(), part)
+        return _fit_leaf(part)
     if isinstance(learner, Estimator):
         return _fit_ours(learner, part)
     return _fit_foreign(learner, part)
@@ -84,6 +84,13 @@ def _fit_ours(learner: Any, part: Problem) -> Any:
     return learner
 
 
+def _fit_leaf(part: Problem) -> Any:
+    """A tree of one leaf; it looks at no cell, whatever form they have."""
+    schema = replace(part.schema, layout="codes")
+    X = np.zeros((part.n, schema.n_columns), order="F")
+    return _fit_ours(DecisionTreeClassifier(), replace(part, X=X, schema=schema))
+
+
 def _fit_foreign(learner: Any, part: Problem) -> Any:
     assert part.classes is not None
     codes = part.classes[part.y]
@@ -98,11 +105,32 @@ def _fit_foreign(learner: Any, part: Problem) -> Any:
     return learner.fit(part.X[rows], codes[rows])
 
 
+def check_fitted(
+    learner: Any, asked: Any, columns: np.ndarray, schema: Schema, n_classes: int
+) -> None:
+    """Refuse a learner of a model file that cannot answer for an ensemble over `asked`."""
+    codes = np.asarray(learner.classes_)
+    one_leaf = type(learner) is DecisionTreeClassifier and len(codes) == 1  # see `fit`
+    if type(learner) is not type(asked) and not one_leaf:
+        raise DataError("a learner is of another kind than the ensemble's")
+    own, terms = learner.schema_, len(_encoded_columns(schema, columns))
+    same_levels = np.array_equal(own.n_levels, schema.n_levels[columns])
+    same_form = one_leaf or (own.layout == schema.layout and len(own.owner) == terms)
+    if not same_levels or not same_form:
+        raise DataError("a learner's columns do not belong to this table")
+    if codes.dtype.kind != "i" or not np.isin(codes, np.arange(n_classes)).all():
+        raise DataError("a learner's classes are not codes of the ensemble's")
+    if (np.diff(codes) <= 0).any():
+        raise DataError("a learner's classes are not in order")
+
+
 def probabilities(learner: Any, X: Any, columns: Any, schema: Schema, n_classes: int) -> np.ndarray:
     """(n, K) class probabilities of encoded rows; votes where the learner has none.
 
     Learners were fitted on class codes, so their `classes_` say which columns are theirs.
     """
+    if len(learner.classes_) == 1:  # it may be a leaf over columns in another form
+        return np.tile(np.arange(n_classes) == learner.classes_[0], (X.shape[0], 1)).astype(float)
     part = X if columns is None else X[:, _encoded_columns(schema, columns)]
     if isinstance(learner, Estimator) and learner._layout == "codes":
         part = np.asfortranarray(part)

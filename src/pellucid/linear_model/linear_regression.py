@@ -24,6 +24,20 @@ def _check_size(coef: np.ndarray, terms: tuple[str, ...]) -> None:
         )
 
 
+def _check_kept(kept: dict[str, Any], p: int, targets: int) -> None:
+    """What `summary()` reads, from a model file."""
+    lengths = {
+        "residual_ss": targets,
+        "total_ss": targets,
+        "exponent": targets,
+        "unit_error": p + 1,
+    }
+    if any(np.shape(kept[name]) != (length,) for name, length in lengths.items()):
+        raise DataError("the sums of squares belong to other columns or targets")
+    if not (kept["total"] > 0 and kept["rows"] > 0):
+        raise DataError("there are no rows")
+
+
 class LinearRegression(Regressor):
     """Least squares: the coefficients b and intercept b0 that minimise
 
@@ -165,6 +179,22 @@ class LinearRegression(Regressor):
             problem.X, Y, problem.weights, self.fit_intercept, self.tol
         )
         return {"coef_": coef, "intercept_": intercept, "means_": means, "status_": status}
+
+    def _check_state(self) -> None:
+        """Refuse arrays that do not belong to the columns or to each other (model files)."""
+        from pellucid.persist.state import expect_array, expect_number, n_terms
+
+        p, several = n_terms(self), self.coef_.ndim == 2
+        targets = len(self.coef_) if several else 1
+        expect_array(self, "coef_", *([None, p] if several else [p]), finite=True)
+        expect_array(self, "means_", p)
+        if several and isinstance(self.intercept_, np.ndarray):
+            expect_array(self, "intercept_", targets)
+        else:
+            expect_number(self, "intercept_")
+        if "inference_" in vars(self):
+            expect_number(self, "rank_", 0)
+            _check_kept(self.inference_, p, targets)
 
     def _predict(self, X: Any) -> np.ndarray:
         return linear_scores(X, self.coef_, self.intercept_)

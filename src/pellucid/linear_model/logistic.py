@@ -217,6 +217,16 @@ class LogisticRegression(ProbabilisticClassifier):
             )
         return np.array([float(self.class_weight.get(label, 1.0)) for label in labels])
 
+    def _check_state(self) -> None:
+        """Refuse coefficients that do not belong to the columns and classes (model files)."""
+        from pellucid.persist.state import expect_array, n_terms
+
+        K, p = len(self.classes_), n_terms(self)
+        rows = 1 if K == 2 else K
+        expect_array(self, "coef_", rows, p, finite=True)
+        expect_array(self, "intercept_", rows, finite=True)
+        expect_array(self, "means_", p, finite=True)
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Log-odds of the second class (n,), or scores of all classes (n, K)."""
         return self._scores(self._encoded(X))

@@ -15,6 +15,24 @@ _TIME = r"<[Mm]8(\[[0-9]{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?"
 SCALAR = re.compile(rf"\|b1|[|<][iu]1|<[iu][248]|<f[248]|{_TIME}")
 VIEW = re.compile(rf"{_TIME}|<U[0-9]{{1,9}}|\|S[0-9]{{1,9}}")
 
+# Words that are found in linear time: atoms of fixed length, then one that may repeat. Whatever
+# could fail after a repetition (groups, a second repetition) can be made to try for years.
+_ATOM = r"(?:\\[wWdDsS]|\\[^\w\s]|\[\^?(?:\\[wWdDsS]|\\[^\w\s]|[^\[\]\\])+\]|[^\\\[\](){}*+?|^$])"
+_TIMES = r"(?:[*+?]|\{[0-9]{1,2}(?:,[0-9]{0,2})?\})"
+_WORD = rf"(?:{_ATOM}(?:\{{[0-9]\}})?)*{_ATOM}{_TIMES}?"
+PATTERN = re.compile(rf"(?:\(\?u\))?(?:{_WORD}|\\b{_WORD}(?:\\b)?)")
+
+
+def is_quick(pattern: Any) -> bool:
+    """Whether a regular expression is of the form that no text can make slow."""
+    if type(pattern) is not str or len(pattern) > 64 or not PATTERN.fullmatch(pattern):
+        return False
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
+
 
 def get(tree: dict[str, Any], key: str, kind: type) -> Any:
     """`tree[key]`, which must be of exactly this type."""

@@ -21,6 +21,7 @@ from pellucid import __version__
 from pellucid.errors import CannotSaveError
 from pellucid.persist.container import FORMAT, MAX_DEPTH, MAX_ITEMS, READER
 from pellucid.persist.registry import estimator_label, record_label
+from pellucid.persist.state import reads_text_quickly
 
 EXACT_INT = 1 << 53  # any JSON reader keeps integers below this
 PACK = 256  # from this length on, lists of one type are stored as tensors
@@ -237,6 +238,13 @@ class Encoder:
         return {"@": "record", "class": record_label(type(record)), "fields": fields}
 
     def _estimator(self, model: Any) -> Any:
+        schema = vars(model).get("schema_")
+        if schema is not None and not reads_text_quickly(schema):
+            raise CannotSaveError(
+                f"Cannot save {self.owner}: the 'pattern' {schema.text_pattern!r} of its Text could "
+                "take for ever on some texts, so no file may hold it. Use characters and classes "
+                r"of characters of which only the last repeats, such as '[a-z][a-z-]+' or '\w\w+'."
+            )
         role = self._role
         self._role = "parameter"
         parameters = {

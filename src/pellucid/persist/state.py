@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import ModelFileError
+from pellucid.persist.checks import is_quick
 
 
 def check_state(model: Any) -> None:
@@ -32,8 +33,15 @@ def _check_columns(model: Any) -> None:
         raise ModelFileError(f"its {name} lacks the schema it needs")
     expected = None if schema.names is None else list(schema.names)
     found = None if given is None else np.asarray(given, object).tolist()
+    if not reads_text_quickly(schema):
+        raise ModelFileError(f"its {name} finds words by a pattern that may take for ever")
     if learned.get("n_features_in_") != schema.n_columns or found != expected:
         raise ModelFileError(f"its {name} has other columns than its schema")
+
+
+def reads_text_quickly(schema: Any) -> bool:
+    """Whether the words of the text columns, if there are any, are found in linear time."""
+    return "text" not in schema.kinds or is_quick(schema.text_pattern)
 
 
 def _check_classes(model: Any) -> None:
@@ -44,12 +52,16 @@ def _check_classes(model: Any) -> None:
         raise ModelFileError(f"its {type(model).__name__} lacks its classes")
 
 
-def expect_array(model: Any, name: str, *shape: int | None, dtype: Any = np.float64) -> None:
+def expect_array(
+    model: Any, name: str, *shape: int | None, dtype: Any = np.float64, finite: bool = False
+) -> None:
     """For `_check_state`: `model.name` is an array of this type and shape; None is any length."""
     array = vars(model).get(name)
     right = type(array) is np.ndarray and array.dtype == dtype and array.ndim == len(shape)
     if not right or any(k not in (None, found) for k, found in zip(shape, array.shape)):
         raise ModelFileError(f"its {type(model).__name__} has no {name} of the right shape")
+    if finite and not np.isfinite(array).all():
+        raise ModelFileError(f"its {type(model).__name__} has infinite or missing {name}")
 
 
 def expect_number(model: Any, name: str, low: float = -np.inf) -> None:
