@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from pellucid import _sklearn, parameters
+from pellucid import _sklearn, parameters, scores
 from pellucid.data import Problem, Wishes, prepare
 from pellucid.data.containers import Intake, intake
 from pellucid.data.encode import encode
-from pellucid.data.targets import as_vector, known_classes, numbers, weights_or_ones
+from pellucid.data.output import opened
+from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
 from pellucid.protocol import Protocol
 
@@ -64,15 +65,18 @@ class Estimator(Protocol):
         raise NotImplementedError
 
     def _learn(self, X: Any, y: Any = None, weights: Any = None, offset: Any = None) -> Self:
-        """Check, prepare, `_fit`, store; a failure leaves nothing fitted (or the warm start)."""
-        warm = getattr(self, "warm_start", False)  # not checked yet: it may be anything
-        before = self._learned() if isinstance(warm, bool | np.bool_) and warm else {}
+        """Check, prepare, `_fit`, store; a failure leaves nothing fitted (or the warm start).
+
+        X may be a path; y, weights and offset may be names of its columns.
+        """
+        before = self._learned() if getattr(self, "warm_start", False) else {}
         if not before:
             self._forget()
         with self._undone_on_failure(before):
             self._check_all_parameters()
-            X, y = _open(X, y)
-            problem, rows = prepare(X, y, weights, offset, self.table, self._wishes())
+            X, y, weights, offset = opened(X, y, weights, offset)
+            wishes = self._warm(self._wishes(), before)
+            problem, rows = prepare(X, y, weights, offset, self.table, wishes)
             self._check_problem(problem)
             learned = self._fit(problem)
             self._forget()
@@ -81,18 +85,29 @@ class Estimator(Protocol):
         self._warn()
         return self
 
+    def _warm(self, wishes: Wishes, before: dict[str, Any]) -> Wishes:
+        """A warm start keeps columns and classes, so that what was learned still fits."""
+        schema = before.get("schema_")
+        if schema is None or (schema.layout, schema.coding) != (wishes.layout, wishes.coding):
+            self._forget()
+            return wishes
+        return replace(wishes, schema=schema, classes=before.get("classes_"))
+
     def _learn_more(self, X: Any, y: Any = None, weights: Any = None, classes: Any = None) -> Self:
-        """One more batch for `partial_fit`: the schema and classes of the first batch hold."""
+        """One more batch for `partial_fit`: the schema and classes of the first batch hold.
+
+        `_fit_more` must not change learned arrays in place: a failure restores the old ones.
+        """
         first = not self.__sklearn_is_fitted__()
         with self._undone_on_failure(self._learned()):
             self._check_all_parameters()
-            wishes = self._wishes()
+            wishes = replace(self._wishes(), declared=True)
             if self._target == "classes":
                 known = known_classes(classes, None if first else self.classes_)
                 wishes = replace(wishes, classes=known)
             if not first:
                 wishes = replace(wishes, schema=self.schema_)
-            X, y = _open(X, y)
+            X, y, weights = opened(X, y, weights)
             problem, rows = prepare(X, y, weights, None, self.table, wishes)
             self._store(self._fit_more(problem, first), problem)
             self._after_fit(rows)
@@ -147,16 +162,17 @@ class Estimator(Protocol):
     def _encoded(self, X: Any) -> Any:
         """A new table in this model's layout, columns matched by name."""
         self._check_fitted()
-        X, _ = _open(X, None)
-        return self._encode_intake(intake(X, type(self).__name__))
+        return self._encode_intake(intake(opened(X)[0], type(self).__name__))
 
-    def _answer(self, method: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
+    def _answer(self, method: Callable[[Any], Any], X: Any) -> Any:
         """What one of the family's methods says about a new table: finite, or an error."""
         encoded = self._encoded(X)
         with np.errstate(over="ignore", invalid="ignore"):
             return self._finite(method(encoded))
 
-    def _finite(self, answer: np.ndarray) -> np.ndarray:
+    def _finite(self, answer: Any) -> Any:
+        if isinstance(answer, tuple):
+            return tuple(map(self._finite, answer))
         if answer.dtype.kind == "f" and not np.isfinite(answer).all():
             row = int(np.flatnonzero(~np.isfinite(answer).reshape(len(answer), -1).all(axis=1))[0])
             raise DataError(
@@ -165,10 +181,10 @@ class Estimator(Protocol):
             )
         return answer
 
-    def _encode_intake(self, rows: Intake) -> Any:
+    def _encode_intake(self, rows: Intake, quiet: bool = False) -> Any:
         owner = type(self).__name__
         aligned = self.schema_.align(rows, owner)
-        return encode(self.schema_, aligned, self._takes_sparse, owner)
+        return encode(self.schema_, aligned, self._takes_sparse, owner, quiet=quiet)
 
     @property
     def terms_(self) -> tuple[str, ...]:
@@ -205,7 +221,10 @@ class Supervised(Estimator):
 
         `base + contributions.sum(axis=1) == prediction` for every row and class.
         """
-        parts = self._explain(self._encoded(X))
+        return self._explanation(self._explain(self._encoded(X)))
+
+    def _explanation(self, parts: Any) -> Any:
+        """Contributions of encoded columns added up over the user's columns."""
         if not isinstance(parts, dict):  # Prototypes: rows speak, not columns
             return parts
         contributions = parts["contributions"]
@@ -255,8 +274,7 @@ class Classifier(Supervised):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows (by weight) whose label is predicted."""
-        right = self.predict(X) == as_vector(y)
-        return float(np.average(right, weights=weights_or_ones(sample_weight, len(right))))
+        return scores.accuracy(self, X, y, sample_weight)
 
 
 class ProbabilisticClassifier(Classifier):
@@ -275,8 +293,12 @@ class ProbabilisticClassifier(Classifier):
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of `predict_proba`."""
+        return self._log_proba(self._encoded(X))
+
+    def _log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the probabilities; a family that has them directly says so here."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self._finite(self._proba(X)))
 
 
 class Regressor(Supervised):
@@ -295,17 +317,7 @@ class Regressor(Supervised):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R2 (mean over targets)."""
-        predicted = self.predict(X)
-        y = numbers(y, type(self).__name__, several=True).reshape(predicted.shape)
-        w = weights_or_ones(sample_weight, len(y)).reshape((-1,) + (1,) * (y.ndim - 1))
-        residual = (w * (y - predicted) ** 2).sum(axis=0)
-        spread = (w * (y - (w * y).sum(axis=0) / w.sum()) ** 2).sum(axis=0)
-        if len(y) < 2:
-            warn("R2 is not defined for fewer than two rows.", UserWarning)
-            return float("nan")
-        with np.errstate(divide="ignore", invalid="ignore"):
-            r2 = np.where(spread > 0, 1 - residual / spread, np.where(residual == 0, 1.0, 0.0))
-        return float(np.mean(r2))
+        return scores.r2(self, X, y, sample_weight)
 
 
 class Transformer(Estimator):
@@ -323,6 +335,7 @@ class Transformer(Estimator):
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, then transform the same table."""
+        X, y = opened(X, y)
         return self.fit(X, y, **fit_params).transform(X)
 
     def _names_out(self) -> list[str]:
@@ -377,21 +390,12 @@ class Clusterer(Estimator):
         raise NotImplementedError
 
     def _after_fit(self, rows: Intake) -> None:
-        self.labels_ = self._assign(self._encode_intake(rows))
+        usable = ~rows.infinite_rows()  # such a row has weight 0, else it were an error
+        self.labels_ = np.full(rows.n_rows, -1, dtype=np.int32)
+        encoded = self._encode_intake(rows if usable.all() else rows.take(usable), quiet=True)
+        self.labels_[usable] = self._assign(encoded)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, then the group of each row."""
-        return self.fit(X, y, sample_weight=sample_weight).labels_
-
-
-def _open(X: Any, y: Any) -> tuple[Any, Any]:
-    """A path becomes its table; a column name as y becomes that column."""
-    if isinstance(X, str | Path):
-        from pellucid.data.read import read
-
-        X = read(X)
-    if isinstance(y, str):
-        from pellucid.data.output import split_target
-
-        return split_target(X, y)
-    return X, y
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return self.fit(X, y, **given).labels_

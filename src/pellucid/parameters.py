@@ -24,7 +24,12 @@ class Real:
     def accepts(self, value: Any) -> bool:
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
             return False
-        return not isinstance(value, complex) and _inside(float(value), self)
+        if isinstance(value, np.complexfloating):
+            return False
+        try:
+            return _inside(float(value), self)
+        except OverflowError:  # an int beyond the largest float
+            return False
 
     def __str__(self) -> str:
         return f"a float in the range {_interval(self)}"

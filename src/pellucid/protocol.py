@@ -11,8 +11,11 @@ from typing import Any, ClassVar
 from pellucid import _sklearn, parameters
 from pellucid.errors import NotFittedError, ParameterError
 
-_ROUTED = ("fit", "partial_fit", "predict", "predict_proba", "score", "transform")
-_NOT_ROUTED = ("self", "X", "y", "classes")
+_ROUTED = (
+    "fit", "partial_fit", "predict", "predict_proba", "predict_log_proba", "decision_function",
+    "score", "transform", "inverse_transform",
+)  # fmt: skip
+_NOT_ROUTED = ("self", "X", "y")
 
 
 _SIGNATURES: dict[Any, dict[str, inspect.Parameter]] = {}
@@ -48,7 +51,8 @@ class _SetRequest:
                     "enable it using sklearn.set_config(enable_metadata_routing=True)."
                 )
             requests = copy.deepcopy(instance.__dict__.get("_requests", {}))
-            requests.setdefault(self.method, {}).update(kwargs)
+            given = {name: value for name, value in kwargs.items() if value != "$UNCHANGED$"}
+            requests.setdefault(self.method, {}).update(given)
             instance._requests = requests
             return instance
 

@@ -118,7 +118,7 @@ class KMeans(Clusterer, Transformer):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the centres. `y` is ignored; weight k counts as k equal rows."""
-        return self._learn(X, weights=sample_weight)
+        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         if problem.total < self.n_clusters:

@@ -92,3 +92,72 @@ def to_columns(const double[:, ::1] X, double[:, :] out):
                 j0 = j1
             i0 = i1
     return bad
+
+
+cdef inline void _add(double x, double* high, double* low) noexcept nogil:
+    """(high, low) += x, without error but for the last bits of low."""
+    cdef double total = high[0] + x
+    cdef double part = total - high[0]
+    low[0] += (high[0] - (total - part)) + (x - part)
+    high[0] = total
+
+
+cdef inline void _add_product(double w, double x, double* high, double* low) noexcept nogil:
+    """(high, low) += w x, the product split exactly (Dekker)."""
+    cdef double product = w * x
+    cdef double c, wh, wl, xh, xl
+    _add(product, high, low)
+    if w != 1.0:
+        c = 134217729.0 * w
+        wh = c - (c - w)
+        wl = w - wh
+        c = 134217729.0 * x
+        xh = c - (c - x)
+        xl = x - xh
+        low[0] += ((wh * xh - product) + wh * xl + wl * xh) + wl * xl
+
+
+def present_facts(
+    const double[:, ::1] X, const double[::1] w, double[:, ::1] total, double[:, ::1] weight,
+    double[::1] low, double[::1] high,
+):
+    """As `column_facts` over the cells that are not NaN, the sums in double-double.
+
+    Such a sum does not depend on the order of the rows, nor does the mean that fills the gaps.
+    total, weight : (2, p), high and low parts.
+    """
+    cdef Py_ssize_t i, j, n = X.shape[0], p = X.shape[1]
+    cdef double x
+    with nogil:
+        for i in range(n):
+            for j in range(p):
+                x = X[i, j]
+                if x == x:
+                    _add_product(w[i], x, &total[0, j], &total[1, j])
+                    _add(w[i], &weight[0, j], &weight[1, j])
+                    low[j] = x if x < low[j] else low[j]
+                    high[j] = x if x > high[j] else high[j]
+
+
+def impute(
+    const double[:, ::1] X, const double[::1] mean, const int[::1] place, const int[::1] indicator,
+    double[:, ::1] out,
+):
+    """Numbers with gaps as terms: value (mean where NaN) at `place`, 1 where NaN at `indicator`.
+
+    Returns the sum of x - x over the present cells: NaN if one is infinite.
+    """
+    cdef Py_ssize_t i, j
+    cdef double x, bad = 0.0
+    cdef bint missing
+    with nogil:
+        for i in range(X.shape[0]):
+            for j in range(X.shape[1]):
+                x = X[i, j]
+                missing = x != x
+                if not missing:
+                    bad += x - x
+                out[i, place[j]] = mean[j] if missing else x
+                if indicator[j] >= 0:
+                    out[i, indicator[j]] = 1.0 if missing else 0.0
+    return bad

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pellucid.data.buffers import to_numpy
-from pellucid.data.containers import RawColumn, datetime_days, text_or_labels
+from pellucid.data.containers import RawColumn, datetime_days, factorize
 from pellucid.errors import DataTypeError
 
 
@@ -25,7 +25,7 @@ def arrow_column(name: str, column: Any) -> RawColumn:
     if pa.types.is_decimal(kind):
         return RawColumn(name, "number", _floats(column.cast(pa.float64())))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return text_or_labels(name, *_codes(pc.dictionary_encode(column)))
+        return RawColumn(name, "categorical", *_codes(pc.dictionary_encode(column)), free=True)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         stamps = to_numpy(column.cast(pa.timestamp("us"), safe=False))
         return RawColumn(name, "datetime", datetime_days(stamps))
@@ -40,12 +40,16 @@ def _floats(column: Any) -> np.ndarray:
 
 
 def _codes(column: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Codes and levels; a missing or repeated entry of the dictionary is put right."""
     if isinstance(column, pa.ChunkedArray):
         column = column.unify_dictionaries().combine_chunks()
-    indices = to_numpy(column.indices.cast(pa.int32()), missing=-1)
-    return indices, tuple(column.dictionary.to_pylist())
+    codes = to_numpy(column.indices.cast(pa.int32()), missing=-1)
+    entries = np.empty(len(column.dictionary), dtype=object)
+    entries[:] = column.dictionary.to_pylist()
+    position, levels = factorize(entries)
+    return np.append(position, np.int32(-1))[codes], levels
 
 
 def _dictionary(name: str, column: Any) -> RawColumn:
     codes, levels = _codes(column)
-    return RawColumn(name, "categorical", codes, levels, ordered=column.type.ordered)
+    return RawColumn(name, "categorical", codes, levels, ordered=bool(column.type.ordered))

@@ -62,7 +62,8 @@ def _equal_to_previous(problem: "Problem", order: np.ndarray, suspects: np.ndarr
 
 def canonical(problem: "Problem") -> "Problem":
     """The problem on merged rows in hash order, with `position` for every row of the user's."""
-    h = row_hash(problem.X, problem.y)
+    extra = [part for part in (problem.y, problem.offset) if part is not None]
+    h = row_hash(problem.X, np.column_stack(extra) if extra else None)
     order = np.argsort(h, kind="stable")
     suspects = np.flatnonzero(h[order][1:] == h[order][:-1]) + 1
     fresh = np.ones(problem.n, dtype=bool)

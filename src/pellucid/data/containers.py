@@ -7,14 +7,13 @@ column order are the user's.
 
 import sys
 from dataclasses import dataclass, replace
+from datetime import UTC, date
+from decimal import Decimal
 from typing import Any, NoReturn
 
 import numpy as np
 
 from pellucid.errors import DataError, DataTypeError
-
-# Words that separate free text from labels: mean words a cell, and share of distinct cells.
-TEXT_WORDS, TEXT_DISTINCT, TEXT_ROWS = 4.0, 0.5, 20
 
 
 @dataclass(frozen=True)
@@ -22,8 +21,8 @@ class RawColumn:
     """One column as read.
 
     kind "number", "datetime": `values` float64, NaN = missing. "categorical": int32 positions in
-    `levels`, -1 = missing; `ordered` says that the dtype gave the levels their order. "text":
-    object array of str, None = missing.
+    `levels`, -1 = missing; `ordered` says that the dtype gave the levels their order, `free` that
+    they are strings which may turn out to be text. "text": object array of str, None = missing.
     """
 
     name: str
@@ -31,6 +30,7 @@ class RawColumn:
     values: np.ndarray
     levels: tuple[Any, ...] = ()
     ordered: bool = False
+    free: bool = False
 
     def cells(self) -> np.ndarray:
         """The column as plain Python cells, None = missing."""
@@ -76,28 +76,41 @@ class Intake:
         assert self.dense is not None
         return Intake(n_rows, self.names, dense=self.dense[rows])
 
-    def as_columns(self, kinds: dict[int, str] | None = None) -> list[RawColumn]:
-        """The table as columns, some of them turned into other kinds."""
+    def as_columns(self) -> list[RawColumn]:
+        """The table as columns."""
+        if self.columns is not None:
+            return self.columns
+        if self.dense is None:
+            raise DataTypeError("categories need a dense table or a dataframe, not sparse X.")
+        dense = self.dense
+        return [
+            RawColumn(self.name(j), "number", dense[:, j].astype(float))
+            for j in range(self.n_columns)
+        ]
+
+    def with_kinds(self, kinds: dict[int, str]) -> "Intake":
+        """The table with some columns turned into other kinds."""
         from pellucid.data.kinds import as_kind
 
-        if self.sparse is not None:
-            raise DataTypeError(
-                "Table(kinds=...) needs a dense table or a dataframe, not sparse X."
-            )
-        columns = self.columns
-        if columns is None:
-            assert self.dense is not None
-            names = self.names or [f"x{j}" for j in range(self.n_columns)]
-            columns = [
-                RawColumn(name, "number", self.dense[:, j].astype(float))
-                for j, name in enumerate(names)
-            ]
-        kinds = kinds or {}
-        return [as_kind(c, kinds.get(j, c.kind), c.name) for j, c in enumerate(columns)]
+        columns = [
+            replace(as_kind(c, kinds[j], c.name), free=False) if j in kinds else c
+            for j, c in enumerate(self.as_columns())
+        ]
+        return Intake(self.n_rows, self.names, columns=columns)
 
     def name(self, j: int) -> str:
         """The user's name of column j."""
         return self.names[j] if self.names is not None else f"x{j}"
+
+    def infinite_rows(self) -> np.ndarray:
+        """Mask of the rows with an infinite number."""
+        if self.dense is not None:
+            return np.isinf(self.dense).any(axis=1)
+        out = np.zeros(self.n_rows, dtype=bool)
+        for column in self.columns or ():
+            if column.kind in ("number", "datetime"):
+                out |= np.isinf(column.values)
+        return out
 
     def missing_cells(self) -> list[np.ndarray]:
         """For each column the mask of its missing cells."""
@@ -129,7 +142,7 @@ def is_frame(X: Any) -> bool:
 def intake(X: Any, owner: str = "the estimator") -> Intake:
     """Take a table apart; raise `DataError` or `DataTypeError` if it is none."""
     if is_sparse(X):
-        return _intake_sparse(X)
+        return _intake_sparse(X, owner)
     if hasattr(type(X), "__dask_graph__"):
         raise DataTypeError(
             "Dask collections cannot be fitted yet: call .compute() first, or give a Parquet path."
@@ -137,7 +150,7 @@ def intake(X: Any, owner: str = "the estimator") -> Intake:
     if hasattr(type(X), "collect_schema") and not hasattr(type(X), "shape"):
         raise DataTypeError("X is a lazy frame: call .collect() first.")
     if is_frame(X):
-        return _intake_frame(X)
+        return _intake_frame(X, owner)
     return _intake_array(X, owner)
 
 
@@ -145,8 +158,11 @@ def intake(X: Any, owner: str = "the estimator") -> Intake:
 
 
 def _as_array(X: Any) -> np.ndarray:
+    if isinstance(X, np.ma.MaskedArray):
+        kind = float if X.dtype.kind in "fiub" else object
+        return X.astype(kind).filled(np.nan if kind is float else None)
     if isinstance(X, np.ndarray):
-        return X
+        return np.asarray(X)
     try:
         array = np.asarray(X)
     except ValueError as error:
@@ -174,6 +190,9 @@ def _intake_array(X: Any, owner: str) -> Intake:
             None,
             columns=[RawColumn(f"x{j}", "datetime", days[:, j]) for j in range(array.shape[1])],
         )
+    if kind == "m":
+        days = array.astype("timedelta64[us]").astype(np.int64) / 86_400e6
+        return Intake(array.shape[0], None, dense=np.where(np.isnat(array), np.nan, days))
     if kind == "S":
         raise DataTypeError("X holds bytes: decode them to text or numbers first.")
     if kind not in "OUT":
@@ -218,8 +237,10 @@ def check_shape(shape: tuple[int, ...], owner: str) -> None:
         )
 
 
-def _intake_sparse(X: Any) -> Intake:
-    check_shape(X.shape, "the estimator")
+def _intake_sparse(X: Any, owner: str) -> Intake:
+    if X.ndim != 2:
+        raise DataError(f"Expected 2D array, got {X.ndim}D sparse array. Reshape your data.")
+    check_shape(X.shape, owner)
     if X.dtype.kind == "c":
         raise DataError(f"Complex data not supported: X has dtype {X.dtype}.")
     if X.dtype.kind not in "fiub":
@@ -251,22 +272,37 @@ def object_column(name: str, cells: np.ndarray) -> RawColumn:
     missing = np.fromiter((is_missing(c) for c in cells), bool, len(cells))
     present = cells[~missing]
     types = {type(c) for c in present}
-    if all(issubclass(t, int | float | np.number | np.bool_) for t in types):
-        if any(issubclass(t, np.complexfloating) for t in types):
-            raise DataError(f"Complex data not supported\ncolumn {name!r}\n")
-        values = np.full(len(cells), np.nan)
-        values[~missing] = [float(c) for c in present]
-        return RawColumn(name, "number", values)
-    if any(issubclass(t, complex) for t in types):
-        raise DataError(f"Complex data not supported\ncolumn {name!r}\n")
+    if any(issubclass(t, complex | np.complexfloating) for t in types):
+        raise DataError(f"Complex data not supported: column {name!r}.")
+    if all(issubclass(t, int | float | Decimal | np.number | np.bool_) for t in types):
+        return RawColumn(name, "number", _number_cells(name, cells, missing))
     if all(issubclass(t, str) for t in types):
         return string_column(name, cells)
-    if all(hasattr(c, "isoformat") or isinstance(c, np.datetime64) for c in present):
+    if all(issubclass(t, date | np.datetime64) for t in types):
         stamps = np.full(len(cells), np.datetime64("NaT"), "datetime64[us]")
-        stamps[~missing] = [np.datetime64(c, "us") for c in present]
+        stamps[~missing] = [np.datetime64(_without_zone(c), "us") for c in present]
         return RawColumn(name, "datetime", datetime_days(stamps))
     _raise_odd_cell(name, cells, missing)
     return None
+
+
+def _number_cells(name: str, cells: np.ndarray, missing: np.ndarray) -> np.ndarray:
+    values = np.full(len(cells), np.nan)
+    for row in np.flatnonzero(~missing):
+        try:
+            values[row] = float(cells[row])
+        except OverflowError:
+            raise DataError(
+                f"column {name!r}, row {row} holds a number too large for a float: infinite values "
+                "cannot be used. Correct the cell or make it missing."
+            ) from None
+    return values
+
+
+def _without_zone(stamp: Any) -> Any:
+    if getattr(stamp, "tzinfo", None) is None:
+        return stamp
+    return stamp.astimezone(UTC).replace(tzinfo=None)
 
 
 def _raise_odd_cell(name: str, cells: np.ndarray, missing: np.ndarray) -> NoReturn:
@@ -289,20 +325,19 @@ def _raise_odd_cell(name: str, cells: np.ndarray, missing: np.ndarray) -> NoRetu
 
 
 def string_column(name: str, cells: np.ndarray) -> RawColumn:
-    """Labels are categorical; long, mostly distinct strings are text."""
-    codes, levels = factorize(cells)
-    return text_or_labels(name, codes, levels)
+    """Strings: labels, unless `learn` finds that they are text."""
+    return RawColumn(name, "categorical", *factorize(cells), free=True)
 
 
-def text_or_labels(name: str, codes: np.ndarray, levels: tuple[str, ...]) -> RawColumn:
-    """Decide between free text and labels from the distinct strings."""
-    column = RawColumn(name, "categorical", codes, levels)
-    n_present = int((codes >= 0).sum())
-    if n_present >= TEXT_ROWS and len(levels) >= TEXT_DISTINCT * n_present:
-        words = sum(level.count(" ") for level in levels) / len(levels) + 1
-        if words >= TEXT_WORDS:
-            return RawColumn(name, "text", column.cells())
-    return column
+def plain_level(level: Any) -> Any:
+    """A level as a plain Python value that can be compared, sorted and saved."""
+    if isinstance(level, np.generic):
+        level = level.item()
+    if hasattr(level, "to_pydatetime"):  # pandas.Timestamp
+        return level.to_pydatetime()
+    if level is None or isinstance(level, str | int | float | bytes | tuple | date):
+        return level
+    return str(level)
 
 
 def factorize(cells: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
@@ -314,7 +349,7 @@ def factorize(cells: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
             codes[i] = -1
         else:
             codes[i] = position.setdefault(cell, len(position))
-    return codes, tuple(c.item() if isinstance(c, np.generic) else c for c in position)
+    return codes, tuple(map(plain_level, position))
 
 
 def datetime_days(stamps: np.ndarray) -> np.ndarray:
@@ -327,19 +362,19 @@ def datetime_days(stamps: np.ndarray) -> np.ndarray:
 # Frames ---------------------------------------------------------------------------------------
 
 
-def _intake_frame(X: Any) -> Intake:
+def _intake_frame(X: Any, owner: str) -> Intake:
     if type(X).__module__.startswith("pyarrow"):
         names: tuple[str, ...] | None = tuple(str(name) for name in X.column_names)
         assert names is not None
         check_names(names)
-        check_shape(X.shape, "the estimator")
+        check_shape(X.shape, owner)
         from pellucid.data.arrow import arrow_column
 
         columns = [arrow_column(n, X.column(j)) for j, n in enumerate(names)]
     else:
         from pellucid.data.frames import frame_columns
 
-        names, columns = frame_columns(X)
+        names, columns = frame_columns(X, owner)
     n_rows = X.shape[0]
     if all(column.kind == "number" for column in columns):
         dense = np.empty((n_rows, len(columns)))

@@ -13,7 +13,7 @@ from pellucid import parallel
 from pellucid.data import _loops
 from pellucid.data.containers import Intake
 from pellucid.data.scan import check_column, check_finite
-from pellucid.data.schema import CATEGORICAL, TEXT, Schema
+from pellucid.data.schema import CATEGORICAL, DATETIME, NUMBER, TEXT, Schema
 from pellucid.data.text import word_entries
 from pellucid.errors import DataTypeError
 
@@ -21,33 +21,40 @@ SPARSE_COLUMNS = 50
 
 
 def encode(
-    schema: Schema, table: Intake, takes_sparse: bool, owner: str, finite: bool = False
+    schema: Schema,
+    table: Intake,
+    takes_sparse: bool,
+    owner: str,
+    finite: bool = False,
+    quiet: bool = False,
 ) -> Any:
     """The aligned table in the schema's layout; refused sparse input is an error.
 
-    `finite`: the numbers have been looked through already, as `learn` does.
+    `finite`: the numbers have been looked through already, as `learn` does. `quiet`: unseen levels
+    are no news (rows of weight 0 in training).
     """
     if table.sparse is not None:
-        if not takes_sparse:
+        if not takes_sparse or schema.layout == "codes":
             raise DataTypeError(
                 f"{owner} does not take sparse X. Use X.toarray() if it fits into memory."
             )
         if not schema.plain:
             raise DataTypeError(
-                f"{owner} was fitted on a table with categories: sparse X has none."
+                f"{owner} was fitted on a table with categories or missing values: sparse X has "
+                "neither. Give the dense table."
             )
         check_finite(table.sparse.data, table, allow_nan=False)
         return table.sparse.astype(np.float64, copy=False)
     if schema.layout == "codes":
-        return _codes(schema, table)
-    return _matrix(schema, table, takes_sparse, finite)
+        return _codes(schema, table, quiet)
+    return _matrix(schema, table, takes_sparse, finite, quiet)
 
 
-def _codes(schema: Schema, table: Intake) -> np.ndarray:
+def _codes(schema: Schema, table: Intake, quiet: bool) -> np.ndarray:
     if table.dense is not None and schema.kinds.count(CATEGORICAL) == 0:
         return _to_columns(table)
     columns = schema.raw(table)
-    levels = schema.level_codes(columns)
+    levels = schema.level_codes(columns, quiet)
     out = np.empty((table.n_rows, schema.n_columns), order="F")
     for j, column in enumerate(columns):
         if j in levels:
@@ -73,15 +80,14 @@ def _to_columns(table: Intake) -> np.ndarray:
     return out
 
 
-def _matrix(schema: Schema, table: Intake, takes_sparse: bool, finite: bool) -> Any:
-    if table.dense is not None and schema.plain:
+def _matrix(schema: Schema, table: Intake, takes_sparse: bool, finite: bool, quiet: bool) -> Any:
+    if table.dense is not None and set(schema.kinds) <= {NUMBER, DATETIME}:
         X = np.ascontiguousarray(table.dense, dtype=np.float64)
-        if finite or _all_finite(X):
+        if schema.plain and (finite or _all_finite(X)):
             return X
-        check_finite(X, table, allow_nan=True)
-        return np.where(np.isnan(X), schema.mean, X)
+        return _filled(schema, X, table)
     columns = schema.raw(table)
-    levels = schema.level_codes(columns)
+    levels = schema.level_codes(columns, quiet)
     blocks = schema.blocks()
     n_level_columns = sum(role in ("level", "missing") for _, role, _ in blocks)
     if TEXT in schema.kinds or (takes_sparse and n_level_columns > SPARSE_COLUMNS):
@@ -90,6 +96,22 @@ def _matrix(schema: Schema, table: Intake, takes_sparse: bool, finite: bool) -> 
     out = np.empty((table.n_rows, len(blocks)))
     for k, (j, role, level) in enumerate(blocks):
         out[:, k] = _term(schema, j, role, level, columns, levels)
+    return out
+
+
+def _filled(schema: Schema, X: np.ndarray, table: Intake) -> np.ndarray:
+    """Numbers with gaps: means in their place, and the indicators of training."""
+    blocks = schema.blocks()
+    place, indicator = (np.full(schema.n_columns, -1, dtype=np.int32) for _ in range(2))
+    for k, (j, role, _) in enumerate(blocks):
+        (place if role == "value" else indicator)[j] = k
+    out = np.empty((len(X), len(blocks)))
+
+    def fill(rows: slice) -> float:
+        return _loops.impute(X[rows], schema.mean, place, indicator, out[rows])
+
+    if np.isnan(parallel.map(fill, parallel.row_blocks(*X.shape))).any():
+        check_finite(X, table, allow_nan=True)
     return out
 
 

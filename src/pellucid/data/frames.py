@@ -13,15 +13,16 @@ from pellucid.data.containers import (
     datetime_days,
     factorize,
     object_column,
+    plain_level,
 )
 from pellucid.errors import DataTypeError
 
 
-def frame_columns(X: Any) -> tuple[tuple[str, ...] | None, list[RawColumn]]:
+def frame_columns(X: Any, owner: str) -> tuple[tuple[str, ...] | None, list[RawColumn]]:
     """Names (None if the frame has no text names) and columns of an eager dataframe."""
     raw_names = list(X.columns)
     check_names(tuple(str(name) for name in raw_names))
-    check_shape(X.shape, "the estimator")
+    check_shape(X.shape, owner)
     text = [isinstance(name, str) for name in raw_names]
     if any(text) and not all(text):
         raise DataTypeError(
@@ -30,18 +31,39 @@ def frame_columns(X: Any) -> tuple[tuple[str, ...] | None, list[RawColumn]]:
             "convert them all to strings, by using X.columns = X.columns.astype(str) for example."
         )
     if not all(text):
-        X = X.rename(columns=str)
+        X = X.set_axis([str(name) for name in raw_names], axis=1)
     try:
         frame = nw.from_native(X, eager_only=True)
     except TypeError as error:
         raise DataTypeError(f"X is not a table that can be read: {error}") from None
     names = tuple(frame.columns)
-    columns = [_column(name, frame[name]) for name in names]
+    numbers = _plain_numbers(X)
+    if numbers is not None:
+        columns = [RawColumn(name, "number", numbers[:, j]) for j, name in enumerate(names)]
+    else:
+        columns = [_column(name, frame[name]) for name in names]
     return (names if all(text) else None), columns
+
+
+def _plain_numbers(X: Any) -> np.ndarray | None:
+    """All columns at once, where they are NumPy numbers of a pandas frame."""
+    dtypes = getattr(X, "dtypes", ())
+    if not type(X).__module__.startswith("pandas"):
+        return None
+    if all(isinstance(d, np.dtype) and d.kind in "fiub" for d in dtypes):
+        return X.to_numpy(dtype=np.float64)
+    return None
 
 
 def _column(name: str, series: nw.Series) -> RawColumn:
     dtype = series.dtype
+    native = nw.to_native(series)
+    if (
+        str(getattr(native, "dtype", "")) == "object"
+    ):  # the first cells must not decide for the others
+        return object_column(name, np.asarray(native, dtype=object))
+    if str(getattr(native, "dtype", "")).endswith("[pyarrow]"):
+        return arrow_column(name, series.to_arrow())
     if dtype.is_numeric() or dtype == nw.Boolean:
         return RawColumn(name, "number", _floats(series))
     if dtype in (nw.Categorical, nw.Enum, nw.String):
@@ -76,12 +98,9 @@ def _labels(name: str, series: nw.Series) -> RawColumn:
         return arrow_column(name, series.cast(nw.String).to_arrow())
     native = nw.to_native(series)
     if type(native).__module__.startswith("pandas"):
-        levels = tuple(
-            level.item() if isinstance(level, np.generic) else level
-            for level in native.cat.categories.tolist()
-        )
+        levels = tuple(map(plain_level, native.cat.categories.tolist()))
         codes = native.cat.codes.to_numpy().astype(np.int32)
-        return RawColumn(name, "categorical", codes, levels, ordered=True)
+        return RawColumn(name, "categorical", codes, levels, ordered=bool(native.cat.ordered))
     levels = tuple(series.cat.get_categories().to_list())
     # A polars Categorical numbers its levels by appearance, in any column: that is no order.
     codes, seen = factorize(np.array(series.to_list(), dtype=object))
@@ -90,8 +109,3 @@ def _labels(name: str, series: nw.Series) -> RawColumn:
         lookup = np.array([*(where[s] for s in seen), -1], dtype=np.int32)
         return RawColumn(name, "categorical", lookup[codes], levels, ordered=True)
     return RawColumn(name, "categorical", codes, seen)
-
-
-def drop(X: Any, name: str) -> Any:
-    """The frame without one column."""
-    return nw.from_native(X, eager_only=True).drop(name).to_native()

@@ -8,12 +8,21 @@ from pellucid.data.containers import RawColumn, datetime_days, factorize
 from pellucid.errors import DataError
 
 
-def as_kind(column: RawColumn, kind: str, name: str) -> RawColumn:
-    """The column as `kind`; a cell that cannot be is named in the error."""
+def as_kind(column: RawColumn, kind: str, name: str, strict: bool = False) -> RawColumn:
+    """The column as `kind`; a cell that cannot be is named in the error.
+
+    `strict`: dates and numbers are not the same thing (their units are not).
+    """
     if column.kind == kind:
         return column
     numeric = ("number", "datetime")
     if column.kind in numeric and kind in numeric:
+        if strict and not np.isnan(column.values).all():
+            words = {"number": "numbers", "datetime": "dates"}
+            raise DataError(
+                f"column {name!r} held {words[kind]} in training and holds {words[column.kind]} now. "
+                f"Give {words[kind]}, or drop the column."
+            )
         return RawColumn(name, kind, column.values)
     return _CONVERT[kind](column, name)
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from pellucid.data import canonical, encode, targets
 from pellucid.data.containers import Intake, intake
-from pellucid.data.schema import CATEGORICAL, TEXT, Schema, learn
+from pellucid.data.learning import learn, named_kinds
+from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.data.table import Table
 from pellucid.errors import DataError
 
@@ -97,7 +98,9 @@ class Wishes:
     canonical_rows: bool = False
     min_rows: int = 1
     classes: np.ndarray | None = None  # known labels, for partial_fit and warm starts
-    schema: Schema | None = None  # a learned schema, for partial_fit
+    schema: Schema | None = None  # a learned schema, for partial_fit and warm starts
+    declared: bool = False  # keep levels that only the dtype declares, for partial_fit
+    positive: bool = False  # X must not be negative
 
 
 def prepare(
@@ -106,9 +109,11 @@ def prepare(
     """Check everything once, learn the schema, encode: the way from a user's table to a Problem."""
     options = (table if table is not None else Table()).check()
     rows = intake(X, wishes.owner)
+    if options.kinds and rows.sparse is None:
+        rows = rows.with_kinds(named_kinds(rows, options.kinds))
     target, classes = _target(y, rows.n_rows, wishes)
     w = targets.weights_or_ones(weights, rows.n_rows)
-    shift = None if offset is None else _offset(offset, rows.n_rows)
+    shift = None if offset is None else targets.offset_values(offset, rows.n_rows)
     if options.missing != "indicator":
         w = _without_missing(rows, w, options.missing, wishes.owner)
     used, position = rows, None
@@ -120,21 +125,34 @@ def prepare(
         shift = None if shift is None else shift[keep]
         if wishes.target == "classes" and wishes.classes is None:
             target, classes = _seen(target, classes)
-    _check_enough(used, wishes)
+    _check_enough(used, w, wishes)
     if wishes.schema is None:
         coding = wishes.coding if options.coding == "auto" else options.coding
-        schema = learn(used, w, options, wishes.layout, coding)
+        schema = learn(used, w, options, wishes.layout, coding, wishes.declared)
         _check_text(schema, wishes)
     else:
         schema, used = wishes.schema, wishes.schema.align(used, wishes.owner)
     finite = wishes.schema is None
     encoded = encode.encode(schema, used, wishes.takes_sparse, wishes.owner, finite)
+    if wishes.positive:
+        _check_positive(encoded, schema, wishes.owner)
     problem = Problem(encoded, target, w, schema, shift, classes, position)
     return (canonical.canonical(problem) if wishes.canonical_rows else problem), rows
 
 
+def _check_positive(X: Any, schema: Schema, owner: str) -> None:
+    cells = X if isinstance(X, np.ndarray) else X.data
+    if cells.size and np.nanmin(cells) < 0:
+        rows, columns = np.nonzero(X < 0) if isinstance(X, np.ndarray) else (X < 0).nonzero()
+        name = schema.name(int(schema.owner[columns[0]]))
+        raise DataError(
+            f"Negative values in data passed to {owner}: row {int(rows[0])}, column {name!r}. It "
+            "counts things: give counts, or use a model for measured numbers."
+        )
+
+
 def _check_text(schema: Schema, wishes: Wishes) -> None:
-    if TEXT in schema.kinds and not wishes.takes_text:
+    if TEXT in schema.kinds and (not wishes.takes_text or wishes.layout == "codes"):
         name = schema.name(schema.kinds.index(TEXT))
         raise DataError(
             f"column {name!r} holds free text, which {wishes.owner} cannot use. Drop it, or make it "
@@ -142,8 +160,9 @@ def _check_text(schema: Schema, wishes: Wishes) -> None:
         )
 
 
-def _check_enough(rows: Intake, wishes: Wishes) -> None:
-    if rows.n_rows < wishes.min_rows:
+def _check_enough(rows: Intake, weights: np.ndarray, wishes: Wishes) -> None:
+    whole = bool((weights == np.floor(weights)).all())
+    if (weights.sum() if whole else rows.n_rows) < wishes.min_rows:
         raise DataError(
             f"Found array with {rows.n_rows} sample(s) (shape={(rows.n_rows, rows.n_columns)}) "
             f"while a minimum of {wishes.min_rows} is required by {wishes.owner}: 1 sample is not "
@@ -165,11 +184,7 @@ def _target(y: Any, n: int, wishes: Wishes) -> tuple[Any, np.ndarray | None]:
             target, classes = _known(classes[target], wishes.classes)
     else:
         target = targets.numbers(y, wishes.owner, several=wishes.target == "several")
-    if len(target) != n:
-        raise DataError(
-            f"Found input variables with inconsistent numbers of samples: [{n}, {len(target)}]. "
-            "X and y must have one row each."
-        )
+    targets.check_lengths(n, len(target))
     return target, classes
 
 
@@ -188,13 +203,6 @@ def _seen(codes: Any, classes: Any) -> tuple[np.ndarray, np.ndarray]:
     if len(seen) == len(classes):
         return codes, classes
     return codes_seen.astype(np.int32), classes[seen]
-
-
-def _offset(offset: Any, n: int) -> np.ndarray:
-    values = targets.numbers(offset, "offset")
-    if len(values) != n:
-        raise DataError(f"offset has {len(values)} entries, X has {n} rows: one per row is needed.")
-    return values
 
 
 def _without_missing(rows: Intake, w: np.ndarray, rule: str, owner: str) -> np.ndarray:

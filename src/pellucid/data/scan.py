@@ -3,6 +3,8 @@
 Infinite values are always an error that names row and column.
 """
 
+from typing import Any
+
 import numpy as np
 
 from pellucid import parallel
@@ -24,11 +26,6 @@ def check_finite(values: np.ndarray, table: Intake, allow_nan: bool) -> None:
         "Input X contains NaN or infinity in its sparse data: infinite values cannot be used, and "
         "missing values need a dense table."
     )
-
-
-def mean_of(values: np.ndarray, weights: np.ndarray) -> float:
-    """Weighted mean; shares before the sum, so that it cannot overflow."""
-    return float(np.clip((weights / weights.sum()) @ values, values.min(), values.max()))
 
 
 def check_column(column: RawColumn) -> np.ndarray:
@@ -59,9 +56,10 @@ def column_facts(table: Intake, weights: np.ndarray) -> tuple[np.ndarray, ...]:
         check_finite(X, table, allow_nan=True)
         return _facts_with_missing(X, weights)
     share = weights.sum()
-    if not np.isfinite(total).all():  # cells near the largest float: their sum overflows
-        total, share = (weights / share) @ X, 1.0
-    mean = np.clip(total / share, low, high)  # constant columns have their constant exactly
+    mean = total / share
+    # Cells near the largest float: their sum overflows.
+    mean = np.where(np.isfinite(mean), mean, low / 2 + high / 2)
+    mean = np.clip(mean, low, high)  # constant columns have their constant exactly
     return mean, low, high, np.zeros(X.shape[1])
 
 
@@ -77,14 +75,52 @@ def _merge(a: tuple[np.ndarray, ...], b: tuple[np.ndarray, ...]) -> tuple[np.nda
 
 
 def _facts_with_missing(X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, ...]:
-    d = X.shape[1]
-    mean, low, high, n_missing = np.zeros(d), np.ones(d), np.zeros(d), np.zeros(d)
-    for j in range(d):
-        column = X[:, j].astype(float)
-        missing = np.isnan(column)
-        n_missing[j] = weights[missing].sum()
-        shown, w = column[~missing], weights[~missing]
-        if shown.size:
-            mean[j] = mean_of(shown, w)
-            low[j], high[j] = shown.min(), shown.max()
-    return mean, low, high, n_missing
+    """Facts of the present cells; 0, 1, 0 for a column without any. Rows in any order, same bits."""
+    p = X.shape[1]
+
+    def partial(rows: slice) -> tuple[np.ndarray, ...]:
+        sums = np.zeros((2, p)), np.zeros((2, p))
+        low, high = np.full(p, np.inf), np.full(p, -np.inf)
+        with np.errstate(all="ignore"):
+            _loops.present_facts(X[rows], weights[rows], *sums, low, high)
+        return *sums, low, high
+
+    total, weight, low, high = parallel.reduce(
+        partial, _merge_present, parallel.row_blocks(*X.shape)
+    )
+    n_missing = np.maximum(weights.sum() - (weight[0] + weight[1]), 0.0)
+    n_missing[~np.isnan(X).any(axis=0)] = 0.0
+    empty = low > high
+    with np.errstate(all="ignore"):
+        mean = (total[0] + total[1]) / (weight[0] + weight[1])
+        mean = np.where(np.isfinite(mean), mean, low / 2 + high / 2)
+    mean, low, high = (np.where(empty, v, x) for v, x in ((0, mean), (1, low), (0, high)))
+    return np.where(empty, 0.0, np.clip(mean, low, np.maximum(low, high))), low, high, n_missing
+
+
+def _merge_present(a: tuple[np.ndarray, ...], b: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    sums = [_double_sum(a[k], b[k]) for k in (0, 1)]
+    return *sums, np.minimum(a[2], b[2]), np.maximum(a[3], b[3])
+
+
+def _double_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Sum of two double-doubles (2, p)."""
+    with np.errstate(all="ignore"):
+        total = a[0] + b[0]
+        part = total - a[0]
+        error = (a[0] - (total - part)) + (b[0] - part)
+        return np.stack([total, a[1] + b[1] + error])
+
+
+def sparse_facts(X: Any, weights: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Mean, minimum and maximum of the columns of a CSR matrix, its zeros included."""
+    n, p = X.shape
+    weight = np.repeat(weights, np.diff(X.indptr))
+    with np.errstate(over="ignore"):
+        mean = np.bincount(X.indices, weight * X.data, minlength=p) / weights.sum()
+    stored = np.bincount(X.indices, minlength=p)
+    low, high = (np.where(stored < n, 0.0, edge) for edge in (np.inf, -np.inf))
+    np.minimum.at(low, X.indices, X.data)
+    np.maximum.at(high, X.indices, X.data)
+    mean = np.where(np.isfinite(mean), mean, low / 2 + high / 2)
+    return np.clip(mean, low, high), low, high, np.zeros(p)

@@ -11,7 +11,6 @@ import numpy as np
 
 from pellucid.data.containers import Intake, RawColumn
 from pellucid.data.kinds import as_kind
-from pellucid.data.text import Text, vocabulary
 from pellucid.errors import DataError, UnseenLevelWarning, warn
 
 NUMBER, CATEGORICAL, DATETIME, TEXT = "number", "categorical", "datetime", "text"
@@ -193,15 +192,16 @@ class Schema:
     def raw(self, table: Intake) -> list[RawColumn]:
         """The aligned table as columns of the training kinds."""
         columns = table.as_columns()
-        return [as_kind(c, self.kinds[j], self.name(j)) for j, c in enumerate(columns)]
+        strict = self.names is not None and table.names is not None
+        return [as_kind(c, self.kinds[j], self.name(j), strict) for j, c in enumerate(columns)]
 
-    def level_codes(self, columns: list[RawColumn]) -> dict[int, np.ndarray]:
+    def level_codes(self, columns: list[RawColumn], quiet: bool = False) -> dict[int, np.ndarray]:
         """Codes of the categorical columns: 0..L-1, -1 missing, -2 unseen (warned of once)."""
         codes, unseen = {}, []
         for j, column in enumerate(columns):
             if self.kinds[j] != CATEGORICAL:
                 continue
-            where = {level: k for k, level in enumerate(self.levels[j])}
+            where = self._positions(j)
             lookup = np.array([*(where.get(v, -2) for v in column.levels), -1], dtype=np.int32)
             codes[j] = lookup[column.values]
             strange = np.flatnonzero(codes[j] == -2)
@@ -209,9 +209,16 @@ class Schema:
                 unseen.append(
                     (self.name(j), strange.size, column.levels[column.values[strange[0]]])
                 )
-        if unseen:
+        if unseen and not quiet:
             self._report_unseen(unseen)
         return codes
+
+    def _positions(self, j: int) -> dict[Any, int]:
+        """Codes by level; made once, for a single row costs as much as a table."""
+        cache = self.__dict__.setdefault("_cache", {})
+        if j not in cache:
+            cache[j] = {level: k for k, level in enumerate(self.levels[j])}
+        return cache[j]
 
     def _report_unseen(self, unseen: list[tuple[str, int, Any]]) -> None:
         where = "; ".join(f"column {n!r}: {count} cell(s), e.g. {v!r}" for n, count, v in unseen)
@@ -221,118 +228,3 @@ class Schema:
             f"levels that were not seen in training count as missing: {where}.",
             UnseenLevelWarning,
         )
-
-
-def learn(table: Intake, weights: np.ndarray, options: Any, layout: str, coding: str) -> Schema:
-    """The schema of a training table; rows of weight 0 must have been removed."""
-    if table.dense is not None and not options.kinds:
-        return _learn_dense(table, weights, options, layout, coding)
-    if table.sparse is not None:
-        return _learn_sparse(table, options, layout, coding)
-    columns = table.as_columns(_named_kinds(table, options.kinds))
-    words = (options.text if options.text is not None else Text()).check()
-    learned = [_learn_column(c, weights, words) for c in columns]
-    shares = [c["shares"] for c in learned if c["levels"]]
-    return Schema(
-        names=table.names,
-        kinds=tuple(c["kind"] for c in learned),
-        levels=tuple(c["levels"] for c in learned),
-        shares=np.concatenate(shares) if shares else np.empty(0),
-        **{
-            k: np.array([c[k] for c in learned], float)
-            for k in ("mean", "low", "high", "n_missing")
-        },
-        unseen=options.unseen,
-        layout=layout,
-        coding=coding,
-        text_mode=words.mode,
-        text_pattern=words.pattern,
-    )
-
-
-def _named_kinds(table: Intake, kinds: Any) -> dict[int, str]:
-    """Kinds by position; an unknown column is an error that lists what there is."""
-    names = table.names or tuple(f"x{j}" for j in range(table.n_columns))
-    out = {}
-    for column, kind in (kinds or {}).items():
-        if isinstance(column, str) and column in names:
-            out[names.index(column)] = kind
-        elif isinstance(column, int) and 0 <= column < len(names):
-            out[column] = kind
-        else:
-            raise DataError(f"Table(kinds=...) names column {column!r}, which X does not have.")
-    return out
-
-
-def _learn_dense(
-    table: Intake, weights: np.ndarray, options: Any, layout: str, coding: str
-) -> Schema:
-    from pellucid.data.scan import column_facts
-
-    d = table.n_columns
-    mean, low, high, n_missing = column_facts(table, weights)
-    return Schema(
-        table.names, (NUMBER,) * d, ((),) * d, np.empty(0), mean, low, high, n_missing,
-        options.unseen, layout, coding,
-    )  # fmt: skip
-
-
-def _learn_sparse(table: Intake, options: Any, layout: str, coding: str) -> Schema:
-    from pellucid.data.scan import check_finite
-
-    check_finite(table.sparse.data, table, allow_nan=False)
-    d, zeros = table.n_columns, np.zeros(table.n_columns)
-    return Schema(
-        table.names, (NUMBER,) * d, ((),) * d, np.empty(0), zeros, zeros, zeros, zeros,
-        options.unseen, layout, coding,
-    )  # fmt: skip
-
-
-def _learn_words(column: RawColumn, weights: np.ndarray, options: Text) -> dict[str, Any]:
-    words, frequency = vocabulary(column.values, weights, options)
-    if not words:
-        raise DataError(
-            f"text column {column.name!r} has no words left: loosen min_df, max_df or stop_words of "
-            "Table(text=Text(...)), or drop the column."
-        )
-    idf = np.log((1 + weights.sum()) / (1 + frequency)) + 1
-    missing = np.array([cell is None for cell in column.values])
-    return {"kind": TEXT, "levels": words, "shares": np.append(idf, 0.0), "mean": 0.0, "low": 0.0,
-            "high": 0.0, "n_missing": float(weights[missing].sum())}  # fmt: skip
-
-
-def _learn_column(column: RawColumn, weights: np.ndarray, words: Text) -> dict[str, Any]:
-    if column.kind == TEXT:
-        return _learn_words(column, weights, words)
-    if column.kind == CATEGORICAL:
-        return _learn_levels(column, weights)
-    from pellucid.data.scan import check_column, mean_of
-
-    values = check_column(column)
-    present = ~np.isnan(values)
-    facts = {"kind": column.kind, "levels": (), "n_missing": float(weights[~present].sum())}
-    if not present.any():
-        return facts | {"mean": 0.0, "low": 1.0, "high": 0.0}
-    shown = values[present]
-    mean = mean_of(shown, weights[present])
-    return facts | {"mean": mean, "low": float(shown.min()), "high": float(shown.max())}
-
-
-def _learn_levels(column: RawColumn, weights: np.ndarray) -> dict[str, Any]:
-    """Levels that occur: in the dtype's order if it has one, else sorted."""
-    sums = np.bincount(column.values + 1, weights, minlength=len(column.levels) + 1)
-    seen = [k for k in range(len(column.levels)) if sums[k + 1] > 0]
-    if not column.ordered:
-        seen.sort(key=lambda k: level_key(column.levels[k]))
-    shares = np.array([*(sums[k + 1] for k in seen), sums[0]]) / sums.sum()
-    levels = tuple(column.levels[k] for k in seen)
-    if not levels:  # nothing but missing cells: a number that is always missing
-        return {"kind": NUMBER, "levels": (), "mean": 0.0, "low": 1.0, "high": 0.0,
-                "n_missing": float(sums[0])}  # fmt: skip
-    return {"kind": CATEGORICAL, "levels": levels, "shares": shares, "mean": 0.0, "low": 0.0,
-            "high": 0.0, "n_missing": float(sums[0])}  # fmt: skip
-
-
-def level_key(level: Any) -> tuple[int, Any]:
-    """Sorts numbers before text, each by its own order."""
-    return (0, level) if isinstance(level, int | float) else (1, str(level))

@@ -99,6 +99,11 @@ class Table:
             raise ParameterError(
                 f"The 'text' parameter of Table must be None or a Text. Got {self.text!r} instead."
             )
+        if self.kinds is not None and not isinstance(self.kinds, Mapping):
+            raise ParameterError(
+                f"The 'kinds' parameter of Table must be a dict of columns to kinds. "
+                f"Got {self.kinds!r} instead."
+            )
         for column, kind in (self.kinds or {}).items():
             if kind not in KINDS:
                 raise ParameterError(

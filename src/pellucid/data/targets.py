@@ -7,11 +7,19 @@ import numpy as np
 from pellucid.data.containers import is_frame, is_missing
 from pellucid.errors import DataConversionWarning, DataError, DataTypeError, warn
 
+# Weights whose sums and products with cells stay ordinary numbers.
+LARGEST, SMALLEST = 1e290, 1e-290
+
 
 def as_vector(values: Any, what: str = "y") -> np.ndarray:
     """A NumPy array from a list, array or series; missing cells stay None or NaN."""
+    if isinstance(values, np.ma.MaskedArray):
+        if np.ma.getmaskarray(values).any():
+            row = int(np.argmax(np.ma.getmaskarray(values)))
+            raise DataError(f"Input {what} contains NaN: row {row} is masked. Drop such rows.")
+        return values.filled()
     if isinstance(values, np.ndarray):
-        return values
+        return np.asarray(values)
     if hasattr(values, "tocsr"):
         raise DataTypeError(f"{what} is sparse: use {what}.toarray().ravel().")
     if is_frame(values):
@@ -118,6 +126,19 @@ def _same_type(y: np.ndarray) -> np.ndarray:
     )
 
 
+def offset_values(offset: Any, n: int) -> np.ndarray:
+    """One finite number per row, added to the linear predictor."""
+    values = as_vector(offset, "offset")
+    if values.dtype.kind not in "fiub" or values.ndim != 1:
+        raise DataError("offset must be a vector of numbers, one per row.")
+    if len(values) != n:
+        raise DataError(f"offset has {len(values)} entries, X has {n} rows: one per row is needed.")
+    values = values.astype(np.float64)
+    if not np.isfinite(values).all():
+        raise DataError(f"offset is not finite in row {int(np.argmin(np.isfinite(values)))}.")
+    return values
+
+
 def numbers(y: Any, owner: str, several: bool = False) -> np.ndarray:
     """Target of a regressor: float64, one column unless `several` are allowed."""
     y = as_vector(y)
@@ -146,6 +167,15 @@ def _parse(y: np.ndarray, owner: str) -> np.ndarray:
         ) from None
 
 
+def check_lengths(n: int, n_target: int) -> None:
+    """X and y must have one row each."""
+    if n != n_target:
+        raise DataError(
+            f"Found input variables with inconsistent numbers of samples: [{n}, {n_target}]. "
+            "X and y must have one row each."
+        )
+
+
 def known_classes(given: Any, before: np.ndarray | None) -> np.ndarray:
     """Labels of `partial_fit`: given with the first batch, the same ever after."""
     if given is None:
@@ -155,8 +185,8 @@ def known_classes(given: Any, before: np.ndarray | None) -> np.ndarray:
     known = np.unique(as_vector(given, "classes"))
     if before is not None and not np.array_equal(known, before):
         raise DataError(
-            f"`classes={list(known)}` is not the same as on last call to partial_fit, was: "
-            f"{list(before)}"
+            f"`classes={known.tolist()}` is not the same as on last call to partial_fit, was: "
+            f"{before.tolist()}"
         )
     return known
 
@@ -189,4 +219,9 @@ def weights_or_ones(weights: Any, n: int) -> np.ndarray:
         )
     if not w.any():
         raise DataError("All sample weights are zero: no row counts. Give some a positive weight.")
+    if w.max() > LARGEST / max(n, 1) or w[w > 0].min() < SMALLEST:
+        raise DataError(
+            f"Sample weights reach from {w[w > 0].min():g} to {w.max():g}: sums of such numbers are "
+            "not exact. Divide them by a common factor."
+        )
     return w

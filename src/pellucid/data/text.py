@@ -84,7 +84,16 @@ class Text:
             raise ParameterError(
                 f"The 'mode' parameter of Text must be one of {list(_MODES)}. Got {self.mode!r} instead."
             )
-        if self.max_words is not None and self.max_words < 1:
+        for name in ("min_df", "max_df"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+                raise ParameterError(
+                    f"The {name!r} parameter of Text must be a number of documents or a share. "
+                    f"Got {value!r} instead."
+                )
+        if self.max_words is not None and not (
+            isinstance(self.max_words, int) and self.max_words >= 1
+        ):
             raise ParameterError(
                 f"The 'max_words' parameter of Text must be at least 1. Got {self.max_words!r} instead."
             )

@@ -102,7 +102,7 @@ class PCA(Transformer):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the axes. `y` is ignored; weight k counts as k equal rows."""
-        return self._learn(X, weights=sample_weight)
+        return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.decomposition.centred import Centred, OutOfRange

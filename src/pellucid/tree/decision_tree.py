@@ -203,9 +203,11 @@ class DecisionTreeClassifier(ProbabilisticClassifier):
 
         `ccp_alphas[k]` is the lowest `ccp_alpha` that gives the k-th smaller tree.
         """
+        from pellucid.data.output import opened
         from pellucid.tree.pruning import pruning_path
 
-        self._check_parameters()
+        self._check_all_parameters()
+        X, y, sample_weight = opened(X, y, sample_weight)
         wishes: Wishes = self._wishes()
         problem, _ = prepare(X, y, sample_weight, None, self.table, wishes)
         alphas, impurities = pruning_path(self._grow(problem))

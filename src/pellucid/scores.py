@@ -1,0 +1,37 @@
+"""What `score` returns: accuracy of classifiers, R2 of regressors, weighted."""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.data.output import opened
+from pellucid.data.targets import check_lengths, labels, numbers, weights_or_ones
+from pellucid.errors import warn
+
+
+def accuracy(model: Any, X: Any, y: Any, weights: Any) -> float:
+    """Share of rows (by weight) whose label is predicted."""
+    X, y, weights = opened(X, y, weights)
+    predicted = model.predict(X)
+    codes, classes = labels(y, type(model).__name__)
+    check_lengths(len(predicted), len(codes))
+    right = predicted == classes[codes]
+    return float(np.average(right, weights=weights_or_ones(weights, len(right))))
+
+
+def r2(model: Any, X: Any, y: Any, weights: Any) -> float:
+    """Coefficient of determination, the mean over targets."""
+    X, y, weights = opened(X, y, weights)
+    predicted = model.predict(X)
+    y = numbers(y, type(model).__name__, several=True)
+    check_lengths(len(predicted), len(y))
+    if len(y) < 2:
+        warn("R2 is not defined for fewer than two rows.", UserWarning)
+        return float("nan")
+    y = y.reshape(predicted.shape)
+    w = weights_or_ones(weights, len(y)).reshape((-1,) + (1,) * (y.ndim - 1))
+    residual = (w * (y - predicted) ** 2).sum(axis=0)
+    spread = (w * (y - (w * y).sum(axis=0) / w.sum()) ** 2).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.where(spread > 0, 1 - residual / spread, np.where(residual == 0, 1.0, 0.0))
+    return float(np.mean(found))
