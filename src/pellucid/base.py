@@ -69,7 +69,8 @@ class Estimator(Protocol):
 
         X may be a path; y, weights and offset may be names of its columns.
         """
-        before = self._learned() if getattr(self, "warm_start", False) else {}
+        warm = getattr(self, "warm_start", False)
+        before = self._learned() if parameters.Boolean.accepts(warm) and warm else {}
         if not before:
             self._forget()
         with self._undone_on_failure(before):

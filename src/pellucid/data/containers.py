@@ -160,7 +160,7 @@ def intake(X: Any, owner: str = "the estimator") -> Intake:
 def _as_array(X: Any) -> np.ndarray:
     if isinstance(X, np.ma.MaskedArray):
         kind = float if X.dtype.kind in "fiub" else object
-        return X.astype(kind).filled(np.nan if kind is float else None)
+        return np.ma.filled(X.astype(kind), np.nan if kind is float else None)
     if isinstance(X, np.ndarray):
         return np.asarray(X)
     try:

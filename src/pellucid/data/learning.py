@@ -75,13 +75,14 @@ def _learn_numbers(
 ) -> Schema:
     if table.sparse is not None:
         check_finite(table.sparse.data, table, allow_nan=False)
-        facts = sparse_facts(table.sparse, weights)
+        mean, low, high, n_missing = sparse_facts(table.sparse, weights)
     else:
-        facts = column_facts(table, weights)
+        mean, low, high, n_missing = column_facts(table, weights)
     d = table.n_columns
     return Schema(
-        table.names, (NUMBER,) * d, ((),) * d, np.empty(0), *facts, options.unseen, layout, coding
-    )
+        table.names, (NUMBER,) * d, ((),) * d, np.empty(0), mean, low, high, n_missing,
+        options.unseen, layout, coding,
+    )  # fmt: skip
 
 
 def _kind_of(column: RawColumn, weights: np.ndarray) -> RawColumn:
