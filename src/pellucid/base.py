@@ -74,7 +74,7 @@ class Estimator(Protocol):
         if not before:
             self._forget()
         with self._undone_on_failure(before):
-            self._check_all_parameters()
+            self._check_parameters()
             X, y, weights, offset = opened(X, y, weights, offset)
             wishes = self._warm(self._wishes(), before)
             problem, rows = prepare(X, y, weights, offset, self.table, wishes)
@@ -101,7 +101,7 @@ class Estimator(Protocol):
         """
         first = not self.__sklearn_is_fitted__()
         with self._undone_on_failure(self._learned()):
-            self._check_all_parameters()
+            self._check_parameters()
             wishes = replace(self._wishes(), declared=True)
             if self._target == "classes":
                 known = known_classes(classes, None if first else self.classes_)
@@ -124,11 +124,6 @@ class Estimator(Protocol):
             self._forget()
             vars(self).update(before)
             raise
-
-    def _check_all_parameters(self) -> None:
-        self._check_parameters()
-        table = {"table": parameters.TableOptions}
-        parameters.check(type(self).__name__, {"table": self.table}, table)
 
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
         """Learn from one more batch; reads what the earlier ones left on `self`."""

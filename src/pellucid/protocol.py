@@ -130,7 +130,8 @@ class Protocol:
         return self
 
     def _check_parameters(self) -> None:
-        parameters.check(type(self).__name__, self.get_params(deep=False), self._parameters)
+        table = {"table": parameters.TableOptions} | self._parameters
+        parameters.check(type(self).__name__, self.get_params(deep=False), table)
 
     def __repr__(self) -> str:
         default = {name: p.default for name, p in signature(type(self)).items()}

@@ -206,7 +206,7 @@ class DecisionTreeClassifier(ProbabilisticClassifier):
         from pellucid.data.output import opened
         from pellucid.tree.pruning import pruning_path
 
-        self._check_all_parameters()
+        self._check_parameters()
         X, y, sample_weight = opened(X, y, sample_weight)
         wishes: Wishes = self._wishes()
         problem, _ = prepare(X, y, sample_weight, None, self.table, wishes)
