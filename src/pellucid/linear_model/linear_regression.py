@@ -81,6 +81,7 @@ class LinearRegression(Regressor):
 
     _several_targets = True
     _target = "several"
+    _invariant = ("weight scale", "column scale")
     _parameters = {
         "fit_intercept": Boolean,
         "copy_X": Boolean,
