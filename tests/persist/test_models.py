@@ -167,17 +167,27 @@ def test_arrays_of_other_shapes_are_refused(name, tmp_path, rng):
     pellucid.load(tmp_path / "m")
 
 
-def test_the_number_of_clusters_is_that_of_the_centres(rng):
-    from pellucid.cluster import KMeans
+@pytest.mark.parametrize("asked", [1, 40])
+def test_the_number_of_clusters_is_that_of_the_centres(asked, rng, monkeypatch):
+    """The loops read as many numbers as there are centres, whatever the parameter says by then."""
+    from pellucid.cluster import KMeans, kmeans
 
     X = rng.normal(size=(60, 3))
-    model = KMeans(4, random_state=0).fit(X)
+    model = KMeans(12, random_state=0).fit(X)
     labels, distances, score = model.predict(X), model.transform(X), model.score(X)
-    model.set_params(n_clusters=40)
+    sizes = []
+
+    class Table(kmeans.RowTable):
+        def __init__(self, X, k):
+            sizes.append(k)
+            super().__init__(X, 12)
+
+    monkeypatch.setattr(kmeans, "RowTable", Table)
+    model.set_params(n_clusters=asked)
     assert np.array_equal(model.predict(X), labels) and np.array_equal(
         model.transform(X), distances
     )
-    assert model.score(X) == score
+    assert model.score(X) == score and sizes == [12, 12, 12]
 
 
 QUICK = [
