@@ -18,8 +18,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pellucid.names import ESTIMATORS
-from tests.source_tree import ROOT
+from tests.source_tree import PACKAGE, ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TOP = sorted(ROOT.glob("*.md"))
@@ -97,7 +96,9 @@ def test_every_page_is_in_the_index():
 
 def test_the_index_names_every_estimator():
     index = (ROOT / "docs" / "index.md").read_text()
-    public = {name for names in ESTIMATORS.values() for name in names}
+    # Read from the file: other tests put classes of their own into the list.
+    listed = runpy.run_path(str(PACKAGE / "names.py"))["ESTIMATORS"]
+    public = {name for names in listed.values() for name in names}
     assert set(re.findall(r"`(\w+)`", index)) == public
 
 
