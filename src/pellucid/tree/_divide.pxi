@@ -91,7 +91,7 @@ cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept 
         stopped &= describe(t, node.feature, child, draft.counts + (draft.n_nodes + j) * draft.size)
     draft.n_nodes += 2
     if node.missing_left < 0:
-        node.missing_left = child[-1].weight > child[0].weight
+        node.missing_left = (child - 1).weight > child.weight
     return stopped
 
 

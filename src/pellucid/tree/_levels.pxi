@@ -23,8 +23,8 @@ cdef struct Group:
 cdef struct Levels:
     Group* groups               # in the order of levels, missing last
     Group* ordered
-    double* sums                # (groups, K) class weights, or (groups, 1) centred sums
-    double* left                # (K,)
+    double* sums                # (groups, K) class weights, or (groups, 2) sums of w r and w r^2
+    double* left                # (K,) or (2,)
     double* axis                # (2, K) direction and mean proportions
     uint8_t* side               # per group: 1 left
 
@@ -41,7 +41,7 @@ cdef int gather_groups(const Table* t, const Record* node, int f, Levels* v) noe
     """Runs of equal codes in the sorted rows, with their weights and class weights."""
     cdef const int32_t* rows = t.lists + f * t.n + node.start
     cdef const double* x = t.X + f * t.n_rows
-    cdef Py_ssize_t m = node.end - node.start, i = 0, j, size = max(t.K, 1)
+    cdef Py_ssize_t m = node.end - node.start, i = 0, j, size = t.size
     cdef int g = 0
     while i < m:
         j = i + 1
@@ -50,7 +50,7 @@ cdef int gather_groups(const Table* t, const Record* node, int f, Levels* v) noe
         v.groups[g].code = -1 if isnan(x[rows[i]]) else <int32_t> x[rows[i]]
         v.groups[g].number, v.groups[g].first, v.groups[g].last = g, i, j
         memset(v.sums + g * size, 0, size * sizeof(double))
-        v.groups[g].weight = weigh_missing(t, node, rows, i, j, v.sums + g * size)
+        v.groups[g].weight = weigh_rows(t, node, rows, i, j, v.sums + g * size)
         g += 1
         i = j
     return g
@@ -107,7 +107,7 @@ cdef void assign_keys(const Table* t, const Record* node, const double* counts, 
         principal_keys(t, node, counts, g, v)
         return
     for i in range(g):
-        v.groups[i].key = v.sums[i * max(t.K, 1) + last] / v.groups[i].weight
+        v.groups[i].key = v.sums[i * t.size + last] / v.groups[i].weight
 
 
 cdef bint needs_all(const Table* t, const double* counts, int g) noexcept nogil:
@@ -119,7 +119,7 @@ cdef bint needs_all(const Table* t, const double* counts, int g) noexcept nogil:
 
 cdef inline void add_group(const Table* t, const Levels* v, const Group* group, double* weight,
                            Py_ssize_t* rows) noexcept nogil:
-    cdef Py_ssize_t k, size = max(t.K, 1)
+    cdef Py_ssize_t k, size = t.size
     for k in range(size):
         v.left[k] += v.sums[group.number * size + k]
     weight[0] += group.weight
@@ -140,7 +140,7 @@ cdef double all_divisions(const Table* t, const Record* node, const double* coun
     cdef double weight, cost, best = INFINITY, bar = INFINITY
     for bits in range(1, (1 << g) - 1, 2):
         weight, rows = 0.0, 0
-        memset(v.left, 0, max(t.K, 1) * sizeof(double))
+        memset(v.left, 0, t.size * sizeof(double))
         for i in range(g):
             if bits >> i & 1:
                 add_group(t, v, v.groups + i, &weight, &rows)
@@ -158,7 +158,7 @@ cdef double prefix_divisions(const Table* t, const Record* node, const double* c
                              Levels* v) noexcept nogil:
     """Best prefix of the ordered groups, turned so that the first group is on the left."""
     cdef int i, chosen = 0
-    cdef Py_ssize_t rows = 0, size = max(t.K, 1)
+    cdef Py_ssize_t rows = 0, size = t.size
     cdef double weight = 0.0, cost, best = INFINITY, bar = INFINITY
     assign_keys(t, node, counts, g, v)
     memcpy(v.ordered, v.groups, g * sizeof(Group))
@@ -186,7 +186,7 @@ cdef double drawn_division(const Table* t, const Record* node, const double* cou
     cdef int i, alone
     cdef Py_ssize_t rows = 0, others = 0
     cdef double weight = 0.0
-    memset(v.left, 0, max(t.K, 1) * sizeof(double))
+    memset(v.left, 0, t.size * sizeof(double))
     alone = 1 + <int> ((mix(bits) >> 32) * <uint64_t> (g - 1) >> 32)
     for i in range(g):
         v.side[i] = i == 0 or mix(bits + <uint64_t> (i + 1)) & 1

@@ -14,8 +14,8 @@ Steps for one node (numbered again below)
 """
 
 from libc.math cimport INFINITY, fabs, isinf, isnan, log2
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort, realloc
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -38,7 +38,7 @@ cdef struct Record:             # a node under construction; `nodes.RECORD` is t
 
 cdef struct Split:
     double cost
-    double threshold
+    double threshold            # set here only if drawn
     Py_ssize_t at
     int32_t feature             # -1: no allowed division
     int32_t missing_left
@@ -49,21 +49,27 @@ cdef struct Table:              # what all loops see; invariant: labels or targe
     const int32_t* labels
     const double* target
     const double* weights       # NULL: all 1
+    const uint16_t* packed      # class + 4 * weight, for up to 4 classes and integers below 256
     const double* k_log_k       # NULL unless entropy of integer weights
     const uint8_t* kinds        # 1: codes of levels
     const int32_t* n_levels
     const uint8_t* repeated     # 1: some value occurs twice
     const uint8_t* missing      # 1: some value is missing
+    const uint8_t* compared     # 1: the loops compare values of the column, not only their order
     int32_t* lists              # (d, n) sorted rows
     uint8_t* goes_left          # (n_rows,)
     Py_ssize_t n_rows, n        # rows of X; rows in the lists
     int d, K, criterion, max_features, max_depth
+    int size                    # sums per group of rows: K class weights, or 2 for numbers
     int most_levels
     Py_ssize_t min_rows         # of a child
     Py_ssize_t min_rows_split   # of a node that may be divided
     double min_weight, min_weight_split, min_decrease
     bint drawn_splits           # one random division per column instead of the best one
     bint demanding              # children need more than one row or some weight
+    const double* whole         # (n_whole, d), and rows of it that X holds: for branches, else NULL
+    const int32_t* origin
+    Py_ssize_t n_whole
     const int32_t* stop         # another thread sets it to end the work
 
 
@@ -74,12 +80,19 @@ cdef inline uint64_t mix(uint64_t z) noexcept nogil:
     return z ^ (z >> 31)
 
 
+cdef inline double cell(const Table* t, int f, int32_t row) noexcept nogil:
+    """A value; a branch has copies of compared columns only."""
+    if t.origin == NULL or t.compared[f]:
+        return t.X[f * t.n_rows + row]
+    return t.whole[f * t.n_whole + t.origin[row]]
+
+
 include "_scan.pxi"
 include "_levels.pxi"
 
 
 cdef struct Scratch:            # memory of one thread
-    double* left
+    Sweep sweep
     int32_t* rows
     Split* splits
     int32_t* drawn
@@ -87,7 +100,10 @@ cdef struct Scratch:            # memory of one thread
 
 
 cdef void free_scratch(Scratch* s) noexcept nogil:
-    free(s.left)
+    free(s.sweep.sums)
+    free(s.sweep.weights)
+    free(s.sweep.left_cost)
+    free(s.sweep.right_cost)
     free(s.rows)
     free(s.splits)
     free(s.drawn)
@@ -101,18 +117,23 @@ cdef void free_scratch(Scratch* s) noexcept nogil:
 
 cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     """Room for nodes of up to m rows; 0 if there is enough memory."""
-    cdef Py_ssize_t size = max(t.K, 1), groups = min(m, <Py_ssize_t> t.most_levels + 1)
-    s.left = <double*> calloc(size, sizeof(double))
+    cdef Py_ssize_t size = t.size, groups = 1 + min(m, <Py_ssize_t> t.most_levels + 1)
+    cdef Py_ssize_t blocks = 1 + most_blocks(m)
+    s.sweep.sums = <double*> malloc(blocks * size * sizeof(double))
+    s.sweep.weights = <double*> malloc(blocks * sizeof(double))
+    s.sweep.left_cost = <double*> malloc(blocks * sizeof(double))
+    s.sweep.right_cost = <double*> malloc(blocks * sizeof(double))
     s.rows = <int32_t*> malloc((m + 1) * sizeof(int32_t))
     s.splits = <Split*> malloc(t.d * sizeof(Split))
     s.drawn = <int32_t*> malloc(t.d * sizeof(int32_t))
-    s.levels.groups = <Group*> malloc((groups + 1) * sizeof(Group))
-    s.levels.ordered = <Group*> malloc((groups + 1) * sizeof(Group))
-    s.levels.sums = <double*> malloc((groups + 1) * size * sizeof(double))
+    s.levels.groups = <Group*> malloc(groups * sizeof(Group))
+    s.levels.ordered = <Group*> malloc(groups * sizeof(Group))
+    s.levels.sums = <double*> malloc(groups * size * sizeof(double))
     s.levels.left = <double*> malloc(size * sizeof(double))
     s.levels.axis = <double*> malloc(size * sizeof(double))
-    s.levels.side = <uint8_t*> malloc(groups + 1)
-    if (s.left == NULL or s.rows == NULL or s.splits == NULL or s.drawn == NULL
+    s.levels.side = <uint8_t*> malloc(groups)
+    if (s.sweep.sums == NULL or s.sweep.weights == NULL
+            or s.sweep.left_cost == NULL or s.sweep.right_cost == NULL or s.rows == NULL or s.splits == NULL or s.drawn == NULL
             or s.levels.groups == NULL or s.levels.ordered == NULL or s.levels.sums == NULL
             or s.levels.left == NULL or s.levels.axis == NULL or s.levels.side == NULL):
         free_scratch(s)
@@ -163,12 +184,14 @@ cdef bint describe(const Table* t, int f, Record* node, double* counts) noexcept
     return node.stopped
 
 
-cdef inline void split_column(const Table* t, const Record* node, const double* counts, int f,
-                              Scratch* s, Split* out) noexcept nogil:
+cdef inline double split_column(const Table* t, const Record* node, const double* counts, int f,
+                                Scratch* s, double known, Split* out) noexcept nogil:
+    """The best division of column f; returns what other columns need not look beyond."""
     if t.kinds[f]:
         split_levels(t, node, counts, f, &s.levels, out)
     else:
-        split_number(t, node, counts, f, s.left, out)
+        split_number(t, node, counts, f, &s.sweep, known, out)
+    return min(known, out.cost + TIE * node.cost) if out.feature >= 0 else known
 
 
 cdef void search_columns(const Table* t, const Record* node, const double* counts,
@@ -177,9 +200,10 @@ cdef void search_columns(const Table* t, const Record* node, const double* count
     and one of them can be divided."""
     cdef int i, j, f, found = 0
     cdef uint64_t key = node.key
+    cdef double known = INFINITY
     if t.max_features >= t.d:
         for f in range(t.d):
-            split_column(t, node, counts, f, s, s.splits + f)
+            known = split_column(t, node, counts, f, s, known, s.splits + f)
         return
     for f in range(t.d):
         s.drawn[f] = f
@@ -191,16 +215,27 @@ cdef void search_columns(const Table* t, const Record* node, const double* count
         j = i + <int> ((mix(key) >> 32) * <uint64_t> (t.d - i) >> 32)
         s.drawn[i], s.drawn[j] = s.drawn[j], s.drawn[i]
         f = s.drawn[i]
-        split_column(t, node, counts, f, s, s.splits + f)
+        known = split_column(t, node, counts, f, s, known, s.splits + f)
         found += s.splits[f].feature >= 0
 
 
+cdef double threshold_at(const Table* t, const Record* node) noexcept nogil:
+    """Between the last row on the left and the next one; beyond all numbers if that is missing."""
+    cdef const int32_t* rows = t.lists + node.feature * t.n + node.start
+    cdef double high = cell(t, node.feature, rows[node.at])
+    return INFINITY if isnan(high) else midpoint(cell(t, node.feature, rows[node.at - 1]), high)
+
+
 cdef bint choose(const Table* t, Record* node, const Split* splits) noexcept nogil:
-    """Step 3. A division that saves nothing is taken too: XOR needs it."""
+    """Step 3: the first column within a tie of the lowest cost. A division that saves nothing is
+    taken too: XOR needs it."""
     cdef int f, best = -1
+    cdef double lowest = INFINITY
     for f in range(t.d):
-        if splits[f].feature >= 0 and (
-                best < 0 or splits[f].cost < splits[best].cost - TIE * node.cost):
+        if splits[f].feature >= 0:
+            lowest = min(lowest, splits[f].cost)
+    for f in range(t.d - 1, -1, -1):
+        if splits[f].feature >= 0 and splits[f].cost <= lowest + TIE * node.cost:
             best = f
     if best < 0:
         return False
@@ -209,14 +244,17 @@ cdef bint choose(const Table* t, Record* node, const Split* splits) noexcept nog
         node.decrease = 0.0
         return False
     node.feature = best
-    node.threshold = splits[best].threshold
     node.at = splits[best].at
+    node.threshold = splits[best].threshold
+    if not t.kinds[best] and not t.drawn_splits:
+        node.threshold = threshold_at(t, node)
     node.missing_left = splits[best].missing_left
     return True
 
 
 include "_draft.pxi"
 include "_divide.pxi"
+include "_branch.pxi"
 
 
 cdef class Workspace:
@@ -225,28 +263,38 @@ cdef class Workspace:
 
     cdef Table t
     cdef object kept            # the arrays behind the pointers
+    cdef int32_t[::1] number    # for branches, which never share a row
 
     def __cinit__(self, const double[::1, :] X, int32_t[:, ::1] lists, const uint8_t[::1] kinds,
                   const int32_t[::1] n_levels, const uint8_t[::1] repeated,
                   const uint8_t[::1] missing, const int32_t[::1] labels, const double[::1] target,
-                  const double[::1] weights, const double[::1] k_log_k, int n_classes,
+                  const double[::1] weights, const uint16_t[::1] packed,
+                  const double[::1] k_log_k, int n_classes,
                   int criterion, limits, const int32_t[::1] stop):
         cdef uint8_t[::1] goes_left = np.zeros(X.shape[0], np.uint8)
-        self.kept = (X, lists, kinds, n_levels, repeated, missing, labels, target, weights, k_log_k,
-                     stop, goes_left)
-        self.t.X, self.t.lists, self.t.goes_left = &X[0, 0], &lists[0, 0], &goes_left[0]
-        self.t.kinds, self.t.n_levels = &kinds[0], &n_levels[0]
-        self.t.repeated, self.t.missing = &repeated[0], &missing[0]
-        self.t.labels = &labels[0] if labels is not None else NULL
-        self.t.target = &target[0] if target is not None else NULL
-        self.t.weights = &weights[0] if weights is not None else NULL
-        self.t.k_log_k = &k_log_k[0] if k_log_k is not None else NULL
-        self.t.n_rows, self.t.n, self.t.d = X.shape[0], lists.shape[1], <int> X.shape[1]
-        self.t.K, self.t.criterion, self.t.stop = n_classes, criterion, &stop[0]
-        self.t.most_levels = max(n_levels) if X.shape[1] else 0
+        cdef const uint8_t[::1] compared
         (self.t.max_depth, self.t.max_features, self.t.min_rows, self.t.min_rows_split,
          self.t.min_weight, self.t.min_weight_split, self.t.min_decrease,
          self.t.demanding, self.t.drawn_splits) = limits
+        self.number = np.empty(X.shape[0], np.int32)
+        compared = (np.asarray(repeated) | np.asarray(missing) | np.asarray(kinds)
+                    | np.uint8(self.t.drawn_splits))
+        self.kept = (X, lists, kinds, n_levels, repeated, missing, labels, target, weights, packed,
+                     k_log_k, stop, goes_left, compared)
+        self.t.X, self.t.lists, self.t.goes_left = &X[0, 0], &lists[0, 0], &goes_left[0]
+        self.t.kinds, self.t.n_levels = &kinds[0], &n_levels[0]
+        self.t.repeated, self.t.missing = &repeated[0], &missing[0]
+        self.t.compared = &compared[0]
+        self.t.labels = &labels[0] if labels is not None else NULL
+        self.t.target = &target[0] if target is not None else NULL
+        self.t.weights = &weights[0] if weights is not None else NULL
+        self.t.packed = &packed[0] if packed is not None else NULL
+        self.t.k_log_k = &k_log_k[0] if k_log_k is not None else NULL
+        self.t.n_rows, self.t.n, self.t.d = X.shape[0], lists.shape[1], <int> X.shape[1]
+        self.t.K, self.t.criterion, self.t.stop = n_classes, criterion, &stop[0]
+        self.t.size = n_classes if n_classes > 0 else 2
+        self.t.most_levels = max(n_levels) if X.shape[1] else 0
+        self.t.whole, self.t.n_whole, self.t.origin = self.t.X, self.t.n_rows, NULL
 
     cdef int scratch(self, Draft draft, Py_ssize_t i, Scratch* s) except -1:
         if new_scratch(&self.t, draft.nodes[i].end - draft.nodes[i].start, s) != 0:
@@ -278,23 +326,34 @@ cdef class Workspace:
     def subtree(self, Draft draft):
         """Grow everything below node 0."""
         cdef Scratch s
+        cdef Branch b
         cdef int status
         self.scratch(draft, 0, &s)
         with nogil:
-            status = grow_subtree(&self.t, draft, &s)
+            status = new_branch(&self.t, draft.nodes, &self.number[0], &b)
+            if status == 0:
+                draft.nodes[0].start, draft.nodes[0].end = 0, b.t.n
+                status = grow_subtree(&b.t, draft, &s)
+                free_branch(&b)
             free_scratch(&s)
         if status < 0:
             raise MemoryError
 
-    def search(self, Draft draft, Py_ssize_t i, int first, int last, uint8_t[:, ::1] splits):
-        """Step 2 for the columns [first, last), into raw rows of `splits`."""
+    def search(self, Draft draft, Py_ssize_t i, int first, int last, uint8_t[:, ::1] splits,
+               double[::1] known):
+        """Step 2 for the columns [first, last), into raw rows of `splits`.
+
+        Threads share `known`, the lowest cost so far: it saves work and changes no result, because
+        whatever could be tied with the best division is looked at in any case.
+        """
         cdef Scratch s
         cdef int f
         self.scratch(draft, i, &s)
         with nogil:
             for f in range(first, last):
-                split_column(&self.t, draft.nodes + i, draft.counts + i * draft.size, f, &s,
-                             <Split*> &splits[f, 0])
+                known[0] = min(known[0], split_column(
+                    &self.t, draft.nodes + i, draft.counts + i * draft.size, f, &s, known[0],
+                    <Split*> &splits[f, 0]))
             free_scratch(&s)
 
     def search_drawn(self, Draft draft, Py_ssize_t i, uint8_t[:, ::1] splits):

@@ -49,7 +49,7 @@ def grow(
     work = Workspace(
         table.X, lists, table.kinds, table.n_levels, table.repeated, table.missing,
         np.ascontiguousarray(y, dtype=np.int32) if n_classes else None, target,
-        w, _logs(criterion, counts, total), n_classes, CRITERIA[criterion],
+        w, _packed(y, w, n_classes), _logs(criterion, counts, total), n_classes, CRITERIA[criterion],
         limits.compiled(counts, total, w_exponent, scale.exponent), stop.array,
     )  # fmt: skip
     splitter = Splitter(work, table.d, limits.max_features, n_jobs)
@@ -103,6 +103,14 @@ def _target(
     shift = float(np.average(small, weights=w))
     centred = small - shift
     return centred, Scale(False, counts, w_exponent, float(np.ldexp(shift, exponent)), exponent)
+
+
+def _packed(y: np.ndarray, w: np.ndarray | None, n_classes: int) -> np.ndarray | None:
+    """class + 4 * weight of every row: four classes and integer weights below 256 fit 16 bits."""
+    if not 0 < n_classes <= 4 or (w is not None and not ((w == np.floor(w)) & (w < 256)).all()):
+        return None
+    weight = np.uint16(1) if w is None else w.astype(np.uint16)
+    return y.astype(np.uint16) + np.uint16(4) * weight
 
 
 def _logs(criterion: str, counts: bool, total: float) -> np.ndarray | None:

@@ -62,8 +62,9 @@ class Splitter:
         if self.drawn:
             self.work.search_drawn(draft, node, self.splits)
         else:
+            known = np.full(1, np.inf)
             parallel.map(
-                lambda c: self.work.search(draft, node, c[0], c[1], self.splits),
+                lambda c: self.work.search(draft, node, c[0], c[1], self.splits, known),
                 self._chunks(rows),
                 n_jobs=self.n_jobs,
             )
