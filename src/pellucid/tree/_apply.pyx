@@ -6,6 +6,7 @@ blocks of them may run in different threads.
 
 from libc.math cimport isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free, malloc
 
 import numpy as np
 
@@ -36,49 +37,113 @@ cdef inline bint goes_left(const Tree* t, int32_t node, double x) noexcept nogil
     return t.sets[t.set_start[node] + (code >> 5)] >> (code & 31) & 1
 
 
+cdef inline int32_t child(const Tree* t, int32_t node, double x) noexcept nogil:
+    return t.left[node] if goes_left(t, node, x) else t.right[node]
+
+
+cdef struct Step:               # a node in 16 bytes, for many rows: one line of the cache
+    double threshold
+    int32_t column              # -1 leaf; else the column, with SET if it has levels
+    int32_t right               # the left child is the next node
+
+
+cdef enum:
+    COLUMN = 0x0FFFFFFF
+    SET = 0x10000000
+    LANES = 8                   # rows under way at once: their cache misses overlap
+
+
+cdef void walk(const Tree* t, const Step* steps, const double* x, Py_ssize_t n, Py_ssize_t first,
+               Py_ssize_t last, int32_t* leaf) noexcept nogil:
+    """Each lane takes one step in turn; at a leaf it writes and takes the next row."""
+    cdef Py_ssize_t row[LANES]
+    cdef int32_t node[LANES]
+    cdef Py_ssize_t following = first
+    cdef int lane, lanes = <int> min(<Py_ssize_t> LANES, last - first)
+    cdef int32_t column, right, below
+    cdef double v
+    for lane in range(lanes):
+        row[lane], node[lane] = following, 0
+        following += 1
+    while lanes > 0:
+        lane = 0
+        while lane < lanes:
+            column = steps[node[lane]].column
+            if column < 0:
+                leaf[row[lane]] = node[lane]
+                if following == last:              # the last lane moves into this place
+                    lanes -= 1
+                    row[lane], node[lane] = row[lanes], node[lanes]
+                    continue
+                row[lane], node[lane] = following, 0
+                following += 1
+                column = steps[0].column
+                if column < 0:
+                    continue
+            v = x[(column & COLUMN) * n + row[lane]]
+            if column & SET or v != v:
+                node[lane] = child(t, node[lane], v)
+            else:
+                # Without a branch, which would be guessed wrong half of the time.
+                right = steps[node[lane]].right
+                below = right ^ (node[lane] + 1)
+                node[lane] = right ^ (below & -<int32_t> (v <= steps[node[lane]].threshold))
+            lane += 1
+
+
 cdef class Walker:
-    """The pointers to one tree's arrays."""
+    """The pointers to one tree's arrays; with `many` rows ahead also its nodes as steps."""
 
     cdef Tree t
-    cdef bint plain             # no sets of levels
+    cdef Step* steps
     cdef object kept
 
     def __cinit__(self, const int32_t[::1] feature, const double[::1] threshold,
                   const int32_t[::1] left, const int32_t[::1] right,
                   const uint8_t[::1] missing_left, const int32_t[::1] set_start,
                   const uint32_t[::1] sets, const int32_t[::1] n_levels,
-                  const double[:, ::1] value):
+                  const double[:, ::1] value, bint many=False):
         self.kept = (feature, threshold, left, right, missing_left, set_start, sets, n_levels, value)
         self.t.feature, self.t.threshold = &feature[0], &threshold[0]
         self.t.left, self.t.right = &left[0], &right[0]
         self.t.missing_left, self.t.set_start = &missing_left[0], &set_start[0]
         self.t.sets = &sets[0] if sets.shape[0] else NULL
         self.t.n_levels, self.t.value, self.t.K = &n_levels[0], &value[0, 0], value.shape[1]
-        self.plain = sets.shape[0] == 0
+        self.steps = NULL
+        if many:
+            self.pack(feature.shape[0])
+
+    def __dealloc__(self):
+        free(self.steps)
+
+    cdef int pack(self, Py_ssize_t m) except -1:
+        cdef Py_ssize_t i
+        cdef int32_t column
+        self.steps = <Step*> malloc(m * sizeof(Step))
+        if self.steps == NULL:
+            raise MemoryError
+        for i in range(m):
+            column = self.t.feature[i]
+            if column >= 0:
+                column |= SET if self.t.set_start[i] >= 0 else 0
+            self.steps[i].column, self.steps[i].right = column, self.t.right[i]
+            self.steps[i].threshold = self.t.threshold[i]
+        return 0
 
     def apply(self, const double[::1, :] X, Py_ssize_t first, Py_ssize_t last, int32_t[::1] leaf):
         """Leaf of the rows [first, last)."""
-        cdef Tree t = self.t
+        cdef const double* x = &X[0, 0]
         cdef Py_ssize_t i, n = X.shape[0]
-        cdef const double* x
-        cdef double v
         cdef int32_t node
         with nogil:
-            for i in range(first, last):
-                x = &X[0, 0] + i
-                node = 0
-                if self.plain:
-                    while t.feature[node] >= 0:
-                        v = x[t.feature[node] * n]
-                        if v <= t.threshold[node] or (t.missing_left[node] and isnan(v)):
-                            node = t.left[node]
-                        else:
-                            node = t.right[node]
-                else:
-                    while t.feature[node] >= 0:
-                        v = x[t.feature[node] * n]
-                        node = t.left[node] if goes_left(&t, node, v) else t.right[node]
-                leaf[i] = node
+            if self.steps != NULL:
+                walk(&self.t, self.steps, x, n, first, last, &leaf[0])
+            else:
+                for i in range(first, last):
+                    node = 0
+                    while self.t.feature[node] >= 0:
+                        node = child(&self.t, node, x[self.t.feature[node] * n + i])
+                    leaf[i] = node
 
     def paths(self, const double[::1, :] X, const int64_t[::1] start, int64_t[::1] nodes):
         """Nodes on the path of row i, from the root to its leaf, at nodes[start[i]:start[i + 1]]."""
@@ -93,23 +158,20 @@ cdef class Walker:
                     at += 1
                     if t.feature[node] < 0:
                         break
-                    if goes_left(&t, node, X[i, t.feature[node]]):
-                        node = t.left[node]
-                    else:
-                        node = t.right[node]
+                    node = child(&t, node, X[i, t.feature[node]])
 
     def contributions(self, const double[::1, :] X, Py_ssize_t first, Py_ssize_t last,
                       double[:, :, ::1] out, double scale):
         """out[i, f] += scale * (change of the node's value at the divisions by column f)."""
         cdef Tree t = self.t
         cdef Py_ssize_t i, k
-        cdef int32_t node, child, f
+        cdef int32_t node, below, f
         with nogil:
             for i in range(first, last):
                 node = 0
                 while t.feature[node] >= 0:
                     f = t.feature[node]
-                    child = t.left[node] if goes_left(&t, node, X[i, f]) else t.right[node]
+                    below = child(&t, node, X[i, f])
                     for k in range(t.K):
-                        out[i, f, k] += scale * (t.value[child * t.K + k] - t.value[node * t.K + k])
-                    node = child
+                        out[i, f, k] += scale * (t.value[below * t.K + k] - t.value[node * t.K + k])
+                    node = below

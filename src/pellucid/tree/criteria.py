@@ -1,14 +1,14 @@
 """Impurities of a node: the names, the compiled loops' numbers for them, and the formulas.
 
 Invariant: cost = impurity * weight is what growing minimises; `impurity` here and the compiled
-costs in `_scan.pxi` are the same functions, and the tests compare them.
+costs in `_cost.pxi` are the same functions, and the tests compare them.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-# The numbers are those of the enum in `_scan.pxi`.
+# The numbers are those of the enum in `_cost.pxi`.
 CLASS_CRITERIA = {"gini": 0, "entropy": 1, "log_loss": 1, "error": 2}
 NUMBER_CRITERIA = {"squared_error": 3}
 CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA

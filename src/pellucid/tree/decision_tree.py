@@ -158,6 +158,9 @@ class DecisionTreeClassifier(ProbabilisticClassifier):
     def _proba(self, X: np.ndarray) -> np.ndarray:
         return predict.values(self.tree_, X)
 
+    def _codes(self, X: np.ndarray) -> np.ndarray:
+        return predict.codes(self.tree_, X)
+
     def _explain(self, X: np.ndarray) -> dict[str, Any]:
         part = slice(1, None) if len(self.classes_) == 2 else slice(None)
         return {

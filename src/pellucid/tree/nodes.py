@@ -1,8 +1,9 @@
 """A grown tree as plain arrays, in depth-first order, left before right: node 0 is the root.
 
 A row goes left at a node with a number column if x <= threshold, with a categorical column if the
-bit of its level is set; a missing value goes left if missing_left is 1. Children come after their
-parents. Invariant: `Nodes` checks all this itself, so arrays from a file cannot lead a row astray.
+bit of its level is set; a missing value goes left if missing_left is 1. A left child is the next
+node, a right child comes later. Invariant: `Nodes` checks all this itself, so arrays from a file
+cannot lead a row astray.
 """
 
 from dataclasses import dataclass
@@ -73,7 +74,7 @@ class Nodes:
         links = np.concatenate((self.left[inner], self.right[inner]))
         # Only links within the tree are counted: one from a forged file would take memory.
         once = np.bincount(links[(links > 0) & (links <= numbers[-1])], minlength=len(numbers))
-        late = (self.left[inner] > numbers[inner]) & (self.right[inner] > numbers[inner])
+        late = (self.left[inner] == numbers[inner] + 1) & (self.right[inner] > numbers[inner])
         if (
             (self.feature >= len(self.n_levels)).any()
             or not late.all()

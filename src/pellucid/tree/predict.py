@@ -12,25 +12,30 @@ from pellucid.tree.nodes import Nodes
 BLOCK = 2**13
 
 
-def walker(nodes: Nodes) -> Walker:
-    """The compiled view of a tree's arrays."""
+def walker(nodes: Nodes, rows: int = 0) -> Walker:
+    """The compiled view of a tree's arrays, repacked if that pays for so many rows."""
     return Walker(
         nodes.feature, nodes.threshold, nodes.left, nodes.right, nodes.missing_left,
-        nodes.set_start, nodes.sets, nodes.n_levels, nodes.value,
+        nodes.set_start, nodes.sets, nodes.n_levels, nodes.value, 8 * rows > nodes.n_nodes,
     )  # fmt: skip
 
 
 def apply(nodes: Nodes, X: np.ndarray) -> np.ndarray:
     """Leaf of every row (int32)."""
     leaf = np.empty(len(X), dtype=np.int32)
-    tree = walker(nodes)
+    tree = walker(nodes, len(X))
     _by_blocks(lambda first, last: tree.apply(X, first, last, leaf), len(X))
     return leaf
 
 
 def values(nodes: Nodes, X: np.ndarray) -> np.ndarray:
     """Value of every row's leaf, (n, K)."""
-    return nodes.value[apply(nodes, X)]
+    return nodes.value.take(apply(nodes, X), axis=0)
+
+
+def codes(nodes: Nodes, X: np.ndarray) -> np.ndarray:
+    """Class of the largest share in every row's leaf, the lowest class on ties."""
+    return nodes.value.argmax(axis=1).take(apply(nodes, X))
 
 
 def paths(nodes: Nodes, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
