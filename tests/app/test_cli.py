@@ -13,6 +13,7 @@ from pellucid.app import cli
 from pellucid.app.voice import Voice, voice_options
 from pellucid.errors import DataError
 
+EVERY = ", ".join(cli.COMMANDS)
 COMMAND = [sys.executable, "-c", "from pellucid.app.cli import main; main()"]
 
 
@@ -97,7 +98,7 @@ def test_every_command_explains_itself(name, capsys):
     ("arguments", "message"),
     [
         (["predit"], "No such command 'predit'. Did you mean 'predict'? See 'pellucid --help'."),
-        (["zzz"], "No such command 'zzz'. Commands: compare, predict. See 'pellucid --help'."),
+        (["zzz"], f"No such command 'zzz'. Commands: {EVERY}. See 'pellucid --help'."),
         (["predict"], "Missing argument 'MODEL'. See 'pellucid predict --help'."),
     ],
 )

@@ -16,8 +16,16 @@ from pellucid.app.voice import Voice
 
 # {command: its line in `pellucid --help`}: the line stands here so that help imports no command.
 COMMANDS = {
+    "check": "Look for leaks, identifiers and duplicates in a table.",
     "compare": "Compare all suitable models on a table, honestly.",
+    "completion": "Print the completion script of a shell.",
+    "explain": "Say why a model predicts what it predicts for a row.",
+    "init": "Write a settings file.",
+    "models": "List the models that take part, and what is searched.",
     "predict": "Predict the rows of a file with a saved model.",
+    "report": "Write or open the report of a run.",
+    "runs": "List the runs of a folder.",
+    "show": "Show a method, a model file or a run.",
 }
 
 

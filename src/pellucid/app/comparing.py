@@ -49,9 +49,9 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
 
         click.echo(plan_text(plan, findings, given["format_"]), nl=False)
         return 0
-    preface(request.voice, plan, findings)
     if given["strict"] and findings.errors:
-        raise_gate(findings)
+        preface(request.voice, plan, findings)
+        click.echo("gate: --strict stops here; nothing was trained", err=True)
         return GATE
     return race(request, plan, findings)
 
@@ -88,6 +88,7 @@ def race(request: Request, plan: Any, findings: Any) -> int:
 
     given, voice = request.given, request.voice
     folder = request.folder or files.new_folder(given["out"], plan.material.name, given["force"])
+    preface(voice, plan, findings)
     values = {"data": request.data, **plan.settings.shaping()}
     config = toml_text(values, "repeat this run: pellucid compare --config THIS_FILE")
     if given["out"] is None:
@@ -143,13 +144,6 @@ def show(request: Request, data: dict[str, Any], timings: dict[str, Any]) -> int
     return 0 if passed else GATE
 
 
-def raise_gate(findings: Any) -> None:
-    """What `--strict` says."""
-    for found in findings.errors:
-        click.echo(f"! {found.code} {found.text}", err=True)
-    click.echo("gate: --strict stops here; nothing was trained", err=True)
-
-
 def say(voice: Voice, text: str) -> None:
     if voice.level >= 0:
         click.echo(text, err=True)
@@ -177,9 +171,13 @@ def write_report(voice: Voice, result: Any, folder: Path) -> None:
     """The HTML report beside the results."""
     from importlib.util import find_spec
 
-    if find_spec("pellucid.report.html") is None:
-        return
-    result.report(folder / "report.html")
+    from pellucid.report.summary import summarise
+    from pellucid.report.writing import write_summary
+
+    summary = summarise(result)
+    write_summary(summary, folder / "summary.json")
+    if find_spec("pellucid.report.html") is not None:
+        write_summary(summary, folder / "report.html")
 
 
 def wrote(voice: Voice, folder: Path, result: Any) -> None:

@@ -74,7 +74,12 @@ def _shown(value: Any) -> str:
 def _searched(model: dict[str, Any]) -> str:
     if model["skipped"]:
         return f"skipped: {model['skipped']}"
-    return "; ".join(f"{k} {_few(v)}" for k, v in model["space"].items()) or "nothing to choose"
+    return searched(model["space"])
+
+
+def searched(space: dict[str, Any]) -> str:
+    """A search space in one line."""
+    return "; ".join(f"{k} {_few(v)}" for k, v in space.items()) or "nothing to choose"
 
 
 def _few(values: list[Any]) -> str:

@@ -45,7 +45,7 @@ def compare(
     Result
         `.leaderboard`, `.best_`, `.report(path)`.
     """
-    warm_up()
+    warm_up(modules_of(extra or {}))
     named = isinstance(target, str) or target is None
     known = Settings.of({**settings, **({"target": target} if isinstance(target, str) else {})})
     plan, findings = prepare(data, known, None if named else target, dict(extra or {}))
@@ -56,6 +56,17 @@ def compare(
     with tempfile.TemporaryDirectory(prefix="pellucid-run-") as temporary:
         result = Session(plan, Path(temporary), hear, findings).run()
         return detached(result)
+
+
+def modules_of(extra: Mapping[str, Any]) -> set[str]:
+    """Modules of the user's models and of the models inside them."""
+    found, waiting = set(), list(extra.values())
+    while waiting:
+        model = waiting.pop()
+        found.add(type(model).__module__)
+        if hasattr(model, "get_params"):
+            waiting += [v for v in model.get_params().values() if hasattr(v, "get_params")]
+    return found
 
 
 def detached(result: Result) -> Result:

@@ -6,6 +6,7 @@ not on the process, the order of work or what was fitted before.
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +103,10 @@ class Bench:
             )
         if self.text and "table" in known and known["table"] is None:
             more["table"] = Table(kinds=dict.fromkeys(self.text, "text"))
+        if (
+            self.foreign
+        ):  # an unfitted copy without scikit-learn's clone, which takes long to import
+            return copy.deepcopy(self.model).set_params(**more)
         return fresh(self.model, more)
 
     def fit(self, model: Any, X: Any, rows: np.ndarray, labels: Any = None) -> Any:

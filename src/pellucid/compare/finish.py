@@ -16,7 +16,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.compare import statistics
 from pellucid.compare.bench import Answers, Bench, of_answers
-from pellucid.compare.job import Job, counted, limit_memory, reason
+from pellucid.compare.job import Job, counted, reason, settle_in
 from pellucid.compare.registry import BASELINES
 from pellucid.compare.rows import explained
 from pellucid.errors import CannotSaveError
@@ -41,10 +41,7 @@ class Finish:
 
 def finish(task: Finish, channel: Any) -> None:
     """Entry point of the child."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    limit_memory(task.job.memory)
+    settle_in(task.job.memory)
     try:
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")

@@ -1,7 +1,7 @@
 """The run folder: its name, its files, the link to the latest, and how often a test part was opened.
 
     config.toml  events.jsonl  results.json  timings.json  leaderboard.csv  predictions.parquet
-    model.pellucid  report.html  log.txt
+    model.pellucid  summary.json  report.html  log.txt
 
 Invariant: a file appears under its name only when it is complete.
 """
@@ -20,7 +20,7 @@ from pellucid.errors import DataError
 
 FILES = (
     "config.toml", "events.jsonl", "results.json", "timings.json", "leaderboard.csv",
-    "predictions.parquet", "model.pellucid", "report.html", "log.txt",
+    "predictions.parquet", "model.pellucid", "report.html", "summary.json", "log.txt",
 )  # fmt: skip
 RUNS = "runs"
 

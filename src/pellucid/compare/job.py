@@ -8,8 +8,10 @@ Invariant: between two candidates the deadline and the parent's wish to stop are
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
+import threading
 import time
 import warnings
 from collections import Counter
@@ -64,10 +66,23 @@ def reason(error: BaseException) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
+def settle_in(memory: float) -> None:
+    """Begin a child: Ctrl-C is the parent's to handle, memory has a limit, no parent no child."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    limit_memory(memory)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
+
+
 def work(job: Job, channel: Any) -> None:
     """Entry point of the child."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    limit_memory(job.memory)
+    settle_in(job.memory)
     try:
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")

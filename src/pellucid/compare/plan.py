@@ -9,6 +9,8 @@ the machine, so equal plans give equal results.
 from __future__ import annotations
 
 import hashlib
+import pickle
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -212,9 +214,24 @@ def _contenders(
     for name, estimator in extra.items():
         if name in taken:
             raise ParameterError(f"extra model {name!r}: there is a model of that name already.")
+        if not re.fullmatch(r"[\w.-]{1,60}", name) or name.startswith("."):
+            raise ParameterError(
+                f"extra model {name!r}: a name has letters, digits, '_', '-' and '.' only."
+            )
+        _refuse_unsendable(name, estimator)
         found.append(Contender(name, 9, 3.0, [{}], estimator=estimator))
     baseline = BASELINES[material.task]
     return sorted(found, key=lambda c: (c.id != baseline, c.cost, c.id))
+
+
+def _refuse_unsendable(name: str, estimator: Any) -> None:
+    try:
+        pickle.dumps(estimator)
+    except Exception as error:
+        raise DataError(
+            f"extra model {name!r} cannot be sent to a process of its own ({error}). Define its "
+            "class at the top of a module."
+        ) from None
 
 
 def _contender(entry: Entry, material: Material, settings: Settings, n_rows: int) -> Contender:

@@ -15,7 +15,7 @@ import sys
 import time
 import types
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import connection
@@ -32,18 +32,28 @@ LEAST_KILL = 5.0  # seconds that any child has before it can be killed
 PRELOAD = "pellucid.compare.preload"
 
 
+_loaded: set[str] = set()  # what the running fork server has loaded
+
+
 def server() -> Any:
     """The context that starts children; the fork server loads the numerical packages once."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([PRELOAD])
-    return context
+    return multiprocessing.get_context("forkserver")
 
 
-def warm_up() -> None:
-    """Start the fork server now, so that it loads while this process reads the table."""
+def warm_up(more: Iterable[str] = ()) -> None:
+    """Start the fork server now, so that it loads while this process reads the table.
+
+    `more` are modules that the user's own models need; a server without them is started anew.
+    """
     from multiprocessing import forkserver
 
-    server()
+    wanted = {PRELOAD, *more} - {"__main__"}
+    if not wanted <= _loaded:
+        end = getattr(forkserver._forkserver, "_stop", None)
+        if _loaded and end is not None:
+            end()
+        _loaded.update(wanted)
+        server().set_forkserver_preload(sorted(_loaded))
     with _empty_main():
         forkserver.ensure_running()
 

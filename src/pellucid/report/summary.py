@@ -60,6 +60,7 @@ could not be computed is None or absent, never 0. Scores are as measured (higher
            confusion, openings} | {failed: why} | None
     reproduce: {command, config (TOML), seed, sha256, versions {package: version}, total_seconds,
                 seconds {model: {search, fit, predict}}, failures [{model, why}], limits [str]}
+    recommended, complete, stopped ("", "Ctrl-C", "time limit"), timings {models, total, openings}
 """
 
 from __future__ import annotations
@@ -107,16 +108,25 @@ def summarise(result: Result, rows: bool = True) -> Summary:
             if row["model"] in result.predictions
         },
         "learned": {m: learned(p, classes) for m, p in result.portraits.items()},
-        "regions": regions(result) if rows else None,
-        "rows": single_rows(result) if rows else None,
+        "regions": regions(result),
+        "rows": single_rows(result),
         "test": test_part(result),
         "reproduce": reproduce(result),
         "complete": data["complete"],
+        "stopped": data["stopped"],
+        "recommended": data["recommended"],
+        "timings": result.timings,
     }
-    if not rows:
-        for own in summary["cards"].values():
-            own.pop("residuals", None)
-    return plain(summary)
+    return plain(summary if rows else without_rows(summary))
+
+
+def without_rows(summary: Summary) -> Summary:
+    """The summary without any single row of the table."""
+    cards = {
+        model: {key: value for key, value in own.items() if key != "residuals"}
+        for model, own in summary["cards"].items()
+    }
+    return {**summary, "rows": None, "regions": None, "cards": cards}
 
 
 def answer(data: dict[str, Any]) -> list[str]:

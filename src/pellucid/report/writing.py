@@ -10,22 +10,29 @@ from pellucid.compare.folder import write_whole
 from pellucid.draw import html_table
 from pellucid.errors import ParameterError
 from pellucid.report import markdown, terminal
-from pellucid.report.summary import summarise
+from pellucid.report.summary import summarise, without_rows
 
 
 def write_report(result: Any, path: Path, rows: bool = True) -> Path:
-    """Write the report whole or not at all."""
+    """Summarise a result and write its report."""
+    return write_summary(summarise(result, rows=rows), path, rows)
+
+
+def write_summary(summary: dict[str, Any], path: Path, rows: bool = True) -> Path:
+    """Write the report of a summary, whole or not at all; `rows=False` strips single rows."""
     ending = path.suffix.lower()
     if ending not in (".html", ".htm", ".md", ".json"):
         raise ParameterError(f"a report ends in .html, .md or .json, not {ending or path.name!r}.")
+    if not rows:
+        summary = without_rows(summary)
     if ending == ".md":
-        text = markdown.board(result.data, result.timings)
+        text = markdown.board(summary, summary["timings"])
     elif ending == ".json":
-        text = json.dumps(summarise(result, rows=rows), ensure_ascii=False, indent=1) + "\n"
+        text = json.dumps(summary, ensure_ascii=False, indent=1) + "\n"
     else:
         from pellucid.report.html import render
 
-        text = render(summarise(result, rows=rows))
+        text = render(summary)
     write_whole(path, text)
     return path
 

@@ -21,6 +21,14 @@ NAMED = 5  # so many column names are written out in a message
 )
 @click.option("--id", "ids", multiple=True, help="Copy this column into the output; repeatable.")
 @click.option(
+    "--explain",
+    "explained",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Add the N strongest reasons of each row as columns why_1, why_2, ...",
+)
+@click.option(
     "--allow-missing", is_flag=True, help="Treat columns that FILE lacks as missing values."
 )
 @voice_options
@@ -32,6 +40,7 @@ def predict(
     out: str,
     format_: str | None,
     ids: tuple[str, ...],
+    explained: int,
     allow_missing: bool,
 ) -> None:
     """Predict the rows of FILE (CSV, TSV, Parquet or JSON lines; '-' is stdin) with MODEL.
@@ -49,7 +58,69 @@ def predict(
     source = "standard input" if file == "-" else file
     kept = {name: table.column(require(name, table, source)) for name in ids}
     rows = match_columns(fitted, table, source, voice, allow_missing)
-    write({**kept, **predictions(fitted, rows, model)}, out, format_)
+    said = predictions(fitted, rows, model)
+    if explained:
+        said |= reasons(fitted, rows, explained, model)
+    warn_outside(fitted, rows, voice)
+    write({**kept, **said}, out, format_)
+
+
+def reasons(fitted: Any, rows: Any, most: int, model: str) -> dict[str, list[str]]:
+    """`why_1`, `why_2`, ...: the strongest contributions towards what is predicted."""
+    import warnings
+
+    from pellucid.errors import DataError, UnseenLevelWarning
+
+    with warnings.catch_warnings():  # the prediction has said it already
+        warnings.simplefilter("ignore", UnseenLevelWarning)
+        told: Any = fitted.explain(rows) if hasattr(fitted, "explain") else None
+    if not hasattr(told, "contributions"):
+        raise DataError(
+            f"{model} holds a {type(fitted).__name__}, which gives no reasons by column: leave "
+            "--explain out."
+        )
+    amounts, prediction = told.contributions, told.prediction
+    leading = prediction.argmax(axis=1)
+    columns: dict[str, list[str]] = {f"why_{k + 1}": [] for k in range(most)}
+    for i, k in enumerate(leading):
+        own = amounts[i, :, k]
+        order = sorted(range(len(own)), key=lambda j: -abs(own[j]))[:most]
+        for place, name in enumerate(columns):
+            text = (
+                f"{told.columns[order[place]]} ({own[order[place]]:+.3g})"
+                if place < len(order)
+                else ""
+            )
+            columns[name].append(text)
+    return columns
+
+
+def warn_outside(fitted: Any, rows: Any, voice: Voice) -> None:
+    """Say how many rows have a number that training never saw the like of."""
+    from pellucid.data.arrow import arrow_column
+
+    schema = fitted.schema_
+    if schema.names is None:
+        return
+    outside, said = None, []
+    for j, name in enumerate(schema.names):
+        if schema.kinds[j] != "number" or schema.low[j] > schema.high[j]:
+            continue
+        column = arrow_column(name, rows.column(name))
+        if column.kind != "number":
+            continue
+        for wrong, sign, limit in (
+            (column.values > schema.high[j], ">", schema.high[j]),
+            (column.values < schema.low[j], "<", schema.low[j]),
+        ):
+            if wrong.any():
+                outside = wrong if outside is None else outside | wrong
+                said.append((int(wrong.sum()), f"{name} {sign} {limit:.4g}"))
+    if outside is not None:
+        named = ", ".join(text for _, text in sorted(said, key=lambda pair: -pair[0])[:3])
+        voice.warn(
+            f"{int(outside.sum())} of {rows.num_rows} rows lie outside the training range ({named})"
+        )
 
 
 def written_as_text(fitted: Any) -> list[str]:
@@ -75,7 +146,14 @@ def require(name: str, table: Any, source: str) -> str:
     return name
 
 
-def match_columns(fitted: Any, table: Any, source: str, voice: Voice, allow_missing: bool) -> Any:
+def match_columns(
+    fitted: Any,
+    table: Any,
+    source: str,
+    voice: Voice,
+    allow_missing: bool,
+    extra_is_fine: bool = False,
+) -> Any:
     """The columns the model needs, in its order; others are dropped with a note."""
     needed = getattr(fitted, "feature_names_in_", None)
     if needed is None:  # trained on an array: columns are taken by position
@@ -87,7 +165,7 @@ def match_columns(fitted: Any, table: Any, source: str, voice: Voice, allow_miss
         raise_missing(needed, missing, table, source)
     if missing:
         voice.note(f"{source} lacks {listed(missing)}: treated as missing in all rows")
-    if extra:
+    if extra and not extra_is_fine:
         voice.note(f"ignored {listed(extra)}: not used by the model")
     for name in missing:
         table = table.append_column(name, [[None] * table.num_rows])

@@ -1,0 +1,67 @@
+"""`pellucid check DATA`: the checks alone, nothing is trained."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from pellucid.app.options import config_option, gather_settings, setting_options
+from pellucid.app.voice import voice_options
+
+GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+@click.command()
+@click.argument("data", required=False)
+@config_option
+@setting_options(
+    "target", "task", "group", "time", "weights", "id", "drop", "positive", "cv", "test_size",
+    "seed", "select", "ignore",
+)  # fmt: skip
+@click.option(
+    "--format", "format_", default="text", envvar="PELLUCID_FORMAT",
+    type=click.Choice(["text", "json", "jsonl", "github"]), help="Form of the findings.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@voice_options
+@click.pass_context
+def check(ctx: click.Context, data: str | None, format_: str, as_json: bool, **given: Any) -> None:
+    """Look for leaks, identifiers, duplicates and the like in DATA; exit with 1 on errors.
+
+    Every finding has a code: --ignore D011 mutes one, --select D0 runs only some.
+    """
+    from pellucid.compare.prepare import prepare
+
+    if data is None:
+        raise click.UsageError("Missing argument 'DATA'", ctx)
+    plan, findings = prepare(data, gather_settings(ctx, given), note=ctx.obj.note)
+    click.echo(shown(findings, plan, "json" if as_json else format_, data), nl=False)
+    ctx.exit(1 if findings.errors else 0)
+
+
+def shown(findings: Any, plan: Any, format_: str, source: str) -> str:
+    """The findings as text, JSON, or annotations of a continuous integration."""
+    from pellucid.compare.describe import describe_data
+    from pellucid.report import terminal
+
+    found = findings.plain()
+    if format_ == "json":
+        return json.dumps({"schema": 1, "checks": found}, ensure_ascii=False, indent=1) + "\n"
+    if format_ == "jsonl":
+        return "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in found)
+    if format_ == "github":
+        return "".join(
+            f"::{GITHUB[entry['level']]} file={escaped(source)},title={entry['code']}::"
+            f"{escaped(entry['text'])}\n"
+            for entry in found
+        )
+    lines = terminal.data_line(describe_data(plan))
+    return "\n".join(lines + terminal.check_lines(found, findings.fine)) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text inside an annotation."""
+    codes = {"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"}
+    return "".join(codes.get(character, character) for character in text)

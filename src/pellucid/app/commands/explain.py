@@ -1,0 +1,116 @@
+"""`pellucid explain MODEL DATA --row N`: why a model says what it says about a row."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pellucid.app.voice import Voice, voice_options
+
+FIRST = 3  # rows that are explained if none is named
+
+
+@click.command()
+@click.argument("model", default="runs/latest")
+@click.argument("data", required=False)
+@click.option("--row", "rows", type=int, multiple=True, help="Number of a row, from 0; repeatable.")
+@click.option(
+    "--allow-missing", is_flag=True, help="Treat columns that DATA lacks as missing values."
+)
+@click.option(
+    "--format", "format_", default="text", type=click.Choice(["text", "json", "jsonl"]),
+    help="Form of the explanation.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@voice_options
+@click.pass_obj
+def explain(
+    voice: Voice,
+    model: str,
+    data: str | None,
+    rows: tuple[int, ...],
+    allow_missing: bool,
+    format_: str,
+    as_json: bool,
+) -> None:
+    """Explain rows of DATA with MODEL (a file, or a run folder, which knows its own table).
+
+    The contributions of the columns add up exactly to the prediction.
+    """
+    import numpy as np
+
+    from pellucid.app.commands.predict import match_columns
+    from pellucid.data import exchange
+    from pellucid.persist import load
+
+    path, data = find(model, data)
+    fitted = load(path)
+    table = read_table(fitted, data, voice)
+    chosen = rows or tuple(range(min(FIRST, table.num_rows)))
+    refuse_outside(chosen, table.num_rows, data)
+    matched = match_columns(fitted, table, data, voice, allow_missing, extra_is_fine=True)
+    part = exchange.take(matched, np.array(chosen))
+    told = fitted.explain(part)
+    if hasattr(told, "contributions"):
+        told = replace(told, rows=chosen, values=_values(part))
+    form = "json" if as_json else format_
+    click.echo(str(told) if form == "text" else as_lines(told, form), nl=form == "text")
+
+
+def find(model: str, data: str | None) -> tuple[str, str]:
+    """The model file and the table: of a run folder if one is given."""
+    from pellucid.app.options import read_config
+    from pellucid.compare.folder import find_run
+    from pellucid.errors import DataError
+
+    if Path(model).is_file():
+        if data is None:
+            raise DataError(f"which rows? Say: pellucid explain {model} DATA --row 0")
+        return model, data
+    folder = find_run(model)
+    path = folder / "model.pellucid"
+    if not path.exists():
+        raise DataError(f"{folder} has no model file: its run is not complete.")
+    stored = read_config(folder / "config.toml", required=True).get("data")
+    if data is None and stored in (None, "-"):
+        raise DataError(f"{folder} does not know its table any more: name DATA.")
+    return str(path), data or str(stored)
+
+
+def read_table(fitted: Any, data: str, voice: Voice) -> Any:
+    """A file, or the name of a built-in data set."""
+    from pellucid.app.commands.predict import written_as_text
+    from pellucid.data import datasets
+    from pellucid.data.read import read
+
+    if data in datasets.names() and not Path(data).exists():
+        return datasets.load(data).table
+    return read(data, text=written_as_text(fitted), note=voice.note)
+
+
+def refuse_outside(rows: tuple[int, ...], n: int, source: str) -> None:
+    from pellucid.errors import DataError
+
+    for row in rows:
+        if not 0 <= row < n:
+            raise DataError(f"{source} has rows 0 to {n - 1}; there is no row {row}.")
+
+
+def _values(table: Any) -> list[list[Any]]:
+    return [column.to_pylist() for column in table.columns]
+
+
+def as_lines(told: Any, form: str) -> str:
+    """The numbers as JSON."""
+    from pellucid.compare.journal import plain
+
+    columns = plain(told.frame())
+    entries = [dict(zip(columns, cells)) for cells in zip(*columns.values())]
+    if form == "json":
+        facts = {"schema": 1, "scale": getattr(told, "scale", None), "rows": entries}
+        return json.dumps(facts, ensure_ascii=False, indent=1) + "\n"
+    return "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)

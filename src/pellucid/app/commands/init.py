@@ -1,0 +1,41 @@
+"""`pellucid init`: a settings file with every setting, its default and what it means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pellucid.app.voice import voice_options
+
+
+@click.command()
+@click.option("-o", "--out", default="pellucid.toml", show_default=True, help="Where to write.")
+@click.option("-t", "--target", help="The column to predict.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+@voice_options
+@click.pass_obj
+def init(voice: Any, out: str, target: str | None, force: bool) -> None:
+    """Write a pellucid.toml: all settings with their defaults, ready to be edited."""
+    from pellucid.app.options import toml_value
+    from pellucid.compare.folder import write_whole
+    from pellucid.compare.settings import SETTINGS, allowed
+    from pellucid.errors import DataError
+
+    path = Path(out)
+    if path.exists() and not force:
+        raise DataError(f"{path} exists. Edit it, or replace it with --force.")
+    lines = ["# Settings of 'pellucid compare'; the command line and PELLUCID_* variables win.", ""]
+    for setting in SETTINGS:
+        lines.append(f"# {setting.help} ({allowed(setting)})")
+        name = setting.name.replace("_", "-")
+        if setting.name == "target" and target:
+            lines.append(f"target = {toml_value(target)}")
+        elif setting.default is None:
+            lines.append(f"# {name} =")
+        else:
+            lines.append(f"# {name} = {toml_value(setting.default)}")
+        lines.append("")
+    write_whole(path, "\n".join(lines))
+    voice.note(f"wrote {path}")

@@ -1,0 +1,57 @@
+"""`pellucid models`: the models that take part in a comparison, and what is searched."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from pellucid.app.voice import voice_options
+
+
+@click.command()
+@click.option(
+    "--task", default="all", type=click.Choice(["all", "classification", "regression"]),
+    help="Only the models of one task.",
+)  # fmt: skip
+@click.option(
+    "--effort", default="normal", type=click.Choice(["quick", "normal", "thorough"]),
+    help="The search space of this effort.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@voice_options
+def models(task: str, effort: str, as_json: bool) -> None:
+    """List the models: name, simplicity (0 is simplest), candidates, what is searched."""
+    from pellucid.app.planning import searched
+    from pellucid.compare.registry import entries
+    from pellucid.draw.table import text_table
+
+    tasks = ["classification", "regression"] if task == "all" else [task]
+    facts: list[dict[str, Any]] = [
+        {
+            "model": entry.id,
+            "task": entry.task,
+            "rank": entry.rank,
+            "candidates": len(entry.candidates(effort)),
+            "says": entry.says,
+            "space": {
+                name: axis.values() if hasattr(axis, "values") else list(axis)
+                for name, axis in entry.axes(effort).items()
+            },
+        }
+        for which in tasks
+        for entry in entries(which)
+    ]
+    if as_json:
+        click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
+        return
+    for which in tasks:
+        rows = [
+            [f["model"], f["rank"], f["candidates"], f["says"], searched(f["space"])]
+            for f in facts
+            if f["task"] == which
+        ]
+        heads = ["model", "rank", "candidates", "what it does", "search"]
+        click.echo(text_table(heads, rows, title=which))
+        click.echo()

@@ -1,0 +1,112 @@
+"""`pellucid show WHAT`: a method, a model file or a run, in this order; nothing is executed."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pellucid.app.voice import voice_options
+
+
+@click.command()
+@click.argument("what", default="runs/latest")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@voice_options
+def show(what: str, as_json: bool) -> None:
+    """Show WHAT: a method ('logistic'), a model file, or a run folder (default: runs/latest).
+
+    A method is told by its objective and the place of its source. A model file is described
+    without building the model: no code of a file can run.
+    """
+    path = Path(what)
+    if path.is_file():
+        show_model(what, as_json)
+    elif path.exists() or (Path("runs") / what).exists():
+        show_run(what, as_json)
+    else:
+        show_method(what, as_json)
+
+
+def show_model(path: str, as_json: bool) -> None:
+    """What a model file says of itself."""
+    from pellucid.persist import describe
+
+    told = describe(path)
+    click.echo(
+        json.dumps(vars(told), ensure_ascii=False, indent=1, default=str) if as_json else str(told)
+    )
+
+
+def show_run(what: str, as_json: bool) -> None:
+    """The board of a run."""
+    from pellucid.compare.folder import find_run
+    from pellucid.errors import DataError
+    from pellucid.report import terminal
+
+    folder = find_run(what)
+    path = folder / "results.json"
+    if not path.exists():
+        raise DataError(
+            f"{folder} has no results yet. Continue it: pellucid compare --resume --out {folder}"
+        )
+    if as_json:
+        click.echo(path.read_text(encoding="utf-8"), nl=False)
+        return
+    data = json.loads(path.read_text(encoding="utf-8"))
+    timings = json.loads((folder / "timings.json").read_text(encoding="utf-8"))
+    click.echo(terminal.board(data, timings), nl=False)
+
+
+def show_method(name: str, as_json: bool) -> None:
+    """What a method is, its objective, and where its source stands."""
+    from pellucid.compare.registry import ENTRIES
+    from pellucid.data.source import did_you_mean
+    from pellucid.errors import DataError
+
+    found = [e for e in ENTRIES if e.available and name.lower() in (e.id, e.class_name.lower())]
+    if not found:
+        ids = sorted({e.id for e in ENTRIES if e.available})
+        raise DataError(
+            f"{name} is no method, model file or run.{did_you_mean(name, ids)} "
+            f"Methods: {', '.join(ids)}."
+        )
+    facts = [method_facts(entry) for entry in found]
+    if as_json:
+        click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
+        return
+    click.echo("\n".join(method_text(fact) for fact in facts), nl=False)
+
+
+def method_facts(entry: Any) -> dict[str, Any]:
+    """A method in plain data."""
+    model = entry.model_class()
+    return {
+        "id": entry.id,
+        "task": entry.task,
+        "class": f"{entry.module}.{entry.class_name}",
+        "says": entry.says,
+        "rank": entry.rank,
+        "source": inspect.getsourcefile(model),
+        "about": inspect.getdoc(model) or "",
+        "space": {
+            name: axis.values() if hasattr(axis, "values") else list(axis)
+            for name, axis in entry.axes("normal").items()
+        },
+    }
+
+
+def method_text(fact: dict[str, Any]) -> str:
+    lines = [
+        f"{fact['id']} ({fact['task']}): {fact['says']}",
+        f"class   {fact['class']}",
+        f"source  {fact['source']}",
+        f"search  {'; '.join(f'{k} {v}' for k, v in fact['space'].items()) or 'nothing to choose'}",
+        "",
+        fact["about"].split("\nExamples\n")[0].rstrip(),
+        "",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,140 @@
+"""Wrong input: exit code 2 and one helpful line, nothing half-written."""
+
+import pytest
+
+from pellucid.app import cli
+
+GOOD = "a,b,y\n" + "".join(f"{i % 7},{i * 3 % 11},{'uv'[i % 2]}\n" for i in range(40))
+
+
+@pytest.fixture
+def complain(tmp_path, monkeypatch, capsys):
+    """Run `pellucid compare` on a file; the one line it says."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(content, *arguments, name="t.csv"):
+        if content is not None:
+            data = content if isinstance(content, bytes) else content.encode()
+            (tmp_path / name).write_bytes(data)
+        assert cli.run(["compare", name, *arguments]) == 2
+        heard = capsys.readouterr()
+        assert heard.out == "" and heard.err.count("\n") == 1 and heard.err.startswith("error: ")
+        assert not (tmp_path / "runs").exists()
+        return heard.err
+
+    return run
+
+
+def test_no_such_file(complain, tmp_path):
+    (tmp_path / "data.csv").write_text(GOOD)
+    assert "There is no file dta.csv. Did you mean 'data.csv'?" in complain(None, name="dta.csv")
+
+
+def test_no_such_data_set(complain):
+    assert "no data set of that name. Did you mean 'penguins'?" in complain(None, name="pinguins")
+
+
+def test_empty_file(complain):
+    assert "t.csv is empty" in complain("")
+
+
+def test_target_absent(complain):
+    assert "column 'tagret' is not in t.csv" in complain(GOOD, "-t", "tagret")
+    assert "Did you mean 'species'?" in complain(None, "-t", "specis", name="penguins")
+
+
+def test_target_not_named(complain):
+    assert "which column of t.csv is to be predicted" in complain(GOOD)
+
+
+def test_one_class(complain):
+    only = "a,y\n" + "".join(f"{i},u\n" for i in range(30))
+    assert "has one class only, 'u'" in complain(only, "-t", "y")
+
+
+def test_constant_number(complain):
+    only = "a,y\n" + "".join(f"{i},2.5\n" for i in range(30))
+    assert "'y' is 2.5 in every row" in complain(only, "-t", "y")
+
+
+def test_all_rows_lack_the_target(complain):
+    none = "a,y\n" + "".join(f"{i},\n" for i in range(30))
+    assert "all 30 rows lack the target 'y'" in complain(none, "-t", "y")
+
+
+def test_duplicate_columns(complain):
+    assert "2 columns named 'a'" in complain("a,a,y\n1,2,u\n3,4,v\n", "-t", "y")
+
+
+def test_a_folder(complain, tmp_path):
+    (tmp_path / "here").mkdir()
+    assert "here is a folder" in complain(None, "-t", "y", name="here")
+
+
+def test_broken_parquet(complain):
+    assert "t.parquet cannot be read" in complain(b"PAR1 nothing", "-t", "y", name="t.parquet")
+
+
+def test_wrong_encoding(complain):
+    assert "t.csv is not UTF-8: byte 0xff" in complain(b"a,y\n1,\xff\xfe\xfa\n", "-t", "y")
+
+
+def test_three_rows(complain):
+    assert "has 3 rows with a target; a comparison needs at least 6" in complain(
+        "a,y\n1,u\n2,v\n3,u\n", "-t", "y"
+    )
+
+
+def test_infinite_values(complain):
+    bad = GOOD.replace("3,9,v", "inf,9,v")
+    assert "column 'a' holds an infinite value in row 3" in complain(bad, "-t", "y")
+
+
+def test_too_many_classes(complain):
+    many = "a,y\n" + "".join(f"{i},name{i}\n" for i in range(300))
+    assert "300 different values, too many for classes" in complain(many, "-t", "y")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--metric", "rocauc"], "unknown metric 'rocauc'"),
+        (["--metric", "rmse"], "metric 'rmse' does not fit a classification"),
+        (["--models", "logistik"], "no model 'logistik'. Did you mean 'logistic'?"),
+        (["--models", "ols"], "model 'ols' is for regression"),
+        (["--cv", "1"], "cv must be a whole number of at least 2"),
+        (["--cv", "x"], "Got 'x' instead"),
+        (["--time-limit", "soon"], "a time such as 90s, 10m or 1h"),
+        (["--effort", "huge"], "effort must be one of quick, normal, thorough"),
+        (["--group", "c"], "column 'c' is not in t.csv"),
+        (["--group", "y"], "is the target: it cannot also be group"),
+        (["--positive", "w"], "has no class 'w'"),
+        (["--ignore", "X1"], "there is no check 'X1'"),
+        (["--task", "regression"], "holds text ('u')"),
+        (["--tst", "x"], "No such option"),
+    ],
+)
+def test_wrong_settings(complain, arguments, message):
+    assert message in complain(GOOD, "-t", "y", *arguments)
+
+
+def test_an_unwritable_folder(complain, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "cannot make the run folder" in complain(GOOD, "-t", "y", "-o", "file/run")
+
+
+def test_a_full_folder_is_not_replaced(complain, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+    assert "mine is not empty" in complain(GOOD, "-t", "y", "-o", "mine", "-q")
+    assert "no part of a run: not replaced" in complain(
+        GOOD, "-t", "y", "-o", "mine", "--force", "-q"
+    )
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
+
+
+def test_wrong_settings_file(complain, tmp_path):
+    (tmp_path / "pellucid.toml").write_text("taget = 'y'\n")
+    assert "there is no setting 'taget'. Did you mean 'target'?" in complain(GOOD)
+    (tmp_path / "pellucid.toml").write_text("target = \n")
+    assert "not valid TOML" in complain(GOOD)

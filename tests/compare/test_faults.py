@@ -1,0 +1,79 @@
+"""Whatever one model does, the others finish and its row says why it has no score."""
+
+import pytest
+
+import pellucid
+from pellucid.errors import DataError, ParameterError
+from tests.compare import troublemakers
+
+
+@pytest.fixture(scope="module")
+def spoiled():
+    """A comparison among troublemakers, with one honest model."""
+    return pellucid.compare(
+        "penguins",
+        models=["tree"],
+        effort="quick",
+        cv=4,
+        memory_limit=0.4,
+        model_timeout=5,
+        jobs=2,
+        extra={
+            "raises": troublemakers.Raises(),
+            "hangs": troublemakers.Hangs(),
+            "eats": troublemakers.Eats(),
+            "dies": troublemakers.Dies(),
+            "lazy": troublemakers.Troublemaker(),
+        },
+    )
+
+
+def row(result, model):
+    return next(row for row in result.rows if row["model"] == model)
+
+
+def test_no_model_is_lost(spoiled):
+    names = {"majority", "tree", "raises", "hangs", "eats", "dies", "lazy"}
+    assert {row["model"] for row in spoiled.rows} == names
+
+
+@pytest.mark.parametrize(
+    ("model", "status", "reason"),
+    [
+        ("raises", "failed", "RuntimeError: the sky is falling"),
+        ("hangs", "timed out", "a round took more than"),
+        ("eats", "failed", "memory"),
+        ("dies", "failed", "killed"),
+    ],
+)
+def test_a_failure_says_why(spoiled, model, status, reason):
+    found = row(spoiled, model)
+    assert found["status"] == status and reason in found["reason"]
+    assert found["place"] is None and "mean" not in found
+
+
+def test_the_others_finish(spoiled):
+    assert row(spoiled, "tree")["place"] == 1 and spoiled.recommended == "tree"
+    assert spoiled.data["test"]["model"] == "tree"
+
+
+def test_a_metric_that_a_model_cannot_give_is_missing_not_zero(spoiled):
+    lazy = row(spoiled, "lazy")
+    assert lazy["status"] == "ok" and lazy["mean"] > 0
+    assert lazy["metrics"]["log_loss"] != lazy["metrics"]["log_loss"]  # NaN
+
+
+def test_names_of_extra_models_are_checked():
+    lazy = troublemakers.Troublemaker()
+    with pytest.raises(ParameterError, match="there is a model of that name already"):
+        pellucid.compare("penguins", models=["tree"], extra={"tree": lazy})
+    with pytest.raises(ParameterError, match="letters, digits"):
+        pellucid.compare("penguins", models=["tree"], extra={"../x": lazy})
+
+
+def test_a_model_that_cannot_be_sent_to_a_child_is_an_error_that_says_so():
+    class Local(troublemakers.Troublemaker):
+        pass
+
+    with pytest.raises(DataError, match="'here' cannot be sent to a process of its own"):
+        pellucid.compare("penguins", models=["tree"], extra={"here": Local()})

@@ -1,0 +1,207 @@
+"""Killed, interrupted, continued: the same bytes in the end, nothing corrupt, nobody left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+COMMAND = [sys.executable, "-c", "from pellucid.app.cli import main; main()"]
+RUN = [
+    "compare",
+    "penguins",
+    "--models",
+    "tree,logistic",
+    "--cv",
+    "3",
+    "--effort",
+    "quick",
+    "-o",
+    "run",
+]
+
+
+def start(folder, *arguments):
+    return subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(folder, *arguments):
+    return subprocess.run([*COMMAND, *arguments], cwd=folder, capture_output=True, text=True)
+
+
+def lines(folder):
+    path = folder / "run" / "events.jsonl"
+    return path.read_text().count("\n") if path.exists() else 0
+
+
+def wait_for(folder, count, process):
+    end = time.monotonic() + 60
+    while lines(folder) < count and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.005)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """An uninterrupted run, with one job at a time."""
+    folder = tmp_path_factory.mktemp("whole")
+    done = finish(folder, *RUN, "-j", "1")
+    assert done.returncode == 0, done.stderr
+    return folder / "run"
+
+
+def continued(folder, whole):
+    done = finish(folder, "compare", "--resume", "--out", "run", "-j", "2", "-q")
+    assert done.returncode == 0, done.stderr
+    assert (folder / "run" / "results.json").read_bytes() == (whole / "results.json").read_bytes()
+    same = ("leaderboard.csv", "config.toml", "model.pellucid")
+    for name in same:
+        assert (folder / "run" / name).read_bytes() == (whole / name).read_bytes(), name
+    assert not (folder / "run" / "parts").exists()
+
+
+def kill_at(folder, events):
+    """Start, kill -9 after so many events, and see that no child survives."""
+    process = start(folder, *RUN, "-j", "2")
+    wait_for(folder, events, process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def test_results_are_the_same_for_one_and_two_jobs(tmp_path, whole):
+    assert finish(tmp_path, *RUN, "-j", "2").returncode == 0
+    assert (tmp_path / "run" / "results.json").read_bytes() == (whole / "results.json").read_bytes()
+
+
+def test_results_hold_no_clock_path_or_host(whole):
+    text = (whole / "results.json").read_text()
+    assert str(whole.parent) not in text and os.uname().nodename not in text
+    assert "seconds" not in text and time.strftime("%Y-%m") not in text
+    assert "models" in json.loads((whole / "timings.json").read_text())
+
+
+def test_killed_and_continued_gives_the_same_bytes(tmp_path, whole):
+    kill_at(tmp_path, 9)
+    assert not (tmp_path / "run" / "results.json").exists()
+    journal = tmp_path / "run" / "events.jsonl"
+    journal.write_bytes(journal.read_bytes() + b'{"event":"done","model":"tr')  # a torn line
+    continued(tmp_path, whole)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trial", range(20))
+def test_killed_at_any_moment(trial, tmp_path, whole, rng):
+    for _ in range(2):
+        again = ["compare", "--resume", "-o", "run"]
+        process = start(tmp_path, *(again if lines(tmp_path) else RUN))
+        wait_for(tmp_path, 1, process)
+        time.sleep(float(rng.uniform(0, 2.5)))
+        process.kill()
+        process.communicate()
+    continued(tmp_path, whole)
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_continue(tmp_path, whole):
+    process = start(tmp_path, *RUN, "-j", "1")
+    wait_for(tmp_path, 6, process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "stopping after the current fits" in err and "--resume" in err
+    assert "majority" in out and "stopped" in out and "Traceback" not in err
+    partial = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert partial["complete"] is False and partial["test"] is None
+    assert len(partial["leaderboard"]) == 3
+    continued(tmp_path, whole)
+
+
+@pytest.mark.slow
+def test_ctrl_c_twice_stops_at_once(tmp_path):
+    process = start(tmp_path, *RUN, "-j", "1")
+    wait_for(tmp_path, 4, process)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in err
+
+
+@pytest.mark.slow
+def test_a_changed_setting_is_refused_with_the_difference(tmp_path):
+    kill_at(tmp_path, 3)
+    done = finish(tmp_path, "compare", "--resume", "-o", "run", "--seed", "7")
+    assert done.returncode == 2
+    assert "seed: 0 -> 7" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_changed_data_is_refused(tmp_path):
+    table = "a,b\n" + "\n".join(f"{i * 7 % 13},{'xy'[i % 2]}" for i in range(60)) + "\n"
+    (tmp_path / "t.csv").write_text(table)
+    first = finish(tmp_path, "compare", "t.csv", "-t", "b", "--models", "tree", "-o", "run", "-q")
+    assert first.returncode == 0, first.stderr
+    (tmp_path / "run" / "results.json").unlink()
+    (tmp_path / "t.csv").write_text(table.replace("6,x", "6,y"))
+    done = finish(tmp_path, "compare", "--resume", "-o", "run", "-q")
+    assert done.returncode == 2 and "something changed: data:" in done.stderr
+
+
+def test_a_complete_run_is_shown_again(whole):
+    done = finish(whole.parent, "compare", "--resume", "-o", "run")
+    assert done.returncode == 0 and "LEADERBOARD" in done.stdout and "complete" in done.stderr
+
+
+@pytest.mark.slow
+def test_no_child_outlives_a_killed_parent(tmp_path):
+    code = (
+        "import pellucid; from tests.compare.troublemakers import Hangs\n"
+        "def hear(e): print(e['event'], flush=True)\n"
+        "pellucid.compare('penguins', models=['majority'], extra={'h': Hangs()}, progress=hear)"
+    )
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=root, stdout=subprocess.PIPE, text=True
+    )
+    seen = 0
+    for line in process.stdout:  # five folds of the baseline, then the one that hangs
+        seen += line.startswith("started")
+        if seen == 7:
+            break
+    group = children_of(process.pid)
+    process.kill()
+    process.communicate()
+    end = time.monotonic() + 10
+    while any(alive(pid) for pid in group) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert group and not any(alive(pid) for pid in group)
+
+
+def children_of(pid):
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat") as stat:
+                    parent = int(stat.read().rsplit(")", 1)[1].split()[1])
+            except OSError:
+                continue
+            if parent == pid:
+                found += [int(entry), *children_of(int(entry))]
+    return found
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False

@@ -1,0 +1,58 @@
+"""Models that misbehave, each in its own way; they stand here so that a child can import them."""
+
+import os
+import signal
+import time
+
+import numpy as np
+
+
+class Troublemaker:
+    """The least that a comparison asks of a model: predicts the first class, or zero."""
+
+    def __init__(self, seconds=0.0):
+        self.seconds = seconds
+
+    def get_params(self, deep=True):
+        return {"seconds": self.seconds}
+
+    def set_params(self, **params):
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+    def fit(self, X, y):
+        self.trouble()
+        self.classes_ = np.unique(y)
+        return self
+
+    def trouble(self):
+        """Nothing happens here."""
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+class Raises(Troublemaker):
+    def trouble(self):
+        raise RuntimeError("the sky is falling")
+
+
+class Hangs(Troublemaker):
+    def trouble(self):
+        time.sleep(600)
+
+
+class Eats(Troublemaker):
+    def trouble(self):
+        self.eaten = [np.ones(2**24) for _ in range(10_000)]
+
+
+class Dies(Troublemaker):
+    def trouble(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Sleeps(Troublemaker):
+    def trouble(self):
+        time.sleep(self.seconds)
