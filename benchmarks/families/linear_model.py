@@ -1,4 +1,4 @@
-"""Least squares and logistic regression."""
+"""Linear regressions and logistic regression."""
 
 from benchmarks.answers import penalised_log_loss, squared_error
 from benchmarks.samples import classification, regression
@@ -14,6 +14,13 @@ WORKLOADS = (
         source=regression(200_000, 100),
         answer=squared_error(relative=1e-10),
         goals={"fit": 6.0, "predict": 1.0},
+    ),
+    Workload(
+        name="ridge",
+        estimator="linear_model.Ridge",
+        source=regression(200_000, 100),
+        answer=squared_error(relative=1e-10),
+        goals={"fit": 2.0, "predict": 1.0},
     ),
     Workload(
         name="logistic",

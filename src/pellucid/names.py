@@ -8,7 +8,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
     "pellucid.decomposition": ("PCA",),
     "pellucid.dummy": ("DummyClassifier", "DummyRegressor"),
     "pellucid.ensemble": ("BaggingClassifier",),
-    "pellucid.linear_model": ("LinearRegression", "LogisticRegression"),
+    "pellucid.linear_model": ("LinearRegression", "LogisticRegression", "Ridge"),
     "pellucid.tree": ("DecisionTreeClassifier",),
 }
 

@@ -2,5 +2,6 @@
 
 from pellucid.linear_model.linear_regression import LinearRegression
 from pellucid.linear_model.logistic import LogisticRegression
+from pellucid.linear_model.ridge import Ridge
 
-__all__ = ["LinearRegression", "LogisticRegression"]
+__all__ = ["LinearRegression", "LogisticRegression", "Ridge"]

@@ -1,0 +1,77 @@
+"""What linear regressors share: prediction, explanation and the check of loaded coefficients.
+
+Invariant: coefficients follow the encoded columns (`terms_`), (p,) or (targets, p); `means_` are
+those of the training columns, 0 without an intercept.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.base import Regressor
+from pellucid.errors import DataError
+from pellucid.numerics.scores import linear_scores
+
+
+class LinearPredictor(Regressor):
+    """A regressor whose prediction is x . coef_ + intercept_."""
+
+    coef_: np.ndarray
+    intercept_: Any
+    means_: np.ndarray
+
+    def _predict(self, X: Any) -> np.ndarray:
+        return linear_scores(X, self.coef_, self.intercept_)
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        scores = linear_scores(X, self.coef_, self.intercept_)
+        return additive_parts(self, X, scores, "response")
+
+    def _check_state(self) -> None:
+        """Refuse arrays that do not belong to the columns or to each other (model files)."""
+        check_coefficients(self)
+
+    def _finished(self, coef: np.ndarray, intercept: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+        """coef (k, p) and intercept (k,) as scikit-learn has them for one or several targets."""
+        check_size(coef, intercept)
+        several = y.ndim == 2
+        return {
+            "coef_": coef if several else coef[0],
+            "intercept_": intercept if several else float(intercept[0]),
+        }
+
+
+def check_size(coef: np.ndarray, intercept: np.ndarray) -> None:
+    """Refuse coefficients that no float holds."""
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise DataError(
+            "Coefficients are larger than the largest float, because numbers of X are tiny beside "
+            "those of y. Multiply the columns by 2**60 or so."
+        )
+
+
+def check_coefficients(model: Any) -> None:
+    """For `_check_state`: coefficients, intercept and means that belong together."""
+    from pellucid.persist.state import expect_array, expect_number, n_terms
+
+    p = n_terms(model)
+    several = np.ndim(vars(model).get("coef_")) == 2
+    expect_array(model, "coef_", *([None, p] if several else [p]), finite=True)
+    expect_array(model, "means_", p)
+    if several and isinstance(model.intercept_, np.ndarray):
+        expect_array(model, "intercept_", len(model.coef_), finite=True)
+    else:
+        expect_number(model, "intercept_")
+
+
+def additive_parts(model: Any, X: Any, scores: np.ndarray, scale: str) -> dict[str, Any]:
+    """Coefficient times distance from the training mean, for `_explain`."""
+    coef = np.atleast_2d(model.coef_)
+    dense = X if isinstance(X, np.ndarray) else X.toarray()
+    return {
+        "base": coef @ model.means_ + model.intercept_,
+        "contributions": (dense - model.means_)[:, :, None] * coef.T,
+        "prediction": scores.reshape(len(scores), -1),
+        "scale": scale,
+        "method": "coefficient times distance from the training mean",
+    }
