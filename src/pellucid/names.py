@@ -6,9 +6,24 @@ A family joins Pellucid by adding its names here.
 ESTIMATORS: dict[str, tuple[str, ...]] = {
     "pellucid.cluster": ("KMeans",),
     "pellucid.decomposition": ("PCA",),
+    "pellucid.discriminant_analysis": (
+        "FisherDiscriminant",
+        "GaussianBayesClassifier",
+        "LinearDiscriminantAnalysis",
+        "QuadraticDiscriminantAnalysis",
+    ),
     "pellucid.dummy": ("DummyClassifier", "DummyRegressor"),
     "pellucid.ensemble": ("BaggingClassifier",),
     "pellucid.linear_model": ("LinearRegression", "LogisticRegression", "Ridge"),
+    "pellucid.naive_bayes": (
+        "BernoulliNB",
+        "CategoricalNB",
+        "ComplementNB",
+        "GaussianNB",
+        "MixedNB",
+        "MultinomialNB",
+        "PoissonNB",
+    ),
     "pellucid.tree": ("DecisionTreeClassifier",),
 }
 

@@ -27,12 +27,13 @@ def log_posterior(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
     A row that no class can produce (all densities 0) says nothing: its posterior is the prior.
     """
     joint = log_joint(log_density, prior)
-    evidence = log_sum_exp(joint)
-    impossible = ~np.isfinite(evidence)
+    top = joint.max(axis=1, keepdims=True)
+    impossible = ~np.isfinite(top[:, 0])
     if impossible.any():
         joint[impossible] = log_joint(np.zeros_like(prior), prior)
-        evidence[impossible] = np.log(prior.sum())
-    return joint - evidence[:, None]
+        top[impossible] = joint[impossible].max(axis=1, keepdims=True)
+    joint -= top  # first, so that large logarithms leave no rounding error in the sum
+    return joint - np.log(np.exp(joint).sum(axis=1, keepdims=True))
 
 
 def posterior(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:

@@ -1,0 +1,192 @@
+"""Fisher's linear discriminant: the direction along which the classes lie furthest apart."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.base import Classifier, Transformer
+from pellucid.data import Problem
+from pellucid.discriminant_analysis.clouds import clouds, turned, whitening
+from pellucid.numerics.scores import linear_scores
+from pellucid.parameters import Choice
+from pellucid.persist.state import expect_array, n_terms
+from pellucid.records import Status
+
+SINGULAR = 1e-7
+
+
+class FisherDiscriminant(Classifier, Transformer):
+    """Fisher's discriminant: the direction w that maximises
+
+        (w' (m_1 - m_0))^2 / (w' S w),    S = sum of the scatter of both classes
+
+    which is w = S^-1 (m_1 - m_0); a row is of class 1 if w'x lies above the cut-off. With more than
+    two classes, rows go to the nearest class mean in the space of the K - 1 best directions.
+
+    Parameters
+    ----------
+    cutoff : {"midpoint", "density", "error"}, default="midpoint"
+        Half-way between the projected means; where normal densities of the projected classes,
+        weighted by the shares of the classes, are equal; or where fewest training rows are wrong.
+        For two classes only.
+    table : Table, optional
+
+    Attributes
+    ----------
+    coef_ : (1, terms), or (classes, terms); intercept_ : minus the cut-off
+    scalings_ : (terms, directions) of `transform`; for two classes w
+    cutoff_ : float, for two classes; means_, xbar_, classes_, status_
+    separated_ : whether the projected classes do not overlap (two classes)
+    n_features_in_, feature_names_in_, schema_
+
+    Examples
+    --------
+    >>> from pellucid.discriminant_analysis import FisherDiscriminant
+    >>> X = [[0.0, 0], [2, 0], [1, 1], [1, -1], [4, 1], [6, 1], [5, 2], [5, 0]]
+    >>> model = FisherDiscriminant().fit(X, [0, 0, 0, 0, 1, 1, 1, 1])
+    >>> (model.coef_[0] / model.coef_[0, 1]).tolist(), model.separated_
+    ([4.0, 1.0], True)
+    """
+
+    _takes_sparse = False
+    _parameters = {"cutoff": Choice("midpoint", "density", "error")}
+
+    def __init__(self, *, cutoff: str = "midpoint", table: Any = None) -> None:
+        self.cutoff = cutoff
+        self.table = table
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the direction and the cut-off."""
+        return self._learn(X, y, weights=sample_weight)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        assert problem.classes is not None
+        two = len(problem.classes) == 2
+        with parallel.one_blas_thread():
+            found = clouds(problem, own=False)
+            W = whitening(found.pooled * problem.total, SINGULAR)  # scatter, as Fisher has it
+            xbar = found.share @ found.means
+            if two:
+                directions = (W @ (W.T @ (found.means[1] - found.means[0])))[:, None]
+            else:
+                apart = np.sqrt(found.share)[:, None] * (found.means - xbar)
+                axes = np.linalg.svd(apart @ W, full_matrices=False)[2]
+                directions = turned(W @ axes[: len(found.means) - 1].T)
+            X = np.ldexp(problem.X, -found.units) if found.units.any() else problem.X
+            coef, intercept, more = (
+                self._cut(problem, X - xbar, directions, found)
+                if two
+                else _nearest(directions, found.means - xbar)
+            )
+        units = found.units
+        top = np.finfo(float).max
+        with np.errstate(over="ignore"):
+            user = np.clip(np.ldexp(coef, -units), -top, top)
+            learned = {
+                "coef_": user,
+                "intercept_": np.clip(intercept - coef @ xbar, -top, top),
+                "offset_": intercept,
+                "scalings_": np.clip(np.ldexp(directions, -units[:, None]), -top, top),
+                "xbar_": np.clip(np.ldexp(xbar, units), -top, top),
+                "means_": np.clip(np.ldexp(found.means, units), -top, top),
+                "status_": Status("ok", "Solved directly."),
+            }
+        if two:
+            more["cutoff_"] = float(-learned["intercept_"][0])
+        return learned | more
+
+    def _cut(self, problem: Problem, X: np.ndarray, w: np.ndarray, found: Any) -> tuple:
+        """Coefficients, minus the cut-off (around the mean of all rows), and what they show."""
+        z = X @ w[:, 0]
+        xbar = found.share @ found.means
+        low, high = ((found.means - xbar) @ w)[:, 0]
+        if self.cutoff == "midpoint":
+            cut = (low + high) / 2
+        elif self.cutoff == "density":
+            spread = [_variance(z, problem.weights, problem.y == k) for k in (0, 1)]
+            cut = equal_density(low, high, spread[0], spread[1], found.share)
+        else:
+            cut = fewest_errors(z, problem.y, problem.weights)
+        apart = bool(z[problem.y == 0].max() < z[problem.y == 1].min())
+        return w.T, np.array([-cut]), {"separated_": apart}
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Distance from the cut-off along the direction (n,), or scores of the classes (n, K)."""
+        return self._answer(self._scores, X)
+
+    def _scores(self, X: np.ndarray) -> np.ndarray:
+        X = X - self.xbar_
+        if len(self.classes_) == 2:
+            return linear_scores(X, self.coef_[0], self.offset_[0])
+        return linear_scores(X, self.coef_, self.offset_)
+
+    def _transform(self, X: np.ndarray) -> np.ndarray:
+        """w'x: for two classes `cutoff_` is on this scale."""
+        return X @ self.scalings_
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.scalings_.shape[1]
+
+    def _explain(self, X: np.ndarray) -> dict[str, Any]:
+        scores = self._scores(X)
+        return {
+            "base": self.offset_,
+            "contributions": (X - self.xbar_)[:, :, None] * self.coef_.T,
+            "prediction": scores.reshape(len(scores), -1),
+            "scale": "link",
+            "method": "coefficient times distance from the training mean",
+        }
+
+    def _check_state(self) -> None:
+        K, p = len(self.classes_), n_terms(self)
+        rows = 1 if K == 2 else K
+        expect_array(self, "coef_", rows, p)
+        expect_array(self, "offset_", rows)
+        expect_array(self, "xbar_", p)
+        expect_array(self, "scalings_", p, None)
+
+
+def _nearest(directions: np.ndarray, apart: np.ndarray) -> tuple:
+    """Linear scores whose largest is that of the nearest mean."""
+    position = apart @ directions
+    return position @ directions.T, -0.5 * (position**2).sum(axis=1), {}
+
+
+def _variance(z: np.ndarray, w: np.ndarray, rows: np.ndarray) -> float:
+    share = w[rows] / w[rows].sum()
+    return float(share @ (z[rows] - share @ z[rows]) ** 2)
+
+
+def equal_density(low: float, high: float, s0: float, s1: float, share: np.ndarray) -> float:
+    """Where share_0 N(low, s0) = share_1 N(high, s1), between the means if there is such a place."""
+    middle = (low + high) / 2
+    if not min(s0, s1) > 0:
+        return middle
+    a = 0.5 / s0 - 0.5 / s1
+    b = high / s1 - low / s0
+    c = 0.5 * low**2 / s0 - 0.5 * high**2 / s1 + np.log(share[1] / share[0]) + 0.5 * np.log(s0 / s1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if abs(a) <= 1e-12 * (0.5 / s0):
+            roots = np.array([-c / b])
+        else:
+            root = np.sqrt(np.maximum(b * b - 4 * a * c, 0.0))
+            q = -0.5 * (b + np.copysign(root, b))
+            roots = np.array([q / a, c / q])
+    inside = roots[np.isfinite(roots)]
+    return float(inside[np.argmin(np.abs(inside - middle))]) if inside.size else middle
+
+
+def fewest_errors(z: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
+    """The cut half-way between neighbours that puts the least weight on the wrong side."""
+    order = np.argsort(z, kind="stable")
+    z, sign = z[order], np.where(y[order] == 1, w[order], -w[order])
+    # Rows up to i lie below the cut: class 1 among them is wrong, class 0 no longer.
+    error = np.cumsum(sign)
+    ends = np.flatnonzero(z[1:] > z[:-1])
+    if not ends.size:
+        return float(z[0])
+    tolerance = 1e-9 * np.abs(error).max()
+    best = ends[np.argmax(error[ends] <= error[ends].min() + tolerance)]
+    return float(z[best] + (z[best + 1] - z[best]) / 2)

@@ -1,0 +1,121 @@
+"""The three ways to the coefficients of linear discriminant analysis.
+
+All work on means and covariances, so a table is read once. Invariant: what is returned is in the
+user's units; `shift_` is what must be taken off x before `coef_` and `offset_` are used.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.data import Problem
+from pellucid.discriminant_analysis.clouds import (
+    FAR,
+    Clouds,
+    chosen_priors,
+    clouds,
+    log_priors,
+    shrunk,
+    shrunk_by_class,
+    standard,
+    to_user,
+    turned,
+    whitening,
+)
+
+SINGULAR = 1e-7  # spread, in units of the columns' own, below which a direction has none
+
+
+def solve(model: Any, problem: Problem, n_directions: int) -> dict[str, Any]:
+    """Learned attributes of a `LinearDiscriminantAnalysis`."""
+    found = clouds(problem, own=model.solver != "svd" and model.priors is not None)
+    priors = chosen_priors(model.priors, found.share, type(model).__name__)
+    xbar = priors @ found.means
+    _, spread = standard(found.pooled)
+    far = bool((np.abs(xbar) > FAR[model.solver] * spread).any())
+    shift = xbar if far else np.zeros_like(xbar)
+    if model.solver == "svd":
+        coef, offset, more = _by_svd(found, priors, xbar, shift, model.tol, n_directions)
+        if model.store_covariance:
+            more["covariance_"] = found.pooled
+    else:
+        within = _within(model, problem, found, priors)
+        coef, offset, more = _by_covariance(model, problem, found, priors, shift, within)
+        more["covariance_"] = within
+    units = found.units
+    if "covariance_" in more:
+        more["covariance_"] = to_user(more["covariance_"], units[:, None] + units)
+    if "scalings_" in more:
+        more["scalings_"] = to_user(more["scalings_"], -units[:, None])
+    more["explained_variance_ratio_"] = more["explained_variance_ratio_"][:n_directions]
+    if len(coef) == 2:
+        coef, offset = coef[1:] - coef[:1], offset[1:] - offset[:1]
+    if model.solver == "lsqr":
+        del more["explained_variance_ratio_"]
+    with np.errstate(over="ignore"):
+        return more | {
+            "coef_": np.ldexp(coef, -units) if units.any() else coef,
+            "intercept_": offset - coef @ shift,
+            "offset_": offset,
+            "shift_": to_user(shift, units),
+            "means_": to_user(found.means, units),
+            "xbar_": to_user(xbar, units),
+            "priors_": priors,
+            "n_directions_": n_directions,
+        }
+
+
+def _within(model: Any, problem: Problem, found: Clouds, priors: np.ndarray) -> np.ndarray:
+    """Covariance of the rows around their class means, classes weighted by their chances."""
+    special = shrunk_by_class(problem, found, model.shrinkage, model.covariance_estimator)
+    if special is not None:
+        return np.tensordot(priors, special, axes=1)
+    pooled = found.pooled if found.own is None else np.tensordot(priors, found.own, axes=1)
+    return shrunk(pooled, model.shrinkage)
+
+
+def _by_svd(
+    found: Clouds, priors: np.ndarray, xbar: np.ndarray, shift: np.ndarray, tol: float, most: int
+) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    """Whiten, then turn to the principal axes of the class means."""
+    W = whitening(found.pooled, tol)
+    apart = (np.sqrt(priors)[:, None] * (found.means - xbar)) @ W
+    _, S, axes = np.linalg.svd(apart, full_matrices=False)
+    rank = int((tol * S[0] < S).sum()) if S.size and S[0] > 0 else 0
+    scalings = turned(W @ axes.T[:, :rank])
+    share = S**2 / (S**2).sum() if rank else S
+    position = (found.means - xbar) @ scalings
+    coef = position @ scalings.T
+    offset = -0.5 * (position**2).sum(axis=1) + log_priors(priors) + coef @ (shift - xbar)
+    return coef, offset, {"scalings_": scalings, "explained_variance_ratio_": share}
+
+
+def _by_covariance(
+    model: Any, problem: Problem, found: Clouds, priors: np.ndarray, shift: np.ndarray,
+    within: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:  # fmt: skip
+    """coef = C^-1 m; "eigen" also diagonalises the covariance of the means."""
+    W = whitening(within, SINGULAR)
+    means = found.means - shift
+    coef = (means @ W) @ W.T
+    offset = -0.5 * (means * coef).sum(axis=1) + log_priors(priors)
+    if model.solver == "lsqr":
+        return coef, offset, {"explained_variance_ratio_": np.empty(0)}
+    between = _total(model, problem, found) - within
+    values, axes = np.linalg.eigh(W.T @ between @ W)
+    scalings = turned(W @ axes[:, ::-1])
+    share = values[::-1] / values.sum() if values.sum() > 0 else np.zeros(len(values))
+    return coef, offset, {"scalings_": scalings, "explained_variance_ratio_": share}
+
+
+def _total(model: Any, problem: Problem, found: Clouds) -> np.ndarray:
+    """Covariance of all rows, shrunk like that within the classes."""
+    if model.shrinkage == "auto" or model.covariance_estimator is not None:
+        one = Problem(problem.X, np.zeros_like(problem.y), problem.weights, problem.schema)
+        whole = Clouds(
+            found.units, found.total.sum(keepdims=True), found.means[:1], None, found.pooled
+        )
+        special = shrunk_by_class(one, whole, model.shrinkage, model.covariance_estimator)
+        assert special is not None
+        return special[0]
+    return shrunk(found.pooled + found.between(), model.shrinkage)

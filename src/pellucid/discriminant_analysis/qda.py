@@ -1,0 +1,126 @@
+"""Quadratic discriminant analysis: every class is a normal cloud of its own shape."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.data import Problem
+from pellucid.discriminant_analysis.clouds import chosen_priors, clouds, shrunk, shrunk_by_class
+from pellucid.discriminant_analysis.quadratic import QuadraticClassifier, usable
+from pellucid.errors import ParameterError
+from pellucid.parameters import Array, Boolean, Choice, Either, Learner, Nothing, Real
+
+
+class QuadraticDiscriminantAnalysis(QuadraticClassifier):
+    """Quadratic discriminant analysis: the class c that maximises
+
+        log p(c) - 1/2 log |C_c| - 1/2 (x - m_c)' C_c^-1 (x - m_c)
+
+    m_c and C_c (divisor n_c) are mean and covariance of the rows of class c. A class that does not
+    vary in some direction (few rows, columns that others determine) has the variance of all classes
+    together there; `status_` names the columns.
+
+    Parameters
+    ----------
+    solver : {"svd", "eigen"}, default="svd"
+        Both give the same answer; only "eigen" takes a shrinkage, as in scikit-learn.
+    shrinkage : None, "auto" (Ledoit-Wolf) or float in [0, 1], with solver="eigen"
+    priors : array of the chances of the classes, or None for their shares
+    reg_param : float in [0, 1], default=0.0
+        Covariances become (1 - reg_param) C_c + reg_param 1, with solver="svd".
+    store_covariance : bool, default=False
+        Keep `covariance_`.
+    tol : float, without effect; directions without variance are decided in standard units
+    covariance_estimator : object with `fit` and `covariance_`, with solver="eigen"
+    table : Table, optional
+
+    Attributes
+    ----------
+    means_ : (classes, terms), in the order of `terms_`
+    priors_, classes_
+    scalings_, rotations_ : lists of the variances along, and the directions of, the principal axes
+    covariance_ : list, with store_covariance=True
+    collinear_ : columns by class in which it does not vary; status_
+    n_features_in_, feature_names_in_, schema_
+
+    Examples
+    --------
+    >>> from pellucid.discriminant_analysis import QuadraticDiscriminantAnalysis
+    >>> X = [[-1.0, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]]
+    >>> QuadraticDiscriminantAnalysis().fit(X, [1, 1, 1, 2, 2, 2]).predict([[-0.8, -1]]).tolist()
+    [1]
+    """
+
+    _parameters = {
+        "solver": Choice("svd", "eigen"),
+        "shrinkage": Either(Nothing, Choice("auto"), Real(0, 1, "both")),
+        "priors": Either(Nothing, Array),
+        "reg_param": Real(0, 1, "both"),
+        "store_covariance": Boolean,
+        "tol": Real(0, None),
+        "covariance_estimator": Either(Nothing, Learner),
+    }
+
+    def __init__(
+        self,
+        *,
+        solver: str = "svd",
+        shrinkage: Any = None,
+        priors: Any = None,
+        reg_param: float = 0.0,
+        store_covariance: bool = False,
+        tol: float = 1e-4,
+        covariance_estimator: Any = None,
+        table: Any = None,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.reg_param = reg_param
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+        self.table = table
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find mean and covariance of every class."""
+        return self._learn(X, y, weights=sample_weight)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        if self.solver == "svd" and (self.shrinkage, self.covariance_estimator) != (None, None):
+            raise ParameterError(
+                "solver='svd' takes neither shrinkage nor covariance_estimator. Use solver='eigen', "
+                "or reg_param."
+            )
+        with parallel.one_blas_thread():
+            found = clouds(problem, own=True)
+            assert found.own is not None
+            priors = chosen_priors(self.priors, found.share, type(self).__name__)
+            special = shrunk_by_class(problem, found, self.shrinkage, self.covariance_estimator)
+            covariances = special if special is not None else self._regular(found.own, found.units)
+            learned = usable(found, covariances, problem.classes, problem.schema.terms)
+            return learned | {"priors_": priors} | self._axes(covariances, found.units)
+
+    def _regular(self, own: np.ndarray, units: np.ndarray) -> np.ndarray:
+        if self.solver == "eigen":
+            return np.stack([shrunk(cov, self.shrinkage) for cov in own])
+        if not self.reg_param:
+            return own
+        with np.errstate(over="ignore"):
+            one = np.diag(np.minimum(np.ldexp(1.0, -2 * units), 1e250))  # 1 in the user's units
+        return (1 - self.reg_param) * own + self.reg_param * one
+
+    def _axes(self, covariances: np.ndarray, units: np.ndarray) -> dict[str, Any]:
+        """Principal axes in the user's units, for reading."""
+        top = np.finfo(float).max / len(units)
+        with np.errstate(over="ignore"):
+            user = np.clip(np.ldexp(covariances, units[:, None] + units), -top, top)
+        pairs = [np.linalg.eigh(cov) for cov in user]
+        out: dict[str, Any] = {
+            "scalings_": [np.maximum(values[::-1], 0.0) for values, _ in pairs],
+            "rotations_": [np.ascontiguousarray(vectors[:, ::-1]) for _, vectors in pairs],
+        }
+        if self.store_covariance:
+            out["covariance_"] = list(user)
+        return out

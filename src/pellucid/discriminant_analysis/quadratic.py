@@ -1,0 +1,130 @@
+"""Predicting with a normal distribution per class: what QDA and the Gaussian Bayes classifier share."""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.base import ProbabilisticClassifier
+from pellucid.discriminant_analysis.clouds import Clouds, log_priors, shape_of, to_user
+from pellucid.numerics import bayes
+from pellucid.persist.state import expect_array, n_terms
+from pellucid.records import Status
+
+LARGEST = 1e290  # distances are cut here, so that differences of classes stay numbers
+
+
+def usable(found: Clouds, covariances: np.ndarray, labels: Any, terms: Any) -> dict[str, Any]:
+    """Whitenings of the classes' covariances, and what had to be done to get them."""
+    total = found.pooled + found.between()
+    shapes = [shape_of(cov, found.pooled, total) for cov in covariances]
+    width = max(shape.W.shape[1] for shape in shapes)
+    W = np.zeros((len(shapes), len(total), width))
+    for k, shape in enumerate(shapes):
+        W[k, :, : shape.W.shape[1]] = shape.W
+    named = {
+        str(label): [terms[j] for j in np.flatnonzero(shape.lacking)]
+        for label, shape in zip(labels.tolist(), shapes)
+        if shape.lacking.any()
+    }
+    return {
+        "units_": found.units,
+        "centres_": found.means,
+        "means_": to_user(found.means, found.units),
+        "whitening_": W,
+        "log_det_": np.array([shape.log_det for shape in shapes]),
+        "collinear_": named,
+        "status_": status(named),
+    }
+
+
+def status(named: dict[str, list[str]]) -> Status:
+    if not named:
+        return Status("ok", "Every class varies in all directions.")
+    shown = [
+        f"{label!r} ({', '.join(columns[:5])}{', ...' if len(columns) > 5 else ''})"
+        for label, columns in list(named.items())[:3]
+    ]
+    more = f" and {len(named) - 3} more" if len(named) > 3 else ""
+    return Status(
+        "collinear",
+        f"Some classes do not vary in all directions: {', '.join(shown)}{more}. There they have "
+        "the variance of all classes together.",
+        "Leave out columns that others determine, or give the classes more rows or a shrinkage.",
+    )
+
+
+class QuadraticClassifier(ProbabilisticClassifier):
+    """Base of the classifiers with one normal distribution per class."""
+
+    _takes_sparse = False
+
+    @property
+    def _chances(self) -> np.ndarray:
+        return self.priors_
+
+    def _log_density(self, X: np.ndarray) -> np.ndarray:
+        """log of the density, up to p/2 log(2 pi) and the units: (n, K)."""
+        out = np.empty((len(X), len(self.centres_)))
+
+        def fill(rows: slice) -> None:
+            block = np.ldexp(X[rows], -self.units_) if self.units_.any() else X[rows]
+            for k, W in enumerate(self.whitening_):
+                Z = (block - self.centres_[k]) @ W
+                out[rows, k] = np.einsum("ij,ij->i", Z, Z)
+
+        with parallel.one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+            parallel.map(fill, parallel.row_blocks(*X.shape))
+            lost = np.isnan(out)
+            if lost.any():
+                out[lost] = LARGEST
+        return -0.5 * (np.minimum(out, LARGEST) + self.log_det_)
+
+    def _joint(self, X: np.ndarray) -> np.ndarray:
+        return self._log_density(X) + log_priors(self._chances)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """log p(x, c) up to a constant (n, K); for two classes their difference (n,)."""
+        return self._answer(self._scores, X)
+
+    def _scores(self, X: np.ndarray) -> np.ndarray:
+        joint = self._joint(X)
+        return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint
+
+    def _proba(self, X: np.ndarray) -> np.ndarray:
+        return bayes.posterior(self._log_density(X), self._chances)
+
+    def _codes(self, X: np.ndarray) -> np.ndarray:
+        return self._finite(self._proba(X)).argmax(axis=1)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the probabilities, exact where these are too small for a float."""
+        return bayes.log_posterior(self._log_density(self._encoded(X)), self._chances)
+
+    def _explain(self, X: np.ndarray) -> dict[str, Any]:
+        """Each column's share of the squared distance from the class mean: d_j (C^-1 d)_j."""
+        block = np.ldexp(X, -self.units_) if self.units_.any() else X
+        parts = np.empty((*X.shape, len(self.centres_)))
+        for k, W in enumerate(self.whitening_):
+            apart = block - self.centres_[k]
+            parts[:, :, k] = -0.5 * apart * ((apart @ W) @ W.T)
+        base = -0.5 * self.log_det_ + log_priors(self._chances)
+        joint = self._joint(X)
+        if len(base) == 2:
+            base, parts = base[1:] - base[:1], parts[:, :, 1:] - parts[:, :, :1]
+            joint = joint[:, 1:] - joint[:, :1]
+        return {
+            "base": base,
+            "contributions": parts,
+            "prediction": joint,
+            "scale": "log-odds",
+            "method": "share of the squared distance from the class mean",
+        }
+
+    def _check_state(self) -> None:
+        K, p = len(self.classes_), n_terms(self)
+        expect_array(self, "centres_", K, p)
+        expect_array(self, "whitening_", K, p, None)
+        for name in ("log_det_", "priors_"):
+            expect_array(self, name, K)
+        expect_array(self, "units_", p, dtype=np.int64)

@@ -1,0 +1,164 @@
+"""Naive Bayes for counts and flags: the log-likelihood is a weighted sum of the cells.
+
+    log p(x | c) = sum_j [ x_j coef_cj + constant_cj ]
+
+A subclass gives coef and constant from the sums of its columns; a missing cell contributes neither.
+
+Invariant: sparse tables are never made dense.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.data import Problem
+from pellucid.errors import DataError, ParameterError
+from pellucid.naive_bayes.family import MatrixNaiveBayes, check_counts
+from pellucid.numerics import _groups
+from pellucid.numerics.scores import linear_scores
+from pellucid.numerics.tables import Rows
+from pellucid.parameters import Array, Boolean, Either, Nothing, Real, Test
+from pellucid.persist.state import expect_array, n_terms
+
+SMALLEST_ALPHA = 1e-10
+
+Alpha = Either(Real(0, None), Test(lambda v: isinstance(v, np.ndarray | list | tuple), "an array"))
+COUNT_PARAMETERS = {
+    "alpha": Alpha,
+    "force_alpha": Boolean,
+    "fit_prior": Boolean,
+    "class_prior": Either(Nothing, Array),
+}
+
+
+class CountNaiveBayes(MatrixNaiveBayes):
+    """Base of Bernoulli, multinomial, complement and Poisson naive Bayes."""
+
+    _takes_text = True
+    _poor_score = True  # linear in the cells: worse than others on ordinary numbers
+    _takes_negative = False
+
+    alpha: Any
+    force_alpha: bool
+
+    def _cells(self, X: Any) -> Any:
+        """The cells as this model counts them (BernoulliNB: 0 or 1)."""
+        return X
+
+    def _weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """coef and constant, (K, p) each."""
+        raise NotImplementedError
+
+    def _statistics(self, problem: Problem) -> dict[str, Any]:
+        assert problem.classes is not None
+        K = len(problem.classes)
+        X, holes = self._training_holes(problem)
+        if not self._takes_negative:
+            check_counts(X, type(self).__name__, problem.schema.terms)
+        count = np.bincount(problem.y, problem.weights, minlength=K)
+        present = np.repeat(count[:, None], X.shape[1], axis=1)
+        if holes:
+            missing = np.isnan(X)
+            present -= class_sums(missing.astype(float), problem.y, problem.weights, K)
+            X = np.where(missing, 0.0, self._cells(X))
+        with np.errstate(over="ignore"):
+            sums = class_sums(X, problem.y, problem.weights, K, None if holes else self._cells)
+        check_size(sums, problem.schema.terms)
+        return {"class_count_": count, "feature_count_": sums, "present_": np.maximum(present, 0.0)}
+
+    def _finish(self, sums: dict[str, Any], problem: Problem) -> dict[str, Any]:
+        prior = self._given_prior(len(sums["class_count_"]), sums["class_count_"])
+        with np.errstate(divide="ignore"):
+            sums = sums | {"class_log_prior_": np.log(prior)}
+            return sums | self._probabilities(
+                sums, self._smoothing(sums["feature_count_"].shape[1])
+            )
+
+    def _probabilities(self, sums: dict[str, Any], alpha: np.ndarray) -> dict[str, Any]:
+        """`feature_log_prob_` and its like."""
+        raise NotImplementedError
+
+    def _smoothing(self, p: int) -> np.ndarray:
+        """Pseudo-counts of the columns; 0 only if `force_alpha` allows it."""
+        alpha = np.asarray(self.alpha, dtype=float)
+        if alpha.ndim and alpha.shape != (p,):
+            raise ParameterError(
+                f"When alpha is an array, it should contain `n_features` = {p} numbers. Got "
+                f"shape {alpha.shape}."
+            )
+        low = 0.0 if self.force_alpha else SMALLEST_ALPHA
+        return np.maximum(np.broadcast_to(alpha, (p,)), low)
+
+    def _log_likelihood(self, X: Any) -> np.ndarray:
+        if not self._takes_negative:
+            check_counts(X, type(self).__name__, self.schema_.terms)
+        coef, constant = self._weights()
+        offset = constant.sum(axis=1)
+        if not isinstance(X, np.ndarray):
+            return _scores(self._cells(X), coef, offset)
+        odd = np.isnan(X).any(axis=1) if np.isnan(X.sum()) else np.zeros(len(X), dtype=bool)
+        if not odd.any():
+            return _scores(X, coef, offset, self._cells)
+        missing = np.isnan(X)
+        total = _scores(np.where(missing, 0.0, self._cells(X)), coef, offset)
+        with np.errstate(invalid="ignore"):
+            return total - missing @ np.where(np.isfinite(constant), constant, 0.0).T
+
+    def _column_likelihoods(self, X: Any) -> np.ndarray:
+        coef, constant = self._weights()
+        X = X if isinstance(X, np.ndarray) else X.toarray()
+        missing = np.isnan(X)
+        cells = np.where(missing, 0.0, self._cells(X))
+        parts = cells[:, :, None] * coef.T + constant.T
+        return np.where(missing[:, :, None], 0.0, parts)
+
+    def _check_state(self) -> None:
+        K, p = len(self.classes_), n_terms(self)
+        expect_array(self, "class_count_", K)
+        expect_array(self, "class_log_prior_", K)
+        for name in ("feature_count_", "present_", "feature_log_prob_"):
+            expect_array(self, name, K, p)
+
+
+def check_size(sums: np.ndarray, terms: tuple[str, ...]) -> None:
+    """Refuse columns whose sum is no float any more."""
+    for j in np.flatnonzero(~(sums.sum(axis=0) <= np.finfo(float).max / 1024)):
+        raise DataError(
+            f"The counts in column {terms[j]!r} are too large to be added up. Divide the column by "
+            "a large number."
+        )
+
+
+def _scores(X: Any, coef: np.ndarray, offset: np.ndarray, cells: Any = None) -> np.ndarray:
+    if cells is None or not isinstance(X, np.ndarray):
+        return linear_scores(X, coef, offset)
+    rows = Rows(X)
+    out = np.empty((rows.n, len(coef)))
+
+    def fill(block: slice) -> None:
+        np.matmul(cells(X[block]), coef.T, out=out[block])
+        out[block] += offset
+
+    parallel.map(fill, rows.blocks)
+    return out
+
+
+def class_sums(X: Any, y: np.ndarray, w: np.ndarray, K: int, cells: Any = None) -> np.ndarray:
+    """Sum of w x over the rows of each class: (K, p), dense or sparse X."""
+    if not isinstance(X, np.ndarray):
+        from scipy.sparse import csr_array
+
+        X = X if cells is None else cells(X)
+        n = X.shape[0]
+        groups = csr_array((w, y, np.arange(n + 1)), shape=(n, K))
+        return np.ascontiguousarray((groups.T @ X).toarray())
+    rows = Rows(X)
+
+    def partial(block: slice) -> np.ndarray:
+        part = X[block] if cells is None else cells(X[block])
+        sums = np.zeros((K, X.shape[1]))
+        _groups.sum_by_class(np.ascontiguousarray(part), y[block], w[block], sums, np.zeros(K))
+        return sums
+
+    return parallel.reduce(partial, np.ndarray.__iadd__, rows.blocks)

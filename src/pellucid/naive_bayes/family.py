@@ -1,0 +1,175 @@
+"""What all naive Bayes models share: Bayes' rule over columns, explanations, `partial_fit`.
+
+A model answers one question: how likely is each column of a row in each class? The posterior,
+`predict`, `explain` and the joint probabilities follow.
+
+Invariant: what is learned are sums over rows, so a model fitted batch by batch equals one fitted
+at once.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid.base import ProbabilisticClassifier
+from pellucid.data import Problem
+from pellucid.data.containers import Intake
+from pellucid.errors import DataError, ParameterError
+from pellucid.numerics import bayes
+from pellucid.persist.state import expect_array
+
+SMALLEST = 1e-300  # a chance of 0 counts as this in explanations
+
+
+class NaiveBayes(ProbabilisticClassifier):
+    """Base of the naive Bayes classifiers; a subclass knows the likelihood of its columns."""
+
+    # The parameter that may hold the chances of the classes.
+    _prior_name = "class_prior"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the distribution of every column in every class."""
+        return self._learn(X, y, weights=sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from one more batch; all batches together equal one `fit`."""
+        return self._learn_more(X, y, weights=sample_weight, classes=classes)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        return self._finish(self._statistics(problem), problem)
+
+    def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
+        new = self._statistics(problem)
+        return self._finish(new if first else self._merge(new), problem)
+
+    def _statistics(self, problem: Problem) -> dict[str, Any]:
+        """Sums over the rows, by the names under which they are stored."""
+        raise NotImplementedError
+
+    def _merge(self, new: dict[str, Any]) -> dict[str, Any]:
+        """The sums of all batches so far."""
+        return {name: getattr(self, name) + value for name, value in new.items()}
+
+    def _finish(self, sums: dict[str, Any], problem: Problem) -> dict[str, Any]:
+        """Learned attributes from the sums, which stay among them."""
+        raise NotImplementedError
+
+    def _log_likelihood(self, X: Any) -> np.ndarray:
+        """log p(x | c) of encoded rows, up to a constant of the row: (n, K)."""
+        raise NotImplementedError
+
+    def _column_likelihoods(self, X: Any) -> np.ndarray:
+        """The share of each encoded column in `_log_likelihood`: (n, p, K)."""
+        raise NotImplementedError
+
+    @property
+    def _prior(self) -> np.ndarray:
+        return np.exp(self.class_log_prior_)
+
+    def _proba(self, X: Any) -> np.ndarray:
+        return bayes.posterior(self._log_likelihood(X), self._prior)
+
+    def _codes(self, X: Any) -> np.ndarray:
+        return self._finite(self._proba(X)).argmax(axis=1)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the probabilities, exact where these are too small for a float."""
+        return bayes.log_posterior(self._log_likelihood(self._encoded(X)), self._prior)
+
+    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
+        """log p(x, c) of every row and class."""
+        return bayes.log_joint(self._log_likelihood(self._encoded(X)), self._prior)
+
+    def _given_prior(self, n_classes: int, counts: np.ndarray) -> np.ndarray:
+        """Chances of the classes: given, or their shares of the weight."""
+        given = getattr(self, self._prior_name)
+        if given is None:
+            uniform = not getattr(self, "fit_prior", True)
+            return np.full(n_classes, 1 / n_classes) if uniform else counts / counts.sum()
+        prior = np.asarray(given, dtype=float)
+        if prior.shape != (n_classes,):
+            raise ParameterError(
+                f"Number of priors must match number of classes: {self._prior_name} of "
+                f"{type(self).__name__} has shape {prior.shape}, there are {n_classes} classes."
+            )
+        if not (prior >= 0).all():
+            raise ParameterError(f"Priors must be non-negative. Got {prior.tolist()}.")
+        if not np.isclose(prior.sum(), 1.0):
+            raise ParameterError(
+                f"The sum of the priors should be 1. Got {prior.tolist()}, which sum to "
+                f"{prior.sum():g}: divide them by their sum."
+            )
+        return prior
+
+    def _check_state(self) -> None:
+        expect_array(self, "class_count_", len(self.classes_))
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        parts = self._column_likelihoods(X)
+        prior = np.log(np.maximum(self._prior, SMALLEST))
+        total = self._log_likelihood(X) + prior
+        if len(self.classes_) == 2:
+            parts, base = parts[:, :, 1:] - parts[:, :, :1], prior[1:] - prior[:1]
+            total = total[:, 1:] - total[:, :1]
+        else:
+            parts = parts - parts.mean(axis=2, keepdims=True)
+            base, total = prior - prior.mean(), total - total.mean(axis=1, keepdims=True)
+        return {
+            "base": base,
+            "contributions": parts,
+            "prediction": total,
+            "scale": "log-odds",
+            "method": "log-likelihood ratio of each column",
+        }
+
+
+class MatrixNaiveBayes(NaiveBayes):
+    """Naive Bayes on the encoded matrix, where missing numbers stay missing (NaN): they are skipped.
+
+    Their indicator columns are silent.
+    """
+
+    def _encode_intake(self, rows: Intake) -> Any:
+        X = super()._encode_intake(rows)
+        if rows.sparse is not None or not isinstance(X, np.ndarray):
+            return X
+        if rows.dense is not None and self.schema_.plain and np.may_share_memory(X, rows.dense):
+            return X  # nothing was filled in
+        aligned = self.schema_.align(rows, type(self).__name__)
+        missing = aligned.missing_cells()
+        return self._with_holes(X, [np.asarray(cells, dtype=bool) for cells in missing])
+
+    def _with_holes(self, X: np.ndarray, missing: list[np.ndarray]) -> np.ndarray:
+        out = X.copy()
+        for k, (j, role, _) in enumerate(self.schema_.blocks()):
+            if role == "value" and missing[j].any():
+                out[missing[j], k] = np.nan
+            if role == "indicator":
+                out[:, k] = 0.0
+        return out
+
+    @staticmethod
+    def _training_holes(problem: Problem) -> tuple[Any, bool]:
+        """The matrix with NaN where a number was missing, and whether there are such cells."""
+        if problem.schema.plain:
+            return problem.X, False
+        blocks = problem.schema.blocks()
+        indicators = [k for k, (_, role, _) in enumerate(blocks) if role == "indicator"]
+        if not indicators:
+            return problem.X, False
+        X = problem.X.copy() if isinstance(problem.X, np.ndarray) else problem.X.toarray()
+        for k in indicators:
+            X[X[:, k] == 1.0, k - 1] = np.nan
+            X[:, k] = 0.0
+        return X, True
+
+
+def check_counts(X: Any, owner: str, names: tuple[str, ...]) -> None:
+    """Refuse negative numbers, which no count can be."""
+    values = X if isinstance(X, np.ndarray) else X.data
+    if values.size and np.fmin.reduce(values, axis=None, initial=0.0) < 0:
+        where = ""
+        if isinstance(X, np.ndarray):
+            row, column = np.argwhere(X < 0)[0]
+            where = f": row {row}, column {names[column]!r} holds {X[row, column]:g}"
+        raise DataError(f"Negative values in data passed to {owner} (input X){where}. It counts.")

@@ -1,0 +1,198 @@
+"""Naive Bayes with a normal distribution for every column."""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.data import Problem
+from pellucid.naive_bayes.family import MatrixNaiveBayes
+from pellucid.numerics.groups import DiagonalMoments, class_moments, normal_distances
+from pellucid.parameters import Array, Either, Nothing, Real
+from pellucid.persist.state import expect_array, n_terms
+
+EXTREME = 100  # |log2| of a column's size beyond which it is scaled
+LARGEST = 1e290  # distances are cut here, so that differences of classes stay numbers
+
+
+class GaussianNB(MatrixNaiveBayes):
+    """Gaussian naive Bayes: the class c that maximises
+
+        log p(c) - 1/2 sum_j [ (x_j - theta_cj)^2 / var_cj + log(2 pi var_cj) ]
+
+    theta and var (divisor n) are means and variances of the rows of each class; a small share of
+    the largest variance is added to all. Missing numbers are skipped, in training and prediction.
+
+    Parameters
+    ----------
+    priors : array of the chances of the classes, or None for their shares
+    var_smoothing : float >= 0, default=1e-9
+        Share of the largest variance of a column that is added to every variance.
+    table : Table, optional
+
+    Attributes
+    ----------
+    theta_, var_ : (classes, terms), in the order of `terms_`
+    epsilon_ : what was added to the variances
+    class_count_, class_prior_, classes_
+    present_ : (classes, terms), weight of the cells that are not missing
+    n_features_in_, feature_names_in_, schema_
+
+    Examples
+    --------
+    >>> from pellucid.naive_bayes import GaussianNB
+    >>> X, y = [[1.0], [2.0], [5.0], [6.0]], ["low", "low", "high", "high"]
+    >>> GaussianNB().fit(X, y).predict([[1.4], [float("nan")]]).tolist()
+    ['low', 'high']
+    """
+
+    _takes_sparse = False
+    _prior_name = "priors"
+    _invariant = ("weight scale",)
+    _parameters = {
+        "priors": Either(Nothing, Array),
+        "var_smoothing": Real(0, None),
+    }
+
+    def __init__(
+        self, *, priors: Any = None, var_smoothing: float = 1e-9, table: Any = None
+    ) -> None:
+        self.priors = priors
+        self.var_smoothing = var_smoothing
+        self.table = table
+
+    def _statistics(self, problem: Problem) -> dict[str, Any]:
+        assert problem.classes is not None
+        K = len(problem.classes)
+        X, holes = self._training_holes(problem)
+        units = self.units_ if self.__sklearn_is_fitted__() else column_units(problem.schema)
+        if units.any():
+            X = np.ldexp(X, -units)
+        w = problem.weights
+        lift = int(np.frexp(w.max())[1])
+        found = class_moments(X, problem.y, np.ldexp(w, -lift), K, "diagonal", holes)
+        present = found.total if holes else np.repeat(found.total[:, None], X.shape[1], axis=1)
+        with np.errstate(over="ignore"):
+            return {
+                "class_count_": np.bincount(problem.y, w, minlength=K),
+                "present_": np.ldexp(present, lift),
+                "centres_": found.mean,
+                "spreads_": found.scatter / np.where(present > 0, present, 1.0),
+                "units_": units,
+            }
+
+    def _merge(self, new: dict[str, Any]) -> dict[str, Any]:
+        def moments(present: np.ndarray, centres: np.ndarray, spreads: np.ndarray) -> Any:
+            return DiagonalMoments(present, centres, spreads * present)
+
+        names = ("present_", "centres_", "spreads_")
+        old = moments(*(getattr(self, name) for name in names))
+        both = old.merge(moments(*(new[name] for name in names)))
+        spreads = both.scatter / np.where(both.total > 0, both.total, 1.0)
+        return {
+            "class_count_": self.class_count_ + new["class_count_"],
+            "present_": both.total,
+            "centres_": both.mean,
+            "spreads_": spreads,
+            "units_": self.units_,
+        }
+
+    def _finish(self, sums: dict[str, Any], problem: Problem) -> dict[str, Any]:
+        prior = self._given_prior(len(sums["class_count_"]), sums["class_count_"])
+        sums = fill_unknown(sums)
+        units = sums["units_"]
+        _, variance = pooled(sums)
+        with np.errstate(over="ignore", under="ignore"):
+            largest = np.max(np.log2(np.where(variance > 0, variance, np.nan)) + 2.0 * units,
+                             where=variance > 0, initial=-np.inf)  # fmt: skip
+            share = np.log2(self.var_smoothing) if self.var_smoothing > 0 else -np.inf
+            floor = np.exp2(np.clip(largest + share - 2.0 * units, -2000, 990))
+            sums |= {"floor_": np.where(np.isfinite(largest + share), floor, 0.0)}
+            epsilon = np.exp2(largest + share) if np.isfinite(largest) else 0.0
+            var = np.ldexp(sums["spreads_"] + sums["floor_"], 2 * units)
+            theta = np.ldexp(sums["centres_"], units)
+        top = np.finfo(float).max
+        return sums | {
+            "class_prior_": prior,
+            "theta_": np.clip(theta, -top, top),
+            "var_": np.minimum(var, top),
+            "epsilon_": float(np.minimum(epsilon, top)),
+        }
+
+    @property
+    def _prior(self) -> np.ndarray:
+        return self.class_prior_
+
+    def _variances(self) -> tuple[np.ndarray, np.ndarray]:
+        """1 / variance, and log(2 pi variance) in the user's units; silent columns have 0, 0."""
+        var = self.spreads_ + self.floor_
+        silent = (var == 0).all(axis=0)
+        var = np.maximum(var, 1e-300)
+        logs = np.log(2 * np.pi * var) + 2 * np.log(2) * self.units_
+        return np.where(silent, 0.0, 1 / var), np.where(silent, 0.0, logs)
+
+    def _scaled(self, X: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            X = np.ldexp(X, -self.units_) if self.units_.any() else X
+        return np.ascontiguousarray(X)
+
+    def _log_likelihood(self, X: np.ndarray) -> np.ndarray:
+        precision, logs = self._variances()
+        X = self._scaled(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            distance = normal_distances(X, self.centres_, precision)
+            odd = np.isnan(distance).any(axis=1)
+            total = -0.5 * (np.minimum(distance, LARGEST) + logs.sum(axis=1))
+        if odd.any():
+            total[odd] = self._parts(X[odd], precision, logs).sum(axis=1)
+        return total
+
+    def _column_likelihoods(self, X: np.ndarray) -> np.ndarray:
+        return self._parts(self._scaled(X), *self._variances())
+
+    def _parts(self, X: np.ndarray, precision: np.ndarray, logs: np.ndarray) -> np.ndarray:
+        """(n, p, K) shares of the columns; a missing cell says nothing."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = (X[:, :, None] - self.centres_.T) ** 2
+            parts = np.minimum(squares * precision.T, LARGEST / X.shape[1])
+        parts = np.where(np.isnan(parts) & (precision.T == 0), 0.0, parts) + logs.T
+        return -0.5 * np.where(np.isnan(X)[:, :, None], 0.0, parts)
+
+    def _check_state(self) -> None:
+        K, p = len(self.classes_), n_terms(self)
+        for name in ("theta_", "var_", "centres_", "spreads_", "present_"):
+            expect_array(self, name, K, p)
+        for name in ("class_prior_", "class_count_"):
+            expect_array(self, name, K)
+        expect_array(self, "floor_", p)
+        expect_array(self, "units_", p, dtype=np.int64)
+
+
+def column_units(schema: Any) -> np.ndarray:
+    """Exponents of the columns' sizes if any of them is extreme, else 0."""
+    size = np.maximum(np.abs(schema.low), np.abs(schema.high))
+    if not schema.plain:
+        size = np.array([size[j] if role == "value" else 1.0 for j, role, _ in schema.blocks()])
+    e = np.frexp(size)[1].astype(np.int64)
+    return e if (np.abs(e) > EXTREME).any() else np.zeros_like(e)
+
+
+def pooled(sums: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of each column over all classes."""
+    present = sums["present_"] / max(sums["present_"].max(), 1e-300)
+    total = np.where(present.sum(axis=0) > 0, present.sum(axis=0), 1.0)
+    share = present / total
+    mean = (share * sums["centres_"]).sum(axis=0)
+    between = (share * (sums["centres_"] - mean) ** 2).sum(axis=0)
+    return mean, (share * sums["spreads_"]).sum(axis=0) + between
+
+
+def fill_unknown(sums: dict[str, Any]) -> dict[str, Any]:
+    """A class in which a column is never present takes the column's mean and variance."""
+    unknown = (sums["present_"] == 0) & (sums["class_count_"] > 0)[:, None]
+    if not unknown.any():
+        return sums
+    mean, variance = pooled(sums)
+    return sums | {
+        "centres_": np.where(unknown, mean, sums["centres_"]),
+        "spreads_": np.where(unknown, variance, sums["spreads_"]),
+    }

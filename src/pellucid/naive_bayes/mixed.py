@@ -1,0 +1,312 @@
+"""Naive Bayes with one distribution per column."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pellucid.data import Problem
+from pellucid.data.schema import CATEGORICAL
+from pellucid.errors import DataError, ModelFileError, ParameterError
+from pellucid.naive_bayes.categorical import count_levels, level_chances
+from pellucid.naive_bayes.family import NaiveBayes
+from pellucid.naive_bayes.gaussian import EXTREME, LARGEST, fill_unknown, pooled
+from pellucid.numerics.groups import DiagonalMoments, class_moments
+from pellucid.parameters import Array, Either, Nothing, Real, Test
+from pellucid.persist.state import expect_array
+
+KINDS = ("normal", "bernoulli", "categorical", "poisson", "binomial", "multinomial")
+
+
+class MixedNB(NaiveBayes):
+    """Naive Bayes for any table: the class c that maximises
+
+        log p(c) + sum_j log p_j(x_j | c)
+
+    where each column has the distribution that suits it: categories and words are categorical,
+    columns of 0 and 1 Bernoulli, other numbers normal, unless `distributions` says otherwise. Missing
+    cells, levels not seen in training and constant columns say nothing.
+
+    Parameters
+    ----------
+    distributions : dict {column: distribution}, optional
+        "normal", "bernoulli", "poisson", "binomial" (number of trials: the largest value seen),
+        or "multinomial" (all columns so named are the counts of one multinomial) for columns of
+        numbers, by name or position.
+    alpha : float >= 0, default=1.0
+        Pseudo-count of every level, of both values of a flag, and of the overall mean of counts.
+    var_smoothing : float >= 0, default=1e-9
+        Share of its own variance that is added to the variance of a normal column in each class.
+    priors : array of the chances of the classes, or None for their shares
+    table : Table, optional
+
+    Attributes
+    ----------
+    distributions_ : the distribution of each column
+    theta_ : (classes, columns), means (normal), chances (Bernoulli, binomial) or rates (Poisson);
+        var_ : variances of normal columns
+    level_log_prob_ : list of arrays (classes, levels), empty for columns of numbers
+    class_count_, class_prior_, classes_, present_
+    n_features_in_, feature_names_in_, schema_
+
+    Examples
+    --------
+    >>> from pellucid.naive_bayes import MixedNB
+    >>> X = [["red", 1.0], ["red", 1.2], ["blue", 3.0], ["blue", 3.1]]
+    >>> model = MixedNB().fit(X, ["a", "a", "b", "b"])
+    >>> model.distributions_
+    ('categorical', 'normal')
+    >>> model.predict([["red", None], [None, 2.9]]).tolist()
+    ['a', 'b']
+    """
+
+    _layout = "codes"
+    _takes_sparse = False
+    _prior_name = "priors"
+    _parameters = {
+        "distributions": Either(Nothing, Test(lambda v: isinstance(v, Mapping), "a dict")),
+        "alpha": Real(0, None),
+        "var_smoothing": Real(0, None),
+        "priors": Either(Nothing, Array),
+    }
+
+    def __init__(
+        self,
+        *,
+        distributions: Mapping[Any, str] | None = None,
+        alpha: float = 1.0,
+        var_smoothing: float = 1e-9,
+        priors: Any = None,
+        table: Any = None,
+    ) -> None:
+        self.distributions = distributions
+        self.alpha = alpha
+        self.var_smoothing = var_smoothing
+        self.priors = priors
+        self.table = table
+
+    # Learning -------------------------------------------------------------------------------------
+
+    def _statistics(self, problem: Problem) -> dict[str, Any]:
+        assert problem.classes is not None
+        K, X, y, w = len(problem.classes), problem.X, problem.y, problem.weights
+        fitted = self.__sklearn_is_fitted__()
+        kinds = self._still_fit(problem) if fitted else self._chosen(problem)
+        units = self.units_ if fitted else _units(problem.schema, kinds)
+        A = np.ldexp(X, -units) if units.any() else X
+        self._check_counts(A, kinds, problem.schema)
+        lift = int(np.frexp(w.max())[1])
+        found = class_moments(A, y, np.ldexp(w, -lift), K, "diagonal", holes=True)
+        levels = [
+            count_levels(_level_codes(X[:, j]), y, w, K, problem.n_levels[j])
+            if kind == "categorical"
+            else np.zeros((K, 0))
+            for j, kind in enumerate(kinds)
+        ]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return {
+                "class_count_": np.bincount(y, w, minlength=K),
+                "present_": np.ldexp(found.total, lift),
+                "centres_": found.mean,
+                "spreads_": found.scatter / np.where(found.total > 0, found.total, 1.0),
+                "trials_": np.maximum(np.nan_to_num(np.fmax.reduce(A, axis=0)), 0.0),
+                "level_count_": levels,
+                "units_": units,
+                "distributions_": kinds,
+            }
+
+    def _merge(self, new: dict[str, Any]) -> dict[str, Any]:
+        def moments(s: dict[str, Any]) -> DiagonalMoments:
+            return DiagonalMoments(s["present_"], s["centres_"], s["spreads_"] * s["present_"])
+
+        both = moments(vars(self)).merge(moments(new))
+        return {
+            "class_count_": self.class_count_ + new["class_count_"],
+            "present_": both.total,
+            "centres_": both.mean,
+            "spreads_": both.scatter / np.where(both.total > 0, both.total, 1.0),
+            "trials_": np.maximum(self.trials_, new["trials_"]),
+            "level_count_": [a + b for a, b in zip(self.level_count_, new["level_count_"])],
+            "units_": self.units_,
+            "distributions_": new["distributions_"],
+        }
+
+    def _finish(self, sums: dict[str, Any], problem: Problem) -> dict[str, Any]:
+        prior = self._given_prior(len(sums["class_count_"]), sums["class_count_"])
+        sums = fill_unknown(sums)
+        mean, variance = pooled(sums)
+        theta, var = sums["centres_"].copy(), np.zeros_like(sums["centres_"])
+        for j, kind in enumerate(sums["distributions_"]):
+            theta[:, j] = self._parameter(kind, j, sums, mean[j])
+            if kind == "normal":
+                var[:, j] = sums["spreads_"][:, j] + self.var_smoothing * variance[j]
+        block = [j for j, kind in enumerate(sums["distributions_"]) if kind == "multinomial"]
+        if block:
+            total = theta[:, block].sum(axis=1, keepdims=True)
+            theta[:, block] = np.divide(
+                theta[:, block], total, out=np.full_like(theta[:, block], 1 / len(block)),
+                where=total > 0,
+            )  # fmt: skip
+        with np.errstate(divide="ignore"):
+            logs = [
+                np.log(level_chances(c, self.alpha)) if c.size else c for c in sums["level_count_"]
+            ]
+        return sums | {
+            "class_prior_": prior,
+            "theta_": theta,
+            "var_": var,
+            "silent_": (variance == 0).astype(np.uint8),
+            "level_log_prob_": logs,
+        }
+
+    def _parameter(self, kind: str, j: int, sums: dict[str, Any], mean: float) -> np.ndarray:
+        """Mean, chance or rate of column j in each class, with pseudo-counts."""
+        total, rows, alpha = sums["centres_"][:, j], sums["present_"][:, j], self.alpha
+        count = total * rows
+        if kind == "bernoulli":
+            return _share(count + alpha, rows + 2 * alpha, mean)
+        if kind == "binomial":
+            trials = max(sums["trials_"][j], 1.0)
+            return _share(count + alpha, trials * rows + 2 * alpha, mean / trials)
+        if kind == "poisson":
+            return _share(count + alpha * mean, rows + alpha, mean)
+        return count + alpha if kind == "multinomial" else total
+
+    def _chosen(self, problem: Problem) -> tuple[str, ...]:
+        schema = problem.schema
+        given = _by_position(self.distributions or {}, schema.columns)
+        out = []
+        for j, kind in enumerate(schema.kinds):
+            word = given.get(j)
+            fits = "categorical" if kind == CATEGORICAL else "normal"
+            if word is not None and (word == "categorical") != (kind == CATEGORICAL):
+                held = "categories" if kind == CATEGORICAL else "numbers"
+                raise ParameterError(
+                    f"Column {schema.name(j)!r} holds {held}, which are not {word}. "
+                    "Table(kinds=...) changes what a column holds."
+                )
+            flags = fits == "normal" and _flags(problem.X[:, j])
+            out.append(word or ("bernoulli" if flags else fits))
+        return tuple(out)
+
+    def _still_fit(self, problem: Problem) -> tuple[str, ...]:
+        """A column of flags in earlier batches that now holds other numbers was normal all along."""
+        given = _by_position(self.distributions or {}, problem.schema.columns)
+        return tuple(
+            "normal"
+            if kind == "bernoulli" and j not in given and not _flags(problem.X[:, j])
+            else kind
+            for j, kind in enumerate(self.distributions_)
+        )
+
+    def _check_counts(self, X: np.ndarray, kinds: tuple[str, ...], schema: Any) -> None:
+        for j, kind in enumerate(kinds):
+            if kind in ("normal", "categorical"):
+                continue
+            low, high = np.fmin.reduce(X[:, j], initial=0.0), np.fmax.reduce(X[:, j], initial=0.0)
+            if low < 0 or (kind == "bernoulli" and high > 1):
+                raise DataError(
+                    f"Column {schema.name(j)!r} is {kind}, but holds {low if low < 0 else high:g}. "
+                    "Negative values in data passed to MixedNB must be normal; flags are 0 or 1."
+                )
+
+    # Predicting -----------------------------------------------------------------------------------
+
+    @property
+    def _prior(self) -> np.ndarray:
+        return self.class_prior_
+
+    def _column(self, X: np.ndarray, j: int) -> np.ndarray:
+        """(n, K) share of column j; a missing cell says nothing."""
+        kind, x = self.distributions_[j], X[:, j]
+        missing = np.isnan(x)
+        if kind == "categorical":
+            logs = np.maximum(self.level_log_prob_[j], -1e8)
+            table = np.vstack([logs.T, np.zeros(len(logs))])
+            return table[np.where(missing, len(table) - 1, np.nan_to_num(x)).astype(np.int64)]
+        if self.silent_[j] and kind != "multinomial":
+            return np.zeros((len(x), len(self.classes_)))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            parts = self._density(kind, np.ldexp(x, -self.units_[j])[:, None], j)
+        parts = np.clip(parts, -LARGEST, LARGEST)
+        parts[missing] = 0.0
+        return parts
+
+    def _density(self, kind: str, x: np.ndarray, j: int) -> np.ndarray:
+        theta = self.theta_[:, j]
+        if kind == "normal":
+            var = np.maximum(self.var_[:, j], 1e-300)
+            return -0.5 * ((x - theta) ** 2 / var + np.log(2 * np.pi * var))
+        log = np.maximum(np.log(theta), -1e8)
+        if kind == "multinomial":
+            return x * log
+        if kind == "poisson":
+            return x * log - theta
+        trials = 1.0 if kind == "bernoulli" else self.trials_[j]
+        return x * log + np.maximum(trials - x, 0.0) * np.maximum(np.log1p(-theta), -1e8)
+
+    def _log_likelihood(self, X: np.ndarray) -> np.ndarray:
+        total = np.zeros((len(X), len(self.classes_)))
+        for j in range(X.shape[1]):
+            total += self._column(X, j)
+        return total
+
+    def _column_likelihoods(self, X: np.ndarray) -> np.ndarray:
+        return np.stack([self._column(X, j) for j in range(X.shape[1])], axis=1)
+
+    def _check_state(self) -> None:
+        K, d = len(self.classes_), self.schema_.n_columns
+        for name in ("class_count_", "class_prior_"):
+            expect_array(self, name, K)
+        for name in ("theta_", "var_", "present_", "centres_", "spreads_"):
+            expect_array(self, name, K, d)
+        expect_array(self, "trials_", d)
+        expect_array(self, "units_", d, dtype=np.int64)
+        expect_array(self, "silent_", d, dtype=np.uint8)
+        tables, kinds = vars(self).get("level_log_prob_"), vars(self).get("distributions_")
+        if not isinstance(kinds, tuple) or len(kinds) != d or not set(kinds) <= set(KINDS):
+            raise ModelFileError("its MixedNB has no distributions of its columns")
+        widths = [
+            n if kind == "categorical" else 0 for n, kind in zip(self.schema_.n_levels, kinds)
+        ]
+        if not isinstance(tables, list) or [np.shape(t) for t in tables] != [
+            (K, n) for n in widths
+        ]:
+            raise ModelFileError("its MixedNB has no level_log_prob_ of the right shape")
+
+
+def _flags(column: np.ndarray) -> bool:
+    """Whether a column holds nothing but 0 and 1, and missing cells."""
+    return bool(((column == 0) | (column == 1) | np.isnan(column)).all())
+
+
+def _level_codes(column: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(column), -1.0, column).astype(np.int64)
+
+
+def _share(count: np.ndarray, total: np.ndarray, unknown: float) -> np.ndarray:
+    return np.divide(count, total, out=np.full_like(count, unknown), where=total > 0)
+
+
+def _units(schema: Any, kinds: tuple[str, ...]) -> np.ndarray:
+    """Exponents of normal columns of extreme size, else 0."""
+    e = np.frexp(np.maximum(np.abs(schema.low), np.abs(schema.high)))[1].astype(np.int64)
+    normal = np.array([kind == "normal" for kind in kinds])
+    return np.where(normal & (np.abs(e) > EXTREME), e, 0)
+
+
+def _by_position(given: Mapping[Any, str], columns: tuple[str, ...]) -> dict[int, str]:
+    out = {}
+    for column, word in given.items():
+        if word not in KINDS:
+            raise ParameterError(
+                f"The 'distributions' parameter of MixedNB must map columns to one of {list(KINDS)}. "
+                f"Got {word!r} for column {column!r} instead."
+            )
+        if isinstance(column, str) and column in columns:
+            out[columns.index(column)] = word
+        elif isinstance(column, int) and 0 <= column < len(columns):
+            out[column] = word
+        else:
+            raise ParameterError(f"'distributions' names column {column!r}, which X does not have.")
+    return out
