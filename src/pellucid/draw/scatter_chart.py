@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 from . import svg
+from . import text as words
 from .axes import Panel, layout, numeric_axis
 from .figure import describe, finish, span
 from .legend import Key
@@ -15,11 +16,13 @@ from .settings import Look, Settings, with_note
 from .style import MARKERS
 
 MOST_POINTS = 2000
+LONGEST_NAME, SMALL = 14.0, 11  # em and pixels of a name beside its point
 
 
 def scatter(
     series: Mapping[Any, Pair],
     *,
+    names: Mapping[Any, Sequence[Any]] | None = None,
     references: Mapping[Any, Pair] | None = None,
     x_log: bool = False,
     y_log: bool = False,
@@ -33,6 +36,8 @@ def scatter(
     ----------
     series : name -> (x, y). Of more than 2000 points an even share of each series is drawn, and
         the note says so.
+    names : name of a series -> the name of each of its points, written beside the point where
+        there is room; all of them stand in the data table.
     references : name -> (x, y), drawn as thin dotted lines.
     x_log, y_log, x_range, y_range : as in `line`.
     """
@@ -47,10 +52,16 @@ def scatter(
         settings,
         keys + [Key(name, 0, "reference") for name in thin],
     )
+    called = [words.clean(n) for part in series for n in (names or {}).get(part, ())]
     marks = [*reference_marks(panel, thin), *point_marks(panel, shown.values())]
+    if called:
+        marks += beside_points(panel, [p for part in groups.values() for p in part], called)
     facts = [span(settings.x_label or "x", *x_extent), span(settings.y_label or "y", *y_extent)]
-    rows = [(name, x, y) for name, points in groups.items() for x, y in points]
+    rows: list[tuple] = [(name, x, y) for name, points in groups.items() for x, y in points]
     columns = ["series", settings.x_label or "x", settings.y_label or "y"]
+    if called:
+        rows = [(name, *row) for name, row in zip(called, rows)]
+        columns.insert(0, "name")
     clip = x_range is not None or y_range is not None
     return finish(panel, marks, describe("Scatter chart", facts, list(groups)), columns, rows, clip)
 
@@ -77,6 +88,44 @@ def point_marks(panel: Panel, groups: Iterable[Points], outline: bool = False) -
         opacity = None if outline else "0.75"
         marks.append(svg.series_group(i, [svg.points(where, i)], opacity=opacity))
     return marks
+
+
+def beside_points(panel: Panel, points: Points, names: Sequence[str]) -> list[str]:
+    """Each name right, left, above or below its point, wherever it covers nothing; else nowhere."""
+    places = [(panel.x(x), panel.y(y)) for x, y in points]
+    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in places if x == x and y == y]
+    marks = []
+    for (x, y), name in zip(places, names):
+        if x != x or y != y:
+            continue
+        em = words.width(words.fit(name, LONGEST_NAME))
+        free = (box for box in _boxes(x, y, em * SMALL) if _fits(panel, box, taken))
+        box = next(free, None)
+        if box is not None:
+            taken.append(box)
+            size = {"font_size": SMALL}
+            marks.append(svg.label(box[0], box[3] - 3, name, LONGEST_NAME, **size))
+    return marks
+
+
+Box = tuple[float, float, float, float]
+
+
+def _boxes(x: float, y: float, width: float) -> list[Box]:
+    half = SMALL / 2 + 1
+    return [
+        (x + 6, y - half, x + 6 + width, y + half),
+        (x - 6 - width, y - half, x - 6, y + half),
+        (x - width / 2, y - 6 - 2 * half, x + width / 2, y - 6),
+        (x - width / 2, y + 6, x + width / 2, y + 6 + 2 * half),
+    ]
+
+
+def _fits(panel: Panel, box: Box, taken: Iterable[Box]) -> bool:
+    left, top, right, bottom = box
+    if left < 0 or top < 0 or right > panel.plot_width or bottom > panel.plot_height:
+        return False
+    return not any(left < c and a < right and top < d and b < bottom for a, b, c, d in taken)
 
 
 def _rim(index: int) -> str:

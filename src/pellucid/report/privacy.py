@@ -1,0 +1,60 @@
+"""A Summary without any cell of the table, for reports that leave the house.
+
+Invariant: the result holds column names, class labels, counts, scores and what models learned from
+numbers; no cell, no level of a categorical column, no extreme value, no single row. What was taken
+out is said in `reproduce.limits`.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+SAID = (
+    "Written with --no-rows: single rows, values and levels of columns, ranges, residual plots and "
+    "decision regions are left out. Column names and class labels are kept."
+)
+OF_COLUMNS = ("low", "median", "high", "levels", "rest", "by_target")
+
+
+def without_rows(summary: dict[str, Any]) -> dict[str, Any]:
+    """A copy that is safe to show to people who may not see the table."""
+    out = copy.deepcopy(summary)
+    out["rows"] = out["regions"] = None
+    out["data"].pop("target_range", None)
+    for column in out["data"].get("columns") or []:
+        for key in OF_COLUMNS:
+            column.pop(key, None)
+    for card in (out.get("cards") or {}).values():
+        card.pop("residuals", None)
+    kinds = {c["name"]: c.get("kind") for c in out["data"].get("columns") or []}
+    for learned in (out.get("learned") or {}).values():
+        _without_levels(learned, out["data"]["features"], kinds)
+    out["reproduce"] = {**(out.get("reproduce") or {})}
+    out["reproduce"]["limits"] = [*(out["reproduce"].get("limits") or []), SAID]
+    out["no_rows"] = True
+    return out
+
+
+def _without_levels(learned: dict[str, Any], features: list[str], kinds: dict[str, Any]) -> None:
+    """Names of terms and questions of a tree, without the levels that stand in them."""
+    weights = learned.get("coefficients")
+    if weights:
+        weights["terms"] = _anonymous(weights["terms"], features)
+    for node in (learned.get("tree") or {}).get("nodes", []):
+        if node.get("column") is not None and kinds.get(node["column"], "") != "number":
+            node["test"] = f"{node['column']}: one of some levels"
+
+
+def _anonymous(terms: list[str], features: list[str]) -> list[str]:
+    known, counts, out = set(features), dict[str, int](), []
+    longest = sorted(features, key=len, reverse=True)
+    for term in terms:
+        owner = term if term in known else next((f for f in longest if term.startswith(f)), None)
+        if owner == term:
+            out.append(term)
+            continue
+        name = owner or "column"
+        counts[name] = counts.get(name, 0) + 1
+        out.append(f"{name}, level {counts[name]}")
+    return out

@@ -1,0 +1,133 @@
+"""Plain words and numbers for readers: metrics, scores, p-values, times, checks.
+
+Invariant: pure functions of plain values; nothing here knows HTML, and nothing computes a score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pellucid.draw.number import number
+from pellucid.draw.text import clean
+
+METRICS = {
+    "roc_auc": (
+        "ROC AUC",
+        "how often a row of the class in question gets a higher score than a row of the other "
+        "(0.5 is guessing, 1 is perfect)",
+    ),
+    "accuracy": ("accuracy", "the share of rows that are predicted right"),
+    "balanced_accuracy": (
+        "balanced accuracy",
+        "the share predicted right in each class, averaged, so that rare classes count as much",
+    ),
+    "f1": ("F1", "a mean of precision and recall (1 is perfect)"),
+    "log_loss": (
+        "log loss",
+        "how surprised the model is by the truth; wrong but certain answers cost most (0 is perfect)",
+    ),
+    "average_precision": ("average precision", "precision averaged over recall (1 is perfect)"),
+    "rmse": (
+        "RMSE",
+        "the typical size of a mistake in the units of the target; large ones weigh more",
+    ),
+    "mae": ("MAE", "the mean size of a mistake in the units of the target"),
+    "r2": (
+        "R²",
+        "the share of the target's variation that is explained (0 is the mean, 1 is perfect)",
+    ),
+}
+BOUNDED = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision", "log_loss", "r2"}
+LEVELS = {"error": "problem", "warning": "look at this", "note": "good to know"}
+NOT_AVAILABLE = "n/a"
+
+
+def metric_name(metric: str) -> str:
+    """The name people use."""
+    return METRICS.get(metric, (metric.replace("_", " "), ""))[0]
+
+
+def metric_meaning(metric: str) -> str:
+    """What it measures, in one sentence; empty for a metric that is not ours."""
+    return METRICS.get(metric, ("", ""))[1]
+
+
+def score(value: float | None, metric: str, decimals: int = 3) -> str:
+    """A score as a table shows it."""
+    if value is None or value != value:
+        return NOT_AVAILABLE
+    return f"{value:.{decimals}f}" if metric in BOUNDED else number(value, 4)
+
+
+def interval(ends: Any, metric: str) -> str:
+    """`0.981 to 1.000`."""
+    if not ends or ends[0] is None or ends[1] is None:
+        return NOT_AVAILABLE
+    return f"{score(ends[0], metric)} to {score(ends[1], metric)}"
+
+
+def p_value(p: float | None) -> str:
+    """p as a reader wants it."""
+    if p is None or p != p:
+        return ""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2f}" if p >= 0.01 else f"p = {p:.3f}"
+
+
+def seconds(value: float | None) -> str:
+    """A time that can be grasped."""
+    if value is None or value != value:
+        return NOT_AVAILABLE
+    if value < 0.1:
+        return f"{1000 * value:.1f} ms" if value < 0.01 else f"{1000 * value:.0f} ms"
+    if value < 120:
+        return f"{value:.2f} s" if value < 10 else f"{value:.0f} s"
+    return f"{value / 60:.0f} min"
+
+
+def percent(share: float | None) -> str:
+    """A share as a whole percentage that never claims 0 or 100 % wrongly."""
+    if share is None or share != share:
+        return ""
+    if 0 < share < 0.01:
+        return "<1 %"
+    return ">99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
+
+
+def amount(value: float) -> str:
+    """A contribution with its sign."""
+    return f"{'+' if value >= 0 else '−'}{number(abs(value), 3)}"
+
+
+def params(values: Mapping[str, Any] | None) -> str:
+    """Parameters on one line."""
+    if not values:
+        return "nothing to choose"
+    return ", ".join(f"{key} = {number(value, 3)}" for key, value in values.items())
+
+
+def against(row: Mapping[str, Any]) -> str:
+    """How a row of the board compares with the best."""
+    if row["place"] == 1:
+        return "best"
+    word = "tied" if row.get("tied") else "worse"
+    p = p_value(row.get("p"))
+    return f"{word}, {p}" if p else word
+
+
+def verdict(row: Mapping[str, Any]) -> str:
+    """What to do with a row of the board."""
+    if row.get("recommended"):
+        return "recommended"
+    return "baseline" if row.get("baseline") else ""
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """`1 row`, `2 rows`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}".replace(",", " ")
+
+
+def listing(names: list[str], most: int = 6) -> str:
+    """Some names, and how many more there are."""
+    shown = ", ".join(clean(name, 60) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
