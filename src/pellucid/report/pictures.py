@@ -21,7 +21,9 @@ MOST_SERIES = 8
 
 
 def _markup(text: str) -> Markup:
-    """What `draw` makes is escaped already."""
+    """What `draw` makes is escaped already; a bare picture gets the frame that fits it in."""
+    if text.startswith("<svg"):
+        return Markup(f'<figure class="pl">{text}</figure>')
     return Markup(text)
 
 

@@ -16,7 +16,7 @@ from pellucid.draw.text import clean, escape
 from pellucid.report.words import plural
 
 DEEPEST, WIDEST = 4, 12
-BOX, GAP, HIGH, LEVEL = 118, 10, 44, 84
+BOX, GAP, HIGH, LEVEL = 118, 10, 60, 98
 
 
 def tree(found: dict[str, Any], classes: list[str]) -> Markup:
@@ -48,8 +48,8 @@ def tree(found: dict[str, Any], classes: list[str]) -> Markup:
         font_size=11,
         fill="currentColor",
     )
-    note = f"<p class='pl-note'>{plural(hidden, 'further node')} below are not drawn.</p>"
-    return Markup(f"<div class='pl scroll'>{picture}</div>{note if hidden else ''}")
+    note = f'<p class="quiet">{plural(hidden, "further node")} below not drawn.</p>'
+    return Markup(f'<div class="tree scroll">{picture}</div>{note if hidden else ""}')
 
 
 def _inner(node: dict[str, Any]) -> bool:
@@ -109,16 +109,27 @@ def _node(node: dict[str, Any], x: float, level: int, classes: list[str], contin
         "rect", x=left, y=float(top) + 1, width=float(BOX), height=float(HIGH) - 2, rx=4,
         fill="none", stroke="currentColor", opacity="0.45",
     )  # fmt: skip
-    asks = _inner(node)
-    first = clean(node.get("test") or "") if asks else _says(node)
-    second = plural(int(node["rows"]), "row") + (" …" if asks and continues else "")
+    first, second = _words(node)
+    third = plural(int(node["rows"]), "row")
+    third += " …" if node.get("cut") or (_inner(node) and continues) else ""
     em = BOX / 11 - 0.8
-    title = svg.element("title", escape(f"{first}, {second}"))
+    title = svg.element("title", escape(f"{first} {second}, {third}".replace(" ,", ",")))
     lines = [
-        svg.label(x, top + 15, first, em, text_anchor="middle", font_weight="600"),
-        svg.label(x, top + 29, second, em, text_anchor="middle", opacity="0.85"),
+        svg.label(x, top + 15, first, em / 1.12, text_anchor="middle", font_weight="600"),
+        svg.label(x, top + 29, second, em, text_anchor="middle") if second else "",
+        svg.label(x, top + (43 if second else 32), third, em, text_anchor="middle", opacity="0.8"),
     ]
     return svg.group([title, frame, *lines, _bars(node, left, top + HIGH - 10, classes)])
+
+
+def _words(node: dict[str, Any]) -> tuple[str, str]:
+    """A question as its column and what is asked of it; a leaf as what it says."""
+    if not _inner(node):
+        return _says(node), ""
+    asked, column = clean(node.get("test") or ""), clean(node.get("column") or "")
+    if column and asked.startswith(column):
+        return column, asked[len(column) :].strip().replace("<=", "≤")
+    return asked, ""
 
 
 def _says(node: dict[str, Any]) -> str:
