@@ -70,9 +70,17 @@ def roc(positive: np.ndarray, score: np.ndarray, folds: np.ndarray, name: str) -
         lines.append(_thinned(x, y))
         curves.append(_along(grid, x, y))
         areas.append(float(((x[1:] - x[:-1]) * (y[1:] + y[:-1]) / 2).sum()))
-    mean = {"x": rounded(grid), "y": rounded(np.mean(curves, axis=0))} if curves else None
+    mean = _mean(grid, curves)
     area = float(np.mean(areas)) if areas else None
     return {"class": name, "folds": lines, "mean": mean, "auc": area}
+
+
+def _mean(grid: np.ndarray, curves: list[np.ndarray]) -> dict[str, list[float]] | None:
+    """The mean of the folds at common places, and the lowest and highest of them."""
+    if not curves:
+        return None
+    ends = {"low": rounded(np.min(curves, axis=0)), "high": rounded(np.max(curves, axis=0))}
+    return {"x": rounded(grid), "y": rounded(np.mean(curves, axis=0)), **ends}
 
 
 def _along(grid: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -108,7 +116,7 @@ def precision_recall(
         best = np.maximum.accumulate(precision[::-1])[::-1]
         curves.append(best[np.searchsorted(recall, grid, side="left").clip(max=len(best) - 1)])
         areas.append(float(np.sum(np.diff(recall, prepend=0.0) * precision)))
-    mean = {"x": rounded(grid), "y": rounded(np.mean(curves, axis=0))} if curves else None
+    mean = _mean(grid, curves)
     return {
         "class": name, "folds": lines, "mean": mean,
         "ap": float(np.mean(areas)) if areas else None, "share": float(positive.mean()),

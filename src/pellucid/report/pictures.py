@@ -12,12 +12,14 @@ from typing import Any
 from markupsafe import Markup
 
 from pellucid import draw
+from pellucid.draw.points import evenly
 from pellucid.draw.text import clean
 from pellucid.report import words
 
 NARROW = 340  # two or three charts beside each other, or one on a telephone
 WIDE = 460
 MOST_SERIES = 8
+MOST_POINTS = 150  # of a decision region: they repeat in every picture
 
 
 def _markup(text: str) -> Markup:
@@ -323,7 +325,7 @@ def region(found: dict[str, Any], model: str, tables: bool) -> Markup:
         columns = [words.number(v, 3) for v in _places(found["x_edges"], len(rows[0]))]
         return _markup(draw.heatmap(rows, names, columns, **look))
     points: dict[str, tuple[list[float], list[float]]] = {}
-    for point in found.get("points") or []:
+    for point in evenly(found.get("points") or [], MOST_POINTS):
         xs, ys = points.setdefault(str(point["label"]), ([], []))
         xs.append(point["x"])
         ys.append(point["y"])
@@ -363,10 +365,12 @@ def contributions(row: dict[str, Any], most: int = 10) -> Markup | None:
     parts = sorted(row.get("contributions") or [], key=lambda pair: -abs(pair[1]))[:most]
     if not parts:
         return None
-    more = len(row["contributions"]) - len(parts)
+    more = len(row["cells"]) - len(parts)
     look = _look(f"Why row {row['row']}", False)
-    look["x_label"] = f"adds to the {clean(row.get('scale') or 'prediction', 30)}"
-    look["note"] = f"The {most} largest; {more} more columns are summed in the total." * bool(more)
+    about = f" of {clean(row['about'], 30)}" if row.get("about") else ""
+    look["x_label"] = f"adds to the {clean(row.get('scale') or 'prediction', 30)}{about}"
+    if more > 0:
+        look["note"] = f"The {most} largest of {len(row['cells'])}; all are in the total."
     values = [amount for _, amount in parts]
     return _markup(draw.bar([name for name, _ in parts], {"adds": values}, **look))
 

@@ -73,8 +73,9 @@ from pellucid.compare.journal import plain
 from pellucid.compare.plan import BOUNDED
 from pellucid.compare.result import Result
 from pellucid.compare.statistics import corrected_error
-from pellucid.report import terminal
+from pellucid.report import words
 from pellucid.report.cards import card
+from pellucid.report.privacy import without_rows
 from pellucid.versions import versions
 
 SCHEMA = 1
@@ -94,7 +95,7 @@ def summarise(result: Result, rows: bool = True) -> Summary:
     summary = {
         "schema": SCHEMA,
         "title": data["data"]["name"],
-        "answer": answer(data),
+        "answer": words.answer(data),
         "data": {**data["data"], **_columns(details)},
         "checks": data["checks"],
         "fine": details["fine"],
@@ -118,46 +119,6 @@ def summarise(result: Result, rows: bool = True) -> Summary:
         "timings": result.timings,
     }
     return plain(summary if rows else without_rows(summary))
-
-
-def without_rows(summary: Summary) -> Summary:
-    """The summary without any single row of the table."""
-    cards = {
-        model: {key: value for key, value in own.items() if key != "residuals"}
-        for model, own in summary["cards"].items()
-    }
-    return {**summary, "rows": None, "regions": None, "cards": cards}
-
-
-def answer(data: dict[str, Any]) -> list[str]:
-    """The answer in four sentences."""
-    best = data["recommended"]
-    if best is None:
-        reasons = [f"{row['model']}: {row['reason']}." for row in data["leaderboard"]]
-        return ["No model could be fitted.", *reasons]
-    metric, verdict = data["plan"]["metric"], data["verdict"]
-    row = next(r for r in data["leaderboard"] if r["model"] == best)
-    base = next((r for r in data["leaderboard"] if r["baseline"]), None)
-    low, high = (terminal.score(v, metric) for v in row["ci"])
-    sentences = [
-        f"Use {best}." if not row["baseline"] else "No model beats guessing on this table.",
-        f"Its {metric} is {terminal.score(row['mean'], metric)} "
-        f"(95 % interval {low} to {high}) in {data['plan']['n_folds']} nested folds.",
-    ]
-    if base is not None and base["place"]:
-        word = "is better than" if verdict["beats_baseline"] else "cannot be told from"
-        sentences.append(
-            f"That {word} {base['model']}, which ignores the columns "
-            f"({terminal.score(base['mean'], metric)})."
-        )
-    others = len(verdict["tied"]) - 1
-    sentences.append(
-        f"{others} other model{'s' if others != 1 else ''} cannot be told from the best here; this "
-        "is the simplest of them."
-        if others
-        else "It is better than every other model that was tried."
-    )
-    return sentences
 
 
 def _columns(details: dict[str, Any]) -> dict[str, Any]:

@@ -131,3 +131,44 @@ def listing(names: list[str], most: int = 6) -> str:
     """Some names, and how many more there are."""
     shown = ", ".join(clean(name, 60) for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def answer(data: Mapping[str, Any]) -> list[str]:
+    """Which model, how good, against the baseline, and how many are tied: four sentences."""
+    board, best = data["leaderboard"], data["verdict"]["recommended"]
+    if best is None:
+        return ["No model could be fitted: the reasons stand below the leaderboard."]
+    own = next(row for row in board if row["model"] == best)
+    base = next((row for row in board if row["baseline"] and row["place"]), None)
+    metric, target = data["plan"]["metric"], clean(data["data"]["target"], 60)
+    called = metric_name(metric)
+    first = f"Use {best} to predict {target}."
+    if own["baseline"]:
+        first = f"No model predicts {target} better than {best}, which ignores the columns."
+    sentences = [
+        first,
+        f"Its {called} is {score(own['mean'], metric)} (95 % interval {interval(own['ci'], metric)}), "
+        "measured on rows it had not seen.",
+    ]
+    if base is not None and not own["baseline"]:
+        word = "is better than" if data["verdict"]["beats_baseline"] else "cannot be told from"
+        sentences.append(
+            f"That {word} {base['model']}, which ignores the columns ({score(base['mean'], metric)})."
+        )
+    return [*sentences, _tied(data["verdict"], best)]
+
+
+def _tied(verdict: Mapping[str, Any], best: str) -> str:
+    others, rivals = len(verdict["tied"]) - 1, verdict["scored"] - 1
+    if not rivals:
+        return "No other model has a score."
+    if not others:
+        return (
+            f"It is better than the other {rivals} that were tried."
+            if rivals > 1
+            else ("It is better than the other one that was tried.")
+        )
+    return (
+        f"{others} of the {rivals} other models cannot be told from the best on this table; "
+        f"{best} is the simplest of them."
+    )
