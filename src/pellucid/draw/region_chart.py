@@ -19,7 +19,7 @@ from .scatter_chart import point_marks, thin_points
 from .settings import Look, Settings, with_note
 from .style import PALETTE
 
-MOST_PLACES, MOST_OBSTACLES = 200, 300  # looked at when a class name is placed
+MOST_PLACES, MOST_OBSTACLES = 100, 150  # looked at when a class name is placed
 SHADES = 8  # steps of certainty
 WEAKEST, STRONGEST = 25, 105  # opacity of a region, out of 255
 

@@ -73,15 +73,16 @@ HARSH = (
 def render(summary: dict[str, Any], *, rows: bool = True) -> str:
     """The whole report; `rows=False` takes every cell of the table out first."""
     shown = summary if rows else without_rows(summary)
-    page = ""
-    for detail in GENTLE:
-        page = _page(shown, detail)
-        if size(page) <= TARGET:
-            return page
+    plane = sections.regions(shown)  # the slowest charts: drawn once for all steps
+    page = _page(shown, GENTLE[0], plane)
+    for detail in GENTLE[1:]:
+        if size(page) <= TARGET or size(page) > 2 * CAP:  # gentle steps cannot save so much
+            break
+        page = _page(shown, detail, plane)
     for detail in HARSH:
         if size(page) <= CAP:
-            return page
-        page = _page(shown, detail)
+            break
+        page = _page(shown, detail, plane)
     return page
 
 
@@ -110,6 +111,7 @@ def _environment() -> Any:
         keep_trailing_newline=False,
     )
     environment.filters["name"] = name
+    environment.filters["lines"] = lines
     environment.filters["plural"] = words.plural
     return environment
 
@@ -118,10 +120,15 @@ def name(text: Any, limit: int = LONGEST) -> Any:
     """Text of the table, shortened, and kept apart from the direction of the text around it."""
     from markupsafe import Markup
 
-    whole, shown = clean(text, 2000), clean(text, limit)
+    whole, shown = clean(text, 400), clean(text, limit)
     if shown == whole:
         return Markup("<bdi>{}</bdi>").format(shown)
     return Markup('<bdi title="{}">{}</bdi>').format(whole, shown)
+
+
+def lines(text: Any, limit: int = 2000) -> str:
+    """Text of several lines without characters that hide or turn it."""
+    return "\n".join(clean(line, limit) for line in str(text).splitlines()[:400])
 
 
 @cache
@@ -142,7 +149,7 @@ def policy(style: str, script: str) -> str:
     )
 
 
-def _page(summary: dict[str, Any], detail: Detail) -> str:
+def _page(summary: dict[str, Any], detail: Detail, plane: Any) -> str:
     from markupsafe import Markup
 
     style, script = _assets()
@@ -152,7 +159,7 @@ def _page(summary: dict[str, Any], detail: Detail) -> str:
         "board": sections.board(summary),
         "cards": sections.cards(summary, detail),
         "learned": sections.learned(summary, detail),
-        "regions": sections.regions(summary, detail),
+        "regions": plane if detail.regions else None,
         "rows": sections.rows(summary, detail),
         "test": sections.test(summary),
         "reproduce": sections.reproduce(summary, detail),

@@ -17,7 +17,7 @@ from pellucid.draw.text import clean
 from pellucid.report import words
 
 NARROW = 340  # two or three charts beside each other, or one on a telephone
-WIDE = 460
+WIDE = 400
 MOST_SERIES = 8
 MOST_POINTS = 150  # of a decision region: they repeat in every picture
 

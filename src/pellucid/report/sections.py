@@ -8,6 +8,7 @@ are passed on unescaped and unshortened, the templates do both.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pellucid.draw.number import number
@@ -77,7 +78,7 @@ def data(summary: dict[str, Any], detail: Detail) -> dict[str, Any]:
     columns = facts.get("columns") or []
     strongest = sorted(columns, key=lambda c: -_strength(c.get("alone")))
     found = (pictures.column(c, facts["target"]) for c in strongest)
-    charts = [chart for chart in found if chart][: detail.columns]
+    charts = list(islice((chart for chart in found if chart), detail.columns))
     return {
         "facts": facts,
         "classes": _classes(facts),
@@ -160,7 +161,7 @@ def _board_row(row: dict[str, Any], metric: str, beside: list[str]) -> dict[str,
     shown = [
         cell(row["model"]),
         cell(words.score(row["mean"], metric, 4), row["mean"]),
-        cell(words.interval(row["ci"], metric), row["ci"][0]),
+        cell(words.interval(row["ci"], metric), "" if row["ci"][0] is None else row["ci"][0]),
         cell(words.against(row), row["place"]),
     ]
     for name in beside:
@@ -283,7 +284,8 @@ def _thresholds(found: dict[str, Any] | None) -> dict[str, Any] | None:
         return None
     rows = found["rows"]
     marks = [min(rows, key=lambda row: abs(row[0] - k / 10)) for k in range(1, 10)]
-    return {"class": found["class"], "rows": rows, "marks": marks}
+    counts = [[round(cut, 5), *rest] for cut, *rest in rows]
+    return {"class": found["class"], "rows": counts, "marks": marks}
 
 
 def learned(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
@@ -320,10 +322,10 @@ def _learned_charts(
     return [chart for chart in charts if chart], drawn
 
 
-def regions(summary: dict[str, Any], detail: Detail) -> dict[str, Any] | None:
+def regions(summary: dict[str, Any]) -> dict[str, Any] | None:
     """Side by side on the same two columns."""
     found = summary.get("regions")
-    if not found or not detail.regions:
+    if not found:
         return None
     order = [row["model"] for row in summary["leaderboard"] if row["model"] in found["models"]]
     return {

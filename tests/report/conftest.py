@@ -1,0 +1,12 @@
+import pytest
+
+from tests.report.browser import CHROMIUM, Browser
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A Chromium for all tests of the session."""
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    with Browser() as found:
+        yield found

@@ -1,0 +1,150 @@
+"""The report in a browser: nothing is asked for, nothing complains, everything works."""
+
+import pytest
+
+from pellucid.report import html
+from tests.report import sample
+from tests.report.test_html import hostile
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    made = {
+        "two": sample.classification(),
+        "numbers": sample.regression(),
+        "hostile": hostile(),
+    }
+    for name, summary in made.items():
+        html.write(summary, folder / f"{name}.html")
+    return folder
+
+
+def asked_for(browser):
+    return [url for url in browser.requests if not url.startswith(("file:", "data:"))]
+
+
+@pytest.mark.parametrize("name", ["two", "numbers", "hostile"])
+@pytest.mark.parametrize("width", [360, 1200])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_quiet_complete_and_inside_the_window(browser, pages, name, width, dark):
+    browser.open(pages / f"{name}.html", width=width, dark=dark)
+    assert not asked_for(browser) and not browser.complaints
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+    empty = (
+        "[...document.querySelectorAll('details')].forEach(d => d.open = true);"
+        "[...document.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().width < 50).length"
+    )
+    assert browser.ask(empty) == 0
+    assert browser.ask("document.documentElement.scrollWidth") <= width, "with everything open"
+    assert browser.ask("typeof window.hacked") == "undefined"
+
+
+def brightness(browser, what):
+    text = browser.ask(f"getComputedStyle(document.body).{what}")
+    return sum(int(part) for part in text.strip("rgba()").split(",")[:3]) / 765
+
+
+def test_dark_pages_are_dark_and_readable(browser, pages):
+    browser.open(pages / "two.html", dark=True)
+    assert brightness(browser, "backgroundColor") < 0.2 < 0.8 < brightness(browser, "color")
+    browser.open(pages / "two.html")
+    assert brightness(browser, "color") < 0.2 < 0.8 < brightness(browser, "backgroundColor")
+
+
+def test_without_javascript_all_is_there_but_the_controls(browser, pages):
+    browser.open(pages / "two.html")
+    charts = browser.ask("document.querySelectorAll('svg').length")
+    browser.open(pages / "two.html", scripts=False)
+    found = browser.call("DOM.getDocument", depth=1)["root"]["nodeId"]
+    svg = browser.call("DOM.querySelectorAll", nodeId=found, selector="svg")["nodeIds"]
+    hidden = browser.call("DOM.querySelectorAll", nodeId=found, selector=".js:not([hidden])")
+    shown = browser.call("DOM.querySelectorAll", nodeId=found, selector=".js[hidden]")["nodeIds"]
+    assert len(svg) == charts > 100
+    assert not hidden["nodeIds"] and shown
+    assert not browser.complaints and not asked_for(browser)
+
+
+def test_a_table_sorts_by_values_both_ways(browser, pages):
+    browser.open(pages / "two.html")
+    column = "[...document.querySelectorAll('.board tbody tr')].map(r => +r.cells[2].dataset.v)"
+    head = "document.querySelectorAll('.board thead th')[2]"
+    browser.ask(f"{head}.querySelector('button').click()")
+    values = browser.ask(column)
+    assert values == sorted(values) and len(set(values)) > 10
+    assert browser.ask(f"{head}.getAttribute('aria-sort')") == "ascending"
+    browser.ask(f"{head}.querySelector('button').click()")
+    assert browser.ask(column) == values[::-1]
+
+
+def test_the_threshold_slider_counts_and_finds_the_cheapest(browser, pages):
+    browser.open(pages / "two.html")
+    box = "document.querySelector('.threshold')"
+    rows = sample.classification()["cards"]["logistic"]["thresholds"]["rows"]
+    cut, tp, fp, fn, _ = rows[40]
+    said = browser.ask(
+        f"{box}.querySelector('.cut').value = 40;"
+        f"{box}.querySelector('.cut').dispatchEvent(new Event('input', {{bubbles: true}}));"
+        f"{box}.querySelector('output').textContent + ' ' + {box}.querySelector('.found').textContent"
+    )
+    assert said.startswith(f"{cut:.3f} Finds {tp} of {tp + fn} ")
+    assert f"misses {fn}; {fp} false alarms" in said and f"Cost {fp + fn}." in said
+    said = browser.ask(
+        f"{box}.querySelector('.cost-fn').value = 50; {box}.querySelector('.cheapest').click();"
+        f"{box}.querySelector('.found').textContent"
+    )
+    assert f"Cost {min(row[2] + 50 * row[3] for row in rows)}." in said
+
+
+def test_rows_are_found_by_number_by_text_and_by_confusion(browser, pages):
+    browser.open(pages / "two.html")
+    shown = "[...document.querySelectorAll('.row')].filter(r => !r.hidden).map(r => r.dataset.row)"
+    search = "document.getElementById('row-search')"
+
+    def type_in(text):
+        browser.ask(f"{search}.value = '{text}'; {search}.dispatchEvent(new Event('input'))")
+
+    type_in("101")
+    assert "101" in browser.ask(shown) and len(browser.ask(shown)) < 12
+    type_in("no such cell")
+    assert browser.ask(shown) == []
+    browser.ask("document.getElementById('row-all').click()")
+    assert len(browser.ask(shown)) == 12
+    browser.ask("document.querySelectorAll('td[data-actual]')[1].click()")
+    rows = [r for g in sample.classification()["rows"]["groups"] for r in g["rows"]]
+    wanted = [str(r["row"]) for r in rows
+              if (r["actual"], r["predicted"]) == ("benign", "malignant")]  # fmt: skip
+    assert browser.ask(shown) == wanted and wanted
+
+
+def test_the_width_of_the_same_changes_the_table_of_pairs(browser, pages):
+    browser.open(pages / "two.html")
+    cell = "document.querySelector('.pairs tbody tr').querySelectorAll('td')[1].textContent"
+    before = browser.ask(cell)
+    slide = (
+        "document.querySelector('.rope').value = 2;"
+        "document.querySelector('.rope').dispatchEvent(new Event('input'))"
+    )
+    browser.ask(slide)
+    assert before == "53 %" and browser.ask(cell) == "30 %"
+    assert "0.01" in browser.ask("document.querySelector('.pairs-says').textContent")
+
+
+def test_paper_shows_everything_and_no_controls(browser, pages):
+    browser.open(pages / "two.html", media="print")
+    hidden = "[...document.querySelectorAll('nav, .js, button')].every(n => n.offsetHeight === 0)"
+    assert browser.ask(hidden)
+    last = "[...document.querySelectorAll('#cards > .card')].at(-1).querySelector('svg')"
+    assert browser.ask(f"{last}.getBoundingClientRect().height") > 50
+
+
+def test_the_keyboard_reaches_controls_and_details(browser, pages):
+    browser.open(pages / "two.html")
+    reach = (
+        "[...document.querySelectorAll('summary, input, button, a[href], td[data-actual]')]"
+        ".filter(n => n.tabIndex < 0).length"
+    )
+    assert browser.ask(reach) == 0
+    assert browser.ask("document.querySelectorAll('td[data-actual][tabindex]').length") == 4

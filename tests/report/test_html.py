@@ -1,0 +1,383 @@
+"""The report as a file: its sections and charts, its size, its safety, and what it leaves out."""
+
+import base64
+import copy
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from pellucid.report import html, sections, words
+from pellucid.report.privacy import without_rows
+from pellucid.report.tree_picture import tree
+from tests.report import sample
+
+SECTIONS = [
+    "Answer", "Data", "Leaderboard", "Models one by one", "What they learned", "Decision regions",
+    "Rows", "Locked test rows", "Reproduce",
+]  # fmt: skip
+HOSTILE = [
+    "<script>window.hacked=1</script>",
+    '"><img src=x onerror="window.hacked=1">',
+    "</script><svg onload=window.hacked=1>",
+    "{{ 7 * 7 }} {% raise %}",
+    "x" * 10_000,
+    "שלום \u202eevil\u202c مرحبا",
+    "🐧🏴‍☠️ 'quotes' & \"more\"",
+    "\x00\x1b[31m\ud800 control",
+]
+
+
+class Page(HTMLParser):
+    """Elements, attributes and texts of a page."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.attributes, self.text, self.titles = [], [], [], []
+        self.scripts, self._inside = [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self._inside = tag
+        self.tags.append(tag)
+        self.attributes += [(tag, key, value or "") for key, value in attributes]
+        if tag == "script":
+            self.scripts.append(dict(attributes).get("type", "javascript"))
+        if tag == "svg" and dict(attributes).get("aria-label"):
+            self.titles.append(dict(attributes)["aria-label"])
+
+    def handle_endtag(self, tag):
+        self._inside = None
+
+    def handle_data(self, data):
+        if self._inside not in ("script", "style"):
+            self.text.append(data)
+
+    @property
+    def words(self):
+        return " ".join(" ".join(self.text).split())
+
+
+@pytest.fixture(scope="module")
+def two():
+    return sample.classification()
+
+
+@pytest.fixture(scope="module")
+def two_page(two):
+    return html.render(two)
+
+
+def hostile():
+    """Every text that comes from a table is an attack."""
+    classes = tuple(HOSTILE[:4])
+    summary = sample.classification(classes, columns=list(HOSTILE), models=("logistic", "majority"))
+    summary["title"] = summary["data"]["name"] = summary["data"]["target"] = HOSTILE[0]
+    summary["checks"][0] |= {"text": HOSTILE[1], "action": HOSTILE[2]}
+    summary["leaderboard"][-1]["reason"] = HOSTILE[1]
+    summary["leaderboard"][0]["notes"] = list(HOSTILE)
+    summary["answer"] = list(HOSTILE)
+    summary["reproduce"] |= {"command": HOSTILE[2], "config": HOSTILE[2], "limits": list(HOSTILE)}
+    for group in summary["rows"]["groups"]:
+        for row in group["rows"]:
+            row["cells"] = list(HOSTILE)
+    for column in summary["data"]["columns"]:
+        if "levels" in column:
+            column["levels"] = [{"label": text, "rows": 1} for text in HOSTILE]
+    return summary
+
+
+# Content --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("summary", [
+    sample.classification(), sample.classification(("a", "b", "c")), sample.regression(),
+], ids=["two classes", "three classes", "numbers"])  # fmt: skip
+def test_all_nine_sections_are_there_and_full(summary):
+    page = html.render(summary)
+    heads = re.findall(r'<h2 id="\w+-title"><span class="step">(\d)</span> (.*?)</h2>', page)
+    assert heads == [(str(k), text) for k, text in enumerate(SECTIONS, 1)]
+    assert "Nothing to show here" not in page
+    assert "Answer" in page and summary["answer"][1] in Page(page).words
+
+
+def test_every_chart_of_a_classifier(two, two_page):
+    titles = Page(two_page).titles
+    scored = [row["model"] for row in two["leaderboard"] if row["place"]]
+    for title in ("ROC curve", "Precision and recall", "Do probabilities keep their word?",
+                  "How sure it is, by true class", "Settings that were tried",
+                  "How much each column matters"):  # fmt: skip
+        assert titles.count(title) == len(scored), title
+    for title in ("ROC AUC of each model", "Score and time to fit", "Score and time to predict",
+                  "Would more rows help?", "Weights towards malignant", "The way to the solution",
+                  "The locked rows"):  # fmt: skip
+        assert titles.count(title) == 1, title
+    assert titles.count("Decision tree") == 2
+    assert all(model in titles for model in scored), "decision regions"
+    assert sum(title.startswith("Why row") for title in titles) == 12
+    assert all(column in titles for column in two["data"]["features"])
+
+
+def test_every_chart_of_a_regressor():
+    titles = Page(html.render(sample.regression())).titles
+    for title in (
+        "Predicted and actual",
+        "Mistakes",
+        "RMSE of each model",
+        "The locked rows",
+        "ridge",
+    ):
+        assert title in titles, title
+
+
+def test_every_model_asked_for_is_listed(two, two_page):
+    text = Page(two_page).words
+    for row in two["leaderboard"]:
+        assert row["model"] in text
+    assert "logistic_l1 failed: the solver did not start" in text
+
+
+def test_what_cannot_be_computed_is_not_zero(two):
+    summary = copy.deepcopy(two)
+    row = summary["leaderboard"][1]
+    row["metrics"]["log_loss"], row["ci"], row["fit_seconds"] = None, [None, None], None
+    board = re.search(r'<table class="sortable board">.*?</table>', html.render(summary), re.S)
+    second = re.findall(r"<tr.*?</tr>", board.group(0), re.S)[2]
+    assert second.count("n/a") == 3
+
+
+def test_a_far_baseline_does_not_squeeze_the_others(two_page):
+    assert "Far outside: majority" in two_page
+
+
+def test_a_run_that_was_stopped(two):
+    summary = copy.deepcopy(two)
+    summary |= {"complete": False, "test": None, "rows": None, "regions": None, "pairwise": None,
+                "cards": {}, "learned": {}}  # fmt: skip
+    text = Page(html.render(summary)).words
+    assert "Partial:" in text and "still locked away" in text
+    assert text.count("Nothing to show here for this comparison.") == 4
+
+
+def test_no_model_has_a_score(two):
+    summary = copy.deepcopy(two)
+    for row in summary["leaderboard"]:
+        for key in ("mean", "ci", "p", "metrics", "folds"):
+            row.pop(key, None)
+        row |= {"place": None, "tied": False, "recommended": False, "status": "failed",
+                "reason": "no memory"}  # fmt: skip
+    summary["verdict"] = {"tied": [], "scored": 0, "recommended": None, "beats_baseline": False}
+    summary |= {"cards": {}, "learned": {}, "pairwise": None, "test": None, "regions": None,
+                "rows": None, "answer": words.answer(summary)}  # fmt: skip
+    text = Page(html.render(summary)).words
+    assert text.count("no memory") == len(summary["leaderboard"])
+    assert "No model could be fitted" in text
+
+
+def test_test_part_that_failed_or_was_opened_often(two):
+    summary = copy.deepcopy(two)
+    summary["test"]["openings"] = 3
+    assert "Opened 3 times for this data: treat this score as optimistic" in html.render(summary)
+    summary["test"]["foretold"] = False
+    assert "not what the folds had foretold" in Page(html.render(summary)).words
+    summary["test"] = {"model": "logistic", "failed": "it took too long"}
+    assert "it took too long" in html.render(summary)
+
+
+def test_equal_summaries_give_equal_bytes(two, two_page):
+    assert html.render(copy.deepcopy(two)) == two_page
+
+
+# Safety ---------------------------------------------------------------------------------------
+
+
+def test_nothing_refers_to_the_network(two_page):
+    without_names = two_page.replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"(https?:)?//[\w.-]+\.\w+", without_names)
+    assert not re.search(r"@import|url\((?!#)", two_page)
+    page = Page(two_page)
+    links = [v for _, key, v in page.attributes if key in ("src", "href", "action", "data")]
+    assert links and all(v.startswith(("#", "data:image/png;base64,")) for v in links)
+    assert not {"link", "iframe", "object", "embed", "base", "form", "img"} & set(page.tags)
+    assert "no network" in page.words
+
+
+def test_the_policy_allows_our_style_and_script_alone(two_page):
+    policy = dict(
+        part.split(" ", 1)
+        for part in re.search(r'Policy" content="(.*?)"', two_page)[1]
+        .replace("&#39;", "'")
+        .split("; ")
+    )
+    assert policy["default-src"] == "'none'" and policy["img-src"] == "data:"
+    for kind, pattern in (
+        ("style", r"<style>(.*?)</style>"),
+        ("script", r"<script>(.*?)</script>"),
+    ):
+        found = re.findall(pattern, two_page, re.S)
+        assert len(found) == 1
+        digest = base64.b64encode(hashlib.sha256(found[0].encode()).digest()).decode()
+        assert policy[f"{kind}-src"] == f"'sha256-{digest}'"
+    assert not [a for a in Page(two_page).attributes if a[1] == "style" or a[1].startswith("on")]
+
+
+def test_hostile_texts_are_shown_as_text():
+    text = html.render(hostile())
+    page = Page(text)
+    assert page.scripts.count("javascript") == 1
+    assert not {"img", "iframe"} & set(page.tags)
+    assert not [a for a in page.attributes if a[1].startswith("on") or a[1] == "style"]
+    for attack in HOSTILE[:4]:
+        assert attack in page.words
+    assert "🐧" in text and "שלום" in text
+    assert "\u202e" not in text and "\x00" not in text and "\x1b" not in text
+    assert "x" * 401 not in text and "x" * 100 in text
+    text.encode("utf-8")
+
+
+def test_the_script_is_a_few_kilobytes():
+    assert len((html.ROOT / "report.js").read_bytes()) < 8_000
+
+
+# Size -----------------------------------------------------------------------------------------
+
+
+def test_ordinary_data_stay_below_one_megabyte():
+    columns = [f"measurement number {k}" for k in range(30)]
+    page = html.render(sample.classification(columns=columns))
+    assert 300_000 < html.size(page) <= html.TARGET
+    assert html.size(html.render(sample.regression())) < 300_000
+
+
+@pytest.mark.slow
+def test_large_comparisons_say_what_they_leave_out():
+    columns = [f"column {k} {'long name ' * 8}" for k in range(1200)]
+    classes = tuple(f"class {k}" for k in range(12))
+    models = tuple(f"model_{k}" for k in range(40))
+    summary = sample.classification(classes, columns, models=models)
+    page = html.render(summary)
+    assert html.size(page) <= html.CAP
+    text = Page(page).words
+    assert "To keep this file below 3 MB" in text
+    assert all(f"model_{k}" in text for k in range(40)), "no row of the board is lost"
+
+
+@pytest.mark.parametrize("cap", [110_000, 130_000, 160_000])
+def test_the_cap_holds_and_what_is_left_out_is_said(monkeypatch, cap):
+    monkeypatch.setattr(html, "TARGET", cap // 3)
+    monkeypatch.setattr(html, "CAP", cap)
+    columns = [f"column {k}" for k in range(250)]
+    summary = sample.classification(columns=columns, models=sample.MODELS[-3:])
+    page = html.render(summary)
+    assert html.size(page) <= cap
+    text = Page(page).words
+    assert "To keep this file below 3 MB" in text
+    assert f"{250 - sections.MOST_COLUMNS} further columns not listed" in text
+    assert all(row["model"] in text for row in summary["leaderboard"])
+
+
+def test_each_step_of_the_ladder_gives_a_smaller_page():
+    summary = sample.classification(columns=[f"x{k}" for k in range(30)], models=sample.MODELS[-4:])
+    plane = sections.regions(summary)
+    steps = (*html.GENTLE, *html.HARSH)
+    sizes = [html.size(html._page(summary, detail, plane)) for detail in steps]
+    assert sizes == sorted(sizes, reverse=True) and len(set(sizes)) == len(sizes)
+
+
+# Without rows ---------------------------------------------------------------------------------
+
+
+def secrets(summary):
+    """Values that only the table holds."""
+    cells = [c for g in summary["rows"]["groups"] for r in g["rows"] for c in r["cells"]]
+    return {*cells, "Torgersen", "Biscoe", "Dream", "14.12", "14.123"}
+
+
+@pytest.mark.parametrize("make", [sample.classification, sample.regression])
+def test_no_rows_means_no_cell(make):
+    summary = make()
+    hidden = secrets(summary)
+    for model in summary["learned"].values():
+        for node in (model["tree"] or {}).get("nodes", []):
+            node["test"] = node["test"] and f"{node['column']} in {{Dream}}"
+    for column in summary["data"]["columns"]:
+        column["kind"] = "categorical"
+    before = copy.deepcopy(summary)
+    page = html.render(summary, rows=False)
+    found = [secret for secret in hidden if re.search(rf"\b{re.escape(secret)}\b", page)]
+    assert not found
+    assert summary == before, "the summary itself is not changed"
+    text = Page(page).words
+    assert "Written with --no-rows" in text
+    assert text.count("Left out: this report was written without the rows of the table.") == 2
+    assert not re.search(r"Predicted and actual|Why row", page)
+    for kept in summary["data"]["features"]:
+        assert kept in text
+
+
+def test_no_rows_twice_is_no_rows_once():
+    once = without_rows(sample.regression())
+    again = without_rows(once)
+    again["reproduce"]["limits"].pop()
+    assert again == once
+
+
+# Pieces ---------------------------------------------------------------------------------------
+
+
+def test_boxes_of_a_tree_stand_apart_and_inside():
+    found = str(tree(sample.tree(["age", "income"], ["a", "b"], depth=6), ["a", "b"]))
+    width, height = map(float, re.search(r'viewBox="0 0 (\d+) (\d+)"', found).groups())
+    number = r'"([\d.]+)"'
+    pattern = rf"<rect x={number} y={number} width={number} height={number}"
+    boxes = [tuple(map(float, b)) for b in re.findall(pattern, found)]
+    assert len(boxes) == 15 and "48 further nodes below not drawn" in found
+    for i, (x, y, w, h) in enumerate(boxes):
+        assert x >= 0 and x + w <= width and y >= 0 and y + h <= height
+        for a, b, c, d in boxes[:i]:
+            assert x >= a + c or a >= x + w or y >= b + d or b >= y + h
+
+
+def test_a_tree_of_one_leaf():
+    found = {
+        "nodes": [{"id": 0, "rows": 10, "value": [1.5], "label": None, "left": None}],
+        "depth": 0,
+    }
+    assert "1.5" in str(tree(found, []))
+
+
+def test_shares_never_claim_certainty():
+    shown = [words.percent(p) for p in (0, 0.001, 0.5, 0.999, 1, None)]
+    assert shown == ["0 %", "<1 %", "50 %", ">99 %", "100 %", ""]
+
+
+def test_times_and_p_values_read_well():
+    assert [words.seconds(s) for s in (0.0012, 0.05, 3, 45, 600, None)] == [
+        "1.2 ms", "50 ms", "3.00 s", "45 s", "10 min", "n/a",
+    ]  # fmt: skip
+    assert [words.p_value(p) for p in (0.0001, 0.004, 0.04, None)] == [
+        "p < 0.001", "p = 0.004", "p = 0.04", "",
+    ]  # fmt: skip
+
+
+def test_the_answer_says_when_nothing_beats_the_baseline(two):
+    summary = copy.deepcopy(two)
+    for row in summary["leaderboard"]:
+        row["recommended"] = row["baseline"]
+    summary["verdict"] |= {"recommended": "majority", "beats_baseline": False}
+    first, *rest = words.answer(summary)
+    assert first == "No model predicts diagnosis better than majority, which ignores the columns."
+    assert len(rest) == 2
+
+
+def test_the_answer_names_model_score_baseline_and_ties(two):
+    first, second, third, fourth = words.answer(two)
+    assert first == "Use logistic to predict diagnosis."
+    assert "ROC AUC is 0.990 (95 % interval 0.980 to 0.995)" in second
+    assert "better than majority" in third and "(0.500)" in third
+    tied = len(two["verdict"]["tied"]) - 1
+    assert f"{tied} of the {len(sample.MODELS) - 1} other models" in fourth
+    alone = copy.deepcopy(two)
+    alone["verdict"]["tied"] = ["logistic"]
+    assert words.answer(alone)[3] == "It is better than the other 15 that were tried."
