@@ -232,7 +232,7 @@ def test_hostile_texts_are_shown_as_text():
         assert attack in page.words
     assert "🐧" in text and "שלום" in text
     assert "\u202e" not in text and "\x00" not in text and "\x1b" not in text
-    assert "x" * 401 not in text and "x" * 100 in text
+    assert "x" * 601 not in text and "x" * 100 in text
     text.encode("utf-8")
 
 
@@ -318,9 +318,7 @@ def test_no_rows_means_no_cell(make):
 
 def test_no_rows_twice_is_no_rows_once():
     once = without_rows(sample.regression())
-    again = without_rows(once)
-    again["reproduce"]["limits"].pop()
-    assert again == once
+    assert without_rows(copy.deepcopy(once)) == once
 
 
 # Pieces ---------------------------------------------------------------------------------------

@@ -17,9 +17,9 @@ from typing import Any
 
 from pellucid.draw.style import CSS
 from pellucid.draw.text import clean
-from pellucid.report import sections, words
+from pellucid.report import model_sections, sections, words
 from pellucid.report.privacy import without_rows
-from pellucid.report.sections import Detail
+from pellucid.report.views import Detail
 
 ROOT = Path(__file__).parent / "templates"
 TARGET, CAP = 1_000_000, 3_000_000
@@ -120,7 +120,7 @@ def name(text: Any, limit: int = LONGEST) -> Any:
     """Text of the table, shortened, and kept apart from the direction of the text around it."""
     from markupsafe import Markup
 
-    whole, shown = clean(text, 400), clean(text, limit)
+    whole, shown = clean(text, max(400, limit)), clean(text, limit)
     if shown == whole:
         return Markup("<bdi>{}</bdi>").format(shown)
     return Markup('<bdi title="{}">{}</bdi>').format(whole, shown)
@@ -157,8 +157,8 @@ def _page(summary: dict[str, Any], detail: Detail, plane: Any) -> str:
         "answer": sections.answer(summary),
         "data": sections.data(summary, detail),
         "board": sections.board(summary),
-        "cards": sections.cards(summary, detail),
-        "learned": sections.learned(summary, detail),
+        "cards": model_sections.cards(summary, detail),
+        "learned": model_sections.learned(summary, detail),
         "regions": plane if detail.regions else None,
         "rows": sections.rows(summary, detail),
         "test": sections.test(summary),

@@ -19,6 +19,8 @@ OF_COLUMNS = ("low", "median", "high", "levels", "rest", "by_target")
 
 def without_rows(summary: dict[str, Any]) -> dict[str, Any]:
     """A copy that is safe to show to people who may not see the table."""
+    if summary.get("no_rows"):
+        return summary
     out = copy.deepcopy(summary)
     out["rows"] = out["regions"] = None
     out["data"].pop("target_range", None)

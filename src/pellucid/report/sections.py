@@ -7,12 +7,13 @@ are passed on unescaped and unshortened, the templates do both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from pellucid.draw.number import number
 from pellucid.report import pictures, words
+from pellucid.report.model_sections import confusion_table
+from pellucid.report.views import Detail, best_of, cell, shade
 
 MOST_COLUMNS = 200
 BESIDE = {
@@ -20,38 +21,6 @@ BESIDE = {
     "regression": ("r2", "mae", "rmse"),
 }
 LIGHTS = {"error": ("red", "✕"), "warning": ("amber", "!"), "note": ("grey", "i")}
-
-
-@dataclass(frozen=True)
-class Detail:
-    """How much is shown; each step of the ladder in `html` gives some of it up."""
-
-    tables: str = "all"  # data tables below the charts of: all cards, the recommended one, none
-    cards: str = "all"  # all models, the tied ones, the recommended one, or none
-    columns: int = 24  # pictures of columns
-    rows: int = 100  # rows per group
-    regions: bool = True
-    said: str = ""
-
-    def tables_of(self, model: str, best: str | None) -> bool:
-        return self.tables == "all" or (self.tables == "recommended" and model == best)
-
-    def shows(self, row: dict[str, Any]) -> bool:
-        if self.cards in ("all", "none"):
-            return self.cards == "all"
-        if row["recommended"]:
-            return True
-        return self.cards == "tied" and bool(row.get("tied"))
-
-
-def best_of(summary: dict[str, Any]) -> str | None:
-    """Name of the recommended model."""
-    return (summary.get("verdict") or {}).get("recommended")
-
-
-def cell(text: Any, value: Any = None) -> dict[str, Any]:
-    """A cell of a sortable table: what is shown, and what it sorts by."""
-    return {"text": text, "value": text if value is None else value}
 
 
 def answer(summary: dict[str, Any]) -> dict[str, Any]:
@@ -183,7 +152,7 @@ def _pairs(summary: dict[str, Any]) -> dict[str, Any] | None:
     return {
         "models": models,
         "rows": [
-            [{"text": words.percent(share), "shade": _shade(share)} for share in row]
+            [{"text": words.percent(share), "shade": shade(share)} for share in row]
             for row in better
         ],
         "widths": [number(width) for width in rope],
@@ -193,133 +162,6 @@ def _pairs(summary: dict[str, Any]) -> dict[str, Any] | None:
 
 def _rounded(tables: list[list[list[float | None]]]) -> list[list[list[float | None]]]:
     return [[[None if v is None else round(v, 3) for v in row] for row in t] for t in tables]
-
-
-def _shade(share: float | None) -> str:
-    return "" if share is None else f"s{min(9, int(share * 10))}"
-
-
-# Cards and what was learned -------------------------------------------------------------------
-
-
-def cards(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
-    """One card per model with answers, best first."""
-    known, best = summary.get("cards") or {}, best_of(summary)
-    metric = summary["plan"]["metric"]
-    shown = [row for row in summary["leaderboard"] if row["model"] in known and detail.shows(row)]
-    return [
-        _card(row, known[row["model"]], metric, detail.tables_of(row["model"], best))
-        for row in shown
-    ]
-
-
-def _card(row: dict[str, Any], card: dict[str, Any], metric: str, tables: bool) -> dict[str, Any]:
-    return {
-        "model": row["model"],
-        "best": row["recommended"],
-        "says": card.get("says") or "",
-        "class": row.get("class") or "",
-        "params": words.params(row.get("params")),
-        "score": words.score(row.get("mean"), metric),
-        "interval": words.interval(row.get("ci"), metric),
-        "against": words.against(row) if row["place"] else row["status"],
-        "notes": row["notes"],
-        "confusion": _confusion(card.get("confusion")),
-        "thresholds": _thresholds(card.get("thresholds")),
-        "charts": [chart for chart in _card_charts(card, metric, tables) if chart],
-        "edge": []
-        if any("edge" in note for note in row["notes"])
-        else (card.get("search") or {}).get("edge") or [],
-        "failed": _failed_settings(card.get("search")),
-    }
-
-
-def _card_charts(card: dict[str, Any], metric: str, tables: bool) -> list[Any]:
-    charts: list[Any] = []
-    if card.get("roc"):
-        charts.append(pictures.curve(card["roc"], "roc", tables))
-    if card.get("pr"):
-        charts.append(pictures.curve(card["pr"], "pr", tables))
-    if card.get("calibration"):
-        charts.append(pictures.calibration(card["calibration"], tables))
-    charts += [pictures.probabilities(entry, tables) for entry in (card.get("histogram") or [])[:1]]
-    if card.get("residuals"):
-        charts += pictures.residuals(card["residuals"], tables)
-    if card.get("search"):
-        charts.append(pictures.search(card["search"], metric, tables))
-    if card.get("learning"):
-        charts.append(pictures.learning(card["learning"], metric, tables))
-    return charts
-
-
-def _failed_settings(search: dict[str, Any] | None) -> list[tuple[str, str]]:
-    tried = (search or {}).get("candidates") or []
-    return [(words.params(c["params"]), c["failed"]) for c in tried if c.get("failed")]
-
-
-def _confusion(found: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Counts with shares of the true class; a picture instead of a table for many classes."""
-    if not found:
-        return None
-    labels, counts = found["labels"], found["counts"]
-    if len(labels) > 8:
-        return {"picture": pictures.many_classes(labels, counts)}
-    rows = []
-    for label, row in zip(labels, counts):
-        total = sum(row)
-        shares = [count / total if total else None for count in row]
-        rows.append(
-            {"label": label, "cells": [
-                {"count": n, "share": words.percent(s), "shade": _shade(s), "said": said,
-                 "right": said == label}
-                for n, s, said in zip(row, shares, labels)
-            ]}
-        )  # fmt: skip
-    return {"labels": labels, "rows": rows}
-
-
-def _thresholds(found: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The counts for the slider, and ten of them for those without JavaScript."""
-    if not found or not found["rows"]:
-        return None
-    rows = found["rows"]
-    marks = [min(rows, key=lambda row: abs(row[0] - k / 10)) for k in range(1, 10)]
-    counts = [[round(cut, 5), *rest] for cut, *rest in rows]
-    return {"class": found["class"], "rows": counts, "marks": marks}
-
-
-def learned(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
-    """What each model took from the table."""
-    known, best = summary.get("learned") or {}, best_of(summary)
-    labels = [str(c["label"]) for c in summary["data"].get("classes") or []]
-    out = []
-    for row in summary["leaderboard"]:
-        found = known.get(row["model"])
-        if not found or not detail.shows(row):
-            continue
-        charts, tree = _learned_charts(found, labels, detail.tables_of(row["model"], best))
-        if charts or tree:
-            out.append(
-                {"model": row["model"], "best": row["recommended"], "charts": charts, "tree": tree,
-                 "groups": [words.listing(group) for group in found.get("groups") or []][:8]}
-            )  # fmt: skip
-    return out
-
-
-def _learned_charts(
-    found: dict[str, Any], labels: list[str], tables: bool
-) -> tuple[list[Any], Any]:
-    from pellucid.report.tree_picture import tree
-
-    charts: list[Any] = []
-    if found.get("coefficients"):
-        charts += pictures.coefficients(found["coefficients"], tables)
-    if found.get("importances"):
-        charts.append(pictures.importances(found["importances"], tables))
-    if found.get("history"):
-        charts.append(pictures.history(found["history"], tables))
-    drawn = tree(found["tree"], labels) if found.get("tree") else None
-    return [chart for chart in charts if chart], drawn
 
 
 def regions(summary: dict[str, Any]) -> dict[str, Any] | None:
@@ -395,7 +237,7 @@ def test(summary: dict[str, Any]) -> dict[str, Any]:
         "chart": pictures.test(summary),
         "foretold": found.get("foretold"),
         "openings": found.get("openings") or 1,
-        "confusion": _confusion(found.get("confusion")),
+        "confusion": confusion_table(found.get("confusion")),
     }
 
 

@@ -10,7 +10,8 @@ from pellucid.compare.folder import write_whole
 from pellucid.draw import html_table
 from pellucid.errors import ParameterError
 from pellucid.report import markdown, terminal
-from pellucid.report.summary import summarise, without_rows
+from pellucid.report.privacy import without_rows
+from pellucid.report.summary import summarise
 
 
 def write_report(result: Any, path: Path, rows: bool = True) -> Path:

@@ -1,0 +1,229 @@
+"""Charts of one model: its answers on rows it had not seen, its search, what it learned.
+
+Invariant: as in `pictures`: nothing is computed but the choice of what to show, and all text passes
+through `draw`, which escapes it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from markupsafe import Markup
+
+from pellucid import draw
+from pellucid.draw.text import clean
+from pellucid.report import words
+from pellucid.report.pictures import MOST_SERIES, WIDE, look_of, markup, or_nan
+
+# Cards ----------------------------------------------------------------------------------------
+
+
+def curve(found: list[dict[str, Any]], kind: str, tables: bool) -> Markup | None:
+    """ROC or precision and recall: mean over the folds, shaded from the lowest to the highest."""
+    entries = [entry for entry in found if entry.get("mean")][:MOST_SERIES]
+    if not entries:
+        return None
+    roc = kind == "roc"
+    series = {clean(e["class"], 40): (e["mean"]["x"], e["mean"]["y"]) for e in entries}
+    band = _band(entries[0]) if len(entries) == 1 else None
+    bands = {clean(entries[0]["class"], 40): band} if band else {}
+    references = {"guessing": ([0, 1], [0, 1])} if roc else None
+    if not roc and len(entries) == 1 and entries[0].get("share") is not None:
+        references = {"guessing": ([0, 1], [entries[0]["share"]] * 2)}
+    return markup(
+        draw.line(
+            series,
+            bands=bands,
+            references=references,
+            x_range=(0, 1),
+            y_range=(0, 1),
+            x_label="false alarms among the others" if roc else "found (recall)",
+            y_label="found (recall)" if roc else "right (precision)",
+            note="Shaded: lowest to highest fold." if bands else "",
+            **look_of("ROC curve" if roc else "Precision and recall", tables, height=220),
+        )
+    )
+
+
+def _band(entry: dict[str, Any]) -> tuple[Any, Any, Any] | None:
+    """From the lowest to the highest fold, where the folds share the abscissae of the mean."""
+    mean, folds = entry["mean"], entry.get("folds") or []
+    if "low" in mean:
+        return mean["x"], mean["low"], mean["high"]
+    if len(folds) < 2 or any(len(fold["y"]) != len(mean["x"]) for fold in folds):
+        return None
+    levels = list(zip(*(fold["y"] for fold in folds)))
+    return mean["x"], [min(level) for level in levels], [max(level) for level in levels]
+
+
+def calibration(found: list[dict[str, Any]], tables: bool) -> Markup | None:
+    """Promised against observed shares."""
+    entries = [entry for entry in found if entry.get("bins")][:MOST_SERIES]
+    if not entries:
+        return None
+    series = {
+        clean(e["class"], 40): (
+            [b["predicted"] for b in e["bins"]],
+            [b["observed"] for b in e["bins"]],
+        )
+        for e in entries
+    }
+    first = entries[0]
+    note = f"Brier {first['brier']:.3f}, mean gap (ECE) {first['ece']:.3f}."
+    if len(entries) == 1:
+        counts = ", ".join(str(b["rows"]) for b in first["bins"])
+        note += f" Rows per point: {counts}."
+    return markup(
+        draw.line(
+            series,
+            references={"honest": ([0, 1], [0, 1])},
+            x_range=(0, 1),
+            y_range=(0, 1),
+            x_label="promised probability",
+            y_label="observed share",
+            note=note if len(entries) == 1 else "",
+            **look_of("Do probabilities keep their word?", tables, height=220),
+        )
+    )
+
+
+def probabilities(entry: dict[str, Any], tables: bool) -> Markup:
+    """Histogram of the probability of one class, by true class."""
+    counts = {clean(name, 40): values for name, values in entry["counts"].items()}
+    return markup(
+        draw.histogram(
+            entry["edges"],
+            counts,
+            x_label=f"probability of {clean(entry['class'], 30)}",
+            y_label="rows",
+            **look_of("How sure it is, by true class", tables, height=220),
+        )
+    )
+
+
+def residuals(found: dict[str, Any], tables: bool) -> tuple[Markup, Markup]:
+    """Actual over predicted, and the mistake over the prediction."""
+    said, true = found["predicted"], found["actual"]
+    ends = [min([*said, *true]), max([*said, *true])]
+    cut = found["shown"] < found["rows"]
+    note = f"{found['shown']} of {found['rows']} rows, spread evenly." if cut else ""
+    first = draw.scatter(
+        {"rows": (said, true)},
+        references={"perfect": (ends, ends)},
+        x_label="predicted",
+        y_label="actual",
+        note=note,
+        **look_of("Predicted and actual", tables, height=220),
+    )
+    second = draw.scatter(
+        {"rows": (said, [a - b for a, b in zip(true, said)])},
+        references={"no mistake": ([min(said), max(said)], [0, 0])},
+        x_label="predicted",
+        y_label="actual minus predicted",
+        note=note,
+        **look_of("Mistakes", tables, height=220),
+    )
+    return markup(first), markup(second)
+
+
+def search(found: dict[str, Any], metric: str, tables: bool) -> Markup | None:
+    """Every setting that was tried, with its range over the inner folds."""
+    tried = found["candidates"]
+    if len(tried) < 2:
+        return None
+    return markup(
+        draw.intervals(
+            [
+                words.params(c["params"]) + (f" (chosen {c['chosen']}×)" if c.get("chosen") else "")
+                for c in tried
+            ],
+            [or_nan(c["mean"]) for c in tried],
+            [or_nan(c.get("low")) for c in tried],
+            [or_nan(c.get("high")) for c in tried],
+            x_label=words.metric_name(metric),
+            y_label="setting",
+            note="Dot: mean over the inner folds. Line: lowest to highest.",
+            **look_of("Settings that were tried", tables),
+        )
+    )
+
+
+def learning(found: dict[str, Any], metric: str, tables: bool) -> Markup:
+    """Score over the number of training rows."""
+    return markup(
+        draw.line(
+            {
+                "rows it has not seen": (found["rows"], found["test"]),
+                "rows it learned from": (found["rows"], found["train"]),
+            },
+            x_label="training rows",
+            y_label=words.metric_name(metric),
+            **look_of("Would more rows help?", tables, height=220),
+        )
+    )
+
+
+# What was learned -----------------------------------------------------------------------------
+
+
+def coefficients(found: dict[str, Any], tables: bool, most: int = 20) -> list[Markup]:
+    """Weights by class, largest first; on the scale of standardised columns where known."""
+    scaled = found.get("scaled")
+    values = scaled or found["values"]
+    out = []
+    for k, row in enumerate(values[:6]):
+        order = sorted(range(len(row)), key=lambda j: -abs(row[j] or 0.0))[:most]
+        classes = found.get("classes") or []
+        towards = f" towards {clean(classes[k], 40)}" if k < len(classes) else ""
+        note = f"The {most} largest of {len(row)}." if len(row) > most else ""
+        look = look_of(f"Weights{towards}", tables, note=note)
+        look["x_label"] = "per standard deviation of the column" if scaled else "per unit"
+        terms = [found["terms"][j] for j in order]
+        low, high = (found.get(f"scaled_{end}" if scaled else end) for end in ("low", "high"))
+        if low and high:
+            parts = ([or_nan(part[k][j]) for j in order] for part in (values, low, high))
+            out.append(markup(draw.intervals(terms, *parts, reference=0.0, **look)))
+        else:
+            out.append(markup(draw.bar(terms, {"weight": [row[j] for j in order]}, **look)))
+    return out
+
+
+def importances(found: dict[str, Any], tables: bool, most: int = 20) -> Markup:
+    """How much each column matters, with its interval where known."""
+    values = found["values"]
+    order = sorted(range(len(values)), key=lambda j: -(values[j] or 0.0))[:most]
+    names = [found["columns"][j] for j in order]
+    look = look_of("How much each column matters", tables)
+    method = clean(found.get("method") or "", 200)
+    cut = f"The {most} largest of {len(values)}." if len(values) > most else ""
+    look["note"] = " ".join(
+        filter(None, [f"{method[:1].upper()}{method[1:]}." if method else "", cut])
+    )
+    look["x_label"] = "importance"
+    if found.get("low") and found.get("high"):
+        parts = ([or_nan(found[k][j]) for j in order] for k in ("values", "low", "high"))
+        return markup(draw.intervals(names, *parts, reference=0.0, **look))
+    return markup(draw.bar(names, {"importance": [values[j] for j in order]}, **look))
+
+
+def history(found: dict[str, Any], tables: bool) -> Markup | None:
+    """What the optimiser did."""
+    steps, loss = found.get("iteration"), found.get("objective")
+    if not steps or not loss or len(steps) < 2:
+        return None
+    values = [v for v in loss if v is not None]
+    return markup(
+        draw.line(
+            {"objective": (steps, [or_nan(v) for v in loss])},
+            x_label="iteration",
+            y_label="objective",
+            y_log=bool(values) and min(values) > 0 and max(values) > 30 * min(values),
+            **look_of("The way to the solution", tables, height=200),
+        )
+    )
+
+
+def many_classes(labels: list[str], counts: list[list[int]]) -> Markup:
+    """Confusion of many classes as a heat map: true classes down, predicted ones across."""
+    look = look_of("True class (down) and predicted class (across)", True, width=WIDE)
+    return markup(draw.heatmap(counts, labels, labels, y_label="true class", **look))

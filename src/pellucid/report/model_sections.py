@@ -1,0 +1,133 @@
+"""Cards of single models and what each of them learned, as views.
+
+Invariant: as in `sections`: numbers come from the Summary and are only formatted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pellucid.report import model_pictures, words
+from pellucid.report.views import Detail, best_of, shade
+
+
+def cards(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
+    """One card per model with answers, best first."""
+    known, best = summary.get("cards") or {}, best_of(summary)
+    metric = summary["plan"]["metric"]
+    shown = [row for row in summary["leaderboard"] if row["model"] in known and detail.shows(row)]
+    return [
+        _card(row, known[row["model"]], metric, detail.tables_of(row["model"], best))
+        for row in shown
+    ]
+
+
+def _card(row: dict[str, Any], card: dict[str, Any], metric: str, tables: bool) -> dict[str, Any]:
+    return {
+        "model": row["model"],
+        "best": row["recommended"],
+        "says": card.get("says") or "",
+        "class": row.get("class") or "",
+        "params": words.params(row.get("params")),
+        "score": words.score(row.get("mean"), metric),
+        "interval": words.interval(row.get("ci"), metric),
+        "against": words.against(row) if row["place"] else row["status"],
+        "notes": row["notes"],
+        "confusion": confusion_table(card.get("confusion")),
+        "thresholds": _thresholds(card.get("thresholds")),
+        "charts": [chart for chart in _card_charts(card, metric, tables) if chart],
+        "edge": []
+        if any("edge" in note for note in row["notes"])
+        else (card.get("search") or {}).get("edge") or [],
+        "failed": _failed_settings(card.get("search")),
+    }
+
+
+def _card_charts(card: dict[str, Any], metric: str, tables: bool) -> list[Any]:
+    charts: list[Any] = []
+    if card.get("roc"):
+        charts.append(model_pictures.curve(card["roc"], "roc", tables))
+    if card.get("pr"):
+        charts.append(model_pictures.curve(card["pr"], "pr", tables))
+    if card.get("calibration"):
+        charts.append(model_pictures.calibration(card["calibration"], tables))
+    charts += [
+        model_pictures.probabilities(entry, tables) for entry in (card.get("histogram") or [])[:1]
+    ]
+    if card.get("residuals"):
+        charts += model_pictures.residuals(card["residuals"], tables)
+    if card.get("search"):
+        charts.append(model_pictures.search(card["search"], metric, tables))
+    if card.get("learning"):
+        charts.append(model_pictures.learning(card["learning"], metric, tables))
+    return charts
+
+
+def _failed_settings(search: dict[str, Any] | None) -> list[tuple[str, str]]:
+    tried = (search or {}).get("candidates") or []
+    return [(words.params(c["params"]), c["failed"]) for c in tried if c.get("failed")]
+
+
+def confusion_table(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Counts with shares of the true class; a picture instead of a table for many classes."""
+    if not found:
+        return None
+    labels, counts = found["labels"], found["counts"]
+    if len(labels) > 8:
+        return {"picture": model_pictures.many_classes(labels, counts)}
+    rows = []
+    for label, row in zip(labels, counts):
+        total = sum(row)
+        shares = [count / total if total else None for count in row]
+        rows.append(
+            {"label": label, "cells": [
+                {"count": n, "share": words.percent(s), "shade": shade(s), "said": said,
+                 "right": said == label}
+                for n, s, said in zip(row, shares, labels)
+            ]}
+        )  # fmt: skip
+    return {"labels": labels, "rows": rows}
+
+
+def _thresholds(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The counts for the slider, and ten of them for those without JavaScript."""
+    if not found or not found["rows"]:
+        return None
+    rows = found["rows"]
+    marks = [min(rows, key=lambda row: abs(row[0] - k / 10)) for k in range(1, 10)]
+    counts = [[round(cut, 5), *rest] for cut, *rest in rows]
+    return {"class": found["class"], "rows": counts, "marks": marks}
+
+
+def learned(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
+    """What each model took from the table."""
+    known, best = summary.get("learned") or {}, best_of(summary)
+    labels = [str(c["label"]) for c in summary["data"].get("classes") or []]
+    out = []
+    for row in summary["leaderboard"]:
+        found = known.get(row["model"])
+        if not found or not detail.shows(row):
+            continue
+        charts, tree = _learned_charts(found, labels, detail.tables_of(row["model"], best))
+        if charts or tree:
+            out.append(
+                {"model": row["model"], "best": row["recommended"], "charts": charts, "tree": tree,
+                 "groups": [words.listing(group) for group in found.get("groups") or []][:8]}
+            )  # fmt: skip
+    return out
+
+
+def _learned_charts(
+    found: dict[str, Any], labels: list[str], tables: bool
+) -> tuple[list[Any], Any]:
+    from pellucid.report.tree_picture import tree
+
+    charts: list[Any] = []
+    if found.get("coefficients"):
+        charts += model_pictures.coefficients(found["coefficients"], tables)
+    if found.get("importances"):
+        charts.append(model_pictures.importances(found["importances"], tables))
+    if found.get("history"):
+        charts.append(model_pictures.history(found["history"], tables))
+    drawn = tree(found["tree"], labels) if found.get("tree") else None
+    return [chart for chart in charts if chart], drawn
