@@ -21,8 +21,12 @@ cdef extern from "lanes.h":
     void across(const double *x, row_t *panel, Py_ssize_t d, double *out) noexcept nogil
     void own(row_t *row, row_t *centre, Py_ssize_t d, double *out) noexcept nogil
     void add(const double *x, double w, Py_ssize_t d, double *high, double *low) noexcept nogil
+    void fetch(const double *x, Py_ssize_t d) noexcept nogil
     bint choose_wide(bint wide) noexcept nogil
 
+cdef enum:
+    TILE = 256  # rows looked at before those in doubt are evaluated together
+cdef Py_ssize_t AHEAD = 8  # rows that are fetched from memory before they are needed
 cdef double ULP = 2.220446049250313e-16
 cdef double ONE = 1.0
 
@@ -125,24 +129,40 @@ cdef class Pass:
 
     def run(self, bint tighten, const int32_t[::1] stop):
         """Label all rows, by distances; returns early if `stop` is set."""
-        cdef Queue near, open
-        cdef Py_ssize_t i
-        near.size = open.size = 0
+        cdef int32_t open[TILE]
+        cdef Py_ssize_t tile, start, m
         with nogil:
-            for i in range(self.rows.n):
-                if i % 1024 == 0 and stop[0]:
+            for tile in range((self.rows.n + TILE - 1) // TILE):
+                if stop[0]:
                     break
-                if self.settled(i):
-                    continue
-                if tighten and self.labels[i] >= 0:
-                    near.row[near.size] = i
-                    near.size += 1
-                    if near.size == 4:
-                        self.tighten(&near, &open)
-                else:
-                    self.push(&open, i)
-            self.tighten(&near, &open)
-            self.evaluate(&open)
+                start = tile * TILE
+                m = self.open_rows(start, open)
+                if tighten:
+                    m = self.tighten(start, open, m)
+                self.evaluate_rows(start, open, m)
+
+    cdef Py_ssize_t open_rows(self, Py_ssize_t start, int32_t *open) noexcept nogil:
+        """Offsets of the rows of a tile whose labels may change, and their number."""
+        cdef Py_ssize_t i, m = 0
+        for i in range(start, min(start + TILE, self.rows.n)):
+            open[m] = <int32_t> (i - start)
+            m += not self.settled(i)  # no branch: it could not be foreseen
+        return m
+
+    cdef void evaluate_rows(self, Py_ssize_t start, const int32_t *open,
+                            Py_ssize_t m) noexcept nogil:
+        """Distances of the rows of a list to all centres, four by four."""
+        cdef Queue queue
+        cdef Py_ssize_t t
+        cdef int r
+        for t in range(0, m, 4):
+            if not self.rows.sparse:
+                for r in range(min(4, m - t - AHEAD)):
+                    fetch(&self.rows.X[start + open[t + AHEAD + r], 0], self.rows.d)
+            queue.size = min(4, m - t)
+            for r in range(queue.size):
+                queue.row[r] = start + open[t + r]
+            self.evaluate(&queue)
 
     def doubtful(self, int64_t[::1] out):
         """Move all bounds; write the rows whose label may change to `out`, return their number."""
@@ -185,7 +205,10 @@ cdef class Pass:
                     second += row_norms[i] - error
                     self.settle(i, best, second if second > 0.0 else 0.0, <int32_t> label)
                 else:
-                    self.push(&open, i)
+                    open.row[open.size] = i
+                    open.size += 1
+                    if open.size == 4:
+                        self.evaluate(&open)
             self.evaluate(&open)
 
     cdef inline bint settled(self, Py_ssize_t i) noexcept nogil:
@@ -200,37 +223,34 @@ cdef class Pass:
         self.lower[i] = l
         return u * (1.0 + 2.0 * self.slack) < (l if l > self.half[a] else self.half[a])
 
-    cdef inline void push(self, Queue *open, Py_ssize_t i) noexcept nogil:
-        open.row[open.size] = i
-        open.size += 1
-        if open.size == 4:
-            self.evaluate(open)
-
-    cdef void tighten(self, Queue *near, Queue *open) noexcept nogil:
-        """Replace the upper bounds by distances; rows still in doubt go on to `open`."""
+    cdef Py_ssize_t tighten(self, Py_ssize_t start, int32_t *open, Py_ssize_t m) noexcept nogil:
+        """Replace upper bounds by distances; keeps the rows still in doubt, returns their number."""
         cdef row_t rows[4]
         cdef row_t centres[4]
         cdef double squared[4]
-        cdef double u, m
-        cdef Py_ssize_t i
+        cdef Queue queue
+        cdef Py_ssize_t t, i, kept = 0
         cdef int r
-        cdef int32_t a
-        if near.size == 0:
-            return
-        self.rows.four(near, rows)
-        for r in range(4):
-            centres[r] = &self.C[self.labels[near.row[r if r < near.size else 0]], 0]
-        own(rows, centres, self.rows.d, squared)
-        self.rows.release(near)
-        for r in range(near.size):
-            i = near.row[r]
-            a = self.labels[i]
-            u = sqrt(squared[r]) * (1.0 + self.slack)
-            self.upper[i] = u
-            m = self.lower[i] if self.lower[i] > self.half[a] else self.half[a]
-            if not u * (1.0 + 2.0 * self.slack) < m:
-                self.push(open, i)
-        near.size = 0
+        for t in range(0, m, 4):
+            queue.size = min(4, m - t)
+            for r in range(4):
+                queue.row[r] = start + open[t + r if r < queue.size else t]
+                centres[r] = &self.C[max(self.labels[queue.row[r]], 0), 0]
+            self.rows.four(&queue, rows)
+            own(rows, centres, self.rows.d, squared)
+            self.rows.release(&queue)
+            for r in range(queue.size):
+                i = queue.row[r]
+                open[kept] = <int32_t> (i - start)
+                kept += self.labels[i] < 0 or not self.within(i, sqrt(squared[r]))
+        return kept
+
+    cdef inline bint within(self, Py_ssize_t i, double distance) noexcept nogil:
+        """Take the distance to the own centre as upper bound; true if the label cannot change."""
+        cdef double m = self.half[self.labels[i]]
+        m = self.lower[i] if self.lower[i] > m else m
+        self.upper[i] = distance * (1.0 + self.slack)
+        return self.upper[i] * (1.0 + 2.0 * self.slack) < m
 
     cdef void evaluate(self, Queue *open) noexcept nogil:
         """Distances of the queued rows to all centres."""

@@ -127,7 +127,8 @@ class KMeans(Clusterer, Transformer):
             )
         power = exponent(problem.X)
         X, starts = scaled(problem.X, power), self._starts()  # which may warn: in the user's thread
-        best = parallel.interruptible(self._best_run, X, problem, power, starts)
+        with parallel.one_blas_thread():
+            best = self._best_run(scaled(problem.X, power), problem, power)
         C, labels, inertia = best.x
         inertia = float(_ldexp(inertia, 2 * power))
         if not np.isfinite(inertia):

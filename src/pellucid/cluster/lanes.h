@@ -11,6 +11,12 @@ typedef double lanes __attribute__((vector_size(32), aligned(8)));
 typedef long long marks __attribute__((vector_size(32), aligned(8)));
 #define CHOOSE(mark, a, b) ((lanes)(((mark) & (marks)(a)) | (~(mark) & (marks)(b))))
 
+/* Ask for a row before it is needed. */
+INLINE void fetch(const double *x, ptrdiff_t d)
+{
+    for (ptrdiff_t f = 0; f < d; f += 8) __builtin_prefetch(x + f);
+}
+
 /* Squared distances of four rows to the four centres of one panel. */
 INLINE void four_by_four(const double *const *row, const double *panel, ptrdiff_t d, lanes *sum)
 {
@@ -51,13 +57,12 @@ INLINE void nearest_body(const double *const *row, const double *panels, ptrdiff
         double b = low[r][0], s = next[r][0];
         long long j = 4 * at[r][0];
         for (int l = 1; l < 4; l++) {
-            const double v = low[r][l];
+            const double v = low[r][l], n = next[r][l], other = v > b ? v : b;
             const long long i = 4 * at[r][l] + l;
-            const int better = v < b || (v == b && i < j);
-            const double other = better ? b : v;
-            if (better) b = v, j = i;
-            if (other < s) s = other;
-            if (next[r][l] < s) s = next[r][l];
+            j = (v < b) | ((v == b) & (i < j)) ? i : j;
+            b = v < b ? v : b;
+            s = other < s ? other : s;
+            s = n < s ? n : s;
         }
         best[r] = b, second[r] = s, label[r] = (int)j;
     }

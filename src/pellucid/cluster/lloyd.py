@@ -109,7 +109,7 @@ class Lloyd:
             return one.moved, sums
 
         total = 0
-        for moved, (high, low) in parallel.map(one_block, self.table.blocks):
+        for moved, (high, low) in self.table.each(one_block):
             total += moved
             if moved:
                 _loops.merge(state.high, state.low, high, low)

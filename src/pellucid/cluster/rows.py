@@ -4,6 +4,7 @@ Invariant: blocks depend on the shape alone, and every label is the one that pla
 (see `_loops`), whichever way it was found; so bits are equal for any number of threads.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -79,9 +80,9 @@ class RowTable:
         self.norms = np.zeros(0)
         if self.by_products:
             if not self.sparse:
-                sums = parallel.map(lambda block: X[block].sum(axis=0), self.blocks)
+                sums = self.each(lambda block: X[block].sum(axis=0))
                 self.origin = np.sum(sums, axis=0) / max(self.n, 1)
-            self.norms = np.concatenate(parallel.map(self._block_norms, self.blocks))
+            self.norms = np.concatenate(self.each(self._block_norms))
 
     def variance(self, weights: np.ndarray) -> float:
         """Mean over the columns of their weighted variance."""
@@ -97,7 +98,7 @@ class RowTable:
             first = weights[block] @ rows
             return np.append(first, np.einsum("ij,ij,i->", rows, rows, weights[block]))
 
-        sums = parallel.reduce(moments, np.add, self.blocks) / total
+        sums = np.sum(self.each(moments), axis=0) / total
         return max(sums[-1] - float(sums[:-1] @ sums[:-1]), 0.0) / self.d
 
     def _block_norms(self, block: slice) -> np.ndarray:
@@ -135,8 +136,7 @@ class RowTable:
             together = chunk[-1] - chunk[0] < len(chunk)  # a view, not a copy
             first = block.start + int(chunk[0])
             wanted = slice(first, first + len(chunk)) if together else chunk + block.start
-            rows = self._shifted(self.X[wanted])
-            products = np.ascontiguousarray(rows @ shifted)
+            products = np.ascontiguousarray(self._shifted(self.X[wanted]) @ shifted)
             one.screen(chunk, products, norms, centre_norms, radius)
 
     def label(self, C: np.ndarray) -> np.ndarray:
@@ -152,9 +152,15 @@ class RowTable:
             )  # fmt: skip
             self.run(one, block, C, stop)
 
-        parallel.map(one_block, self.blocks)
+        self.each(one_block)
         stop.check()
         return labels
+
+    def each(self, function: Callable[[slice], Any]) -> list[Any]:
+        """`function` of every block, in order; one block needs no pool."""
+        if len(self.blocks) == 1:
+            return [function(self.blocks[0])]
+        return parallel.map(function, self.blocks)
 
     def own_distances(self, C: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Squared distance of every row to the centre of its label."""
@@ -167,7 +173,7 @@ class RowTable:
             else:
                 _loops.own_distances(self.X[block], C, labels[block], out[block])
 
-        parallel.map(one_block, self.blocks)
+        self.each(one_block)
         return out
 
     def distances(self, C: np.ndarray) -> np.ndarray:
@@ -182,7 +188,7 @@ class RowTable:
             else:
                 _loops.distances(self.X[block], panels, out[block])
 
-        parallel.map(one_block, self.blocks)
+        self.each(one_block)
         return out
 
     def trials(
@@ -203,8 +209,7 @@ class RowTable:
             out[:, block] = part
             return potential.sum(axis=0)
 
-        potentials = parallel.reduce(one_block, np.add, self.blocks)
-        return out, potentials
+        return out, np.sum(self.each(one_block), axis=0)
 
     def _sparse_distances(self, block: slice, C: np.ndarray) -> Any:
         """Squared distances of CSR rows by products, chunk by chunk; what rounding hides is 0."""

@@ -34,12 +34,19 @@ class Centred(Rows):
         self.checked = checked
         self.roots = None if (weights == 1.0).all() else np.sqrt(weights)
         self.total = float(weights.sum())
-        self.shift = self.dense(slice(0, self.n, max(self.n // SAMPLE, 1))).mean(axis=0)
+        sample = self.dense(slice(0, self.n, max(self.n // SAMPLE, 1)))
+        self.shift = sample.mean(axis=0)
+        # Means within the spread cost no digit that matters: then blocks need no copy.
+        self.plain = self.roots is None and bool((np.abs(self.shift) <= sample.std(axis=0)).all())
+        if self.plain:
+            self.shift = np.zeros(self.p)
         self.mean = self.shift
         self.slip = np.zeros(self.p)  # mean - shift, kept apart: it may be below the last bit
 
     def block(self, rows: slice) -> np.ndarray:
-        """sqrt(w) (x - shift) for some rows, a new dense array."""
+        """sqrt(w) (x - shift) for some rows; not to be changed, it may be the table itself."""
+        if self.plain:
+            return self.dense(rows)
         block = self.dense(rows) - self.shift
         if self.roots is not None:
             block *= self.roots[rows, None]
@@ -53,8 +60,7 @@ class Centred(Rows):
         """All rows, centred: a dense copy of the table."""
         self.learn_mean()
         rows = slice(0, self.n)
-        out = self.block(rows)
-        out -= np.outer(self.root(rows), self.slip)
+        out = self.block(rows) - np.outer(self.root(rows), self.slip)
         self._check_range(out)
         return out
 
@@ -78,7 +84,8 @@ class Centred(Rows):
         gram, sums = parallel.reduce(self._gram_part, _add_parts, self.blocks)
         self._set_slip(sums)
         if (self.total * self.slip**2 > 0.5 * np.diagonal(gram)).any():
-            self.shift = self.mean  # the sample was not like the table: once more, from nearer
+            # The sample was not like the table: once more, from nearer.
+            self.shift, self.plain = self.mean, False
             gram, sums = parallel.reduce(self._gram_part, _add_parts, self.blocks)
             self._set_slip(sums)
         self._check_range(gram, 2)
@@ -109,8 +116,7 @@ class Centred(Rows):
             return X.T @ Y - np.multiply.outer(self.mean, Y.sum(axis=0))
 
         def dense_part(rows: slice) -> np.ndarray:
-            block = self.block(rows)
-            block -= np.outer(self.root(rows), self.slip)
+            block = self.block(rows) - np.outer(self.root(rows), self.slip)
             return block.T @ (block @ V)
 
         return parallel.reduce(sparse_part if self.sparse else dense_part, np.add, self.blocks)

@@ -117,11 +117,11 @@ class PCA(Transformer):
         try:
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 table = Centred(problem.X, weights, checked=True)
-                found = parallel.interruptible(self._axes, table, wanted, limit)
+                found = self._axes(table, wanted, limit)
         except OutOfRange:
             power = _power(problem.X)
             table = Centred(_scaled(problem.X, power), weights)
-            found = parallel.interruptible(self._axes, table, wanted, limit)
+            found = self._axes(table, wanted, limit)
         divisor = table.total * (1.0 - 1.0 / n) if table.total != n else n - 1.0
         variance = found.singular**2 / divisor
         k = self._kept(variance[:limit], found.squares / divisor, n, len(found.axes))
