@@ -162,6 +162,18 @@ def test_scale_by_a_power_of_two_changes_no_bit(power):
     assert (scaled.transform(np.ldexp(X, power)) == np.ldexp(model.transform(X), power)).all()
 
 
+@pytest.mark.parametrize("products_from", [0, 10**9])
+def test_rows_far_beyond_the_centres(products_from, monkeypatch):
+    monkeypatch.setattr(rows, "PRODUCTS_FROM", products_from)
+    model = KMeans(2, init=[[-1.0, 0.0], [1.0, 0.0]]).fit([[-1.0, 0.0], [1.0, 0.0]])
+    X = np.array([[1e200, 0.0], [-1e200, 1e199], [0.5, 0.0]])
+    assert model.predict(X).tolist() == [0, 0, 1]  # from 1e200 on, 1 and -1 are as near
+    assert model.score(X) == -np.inf
+    distances = [[1e200] * 2, [1.0049875621120890e200] * 2, [1.5, 0.5]]
+    np.testing.assert_allclose(model.transform(X), distances, rtol=1e-15)
+    assert model.score(X[2:]) == -0.25
+
+
 def test_inertia_that_no_float_holds_is_an_error():
     with pytest.raises(DataError, match="exceeds the largest float64"):
         KMeans(3, random_state=0).fit(np.ldexp(iris(), 900))

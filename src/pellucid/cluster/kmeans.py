@@ -125,8 +125,8 @@ class KMeans(Clusterer, Transformer):
             raise DataError(
                 f"n_samples={problem.total:g} should be >= n_clusters={self.n_clusters}."
             )
-        power = exponent(problem.X)
-        X, starts = scaled(problem.X, power), self._starts()  # which may warn: in the user's thread
+        dense = isinstance(problem.X, np.ndarray) and problem.schema.plain
+        power = exponent(*(problem.schema.low, problem.schema.high) if dense else (problem.X,))
         with parallel.one_blas_thread():
             best = self._best_run(scaled(problem.X, power), problem, power)
         C, labels, inertia = best.x
@@ -145,7 +145,7 @@ class KMeans(Clusterer, Transformer):
             "status_": self._status(best, labels),
         }
 
-    def _best_run(self, X: Any, problem: Problem, power: int, starts: int) -> Solution:
+    def _best_run(self, X: Any, problem: Problem, power: int) -> Solution:
         """Run from every start; ties go to the first."""
         from pellucid.cluster import seeding
         from pellucid.cluster.lloyd import Lloyd
@@ -155,7 +155,7 @@ class KMeans(Clusterer, Transformer):
         run = Lloyd(table, problem.weights, self.max_iter, tol, by_panel)
         seed = parallel.seed_sequence(self.random_state)
         best: Solution | None = None
-        for i in range(starts):
+        for i in range(self._starts()):
             rng = parallel.stream(seed, "start", i)
             init = self.init
             if not isinstance(init, str) and not callable(init):
@@ -205,12 +205,15 @@ class KMeans(Clusterer, Transformer):
         if (self.labels_ < 0).any():  # rows without weight: they have a label all the same
             super()._after_fit(rows)
 
-    def _assign(self, X: Any) -> np.ndarray:
-        power = exponent(X, self.cluster_centers_)
-        return RowTable(scaled(X, power), self._n_features_out).label(self._centres(power))
+    def _scaled(self, X: Any, power: int) -> tuple[RowTable, np.ndarray]:
+        """Rows and centres, divided by 2**power."""
+        C = np.ascontiguousarray(np.ldexp(self.cluster_centers_, -power))
+        return RowTable(scaled(X, power), len(C)), C
 
-    def _centres(self, power: int) -> np.ndarray:
-        return np.ascontiguousarray(np.ldexp(self.cluster_centers_, -power))
+    def _assign(self, X: Any) -> np.ndarray:
+        # Squares of rows far beyond the centres overflow: to them all centres are as near.
+        rows, C = self._scaled(X, exponent(self.cluster_centers_))
+        return rows.label(C)
 
     def predict(self, X: Any) -> np.ndarray:
         """Label of the nearest centre of each row; the lowest label if several are as near."""
@@ -218,9 +221,15 @@ class KMeans(Clusterer, Transformer):
 
     def _transform(self, X: Any) -> np.ndarray:
         """Distances to the centres."""
-        power = exponent(X, self.cluster_centers_)
-        squared = RowTable(scaled(X, power), self._n_features_out).distances(self._centres(power))
-        return _ldexp(np.sqrt(squared), power)
+        power = exponent(self.cluster_centers_)
+        rows, C = self._scaled(X, power)
+        out = _ldexp(np.sqrt(rows.distances(C)), power)
+        lost = np.flatnonzero(~np.isfinite(out).all(axis=1))
+        if lost.size:
+            power = exponent(X[lost], self.cluster_centers_)
+            rows, C = self._scaled(X[lost], power)
+            out[lost] = _ldexp(np.sqrt(rows.distances(C)), power)
+        return out
 
     @property
     def _n_features_out(self) -> int:
@@ -230,12 +239,10 @@ class KMeans(Clusterer, Transformer):
         """Minus the weighted sum of squared distances to the nearest centres."""
         from pellucid.data.targets import weights_or_ones
 
-        encoded = self._encoded(X)
-        power = exponent(encoded, self.cluster_centers_)
-        C = self._centres(power)
-        table = RowTable(scaled(encoded, power), len(C))
-        squared = table.own_distances(C, table.label(C))
-        return -float(_ldexp(squared @ weights_or_ones(sample_weight, table.n), 2 * power))
+        power = exponent(self.cluster_centers_)
+        rows, C = self._scaled(self._encoded(X), power)
+        squared = rows.own_distances(C, rows.label(C))
+        return -float(_ldexp(squared @ weights_or_ones(sample_weight, rows.n), 2 * power))
 
 
 def _placed(labels: np.ndarray, position: np.ndarray) -> np.ndarray:

@@ -136,7 +136,8 @@ class RowTable:
             together = chunk[-1] - chunk[0] < len(chunk)  # a view, not a copy
             first = block.start + int(chunk[0])
             wanted = slice(first, first + len(chunk)) if together else chunk + block.start
-            products = np.ascontiguousarray(self._shifted(self.X[wanted]) @ shifted)
+            with np.errstate(over="ignore", invalid="ignore"):  # such rows get distances
+                products = np.ascontiguousarray(self._shifted(self.X[wanted]) @ shifted)
             one.screen(chunk, products, norms, centre_norms, radius)
 
     def label(self, C: np.ndarray) -> np.ndarray:

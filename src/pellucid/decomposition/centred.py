@@ -25,13 +25,19 @@ class OutOfRange(Exception):
 class Centred(Rows):
     """Rows sqrt(w_i) (x_i - mean), dense or CSR, never stored as a whole.
 
-    `mean` is right after `gram`, `triangle` or `learn_mean`. With `checked`, methods raise
-    `OutOfRange` when squares may have been lost.
+    `mean` is right after `gram`, `triangle` or `learn_mean`; one that is `known` to all digits saves
+    work. With `checked`, methods raise `OutOfRange` when squares may have been lost.
     """
 
-    def __init__(self, X: Any, weights: np.ndarray, checked: bool = False) -> None:
+    def __init__(
+        self,
+        X: Any,
+        weights: np.ndarray,
+        known: np.ndarray | None = None,
+        checked: bool = False,
+    ) -> None:
         super().__init__(X)
-        self.checked = checked
+        self.known, self.checked = known, checked
         self.roots = None if (weights == 1.0).all() else np.sqrt(weights)
         self.total = float(weights.sum())
         sample = self.dense(slice(0, self.n, max(self.n // SAMPLE, 1)))
@@ -82,6 +88,8 @@ class Centred(Rows):
     def gram(self) -> np.ndarray:
         """Sums of squares and products of the centred columns, (p, p)."""
         gram, sums = parallel.reduce(self._gram_part, _add_parts, self.blocks)
+        if self.plain and self.known is not None:
+            sums = self.known * self.total
         self._set_slip(sums)
         if (self.total * self.slip**2 > 0.5 * np.diagonal(gram)).any():
             # The sample was not like the table: once more, from nearer.
@@ -93,6 +101,8 @@ class Centred(Rows):
 
     def _gram_part(self, rows: slice) -> tuple[np.ndarray, np.ndarray]:
         block = self.block(rows)
+        if self.plain and self.known is not None:
+            return block.T @ block, np.zeros(0)
         return block.T @ block, self.root(rows) @ block
 
     def triangle(self) -> np.ndarray:

@@ -116,7 +116,8 @@ class PCA(Transformer):
         weights, power = _moderate(problem.weights), 0
         try:
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-                table = Centred(problem.X, weights, checked=True)
+                known = problem.schema.mean if self._dense_numbers(problem) else None
+                table = Centred(problem.X, weights, known, checked=True)
                 found = self._axes(table, wanted, limit)
         except OutOfRange:
             power = _power(problem.X)
@@ -139,6 +140,10 @@ class PCA(Transformer):
         }
         _check_finite(learned, power)
         return learned
+
+    def _dense_numbers(self, problem: Problem) -> bool:
+        """Whether the columns of the problem are those of the table, so that its facts hold."""
+        return isinstance(problem.X, np.ndarray) and problem.schema.plain
 
     def _wanted(self, n: float, p: int, limit: int, sparse: bool) -> int:
         """Number of axes to compute, after checks against the shape of the table."""
@@ -235,15 +240,22 @@ class PCA(Transformer):
     def _projected(self, X: Any) -> np.ndarray:
         axes = np.ascontiguousarray(self.components_.T)
         out = np.empty((X.shape[0], axes.shape[1]))
+        after = not isinstance(X, np.ndarray) or self._means_are_small()
 
         def one_block(rows: slice) -> None:
-            if isinstance(X, np.ndarray):
-                np.matmul(X[rows] - self.mean_, axes, out=out[rows])
+            if after:
+                out[rows] = X[rows] @ axes
+                out[rows] -= self.mean_ @ axes
             else:
-                out[rows] = X[rows] @ axes - self.mean_ @ axes
+                np.matmul(X[rows] - self.mean_, axes, out=out[rows])
 
         parallel.map(one_block, parallel.row_blocks(*X.shape))
         return out
+
+    def _means_are_small(self) -> bool:
+        """Whether all means lie within the spread of their columns: then they may come off last."""
+        schema = self.schema_
+        return schema.plain and bool((np.abs(self.mean_) <= schema.high - schema.low).all())
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Rows whose components are X: the encoded columns, in the order of `terms_`."""
