@@ -13,7 +13,13 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "QuadraticDiscriminantAnalysis",
     ),
     "pellucid.dummy": ("DummyClassifier", "DummyRegressor"),
-    "pellucid.ensemble": ("BaggingClassifier",),
+    "pellucid.ensemble": (
+        "BaggingClassifier",
+        "ExtraTreesClassifier",
+        "ExtraTreesRegressor",
+        "RandomForestClassifier",
+        "RandomForestRegressor",
+    ),
     "pellucid.linear_model": ("LinearRegression", "LogisticRegression", "Ridge"),
     "pellucid.naive_bayes": (
         "BernoulliNB",
@@ -24,7 +30,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "MultinomialNB",
         "PoissonNB",
     ),
-    "pellucid.tree": ("DecisionTreeClassifier",),
+    "pellucid.tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
 }
 
 # Frozen dataclasses that may occur inside a fitted model, and so inside a model file.

@@ -1,5 +1,13 @@
 """Models made of many models."""
 
 from pellucid.ensemble.bagging import BaggingClassifier
+from pellucid.ensemble.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from pellucid.ensemble.random_forest import RandomForestClassifier, RandomForestRegressor
 
-__all__ = ["BaggingClassifier"]
+__all__ = [
+    "BaggingClassifier",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+]

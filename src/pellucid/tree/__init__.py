@@ -2,5 +2,6 @@
 
 from pellucid.tree.decision_tree import DecisionTreeClassifier
 from pellucid.tree.export import export_text
+from pellucid.tree.regression_tree import DecisionTreeRegressor
 
-__all__ = ["DecisionTreeClassifier", "export_text"]
+__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor", "export_text"]

@@ -4,20 +4,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid import parallel
 from pellucid.base import ProbabilisticClassifier
-from pellucid.data import Problem, Wishes, prepare
-from pellucid.errors import DataError
-from pellucid.parameters import Choice, Either, Integer, Nothing, RandomState, Real, Test
+from pellucid.data import Problem
+from pellucid.parameters import Choice, Either, Nothing
 from pellucid.tree import predict
 from pellucid.tree.criteria import CLASS_CRITERIA
-from pellucid.tree.limits import COUNT_OR_SHARE, MAX_FEATURES, number_of_features
-from pellucid.tree.nodes import Nodes
-
-WORTH_A_HOP = 2**17  # cells from which a fit runs beside the main thread, so Ctrl-C is heard
+from pellucid.tree.limits import CLASS_WEIGHTS, TREE_PARAMETERS
+from pellucid.tree.model import TreeModel
 
 
-class DecisionTreeClassifier(ProbabilisticClassifier):
+class DecisionTreeClassifier(TreeModel, ProbabilisticClassifier):
     """Divides the table again and again, each time by the column and threshold (or set of levels)
     that lowers the weighted impurity of the two parts most; a leaf predicts its class shares.
 
@@ -65,28 +61,10 @@ class DecisionTreeClassifier(ProbabilisticClassifier):
     ['yes', 'no']
     """
 
-    _layout = "codes"
-    _takes_sparse = False
     _one_class = True
-    _invariant = ("weight scale", "column scale")
-    _parameters = {
+    _parameters = TREE_PARAMETERS | {
         "criterion": Choice(*CLASS_CRITERIA),
-        "splitter": Choice("best", "random"),
-        "max_depth": Either(Integer(1), Nothing),
-        "min_samples_split": COUNT_OR_SHARE["split"],
-        "min_samples_leaf": COUNT_OR_SHARE["leaf"],
-        "min_weight_fraction_leaf": Real(0, 0.5, "both"),
-        "max_features": MAX_FEATURES,
-        "random_state": RandomState,
-        "max_leaf_nodes": Either(Integer(2), Nothing),
-        "min_impurity_decrease": Real(0, None),
-        "class_weight": Either(
-            Test(lambda v: isinstance(v, dict), "a dict {label: weight}"),
-            Choice("balanced"),
-            Nothing,
-        ),
-        "ccp_alpha": Real(0, None),
-        "monotonic_cst": Nothing,
+        "class_weight": Either(CLASS_WEIGHTS, Choice("balanced"), Nothing),
     }
 
     def __init__(
@@ -128,32 +106,11 @@ class DecisionTreeClassifier(ProbabilisticClassifier):
 
     def _fit(self, problem: Problem, presorted: Any = None) -> dict[str, Any]:
         assert problem.classes is not None
-        nodes = self._grow(problem, presorted)
-        if self.ccp_alpha > 0:
-            from pellucid.tree.pruning import prune
-
-            nodes = prune(nodes, self.ccp_alpha)
-        return {
-            "tree_": nodes,
-            "n_classes_": len(problem.classes),
-            "n_outputs_": 1,
-            "max_features_": number_of_features(self.max_features, problem.p),
-        }
-
-    def _grow(self, problem: Problem, presorted: Any = None) -> Nodes:
-        """The whole tree; `presorted` is the sorted table if somebody has it already."""
-        from pellucid.tree.growing import grow_classes
-
-        if problem.n * problem.p < WORTH_A_HOP:
-            return grow_classes(self, problem, presorted)
-        return parallel.interruptible(grow_classes, self, problem, presorted)
+        return self._grown(problem, presorted) | {"n_classes_": len(problem.classes)}
 
     def _check_state(self) -> None:
         """Refuse learned arrays that do not belong together (model files)."""
-        if not isinstance(self.tree_, Nodes) or self.tree_.value.shape[1] != len(self.classes_):
-            raise DataError("the tree does not belong to these classes")
-        if not np.array_equal(self.tree_.n_levels, self.schema_.n_levels):
-            raise DataError("the tree does not belong to these columns")
+        self._check_tree(len(self.classes_))
 
     def _proba(self, X: np.ndarray) -> np.ndarray:
         return predict.values(self.tree_, X)
@@ -170,48 +127,3 @@ class DecisionTreeClassifier(ProbabilisticClassifier):
             "scale": "probability",
             "method": "changes of the class shares along the path",
         }
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Share of the impurity decrease that each column brings; all 0 for a tree of one leaf."""
-        self._check_fitted()
-        return self.tree_.importances()
-
-    def apply(self, X: Any) -> np.ndarray:
-        """Number of the leaf that each row ends in."""
-        return predict.apply(self.tree_, self._encoded(X)).astype(np.int64)
-
-    def decision_path(self, X: Any) -> Any:
-        """CSR matrix (rows, nodes), 1 where the row passes the node."""
-        from scipy.sparse import csr_matrix
-
-        indices, indptr = predict.paths(self.tree_, self._encoded(X))
-        ones = np.ones(len(indices), dtype=np.int64)
-        return csr_matrix((ones, indices, indptr), shape=(len(indptr) - 1, self.tree_.n_nodes))
-
-    def get_depth(self) -> int:
-        """Edges on the longest path from the root to a leaf."""
-        self._check_fitted()
-        return self.tree_.depth
-
-    def get_n_leaves(self) -> int:
-        """Number of leaves."""
-        self._check_fitted()
-        return self.tree_.n_leaves
-
-    def cost_complexity_pruning_path(
-        self, X: Any, y: Any, sample_weight: Any = None
-    ) -> dict[str, np.ndarray]:
-        """Prices at which branches fall, and the impurity of the leaves that remain.
-
-        `ccp_alphas[k]` is the lowest `ccp_alpha` that gives the k-th smaller tree.
-        """
-        from pellucid.data.output import opened
-        from pellucid.tree.pruning import pruning_path
-
-        self._check_parameters()
-        X, y, sample_weight = opened(X, y, sample_weight)
-        wishes: Wishes = self._wishes()
-        problem, _ = prepare(X, y, sample_weight, None, self.table, wishes)
-        alphas, impurities = pruning_path(self._grow(problem))
-        return {"ccp_alphas": alphas, "impurities": impurities}

@@ -16,6 +16,15 @@ from pellucid.tree.nodes import Nodes
 from pellucid.tree.presort import Presorted, presort
 
 
+def grow_model(model: Any, problem: Problem, presorted: Presorted | None = None) -> Nodes:
+    """Grow the tree of a classifier or a regressor."""
+    if problem.classes is not None:
+        return grow_classes(model, problem, presorted)
+    table = presorted or presort(problem.X, problem.kinds, problem.n_levels)
+    limits = limits_of(model, problem, float(problem.weights.sum()))
+    return grow(table, problem.y, problem.weights, model.criterion, limits, key=tree_key(model))
+
+
 def grow_classes(model: Any, problem: Problem, presorted: Presorted | None = None) -> Nodes:
     """Grow the tree of a classifier."""
     factors = class_factors(model.class_weight, problem)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
-from pellucid.parameters import Choice, Either, Integer, Nothing, Real, Test
+from pellucid.parameters import Choice, Either, Integer, Nothing, RandomState, Real, Test
 from pellucid.tree.splitter import Limits
 
 
@@ -24,6 +24,20 @@ COUNT_OR_SHARE = {
     "leaf": Either(Integer(1), _share(")")),
 }
 MAX_FEATURES = Either(Integer(1), _share("]"), Choice("sqrt", "log2"), Nothing)
+CLASS_WEIGHTS = Test(lambda v: isinstance(v, dict), "a dict {label: weight}")
+GROWTH_PARAMETERS = {
+    "max_depth": Either(Integer(1), Nothing),
+    "min_samples_split": COUNT_OR_SHARE["split"],
+    "min_samples_leaf": COUNT_OR_SHARE["leaf"],
+    "min_weight_fraction_leaf": Real(0, 0.5, "both"),
+    "max_features": MAX_FEATURES,
+    "random_state": RandomState,
+    "max_leaf_nodes": Either(Integer(2), Nothing),
+    "min_impurity_decrease": Real(0, None),
+    "ccp_alpha": Real(0, None),
+    "monotonic_cst": Nothing,
+}
+TREE_PARAMETERS = GROWTH_PARAMETERS | {"splitter": Choice("best", "random")}
 
 
 def number_of_features(max_features: Any, d: int) -> int:

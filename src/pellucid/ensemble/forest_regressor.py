@@ -1,0 +1,62 @@
+"""Forests that predict numbers: random forests and extra trees differ only in their defaults."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid.base import Regressor
+from pellucid.data import Problem
+from pellucid.ensemble.forest import FOREST_PARAMETERS, Forest
+from pellucid.parameters import Choice
+from pellucid.tree import DecisionTreeRegressor
+from pellucid.tree.criteria import NUMBER_CRITERIA
+
+
+class ForestRegressor(Forest, Regressor):
+    """Mean of the trees' predictions."""
+
+    _parameters = FOREST_PARAMETERS | {"criterion": Choice(*NUMBER_CRITERIA)}
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Draw the bags, grow the trees."""
+        return self._learn(X, y, weights=sample_weight)
+
+    def _tree(self, state: int) -> DecisionTreeRegressor:
+        return DecisionTreeRegressor(
+            criterion=self.criterion, splitter=self._splitter, max_depth=self.max_depth,
+            min_samples_split=self.min_samples_split, min_samples_leaf=self.min_samples_leaf,
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+            max_features=self.max_features, random_state=state,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_impurity_decrease=self.min_impurity_decrease,
+        )  # fmt: skip
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        trees, bags = self._grow_trees(problem)
+        learned: dict[str, Any] = {"trees_": trees, "n_outputs_": 1}
+        if not self.oob_score or not bags:
+            return learned
+        means, seen = self._out_of_bag(problem, trees[-len(bags) :], bags)
+        y, w = problem.y[seen], problem.weights[seen]
+        residual = (w * (y - means[seen, 0]) ** 2).sum()
+        spread = (w * (y - np.average(y, weights=w)) ** 2).sum() if seen.any() else 0.0
+        return learned | {
+            "oob_score_": float(1 - residual / spread) if spread > 0 else float("nan"),
+            "oob_prediction_": self._in_user_order(problem, means)[:, 0],
+        }
+
+    def _check_state(self) -> None:
+        self._check_trees(1)
+
+    def _predict(self, X: np.ndarray) -> np.ndarray:
+        return self._mean(X)[:, 0]
+
+    def _explain(self, X: np.ndarray) -> dict[str, Any]:
+        base, contributions = self._path_contributions(X)
+        return {
+            "base": base,
+            "contributions": contributions,
+            "prediction": self._mean(X),
+            "scale": "response",
+            "method": "mean changes of the mean along the paths",
+        }

@@ -1,0 +1,105 @@
+"""Forests: as good as scikit-learn's, weights as copies, equal bits, out-of-bag rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.ensemble as theirs
+from sklearn.datasets import load_diabetes, load_wine
+
+from pellucid.data import datasets
+from pellucid.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from pellucid.errors import ParameterError
+
+CLASSIFIERS = (RandomForestClassifier, ExtraTreesClassifier)
+REGRESSORS = (RandomForestRegressor, ExtraTreesRegressor)
+
+
+@pytest.mark.parametrize("Model", CLASSIFIERS)
+def test_as_good_as_scikit_learn_on_wine(Model):
+    X, y = load_wine(return_X_y=True)
+    test = np.random.default_rng(0).random(len(y)) < 0.4
+    ours = [Model(60, random_state=s).fit(X[~test], y[~test]).score(X[test], y[test])
+            for s in range(3)]  # fmt: skip
+    peer = getattr(theirs, Model.__name__)
+    scores = [peer(60, random_state=s).fit(X[~test], y[~test]).score(X[test], y[test])
+              for s in range(3)]  # fmt: skip
+    assert np.mean(ours) >= np.mean(scores) - 0.03
+
+
+@pytest.mark.parametrize("Model", REGRESSORS)
+def test_as_good_as_scikit_learn_on_diabetes(Model):
+    X, y = load_diabetes(return_X_y=True)
+    test = np.arange(len(y)) % 3 == 0
+    ours = Model(60, random_state=0).fit(X[~test], y[~test]).score(X[test], y[test])
+    peer = getattr(theirs, Model.__name__)(60, random_state=0).fit(X[~test], y[~test])
+    assert ours >= peer.score(X[test], y[test]) - 0.05
+
+
+@pytest.mark.parametrize("Model", [RandomForestClassifier, RandomForestRegressor])
+def test_weights_are_copies(Model):
+    rng = np.random.default_rng(0)
+    X, y, w = rng.normal(size=(60, 3)), rng.integers(0, 3, 60), rng.integers(0, 4, 60)
+    shuffled = rng.permutation(np.repeat(np.arange(60), w))
+    a = Model(8, random_state=1, oob_score=False).fit(X, y, w)
+    b = Model(8, random_state=1, oob_score=False).fit(X[shuffled], y[shuffled])
+    assert np.array_equal(a.predict(X), b.predict(X))
+    assert np.array_equal(a.feature_importances_, b.feature_importances_)
+
+
+def test_out_of_bag_is_what_the_other_trees_say():
+    X, y = load_wine(return_X_y=True)
+    model = RandomForestClassifier(80, random_state=0, oob_score=True).fit(X, y)
+    shares = model.oob_decision_function_
+    assert shares.shape == (len(y), 3) and np.allclose(shares.sum(axis=1), 1)
+    assert model.oob_score_ == pytest.approx(np.mean(shares.argmax(axis=1) == y))
+    assert 0.93 < model.oob_score_ < 1
+
+
+def test_penguins_with_categories_and_gaps():
+    """Split of 83 test rows: each of five seeds at least 81 right, the median at least 82."""
+    penguins = datasets.load("penguins")
+    frame = pd.DataFrame(penguins.table.to_pydict()).drop(columns="year").dropna()
+    frame = frame.sort_values("species", kind="stable").reset_index(drop=True)
+    rng = np.random.RandomState(1)
+    test = rng.choice(np.arange(len(frame)), int(len(frame) * 0.25), replace=False)
+    train = np.setdiff1d(np.arange(len(frame)), test)
+    right = []
+    for seed in range(5):
+        model = RandomForestClassifier(100, max_features=2, random_state=seed)
+        model.fit(frame.iloc[train], "species")
+        rows = frame.iloc[test]
+        right.append(int((model.predict(rows.drop(columns="species")) == rows.species).sum()))
+    assert min(right) >= 81 and np.median(right) >= 82
+
+
+def test_warm_start_adds_trees_and_explanations_add_up():
+    X, y = load_wine(return_X_y=True)
+    model = RandomForestClassifier(5, random_state=0, warm_start=True).fit(X, y)
+    first = model.trees_[0]
+    model.set_params(n_estimators=9).fit(X, y)
+    assert len(model.trees_) == 9 and model.trees_[0] is first
+    whole = RandomForestClassifier(9, random_state=0).fit(X, y)
+    assert np.array_equal(model.predict_proba(X), whole.predict_proba(X))
+    assert model.explain(X).gap() < 1e-10
+    assert np.array_equal(model.estimators_[3].predict_proba(X).shape, (len(y), 3))
+
+
+def test_settings_that_do_not_go_together():
+    with pytest.raises(ParameterError, match="max_sample"):
+        RandomForestClassifier(bootstrap=False, max_samples=0.5).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ParameterError, match="Out of bag"):
+        ExtraTreesRegressor(oob_score=True).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_bags_follow_from_the_seed():
+    X, y = load_wine(return_X_y=True)
+    a, b = (RandomForestClassifier(5, random_state=3, n_jobs=j).fit(X, y) for j in (1, 2))
+    assert np.array_equal(a.predict_proba(X), b.predict_proba(X))
+    c = RandomForestClassifier(5, random_state=4).fit(X, y)
+    assert not np.array_equal(a.predict_proba(X), c.predict_proba(X))
+    assert not hasattr(a, "estimators_samples_")
