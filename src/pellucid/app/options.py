@@ -67,7 +67,7 @@ def config_option(command: Callable) -> Callable:
         if path is not None:
             values = read_config(path, required=value is not None)
             ctx.default_map = {**values, **(ctx.default_map or {})}
-            ctx.meta["pellucid.config"] = str(path) if values else ""
+            ctx.meta["pellucid.config"] = os.path.relpath(path) if values else ""
         return value
 
     return click.option(

@@ -12,7 +12,6 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.compare.material import Material
-from pellucid.data.arrow import arrow_column
 from pellucid.data.containers import RawColumn, factorize
 from pellucid.model_selection.metrics import r2, roc_auc
 
@@ -67,7 +66,7 @@ def alone(material: Material, rows: np.ndarray, seed: int) -> dict[str, float]:
     n_classes = len(material.classes or ())
     y, weights = material.y[rows], material.weights[rows]
     out = {}
-    for name, column in zip(material.columns, material.table.columns):
-        codes = codes_of(arrow_column(name, column))[rows]
+    for name, column in material.raw().items():
+        codes = codes_of(column)[rows]
         out[name] = score_alone(codes, y, weights, n_classes, half)
     return out

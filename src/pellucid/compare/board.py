@@ -17,6 +17,7 @@ from pellucid.compare.plan import BOUNDED, Contender, Plan
 from pellucid.compare.registry import BASELINES
 from pellucid.model_selection.grids import edges
 
+ORDINARY = {"UnseenLevelWarning"}  # a rare level is absent from some fold: told in log.txt only
 TIE_BREAK = {"classification": "log_loss", "regression": "rmse"}
 
 
@@ -127,6 +128,8 @@ def notes(plan: Plan, memory: Memory, contender: Contender) -> list[str]:
     told: dict[tuple[str, str], int] = {}
     for record in records:
         for warning in record["warnings"]:
+            if warning["category"] in ORDINARY:
+                continue
             key = (warning["category"], warning["text"])
             told[key] = told.get(key, 0) + warning["count"]
     by_kind: dict[str, list[tuple[str, int]]] = {}

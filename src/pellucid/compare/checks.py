@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,11 @@ import numpy as np
 from pellucid.compare.alone import alone, codes_of
 from pellucid.compare.material import Material, shown
 from pellucid.compare.settings import Settings
-from pellucid.data.arrow import arrow_column
 from pellucid.data.containers import RawColumn
 from pellucid.errors import ParameterError
 
 GIVEN_AWAY = 0.995  # AUC or R2 of one column alone
+STRONG, FAR_AHEAD = 0.9, 0.35  # one column far ahead of all others is worth a question
 CORRELATED = 0.9
 RARE = 0.02
 MOST_COLUMNS = 300  # for correlations
@@ -85,9 +85,13 @@ class Findings:
 def run_checks(material: Material, settings: Settings, rows: np.ndarray) -> Findings:
     """All checks that are not muted."""
     active = _active(settings)
-    raw = {n: arrow_column(n, c) for n, c in zip(material.columns, material.table.columns)}
+    raw = material.raw()
     facts = Facts(material, rows, raw, alone(material, rows, settings.seed), settings.cv)
-    found = [f for code in active for f in CHECKS[code](facts)]
+    found = [f for code in active if code in EARLY for f in CHECKS[code](facts)]
+    gone = {name for f in found if f.leave_out for name in f.columns}
+    kept = {name: column for name, column in raw.items() if name not in gone}
+    facts = replace(facts, raw=kept, alone={n: s for n, s in facts.alone.items() if n in kept})
+    found += [f for code in active if code not in EARLY for f in CHECKS[code](facts)]
     order = {"error": 0, "warning": 1, "note": 2}
     found.sort(key=lambda f: (order[f.level], f.code))
     silent = [FINE[code] for code in FINE if code in active and code not in {f.code for f in found}]
@@ -110,6 +114,10 @@ def _quoted(names: list[str]) -> str:
     return shown([repr(name) for name in names], 4)
 
 
+def _said(names: list[str], one: str, many: str, rest: str) -> str:
+    return f"{_quoted(names)} {one if len(names) == 1 else many}{rest}"
+
+
 def _present(column: RawColumn) -> np.ndarray:
     if column.kind == "categorical":
         return column.values >= 0
@@ -126,7 +134,7 @@ def constant(facts: Facts) -> Iterator[Finding]:
         if len(present) == len(column.values) and len(present) and (present == present[0]).all():
             names.append(name)
     if names:
-        yield Finding("D002", "note", f"{_quoted(names)} never changes: left out", "",
+        yield Finding("D002", "note", _said(names, "never changes", "never change", ": left out"), "",
                       tuple(names), leave_out=True)  # fmt: skip
 
 
@@ -134,7 +142,7 @@ def all_missing(facts: Facts) -> Iterator[Finding]:
     """D003"""
     names = [name for name, column in facts.raw.items() if not _present(column).any()]
     if names:
-        yield Finding("D003", "note", f"{_quoted(names)} has no value at all: left out", "",
+        yield Finding("D003", "note", _said(names, "has", "have", " no value at all: left out"), "",
                       tuple(names), leave_out=True)  # fmt: skip
 
 
@@ -144,8 +152,8 @@ def mostly_missing(facts: Facts) -> Iterator[Finding]:
     names = [name for name, share in shares.items() if 0 < share < 0.5]
     if names:
         worst = min(names, key=lambda name: shares[name])
-        yield Finding("D004", "warning", f"{_quoted(names)} is missing in most rows "
-                      f"({100 - 100 * shares[worst]:.0f} % of {worst!r})",
+        yield Finding("D004", "warning", _said(names, "is", "are", " missing in most rows ")
+                      + f"({100 - 100 * shares[worst]:.0f} % of {worst!r})",
                       f"--drop {worst}", tuple(names))  # fmt: skip
 
 
@@ -153,8 +161,8 @@ def identifiers(facts: Facts) -> Iterator[Finding]:
     """D005"""
     names = [name for name, column in facts.raw.items() if _is_identifier(name, column)]
     if names:
-        yield Finding("D005", "warning", f"{_quoted(names)} seems to number or name the rows: left "
-                      "out (--ignore D005 keeps it)", "--id " + names[0], tuple(names),
+        yield Finding("D005", "warning", _said(names, "seems", "seem", " to number or name the "
+                      "rows: left out (--ignore D005 keeps it)"), "--id " + names[0], tuple(names),
                       leave_out=True)  # fmt: skip
 
 
@@ -257,8 +265,9 @@ def times(facts: Facts) -> Iterator[Finding]:
         return
     names = [name for name, column in facts.raw.items() if _is_time(name, column)]
     if names:
-        yield Finding("D009", "warning", f"{_quoted(names)} holds times: shuffled folds let the future "
-                      "teach about the past", f"--time {names[0]}", tuple(names))  # fmt: skip
+        yield Finding("D009", "warning", _said(names, "holds", "hold", " times: shuffled folds "
+                      "let the future teach about the past"), f"--time {names[0]}",
+                      tuple(names))  # fmt: skip
 
 
 def copies(facts: Facts) -> Iterator[Finding]:
@@ -288,6 +297,21 @@ def leaks(facts: Facts) -> Iterator[Finding]:
                           "accept it (--ignore D011)", f"--drop {name}", (name,))  # fmt: skip
 
 
+def suspects(facts: Facts) -> Iterator[Finding]:
+    """D015"""
+    known = {name: score for name, score in facts.alone.items() if score == score}
+    ranked = sorted(known, key=lambda name: -known[name])
+    if len(ranked) < 2:
+        return
+    first, second = known[ranked[0]], known[ranked[1]]
+    far = (1 - first) < FAR_AHEAD * (1 - second)
+    if STRONG <= first < GIVEN_AWAY and far:
+        word = "AUC" if facts.material.classes is not None else "R2"
+        yield Finding("D015", "warning", f"{ranked[0]!r} alone predicts {facts.material.target!r} with "
+                      f"{word} {first:.3f}, the next column {second:.3f}: is it known before the "
+                      "outcome?", f"--drop {ranked[0]}", (ranked[0],))  # fmt: skip
+
+
 def rare_class(facts: Facts) -> Iterator[Finding]:
     """D012"""
     classes = facts.material.classes
@@ -312,15 +336,16 @@ def texts(facts: Facts) -> Iterator[Finding]:
     """D014"""
     names = [name for name, column in facts.raw.items() if column.kind == "text"]
     if names:
-        yield Finding("D014", "note", f"{_quoted(names)} is free text: models that cannot read it do "
-                      "without", "", tuple(names))  # fmt: skip
+        yield Finding("D014", "note", _said(names, "is", "are", " free text: models that "
+                      "cannot read it do without"), "", tuple(names))  # fmt: skip
 
 
 CHECKS: dict[str, Callable[[Facts], Iterator[Finding]]] = {
     "D002": constant, "D003": all_missing, "D004": mostly_missing, "D005": identifiers,
     "D006": duplicates, "D007": small_classes, "D008": correlations, "D009": times,
-    "D010": copies, "D011": leaks, "D012": rare_class, "D013": wide, "D014": texts,
+    "D010": copies, "D011": leaks, "D012": rare_class, "D013": wide, "D014": texts, "D015": suspects,
 }  # fmt: skip
+EARLY = ("D002", "D003", "D005", "D006")  # these see the columns that are then left out
 FINE = {
     "D003": "no empty column",
     "D006": "no duplicate rows",

@@ -12,6 +12,9 @@ from pellucid.compare.plan import Plan
 from pellucid.compare.result import SCHEMA
 
 
+TOO_GOOD = 0.9999  # R2: numbers from the world are not predicted so well
+
+
 def describe(
     plan: Plan,
     memory: Memory,
@@ -93,6 +96,7 @@ def verdict(rows: list[dict[str, Any]], best: str | None) -> dict[str, Any]:
         "tied": tied,
         "scored": len(scored),
         "recommended": best,
+        "too_good": [r["model"] for r in scored if r["metrics"].get("r2", 0.0) >= TOO_GOOD],
         "beats_baseline": bool(baseline) and not baseline[0].get("tied", False) and bool(tied),
     }
 

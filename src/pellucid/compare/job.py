@@ -26,6 +26,7 @@ from pellucid.errors import DataError
 from pellucid.model_selection.metrics import metric
 
 FINAL = "final"
+SEARCH_SHARE = 0.8  # of a round's time
 LONGEST = 300  # characters of a reason
 
 
@@ -49,6 +50,10 @@ class Job:
     parts: str  # folder of the answers
     portrait: dict[str, Any] | None = None  # the plane to draw regions on
     best: int = 0  # the chosen candidate, once known
+
+
+class OutOfTime(Exception):
+    """A search has used up its time."""
 
 
 class Stopped(Exception):
@@ -140,7 +145,10 @@ class Worker:
         if job.fold == FINAL:
             from pellucid.compare.portrait import portrait
 
-            message["portrait"] = portrait(self.bench, fitted, replace(job, best=best))
+            left = job.deadline - (time.monotonic() - self.start)
+            message["portrait"] = portrait(
+                self.bench, fitted, replace(job, best=best, deadline=left)
+            )
             return message
         return message | self.score(fitted)
 
@@ -155,19 +163,31 @@ class Worker:
             if c in found:
                 continue
             self.listen()
-            if found and time.monotonic() - self.start > job.deadline:
+            if found and self.late():
                 cut = True
                 break
-            found[c] = self.candidate(c, splits)
+            try:
+                found[c] = self.candidate(c, splits, first=not found)
+            except OutOfTime:
+                cut = True
+                break
+            cut = cut or len(found[c]["scores"] or splits) < len(splits)
             self.channel.send({"kind": "candidate", "candidate": c, **found[c]})
         return self.choose(found), cut
 
-    def candidate(self, c: int, splits: list[Any]) -> dict[str, Any]:
-        """Scores of one candidate on the inner folds, or why it failed."""
+    def candidate(self, c: int, splits: list[Any], first: bool) -> dict[str, Any]:
+        """Scores of one candidate on the inner folds, or why it failed.
+
+        When time runs out, the first candidate is judged by the folds it has, another is dropped.
+        """
         started = time.perf_counter()
         scores: list[float] = []
         try:
             for f, (train, test) in enumerate(splits):
+                if f and self.late():
+                    if first:
+                        break
+                    raise OutOfTime
                 model = self.bench.fresh(self.job.candidates[c], self.job.fold, f)
                 fitted = self.bench.fit(model, self.cached(f, "train", train), train)
                 X = self.cached(f, "test", test)
@@ -175,9 +195,15 @@ class Worker:
                 scores += self.bench.measure(
                     self.job.metrics[:1], fitted, X, test, answers
                 ).values()
+        except OutOfTime:
+            raise
         except Exception as error:  # this candidate is out; another may work
             return {"scores": None, "why": reason(error), "seconds": time.perf_counter() - started}
         return {"scores": scores, "seconds": time.perf_counter() - started}
+
+    def late(self) -> bool:
+        """Whether the search has used up its time; the rest is for the last fit."""
+        return time.monotonic() - self.start > SEARCH_SHARE * self.job.deadline
 
     def cached(self, *key: Any) -> Any:
         """The same inner rows serve every candidate."""

@@ -15,6 +15,9 @@ import numpy as np
 
 from pellucid.compare.settings import Settings
 from pellucid.data import exchange
+from pellucid.data.arrow import arrow_column
+from pellucid.data.containers import RawColumn
+from pellucid.data.kinds import as_kind
 from pellucid.data.source import did_you_mean
 from pellucid.errors import DataError
 
@@ -55,6 +58,11 @@ class Material:
     @property
     def columns(self) -> list[str]:
         return list(self.table.column_names)
+
+    def raw(self) -> dict[str, RawColumn]:
+        """The features as plain columns of their kinds."""
+        pairs = zip(self.columns, self.table.columns)
+        return {name: as_kind(arrow_column(name, c), self.kinds[name], name) for name, c in pairs}
 
     def without(self, names: list[str], note: str = "") -> Material:
         """The material without some features."""
@@ -220,7 +228,6 @@ def _with_test_file(table: Any, path: str, source: str) -> tuple[Any, int]:
 
 
 def _refuse_infinite(table: Any, kinds: dict[str, str]) -> None:
-    from pellucid.data.arrow import arrow_column
 
     for name, column in zip(table.column_names, table.columns):
         if kinds[name] not in ("number", "datetime"):
@@ -235,7 +242,6 @@ def _refuse_infinite(table: Any, kinds: dict[str, str]) -> None:
 
 
 def _weights(table: Any, roles: dict[str, list[str]]) -> np.ndarray:
-    from pellucid.data.arrow import arrow_column
     from pellucid.data.targets import weights_or_ones
 
     if not roles["weights"]:
@@ -246,7 +252,6 @@ def _weights(table: Any, roles: dict[str, list[str]]) -> np.ndarray:
 
 def _codes(table: Any, names: list[str]) -> np.ndarray | None:
     """Values of a role column as sortable numbers."""
-    from pellucid.data.arrow import arrow_column
     from pellucid.data.containers import factorize
 
     if not names:

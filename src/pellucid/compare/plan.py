@@ -33,7 +33,7 @@ from pellucid.model_selection import (
 
 LEAST_TEST = 10  # a smaller test part would say nothing
 INNER = {"quick": 3, "normal": 3, "thorough": 5}
-TIMEOUT = {"quick": 60.0, "normal": 300.0, "thorough": 3600.0}
+TIMEOUT = {"quick": 120.0, "normal": 300.0, "thorough": 3600.0}
 SHOWN = {
     "classification": (
         "roc_auc", "accuracy", "balanced_accuracy", "f1", "log_loss", "average_precision",

@@ -80,6 +80,7 @@ def importances(bench: Bench, job: Any) -> dict[str, Any] | None:
     columns = bench.table.column_names
     if len(columns) > MOST_COLUMNS or bench.foreign:
         return None
+    end = time.monotonic() + job.deadline
     train, test = bench.inner_splits(job.train, "importance")[0]
     test = test[:MOST_ROWS]
     params = job.candidates[job.best]
@@ -93,7 +94,6 @@ def importances(bench: Bench, job: Any) -> dict[str, Any] | None:
         return next(iter(bench.measure((found.name,), fitted, table, test, answers).values()))
 
     whole, drops = score(X), []
-    end = time.monotonic() + max(2.0, 0.5 * job.deadline)
     for name in columns:
         if time.monotonic() > end:
             return None

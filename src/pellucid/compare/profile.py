@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from pellucid.compare.material import Material
-from pellucid.data.arrow import arrow_column
 from pellucid.data.containers import RawColumn
 
 LEVELS = 12
@@ -25,11 +24,7 @@ def profile(
     """Columns (the most telling first if there are many), and the plane for decision regions."""
     names = sorted(material.columns, key=lambda name: -_known(alone.get(name)))
     kept = set(names[:MOST_COLUMNS])
-    raw = {
-        name: arrow_column(name, column)
-        for name, column in zip(material.columns, material.table.columns)
-        if name in kept
-    }
+    raw = {name: column for name, column in material.raw().items() if name in kept}
     return {
         "columns": [
             describe_column(material, rows, name, raw[name], alone.get(name))
@@ -135,13 +130,9 @@ def plane(
         drawn = np.sort(rng.choice(drawn, POINTS, replace=False))
     return {
         "x": x, "y": y, "xs": _grid(raw[x].values[rows]), "ys": _grid(raw[y].values[rows]),
-        "middle": {n: _middle(c, rows) for n, c in _all(material).items()},
+        "middle": {name: _middle(column, rows) for name, column in material.raw().items()},
         "points": [[raw[x].values[i], raw[y].values[i], material.y[i]] for i in drawn],
     }  # fmt: skip
-
-
-def _all(material: Material) -> dict[str, RawColumn]:
-    return {n: arrow_column(n, c) for n, c in zip(material.columns, material.table.columns)}
 
 
 def _pair(names: list[str], raw: dict[str, RawColumn], rows: np.ndarray) -> Any:

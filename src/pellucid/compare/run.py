@@ -223,7 +223,9 @@ class Runner:
     def alive(self, child: Child) -> bool:
         if child.ended is not None:
             return False
-        limit = max(GRACE * child.share, LEAST_KILL)
+        # The last round also draws the model's portrait; its scores are safe already.
+        grace = 2 * GRACE if child.fold == FINAL else GRACE
+        limit = max(grace * child.share, LEAST_KILL)
         if child.age <= limit:
             return True
         child.process.kill()

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from pellucid.data.arrow import arrow_column
 from pellucid.data.buffers import to_arrow
 from pellucid.data.containers import check_names, is_frame
+from pellucid.data.learning import kind_of
 from pellucid.errors import DataError, DataTypeError
 
 
@@ -63,7 +64,7 @@ def settled(table: pa.Table) -> tuple[pa.Table, dict[str, str]]:
     """The table with labels as dictionaries, and the kind of every column."""
     columns, kinds = [], {}
     for name, column in zip(table.column_names, table.columns):
-        raw = arrow_column(name, column)
+        raw = kind_of(arrow_column(name, column), np.ones(table.num_rows))
         kinds[name] = raw.kind
         labels = raw.kind == "categorical" and not pa.types.is_dictionary(column.type)
         columns.append(pc.dictionary_encode(column) if labels else column)

@@ -32,7 +32,7 @@ def learn(
         return _learn_numbers(table, weights, options, layout, coding)
     columns = table.as_columns()
     words = (options.text if options.text is not None else Text()).check()
-    learned = [_learn_column(_kind_of(c, weights), weights, words, declared) for c in columns]
+    learned = [_learn_column(kind_of(c, weights), weights, words, declared) for c in columns]
     shares = [c["shares"] for c in learned if c["levels"]]
     return Schema(
         names=table.names,
@@ -85,7 +85,7 @@ def _learn_numbers(
     )  # fmt: skip
 
 
-def _kind_of(column: RawColumn, weights: np.ndarray) -> RawColumn:
+def kind_of(column: RawColumn, weights: np.ndarray) -> RawColumn:
     """Strings are labels, or text if they are long and mostly distinct (weights = repetition)."""
     if not column.free or column.kind != CATEGORICAL:
         return column

@@ -156,6 +156,8 @@ def table(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
             head = f"  -  {pad(clean(row['model'], 24), names)}  "
             lines += wrapped(reason, head, " " * (len(head)))
     rivals = len(scored) - 1
+    if rivals < 1:
+        return lines
     lines.append(
         f"  = not distinguishable from the best on this data (corrected t-test, Holm over {rivals})"
     )
@@ -236,7 +238,13 @@ def verdict(data: dict[str, Any]) -> list[str]:
             f"{len(tied)} of {scored} models are tied: this table cannot tell them apart. "
             f"Recommended: {best} - the simplest of the tied."
         )
-    return wrapped(text, "", "")
+    lines = wrapped(text, "", "")
+    if data["verdict"]["too_good"]:
+        named = ", ".join(data["verdict"]["too_good"])
+        lines += wrapped(
+            f"! {named}: too good to be true. Some columns probably add up to the target.", "", "  "
+        )
+    return lines
 
 
 def test_part(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:

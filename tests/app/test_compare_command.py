@@ -1,0 +1,209 @@
+"""`pellucid compare` and its relatives as commands: streams, formats, gates, settings, hostile names."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from pellucid.app import cli
+
+QUICK = ["--models", "tree", "--effort", "quick", "--cv", "3"]
+
+
+def call(capsys, *arguments):
+    """Exit code, stdout, stderr."""
+    code = cli.run(list(arguments))
+    heard = capsys.readouterr()
+    return code, heard.out, heard.err
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """A folder with one finished run in runs/."""
+    folder = tmp_path_factory.mktemp("ran")
+    command = [sys.executable, "-c", "from pellucid.app.cli import main; main()"]
+    done = subprocess.run(
+        [*command, "compare", "penguins", *QUICK, "--json"],
+        cwd=folder, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (folder / "stdout.json").write_text(done.stdout)
+    (folder / "stderr.txt").write_text(done.stderr)
+    return folder
+
+
+@pytest.fixture
+def here(ran, monkeypatch):
+    monkeypatch.chdir(ran)
+    return ran
+
+
+def test_json_alone_is_on_stdout(here):
+    data = json.loads((here / "stdout.json").read_text())
+    assert data["schema"] == 1 and data["leaderboard"][0]["model"] == "tree"
+    assert (here / "runs" / "latest" / "results.json").read_text() == (
+        here / "stdout.json"
+    ).read_text()
+
+
+def test_stderr_tells_data_checks_plan_and_one_line_per_model(here):
+    told = (here / "stderr.txt").read_text()
+    for word in (
+        "sha256",
+        "data    344 rows",
+        "checks  ok",
+        "plan    test 69 rows",
+        "WROTE",
+        "NEXT",
+    ):
+        assert word in told
+    assert told.count(" done ") == 2 and "\x1b" not in told and "\r" not in told
+
+
+def test_the_run_folder_holds_everything(here):
+    names = {path.name for path in (here / "runs" / "latest").iterdir()}
+    assert names >= {
+        "config.toml", "events.jsonl", "results.json", "timings.json", "leaderboard.csv",
+        "predictions.parquet", "model.pellucid", "summary.json", "log.txt",
+    }  # fmt: skip
+    assert "parts" not in names
+
+
+def test_lines_are_at_most_96_wide(here, capsys):
+    code, out, _ = call(capsys, "show", "runs/latest")
+    assert code == 0 and "LEADERBOARD" in out and "TEST PART" in out
+    assert max(map(len, out.splitlines())) <= 96
+
+
+def test_the_stored_settings_repeat_the_run(here, capsys, tmp_path):
+    code, out, _ = call(
+        capsys, "compare", "--config", "runs/latest/config.toml", "-o", str(tmp_path / "again"), "--json"
+    )  # fmt: skip
+    assert code == 0 and out == (here / "stdout.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "look"),
+    [
+        ("csv", lambda text: next(csv.DictReader(io.StringIO(text)))["model"] == "tree"),
+        ("jsonl", lambda text: json.loads(text.splitlines()[0])["model"] == "tree"),
+        ("md", lambda text: "| = | tree |" in text),
+        ("text", lambda text: "<- recommended" in text),
+    ],
+)
+def test_formats(here, capsys, name, look):
+    code, out, _ = call(capsys, "compare", "--resume", "--format", name)
+    assert code == 0 and look(out)
+
+
+def test_gates(here, capsys):
+    assert call(capsys, "compare", "--resume", "--fail-under", "0.5")[0] == 0
+    code, _, err = call(capsys, "compare", "--resume", "--fail-under", "0.999")
+    assert code == 1 and "does not reach --fail-under" in err
+
+
+def test_runs_show_explain_report(here, capsys):
+    assert "penguins" in call(capsys, "runs")[1]
+    assert json.loads(call(capsys, "runs", "--json")[1])[0]["recommended"] == "tree"
+    assert "DecisionTreeClassifier" in call(capsys, "show", "runs/latest/model.pellucid")[1]
+    code, out, _ = call(capsys, "explain", "runs/latest", "--row", "17")
+    assert code == 0 and out.startswith("row 17 -> ") and "sums exactly" in out
+    told = json.loads(call(capsys, "explain", "--row", "3", "--json")[1])
+    assert told["rows"][0]["(row)"] == 3
+    code, _, err = call(capsys, "explain", "runs/latest", "--row", "999")
+    assert code == 2 and "rows 0 to 343" in err
+    assert (
+        call(capsys, "report", "-o", "r.md")[0] == 0
+        and "| = | tree |" in (here / "r.md").read_text()
+    )
+    assert call(capsys, "report", "-o", "r.json", "--no-rows")[0] == 0
+    assert json.loads((here / "r.json").read_text())["rows"] is None
+
+
+def test_show_a_method(here, capsys):
+    code, out, _ = call(capsys, "show", "tree")
+    assert code == 0 and "decision_tree.py" in out and "impurity" in out
+    code, _, err = call(capsys, "show", "tre")
+    assert code == 2 and "Did you mean 'tree'?" in err
+
+
+def test_models_and_plan(here, capsys):
+    assert "logistic" in call(capsys, "models")[1]
+    listed = json.loads(call(capsys, "models", "--task", "regression", "--json")[1])
+    assert {entry["task"] for entry in listed} == {"regression"}
+    code, out, _ = call(capsys, "compare", "penguins", "--plan", "--cv", "4")
+    assert code == 0 and "command line" in out and "about" in out
+    plan = json.loads(call(capsys, "compare", "penguins", "--plan", "--json", "--cv", "4")[1])
+    assert plan["settings"]["cv"] == {"value": 4, "source": "command line"}
+
+
+def test_precedence_of_settings(tmp_path, monkeypatch, capsys):
+    (tmp_path / "deep").mkdir()
+    monkeypatch.chdir(tmp_path / "deep")
+    (tmp_path / "pyproject.toml").write_text("[tool.pellucid]\ncv = 7\nseed = 3\nrepeats = 2\n")
+    monkeypatch.setenv("PELLUCID_SEED", "4")
+    monkeypatch.setenv("PELLUCID_REPEATS", "3")
+    out = call(capsys, "compare", "penguins", "--plan", "--json", "--repeats", "4")[1]
+    settings = json.loads(out)["settings"]
+    assert settings["cv"]["value"] == 7 and settings["cv"]["source"].endswith("pyproject.toml")
+    assert settings["seed"] == {"value": 4, "source": "environment PELLUCID_SEED"}
+    assert settings["repeats"] == {"value": 4, "source": "command line"}
+    assert settings["effort"] == {"value": "normal", "source": "default"}
+
+
+def test_init_writes_a_file_that_is_read_back(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert call(capsys, "init", "--target", "species")[0] == 0
+    code, out, _ = call(capsys, "compare", "penguins", "--plan")
+    assert code == 0 and "pellucid.toml" in out
+    code, _, err = call(capsys, "init")
+    assert code == 2 and "exists" in err
+
+
+@pytest.fixture
+def leaky(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        f"{i * 7 % 23},{'2024' if i % 3 == 0 else ''},{'yes' if i % 3 == 0 else 'no'}"
+        for i in range(120)
+    ]
+    (tmp_path / "leak.csv").write_text("a,cancel,churned\n" + "\n".join(rows) + "\n")
+
+
+def test_a_leak_is_told_and_stops_only_with_strict(leaky, capsys):
+    code, out, err = call(capsys, "compare", "leak.csv", "-t", "churned", *QUICK, "--no-progress")
+    assert code == 0 and "LEADERBOARD" in out
+    assert "! D01" in err and "cancel" in err
+    code, out, err = call(capsys, "compare", "leak.csv", "-t", "churned", "--strict")
+    assert code == 1 and out == "" and "nothing was trained" in err
+
+
+def test_check_is_a_gate(leaky, capsys):
+    code, out, _ = call(capsys, "check", "leak.csv", "-t", "churned")
+    assert code == 1 and "'cancel'" in out
+    code, out, _ = call(capsys, "check", "leak.csv", "-t", "churned", "--format", "github")
+    assert code == 1 and out.startswith("::error file=leak.csv,title=D01")
+    assert call(capsys, "check", "penguins")[0] == 0
+
+
+HOSTILE = ["<script>alert(1)</script>", '"quoted", with comma', "x" * 10_000, "\u202eright\u200f"]
+HOSTILE += ["🐧🐧", "{{7*7}}"]
+
+
+def test_hostile_names_and_labels(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with open("t.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*HOSTILE[:6], "<b>y</b>"])
+        for i in range(60):
+            writer.writerow([*((i * (k + 3)) % 17 for k in range(6)), HOSTILE[i % 3]])
+    code, out, err = call(capsys, "compare", "t.csv", "-t", "<b>y</b>", *QUICK, "-o", "run")
+    assert code == 0, err
+    assert all(len(line) <= 96 for line in out.splitlines())
+    assert "\u202e" not in out + err and "\t" not in out
+    assert call(capsys, "explain", "run", "--row", "0")[0] == 0
+    shown = call(capsys, "compare", "--resume", "-o", "run", "--format", "md")[1]
+    assert "<script>" not in shown.replace("\\<", "")

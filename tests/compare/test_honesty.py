@@ -1,0 +1,128 @@
+"""On noise nothing is recommended; a planted leak is told; a locked part stays locked."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pellucid
+from pellucid.compare import folder as files
+from pellucid.compare.checks import run_checks
+from pellucid.compare.material import gather
+from pellucid.compare.plan import make_plan
+from pellucid.compare.settings import Settings
+
+
+def noise(rng, n=80, p=4):
+    frame = pd.DataFrame(rng.normal(size=(n, p)), columns=[f"c{j}" for j in range(p)])
+    frame["y"] = rng.choice(["no", "yes"], n)
+    return frame
+
+
+@pytest.mark.slow
+def test_on_noise_the_baseline_is_recommended(rng):
+    runs = [pellucid.compare(noise(rng), "y", effort="quick", seed=k) for k in range(20)]
+    assert sum(run.recommended == "majority" for run in runs) >= 18
+
+
+def findings(table, target="y", **settings):
+    known = Settings.of({"target": target, **settings})
+    material = gather(table, known)
+    return run_checks(material, known, make_plan(material, known).train)
+
+
+def codes(found):
+    return {f.code for f in found.found}
+
+
+def test_a_leak_is_found_and_can_be_muted(rng):
+    table = noise(rng, 300)
+    assert "D011" not in codes(findings(table))
+    table["cancelled"] = np.where(table.y == "yes", rng.normal(size=300), np.nan)
+    found = findings(table)
+    assert [f.columns for f in found.errors] == [("cancelled",)] and "D011" in codes(found)
+    assert "--drop cancelled" in found.errors[0].text and "--ignore D011" in found.errors[0].text
+    assert "D011" not in codes(findings(table, ignore="D011"))
+    assert codes(findings(table, select="D008")) == set()
+
+
+def test_a_copy_of_the_target_is_found(rng):
+    table = noise(rng, 200)
+    table["again"] = table.y.map({"no": "A", "yes": "B"})
+    assert [f.code for f in findings(table).errors] == ["D010"]
+
+
+def test_a_column_far_ahead_of_the_others_is_questioned(rng):
+    table = noise(rng, 400)
+    hint = (table.y == "yes") ^ (rng.random(400) < 0.03)
+    table["boat"] = np.where(hint, "7", None)
+    assert "D015" in codes(findings(table)) and not findings(table).errors
+
+
+def test_what_cannot_help_is_left_out(rng):
+    table = noise(rng, 100)
+    table["same"], table["gone"] = 3, np.nan
+    table["id"], table["code"] = np.arange(100) * 3 + 1, [f"k{i}" for i in range(100)]
+    found = findings(table)
+    assert sorted(found.leave_out) == ["code", "gone", "id", "same"]
+    assert {"D002", "D003", "D005"} <= codes(found)
+    assert "id" not in findings(table, ignore="D005").leave_out
+
+
+def test_duplicates_correlations_times_and_small_classes(rng):
+    table = noise(rng, 100)
+    table["twin"] = table.c0 * 2 + rng.normal(size=100) * 0.01
+    table["when"] = pd.date_range("2024-01-01", periods=100)
+    table.loc[:2, "y"] = "rare"
+    table = pd.concat([table, table.iloc[:20]], ignore_index=True)
+    assert {"D006", "D007", "D008", "D009"} <= codes(findings(table))
+    assert "D009" not in codes(findings(table, time="when"))
+
+
+def test_the_test_part_is_never_trained_on(rng):
+    """Rows of the test part are lies: a model that had seen them would be better there."""
+    settings = Settings.of({"target": "y"})
+    plan = make_plan(gather(noise(rng, 100), settings), settings)
+    assert not set(plan.train) & set(plan.test) and len(plan.test) == 20
+    for train, test in plan.folds:
+        assert not set(plan.test) & ({*train, *test}) and not set(train) & set(test)
+
+
+def test_groups_stay_together_and_the_past_predicts_the_future(rng):
+    table = noise(rng, 120)
+    table["patient"], table["when"] = np.arange(120) % 30, rng.permutation(120)
+    settings = Settings.of({"target": "y", "group": "patient"})
+    plan = make_plan(gather(table, settings), settings)
+    groups = plan.material.groups
+    for train, test in [*plan.folds, (plan.train, plan.test)]:
+        assert not set(groups[train]) & set(groups[test])
+    settings = Settings.of({"target": "y", "time": "when"})
+    plan = make_plan(gather(table, settings), settings)
+    for train, test in [*plan.folds, (plan.train, plan.test)]:
+        assert plan.material.times[train].max() < plan.material.times[test].min()
+
+
+def test_openings_are_counted_over_the_runs_of_a_folder(tmp_path, rng):
+    table = noise(rng, 80)
+    first = pellucid.compare(table, "y", models="majority", cv=2, out=tmp_path / "a")
+    second = pellucid.compare(table, "y", models="majority", cv=2, out=tmp_path / "b")
+    assert (first.timings["openings"], second.timings["openings"]) == (1, 2)
+    assert first.data == second.data  # the result does not depend on it
+    assert len(files.runs(tmp_path)) == 2
+
+
+def test_a_class_that_a_fold_lacks_has_probability_zero(rng):
+    table = noise(rng, 60)
+    table.loc[0, "y"] = "once"
+    result = pellucid.compare(table, "y", models="tree", effort="quick", cv=3)
+    assert all(row["status"] == "ok" for row in result.rows)
+    shares = result.predictions["tree"]["proba"]
+    assert shares.shape[1] == 3 and np.allclose(shares.sum(axis=1), 1)
+
+
+def test_seeds_belong_to_models_by_name(rng):
+    """Adding a model never changes another's numbers."""
+    table = noise(rng, 90)
+    few = pellucid.compare(table, "y", models=["bagging"], effort="quick", cv=3)
+    more = pellucid.compare(table, "y", models=["bagging", "tree"], effort="quick", cv=3)
+    rows = [next(r for r in run.rows if r["model"] == "bagging") for run in (few, more)]
+    assert rows[0]["folds"] == rows[1]["folds"]

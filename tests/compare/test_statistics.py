@@ -1,0 +1,152 @@
+"""Intervals and tests against closed forms, and against simulations where the truth is known."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pellucid.compare import statistics
+from pellucid.model_selection import PlainFolds
+
+
+def test_corrected_interval_is_the_formula():
+    scores = [0.81, 0.79, 0.86, 0.80, 0.84]
+    low, high = statistics.interval(scores, ratio=0.25)
+    error = np.sqrt(np.var(scores, ddof=1) * (1 / 5 + 0.25))
+    half = stats.t.ppf(0.975, 4) * error
+    assert (low, high) == pytest.approx((np.mean(scores) - half, np.mean(scores) + half), abs=1e-12)
+
+
+def test_interval_stays_within_the_bounds_of_its_metric():
+    low, high = statistics.interval([0.99, 1.0, 0.9], 0.5, bounds=(0.0, 1.0))
+    assert high == 1.0 and 0.0 <= low < 0.9
+
+
+def test_interval_without_a_score_is_undefined():
+    assert np.isnan(statistics.interval([0.9, float("nan"), 0.8], 0.25)).all()
+    assert np.isnan(statistics.interval([0.9], 0.25)).all()
+
+
+def test_paired_p_is_the_corrected_t_test():
+    a, b = np.array([0.9, 0.8, 0.85, 0.95]), np.array([0.7, 0.75, 0.8, 0.9])
+    d = a - b
+    t = d.mean() / np.sqrt(d.var(ddof=1) * (1 / 4 + 1 / 3))
+    assert statistics.paired_p(a, b, 1 / 3) == pytest.approx(2 * stats.t.sf(abs(t), 3), abs=1e-12)
+
+
+def test_equal_models_are_tied_and_constant_differences_are_not():
+    assert statistics.paired_p([0.5, 0.6], [0.5, 0.6], 1.0) == 1.0
+    assert statistics.paired_p([0.5, 0.6, 0.7], [0.4, 0.5, 0.6], 0.5) == 0.0
+
+
+def test_holm_is_holms_method():
+    p = [0.01, 0.04, 0.03, float("nan"), 0.005]
+    adjusted = statistics.holm(p)
+    assert adjusted[:3] + adjusted[4:] == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert np.isnan(adjusted[3])
+
+
+def test_standings_mark_the_tied_and_turn_losses_round():
+    scores = {
+        "a": [1.0, 1.1, 0.9, 1.0, 1.05],
+        "b": [1.0, 1.2, 0.8, 1.1, 1.0],
+        "c": [9.0, 9.1, 9.2, 9.0, 9.1],
+        "n": [float("nan")] * 5,
+    }
+    found = statistics.standings(scores, 0.25, sign=-1, bounds=(0.0, np.inf))
+    assert [found[name].place for name in "abcn"] == [1, 2, 3, None]
+    assert found["a"].tied and found["b"].tied and not found["c"].tied and not found["n"].tied
+    assert found["a"].p is None and found["c"].p_holm < 0.001
+
+
+def test_recommendation_is_the_simplest_of_the_tied_then_the_lower_loss():
+    def place(tied):
+        return statistics.Standing(0.9, 0.8, 1.0, 0.5, 0.5, tied, 1)
+
+    standing = {
+        "forest": place(True),
+        "lda": place(True),
+        "logistic": place(True),
+        "nb": place(False),
+    }
+    ranks = {"forest": 5, "lda": 1, "logistic": 1, "nb": 1}
+    loss = {"forest": 0.1, "lda": 0.3, "logistic": 0.2, "nb": 0.0}
+    assert statistics.recommend(standing, ranks, loss) == "logistic"
+    assert statistics.recommend(standing, ranks, {"lda": 0.3}) == "lda"  # unknown loss comes last
+    assert statistics.recommend({}, {}, {}) is None
+
+
+def test_wilson_is_wilsons_interval():
+    from statsmodels.stats.proportion import proportion_confint
+
+    for right, n in [(0, 10), (7, 10), (10, 10), (430, 500)]:
+        expected = proportion_confint(right, n, method="wilson")
+        assert statistics.wilson(right / n, n) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("auc", [0.0, 0.3, 0.5, 0.9, 1.0])
+def test_auc_interval_holds_its_estimate_and_never_vanishes(auc):
+    low, high = statistics.auc_interval(auc, 20, 30)
+    assert 0 <= low <= auc <= high <= 1 and high - low > 0.05
+
+
+def test_auc_interval_solves_newcombes_equation():
+    low, high = statistics.auc_interval(0.9, 40, 60)
+    for theta in (low, high):
+        m = 49
+        v = theta * (1 - theta) * (1 + m * (1 - theta) / (2 - theta) + m * theta / (1 + theta))
+        assert abs(theta - 0.9) == pytest.approx(1.959964 * np.sqrt(v / 2400), rel=1e-5)
+
+
+def test_bootstrap_of_a_mean_is_near_the_normal_interval(rng):
+    x = rng.normal(size=400)
+    low, high = statistics.bootstrap(lambda rows: x[rows].mean(), 400, rng)
+    half = 1.96 * x.std() / 20
+    assert (low, high) == pytest.approx((x.mean() - half, x.mean() + half), abs=0.02)
+
+
+def fold_scores(rng, n, p, signal):
+    """Accuracy of the nearest class mean on five folds of a small table, and on a large one."""
+
+    def draw(n):
+        y = rng.integers(0, 2, n)
+        return rng.normal(size=(n, p)) + signal * y[:, None], y
+
+    def fit_score(X, y, Xt, yt):
+        means = [X[y == k].mean(axis=0) for k in (0, 1)]
+        distance = [((Xt - m) ** 2).sum(axis=1) for m in means]
+        return float(((distance[1] < distance[0]) == yt).mean())
+
+    X, y = draw(n)
+    folds = PlainFolds(5, int(rng.integers(2**31))).split(y)
+    scores = [fit_score(X[a], y[a], X[b], y[b]) for a, b in folds]
+    return scores, fit_score(X, y, *draw(4000))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "signal"), [(60, 0.4), (200, 0.6), (400, 0.2)])
+def test_intervals_cover(n, signal, rng):
+    """Nominal 95 %: the score on new rows lies inside in at least 90 % of 300 tables."""
+    inside = 0
+    for _ in range(300):
+        scores, truth = fold_scores(rng, n, 5, signal)
+        low, high = statistics.interval(scores, 0.25, (0.0, 1.0))
+        inside += low <= truth <= high
+    assert inside / 300 >= 0.90
+
+
+def test_equally_good_models_are_rarely_called_different(rng):
+    """The corrected test keeps its level where the plain t-test of folds would not."""
+    wrong = plain = 0
+    for _ in range(300):
+        X = rng.normal(size=(60, 6))
+        y = rng.integers(0, 2, 60)
+        a, b = [], []
+        for train, test in PlainFolds(5, int(rng.integers(2**31))).split(y):
+            for scores, columns in ((a, slice(0, 3)), (b, slice(3, 6))):
+                means = [X[train][y[train] == k, columns].mean(axis=0) for k in (0, 1)]
+                far = [((X[test][:, columns] - m) ** 2).sum(axis=1) for m in means]
+                scores.append(float(((far[1] < far[0]) == y[test]).mean()))
+        wrong += statistics.paired_p(a, b, 0.25) < 0.05
+        plain += stats.ttest_rel(a, b).pvalue < 0.05
+    assert wrong / 300 <= 0.09  # 5 % and three standard errors
+    assert plain > 1.5 * wrong
