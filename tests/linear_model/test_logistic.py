@@ -294,8 +294,9 @@ def test_warm_start_begins_where_the_last_fit_ended():
     cold = model.n_iter_[0]
     again = model.fit(X, y)
     assert again.n_iter_[0] < cold
-    other = model.fit(X[:, :2], y)  # another shape starts from nothing
-    np.testing.assert_allclose(other.coef_, LogisticRegression().fit(X[:, :2], y).coef_, rtol=1e-10)
+    with pytest.raises(DataError, match="2 features, but LogisticRegression is expecting"):
+        model.fit(X[:, :2], y)  # coefficients of other columns are no start
+    np.testing.assert_array_equal(model.coef_, again.coef_)
 
 
 def test_running_out_of_iterations_is_said_once():
