@@ -23,6 +23,13 @@ WORKLOADS = (
         goals={"fit": 2.0, "predict": 1.0},
     ),
     Workload(
+        name="lasso, tall",
+        estimator="linear_model.Lasso",
+        source=regression(200_000, 100),
+        answer=squared_error(relative=1e-3),
+        goals={"fit": 2.0, "predict": 1.0},
+    ),
+    Workload(
         name="logistic",
         estimator="linear_model.LogisticRegression",
         source=classification(200_000, 50),

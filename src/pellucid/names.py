@@ -20,7 +20,13 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "RandomForestClassifier",
         "RandomForestRegressor",
     ),
-    "pellucid.linear_model": ("LinearRegression", "LogisticRegression", "Ridge"),
+    "pellucid.linear_model": (
+        "ElasticNet",
+        "Lasso",
+        "LinearRegression",
+        "LogisticRegression",
+        "Ridge",
+    ),
     "pellucid.naive_bayes": (
         "BernoulliNB",
         "CategoricalNB",

@@ -58,8 +58,9 @@ def prepare(X: Any, Y: np.ndarray, weights: np.ndarray, intercept: bool) -> Ridg
     weights = np.ldexp(weights, -weights_lift)
     lift = exponents(np.abs(Y).max(axis=0, initial=0.0)).astype(np.int64)
     table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
-    if extreme(table.largest()):
-        units = -exponents(table.largest()).astype(np.int64)
+    largest = table.largest()
+    if extreme(largest):
+        units = -exponents(largest).astype(np.int64)
         table = table.scaled(units)
     design = make_design(table, np.ldexp(Y, -lift), weights, intercept)
     return Ridge(design, weights_lift, units, lift)
@@ -162,12 +163,16 @@ class Wide:
         if design.constant:
             share = w / w.sum()
             slip, slip_y = share @ X, share @ Y
-            X, Y = X - slip, Y - slip_y
+            X -= slip
+            Y -= slip_y
             self.mean, self.mean_y = design.shift + slip, design.start + slip_y
         else:
             self.mean, self.mean_y = design.shift, design.start
         root = np.sqrt(w)[:, None]
-        self.A, self.y = X * root, Y * root
+        if w.min() != 1.0 or w.max() != 1.0:
+            X *= root
+            Y *= root
+        self.A, self.y = X, Y
         self.singular: Any = None
 
     def coefficients(self, chosen: np.ndarray, alpha: float) -> np.ndarray | None:

@@ -1,0 +1,116 @@
+"""Coefficients of the lasso and elastic net along a range of penalties.
+
+Invariant: a path point is what `ElasticNet(fit_intercept=False)` finds at that alpha; every point
+starts from the one before.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pellucid.errors import ParameterError
+from pellucid.parameters import Integer
+
+
+def lasso_path(X: Any, y: Any, **options: Any) -> tuple:
+    """`enet_path` with l1_ratio = 1."""
+    return enet_path(X, y, l1_ratio=1.0, **options)
+
+
+def enet_path(
+    X: Any,
+    y: Any,
+    *,
+    l1_ratio: float = 0.5,
+    eps: float = 1e-3,
+    alphas: Any = 100,
+    precompute: Any = "auto",
+    Xy: Any = None,
+    copy_X: bool = True,
+    coef_init: Any = None,
+    verbose: Any = False,
+    return_n_iter: bool = False,
+    positive: bool = False,
+    check_input: bool = True,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+) -> tuple:
+    """alphas (m,) falling, coefs (p, m) or (targets, p, m), dual gaps (m,) or (targets, m).
+
+    X and y are taken as they are: centre them first if you want an intercept. `alphas` is a number
+    of penalties, evenly spaced in logarithm from the smallest that leaves no column down to `eps`
+    times it, or the penalties themselves. `precompute`, `Xy`, `copy_X`, `coef_init`, `verbose` and
+    `check_input` have no effect. With `return_n_iter`, the epochs of each point too.
+
+    Examples
+    --------
+    >>> alphas, coefs, gaps = lasso_path([[1.0], [-1.0]], [2.0, -2.0], alphas=[1.0, 0.5])
+    >>> coefs
+    array([[1. , 1.5]])
+    """
+    from pellucid.data.problem import Wishes, prepare
+
+    if not 0 < l1_ratio <= 1:
+        raise ParameterError(f"l1_ratio must be in (0, 1] for a path. Got {l1_ratio!r} instead.")
+    wishes = Wishes(owner="enet_path", target="several")
+    problem, _ = prepare(X, y, None, None, None, wishes)
+    Y = problem.y.reshape(problem.n, -1)
+    grid = penalty_grid(problem.X, Y, problem.weights, alphas, l1_ratio, eps, False, positive)
+    coef, gap, n_iter = path_on(
+        problem.X, Y, problem.weights, grid, l1_ratio, positive, tol, max_iter
+    )
+    if problem.y.ndim == 1:
+        coef, gap, n_iter = coef[0], gap[0], n_iter[0]
+    return (grid, coef, gap, n_iter) if return_n_iter else (grid, coef, gap)
+
+
+def penalty_grid(
+    X: Any, Y: np.ndarray, weights: np.ndarray, alphas: Any, l1_ratio: float, eps: float,
+    intercept: bool, positive: bool = False,
+) -> np.ndarray:  # fmt: skip
+    """Penalties in falling order."""
+    if not Integer(1).accepts(alphas):
+        given = np.sort(np.asarray(alphas, dtype=float).ravel())[::-1]
+        if not len(given) or not np.isfinite(given).all() or given[-1] < 0:
+            raise ParameterError(f"alphas must be numbers >= 0. Got {alphas!r} instead.")
+        return given
+    share = weights / weights.sum()
+    centred = Y - share @ Y if intercept else Y
+    pull = np.asarray(X.T @ (centred * share[:, None]))
+    pull = pull if positive else np.abs(pull)
+    top = float(pull.max(initial=0.0)) / l1_ratio
+    if not top > np.finfo(float).resolution:
+        return np.full(alphas, np.finfo(float).resolution)
+    return np.geomspace(top, top * eps, num=alphas)
+
+
+def path_on(
+    X: Any, Y: np.ndarray, weights: np.ndarray, alphas: np.ndarray, l1_ratio: float,
+    positive: bool, tol: float, max_iter: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Coefficients (k, p, m), gaps (k, m) and epochs (k, m), without an intercept."""
+    from pellucid import parallel
+    from pellucid.linear_model import elastic_net_solver as solver
+
+    targets, p, m = Y.shape[1], X.shape[1], len(alphas)
+    coef, gap = np.zeros((targets, p, m)), np.zeros((targets, m))
+    n_iter = np.zeros((targets, m), dtype=int)
+    net = solver.Net(0.0, 0.0, False, positive, tol, max_iter)
+    with parallel.one_blas_thread():
+        task = solver.prepare(X, Y, weights, False)
+        products = solver.make_products(task)
+        for k in range(targets):
+            b = np.zeros(p)
+            for i, alpha in enumerate(alphas):
+                given = replace(net, l1=alpha * l1_ratio, l2=alpha * (1 - l1_ratio))
+                if given.l1 == 0:
+                    found = solver.elastic_net(X, Y[:, k : k + 1], weights, given)
+                    coef[k, :, i], n_iter[k, i] = found.coef[0], 1
+                    continue
+                l1, l2 = solver.strengths(task, k, given.l1, given.l2)
+                state = solver.solve_target(products, k, l1, l2, b, given)
+                b, n_iter[k, i] = state.b, max(state.epochs, 1)
+                coef[k, :, i] = np.ldexp(b, task.units + task.lift[k])
+                gap[k, i] = np.ldexp(state.gap, 2 * int(task.lift[k]))
+    return coef, gap, n_iter

@@ -1,0 +1,151 @@
+"""What coordinate descent needs of a table: q = X'y / N, X'(y - Xb) / N and X_W'X_W / N.
+
+X stands for the centred columns with rows multiplied by sqrt(w), N for the sum of weights.
+
+Invariant: the three ways (all products at once, dense columns, sparse columns) answer the same
+questions, so the descent knows no layout.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from pellucid.linear_model.ridge_solver import Ridge, Tall, Wide
+
+# Columns up to which all products are made at once, if there are rows enough for them to pay.
+GRAM_COLUMNS = 2048
+# Cells of a sparse table up to which it is worked on as a dense one.
+DENSE_CELLS = 2**22
+
+
+class Products(Protocol):
+    """One table with several targets."""
+
+    mean: np.ndarray
+    mean_y: np.ndarray
+    q: np.ndarray  # (p, k)
+    yy: np.ndarray  # (k,): y'y / N
+
+    def gradient(self, k: int, b: np.ndarray, active: np.ndarray) -> np.ndarray: ...
+
+    def block(self, active: np.ndarray) -> np.ndarray: ...
+
+
+def make_products(task: Ridge) -> Products:
+    """The way that fits the shape of the table."""
+    n, p = task.design.X.n, task.design.X.p
+    if p <= GRAM_COLUMNS and p <= 4 * n:
+        return AllProducts(task)
+    if task.design.X.sparse and n * p > DENSE_CELLS:
+        return SparseColumns(task)
+    return DenseColumns(task)
+
+
+class AllProducts:
+    """X'X made once: then rows are never visited again."""
+
+    def __init__(self, task: Ridge) -> None:
+        tall, p = Tall(task), task.design.X.p
+        self.mean, self.mean_y = tall.mean, tall.mean_y
+        self.Q = np.ascontiguousarray(tall.S[:p, :p] / tall.total)
+        self.q = tall.S[:p, p:] / tall.total
+        self.yy = np.maximum(np.diagonal(tall.S)[p:], 0.0) / tall.total
+
+    def gradient(self, k: int, b: np.ndarray, active: np.ndarray) -> np.ndarray:
+        return self.q[:, k] - b[active] @ self.Q[active]
+
+    def block(self, active: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(self.Q[np.ix_(active, active)])
+
+
+class Columns:
+    """Products of columns are made when a column becomes active, and kept."""
+
+    y: np.ndarray
+    q: np.ndarray
+
+    def __init__(self, p: int) -> None:
+        self.place = np.full(p, -1)
+        self.kept = 0
+        self.A = np.empty((0, 0))
+        self.G = np.empty((0, 0))
+
+    def columns(self, active: np.ndarray) -> np.ndarray:
+        """Centred, weighted columns, divided by sqrt(N)."""
+        raise NotImplementedError
+
+    def products_with(self, r: np.ndarray) -> np.ndarray:
+        """X'r / sqrt(N) for all columns."""
+        raise NotImplementedError
+
+    def _keep(self, active: np.ndarray) -> np.ndarray:
+        new = active[self.place[active] < 0]
+        if len(new):
+            fresh = self.columns(new)
+            n, k = len(fresh), self.kept + len(new)
+            A, G = np.empty((n, k), order="F"), np.empty((k, k))
+            A[:, : self.kept] = self.A[:, : self.kept] if self.kept else 0.0
+            A[:, self.kept :] = fresh
+            G[: self.kept, : self.kept] = self.G
+            G[:, self.kept :] = A.T @ fresh
+            G[self.kept :, : self.kept] = G[: self.kept, self.kept :].T
+            self.place[new] = np.arange(self.kept, k)
+            self.A, self.G, self.kept = A, G, k
+        return self.place[active]
+
+    def gradient(self, k: int, b: np.ndarray, active: np.ndarray) -> np.ndarray:
+        if not len(active):
+            return self.q[:, k].copy()
+        full = np.zeros(self.kept + len(active))
+        places = self._keep(active)
+        full[places] = b[active]
+        return self.products_with(self.y[:, k] - self.A @ full[: self.kept])
+
+    def block(self, active: np.ndarray) -> np.ndarray:
+        places = self._keep(active)
+        return np.ascontiguousarray(self.G[np.ix_(places, places)])
+
+
+class DenseColumns(Columns):
+    """A centred, weighted copy of the table."""
+
+    def __init__(self, task: Ridge) -> None:
+        super().__init__(task.design.X.p)
+        wide = Wide(task)
+        root = np.sqrt(task.design.weights.sum())
+        self.mean, self.mean_y = wide.mean, wide.mean_y
+        self.X, self.y = wide.A, wide.y / root
+        self.X /= root
+        self.q, self.yy = self.X.T @ self.y, np.square(self.y).sum(axis=0)
+
+    def columns(self, active: np.ndarray) -> np.ndarray:
+        return self.X[:, active]
+
+    def products_with(self, r: np.ndarray) -> np.ndarray:
+        return r @ self.X
+
+
+class SparseColumns(Columns):
+    """A sparse table stays sparse: means are taken off the products."""
+
+    def __init__(self, task: Ridge) -> None:
+        design = task.design
+        super().__init__(design.X.p)
+        self.X: Any = design.X.X.tocsc()
+        total = float(design.weights.sum())
+        share = design.weights / total
+        self.root = np.sqrt(share)
+        c = float(design.constant)
+        self.mean = c * np.asarray(self.X.T @ share).ravel()
+        self.mean_y = c * (share @ design.Y)
+        self.y = (design.Y - self.mean_y) * self.root[:, None]
+        self.q = np.column_stack([self.products_with(column) for column in self.y.T])
+        self.yy = np.square(self.y).sum(axis=0)
+
+    def columns(self, active: np.ndarray) -> np.ndarray:
+        dense = self.X[:, active].toarray()
+        return (dense - self.mean[active]) * self.root[:, None]
+
+    def products_with(self, r: np.ndarray) -> np.ndarray:
+        pull = self.root * r
+        return np.asarray(self.X.T @ pull).ravel() - self.mean * pull.sum()

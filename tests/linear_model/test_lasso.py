@@ -1,0 +1,211 @@
+"""Lasso and ElasticNet: vectors, optimality conditions, paths, the compiled loop's plain twin."""
+
+import numpy as np
+import pytest
+
+from pellucid.errors import ParameterError
+from pellucid.linear_model import ElasticNet, Lasso, Ridge, _coordinate, enet_path, lasso_path
+from tests.linear_model.test_ridge import X4, Y4, standardised
+
+TEN = [
+    *(-0.87253015, 0.99709324, 0.0, 0.68347327, -1.92516588, 2.69957515, 0.0),
+    *(-2.99826671, 2.32783425, -1.75867874, -2.02254887, 0.83053429, -3.72753577),
+]
+
+
+def sample(n=60, p=20, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)) + 3
+    y = X[:, :3] @ [1.0, 2.0, -1.0] + rng.normal(size=n)
+    return X, y, rng.integers(1, 4, n).astype(float)
+
+
+def violation(model, X, y, w, alpha, ratio):
+    """Distance from the optimality conditions, in units of the penalty."""
+    g = (w * (y - model.predict(X))) @ X / w.sum() - alpha * (1 - ratio) * model.coef_
+    b = model.coef_
+    inside = np.maximum(np.abs(g) - alpha * ratio, 0.0)
+    return np.where(b == 0, inside, np.abs(g - alpha * ratio * np.sign(b))).max() / alpha
+
+
+def plain_descend(Q, q, b, Qb, l1, l2, positive, tol, epochs):
+    """The compiled loop, line by line in Python."""
+    for epoch in range(1, epochs + 1):
+        largest = 0.0
+        for j in range(len(q)):
+            curve, old = Q[j, j] + l2[j], b[j]
+            z = q[j] - Qb[j] + Q[j, j] * old
+            new = z - l1[j] if z > l1[j] else z + l1[j] if z < -l1[j] and not positive else 0.0
+            new = new / curve if curve > 0 else 0.0
+            step = new - old
+            if step != 0:
+                b[j] = new
+                Qb += step * Q[j]
+                largest = max(largest, abs(step) * np.sqrt(curve))
+        if largest <= tol:
+            return epoch
+    return epochs
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_compiled_loop_equals_its_plain_twin(positive):
+    rng = np.random.default_rng(5)
+    A = rng.normal(size=(30, 7))
+    A[:, 4] = 0.0
+    Q, q = np.ascontiguousarray(A.T @ A), A.T @ rng.normal(size=30)
+    l1, l2 = rng.uniform(0, 2, 7), np.where(np.arange(7) == 4, 0.0, rng.uniform(0, 1, 7))
+    answers = []
+    for descend in (_coordinate.descend, plain_descend):
+        b, Qb = np.ones(7), Q.sum(axis=1)
+        epochs = descend(Q, q, b, Qb, l1, l2, positive, 1e-9, 500)
+        answers.append((epochs, b, Qb))
+    assert answers[0][0] == answers[1][0] > 3
+    np.testing.assert_array_equal(answers[0][1], answers[1][1])
+    np.testing.assert_array_equal(answers[0][2], answers[1][2])
+
+
+def test_small_vectors():
+    for strength, slope, intercept in ((1.0, 1.8, 0.0), (5.0, 1.0, 2.0)):
+        model = Lasso(strength / 4).fit(X4, Y4)
+        assert model.coef_[0] == pytest.approx(slope, abs=1e-12)
+        assert model.intercept_ == pytest.approx(intercept, abs=1e-12)
+
+
+def test_boston_vectors():
+    X, y = standardised()
+    n = len(y)
+    ten = Lasso(10 / n).fit(X, y)
+    np.testing.assert_allclose(ten.coef_, TEN, atol=1e-8)
+    assert ten.coef_[2] == ten.coef_[6] == 0.0
+    hundred = Lasso(100 / n).fit(X, y)
+    assert np.flatnonzero(hundred.coef_ == 0).tolist() == [6, 9]  # AGE, TAX
+    largest = np.abs(X.T @ (y - y.mean())).max()
+    assert largest == pytest.approx(3429.49274417, abs=1e-7)
+    assert not Lasso(1e4 / n).fit(X, y).coef_.any()
+    assert not Lasso(largest * (1 + 1e-12) / n).fit(X, y).coef_.any()
+    assert np.count_nonzero(Lasso(largest * 0.999 / n).fit(X, y).coef_) == 1
+
+
+@pytest.mark.parametrize("shape", [(60, 20), (25, 80), (30, 2100)])
+@pytest.mark.parametrize("ratio", [0.3, 1.0])
+@pytest.mark.parametrize("alpha", [0.01, 0.3])
+def test_solution_is_exact(shape, ratio, alpha):
+    X, y, w = sample(*shape)
+    model = ElasticNet(alpha, l1_ratio=ratio).fit(X, y, w)
+    assert model.status_.code == "converged"
+    assert violation(model, X, y, w, alpha, ratio) < 1e-9
+    assert 0 <= model.dual_gap_ <= 1e-12 * np.var(y)
+
+
+def test_gap_bounds_the_distance_from_the_optimum():
+    X, y, w = sample(25, 80)
+
+    def objective(model):
+        return (
+            0.5 * np.average((y - model.predict(X)) ** 2, weights=w)
+            + 0.01 * np.abs(model.coef_).sum()
+        )
+
+    best = objective(Lasso(0.01).fit(X, y, w))
+    with pytest.warns(UserWarning, match="duality gap of .*above tol"):
+        rough = Lasso(0.01, max_iter=2).fit(X, y, w)
+    assert 0 < objective(rough) - best <= rough.dual_gap_
+    assert rough.dual_gap_ == pytest.approx(rough.history_["gap"][-1])
+
+
+def test_positive_coefficients():
+    X, y, w = sample()
+    model = Lasso(0.01, positive=True).fit(X, y, w)
+    g = (w * (y - model.predict(X))) @ X / w.sum()
+    assert model.coef_.min() >= 0
+    assert np.abs(g[model.coef_ > 0] - 0.01).max() < 1e-10
+    assert g[model.coef_ == 0].max() <= 0.01
+
+
+def test_sparse_columns_are_centred_without_filling_them(monkeypatch):
+    sparse = pytest.importorskip("scipy.sparse")
+    from pellucid.linear_model import products
+
+    X = sparse.random(40, 300, density=0.1, random_state=0, format="csr")
+    y = np.random.default_rng(0).normal(size=40)
+    dense = Lasso(0.005).fit(X.toarray(), y)
+    monkeypatch.setattr(products, "DENSE_CELLS", 0)
+    monkeypatch.setattr(products, "GRAM_COLUMNS", 0)
+    model = Lasso(0.005).fit(X, y)
+    np.testing.assert_allclose(model.coef_, dense.coef_, atol=1e-9)
+    assert model.intercept_ == pytest.approx(dense.intercept_, abs=1e-9)
+    assert 0 < np.count_nonzero(model.coef_) < 300
+
+
+def test_no_corner_is_ridge():
+    X, y, w = sample()
+    model = ElasticNet(0.5, l1_ratio=0.0).fit(X, y, w)
+    np.testing.assert_allclose(model.coef_, Ridge(0.5 * w.sum()).fit(X, y, w).coef_, rtol=1e-12)
+    free = Lasso(0.0).fit(X, y, w)
+    np.testing.assert_allclose(free.coef_, Ridge(0.0).fit(X, y, w).coef_, rtol=1e-12)
+
+
+def test_proximal_descent_finds_the_same_optimum():
+    X, y = standardised()
+    slow = Lasso(1.0, solver="gd", max_iter=5000, tol=1e-13).fit(X, y)
+    np.testing.assert_allclose(slow.coef_, Lasso(1.0).fit(X, y).coef_, atol=1e-9)
+    assert (slow.coef_ == 0).any()
+    assert np.all(np.diff(slow.history_["objective"]) <= 1e-12)
+
+
+def test_warm_start_needs_fewer_epochs():
+    X, y, w = sample(25, 80)
+    model = Lasso(0.01, warm_start=True).fit(X, y, w)
+    first = model.n_iter_
+    assert model.fit(X, y, w).n_iter_ < first
+    assert violation(model, X, y, w, 0.01, 1.0) < 1e-9
+
+
+def test_several_targets():
+    X, y, w = sample()
+    Y = np.column_stack([y, -2 * y[::-1]])
+    both = Lasso(0.1).fit(X, Y, w)
+    for k in range(2):
+        np.testing.assert_allclose(both.coef_[k], Lasso(0.1).fit(X, Y[:, k], w).coef_, atol=1e-12)
+    assert both.sparse_coef_.shape == (2, 20)
+    assert both.sparse_coef_.nnz == np.count_nonzero(both.coef_)
+
+
+def test_paths_pass_through_the_single_fits():
+    X, y, _ = sample(25, 60)
+    X, y = X - X.mean(axis=0), y - y.mean()
+    alphas, coefs, gaps, n_iter = enet_path(X, y, l1_ratio=0.7, alphas=12, return_n_iter=True)
+    assert coefs.shape == (60, 12)
+    assert alphas[0] == pytest.approx(np.abs(X.T @ y).max() / 25 / 0.7, rel=1e-12)
+    assert alphas[-1] == pytest.approx(1e-3 * alphas[0])
+    assert np.abs(coefs[:, 0]).max() < 1e-10
+    for i in (1, 6, 11):
+        model = ElasticNet(alphas[i], l1_ratio=0.7, fit_intercept=False).fit(X, y)
+        np.testing.assert_allclose(coefs[:, i], model.coef_, atol=1e-8)
+    assert (gaps <= 1e-12 * (y @ y)).all()
+    assert (n_iter >= 1).all()
+    _, lasso, _ = lasso_path(X, y, alphas=[0.1, 0.5])
+    np.testing.assert_allclose(
+        lasso[:, 1], Lasso(0.1, fit_intercept=False).fit(X, y).coef_, atol=1e-8
+    )
+
+
+def test_parameters_without_effect():
+    X, y, w = sample()
+    expected = Lasso(0.1).fit(X, y, w).coef_
+    for chosen in ({"precompute": True}, {"copy_X": False}, {"selection": "random"}):
+        assert np.array_equal(Lasso(0.1, **chosen, random_state=3).fit(X, y, w).coef_, expected)
+
+
+def test_checks_cannot_be_skipped():
+    with pytest.raises(TypeError, match="check_input"):
+        Lasso().fit(X4, Y4, check_input=False)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"alpha": -1.0}, {"l1_ratio": 1.5}, {"l1_ratio": -0.1}, {"max_iter": 0}]
+)
+def test_wrong_parameters_are_named(wrong):
+    (name,) = wrong
+    with pytest.raises(ParameterError, match=f"'{name}' parameter of ElasticNet must be"):
+        ElasticNet(**wrong).fit(X4, Y4)
