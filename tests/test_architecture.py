@@ -183,7 +183,8 @@ for module, names in ESTIMATORS.items():
         else:
             from pellucid.persist import load
             model = load(path)
-            getattr(model, "predict" if hasattr(model, "predict") else "transform")(X)
+            asks = ("predict", "transform", "kneighbors")
+            next(getattr(model, ask) for ask in asks if hasattr(model, ask))(X)
         done.append(name)
 print(json.dumps({"done": done, "modules": sorted(sys.modules)}))
 """

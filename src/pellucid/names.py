@@ -36,6 +36,13 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "MultinomialNB",
         "PoissonNB",
     ),
+    "pellucid.neighbors": (
+        "KNeighborsClassifier",
+        "KNeighborsRegressor",
+        "NearestNeighbors",
+        "RadiusNeighborsClassifier",
+        "RadiusNeighborsRegressor",
+    ),
     "pellucid.tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
 }
 

@@ -55,6 +55,8 @@ def answers(model, X) -> dict:
     said = {name: plain(getattr(model, name)(X)) for name in METHODS if hasattr(model, name)}
     if hasattr(model, "score_samples"):
         said["score_samples"] = density(model, X)
+    if not said and hasattr(model, "kneighbors"):
+        said["kneighbors"] = model.kneighbors(X)[0]
     return said or learned(model)
 
 

@@ -1,0 +1,65 @@
+import numpy as np
+
+def use_wide(wide: bool) -> bool: ...
+def sort(near: np.ndarray, rows: np.ndarray) -> None: ...
+def pack(X: np.ndarray, packed: np.ndarray, starts: np.ndarray) -> None: ...
+def scan(
+    metric: int,
+    p: float,
+    scale: np.ndarray,
+    Q: np.ndarray,
+    packed: np.ndarray,
+    starts: np.ndarray,
+    first: int,
+    near: np.ndarray,
+    rows: np.ndarray,
+    stop: np.ndarray,
+) -> None: ...
+def distances(
+    metric: int,
+    p: float,
+    scale: np.ndarray,
+    Q: np.ndarray,
+    packed: np.ndarray,
+    starts: np.ndarray,
+    out: np.ndarray,
+    stop: np.ndarray,
+) -> None: ...
+def offer_all(values: np.ndarray, first: int, near: np.ndarray, rows: np.ndarray) -> None: ...
+def halve(
+    packed: np.ndarray, starts: np.ndarray, centre: np.ndarray, factor: float, out: np.ndarray
+) -> None: ...
+def screen(
+    scores: np.ndarray,
+    lengths: np.ndarray,
+    error: np.ndarray,
+    Q: np.ndarray,
+    packed: np.ndarray,
+    starts: np.ndarray,
+    unit: float,
+    first: int,
+    near: np.ndarray,
+    rows: np.ndarray,
+    stop: np.ndarray,
+) -> None: ...
+def build(
+    X: np.ndarray,
+    depth: int,
+    order: np.ndarray,
+    boxes: np.ndarray,
+    least: np.ndarray,
+    stop: np.ndarray,
+) -> None: ...
+def search(
+    metric: int,
+    p: float,
+    Q: np.ndarray,
+    packed: np.ndarray,
+    order: np.ndarray,
+    boxes: np.ndarray,
+    least: np.ndarray,
+    depth: int,
+    near: np.ndarray,
+    rows: np.ndarray,
+    stop: np.ndarray,
+) -> None: ...

@@ -1,0 +1,302 @@
+"""Loops of nearest neighbours: panels of rows, the KD-tree, single-precision products.
+
+Invariant: a distance is the plain sum over the columns, from the first to the last, each step rounded
+once; the k nearest rows are the k smallest pairs (distance, row). Every way of searching gives these
+bits. A lower bound of a box is made by the same steps from smaller numbers, so it never exceeds the
+distance of a row inside.
+
+Layouts: a panel holds m rows side by side, (d, m); `packed` (n, d) holds panel after panel, each in
+the place of its rows. The tree is complete: node 1 is the root, node i has children 2i and 2i + 1,
+and node j of level l owns the places from j n / 2**l to (j + 1) n / 2**l. `boxes` (nodes, 2, d).
+Best lists: `near` (k,) distances and `rows` (k,) int32 form a heap, the worst pair first.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+cdef extern from "lanes.h":
+    void panel(int metric, double p, const double *scale, const double *q, const double *x,
+               Py_ssize_t d, Py_ssize_t m, double *out) noexcept nogil
+    double box_distance(int metric, double p, const double *q, const double *box,
+                        Py_ssize_t d) noexcept nogil
+    double squared(const double *q, const double *x, Py_ssize_t d, Py_ssize_t m) noexcept nogil
+    bint below(const float *s, Py_ssize_t m, float bound) noexcept nogil
+    bint choose_wide(bint wide) noexcept nogil
+
+cdef enum:
+    WIDEST = 256  # rows in the largest panel
+
+
+def use_wide(bint wide):
+    """Choose the AVX2 build of the inner loops, where the processor has it, or the plain one."""
+    return choose_wide(wide)
+
+
+use_wide(True)
+
+
+cdef inline bint precedes(double a, int32_t i, double b, int32_t j) noexcept nogil:
+    return a < b or (a == b and i < j)
+
+
+cdef void sink(double *near, int32_t *rows, Py_ssize_t k, double value, int32_t row) noexcept nogil:
+    """Put a pair in the place of the first one of a heap of k, then restore the heap."""
+    cdef Py_ssize_t at = 0, child = 1
+    while child < k:
+        if child + 1 < k and precedes(near[child], rows[child], near[child + 1], rows[child + 1]):
+            child += 1
+        if not precedes(value, row, near[child], rows[child]):
+            break
+        near[at], rows[at] = near[child], rows[child]
+        at = child
+        child = 2 * at + 1
+    near[at], rows[at] = value, row
+
+
+cdef inline void offer(double *near, int32_t *rows, Py_ssize_t k, double value,
+                       int32_t row) noexcept nogil:
+    if precedes(value, row, near[0], rows[0]):
+        sink(near, rows, k, value, row)
+
+
+def sort(double[:, ::1] near, int32_t[:, ::1] rows):
+    """Turn the heaps into ascending lists."""
+    cdef Py_ssize_t i, k = near.shape[1], left
+    cdef double value
+    cdef int32_t row
+    with nogil:
+        for i in range(near.shape[0]):
+            for left in range(k - 1, 0, -1):
+                value, row = near[i, left], rows[i, left]
+                near[i, left], rows[i, left] = near[i, 0], rows[i, 0]
+                sink(&near[i, 0], &rows[i, 0], left, value, row)
+
+
+def pack(const double[:, ::1] X, double[:, ::1] packed, const int64_t[::1] starts):
+    """Write the rows of X panel by panel; panel j holds rows starts[j] to starts[j + 1]."""
+    cdef Py_ssize_t j, t, f, m, d = X.shape[1]
+    cdef double *out
+    with nogil:
+        for j in range(starts.shape[0] - 1):
+            m = starts[j + 1] - starts[j]
+            out = &packed[0, 0] + starts[j] * d
+            for t in range(m):
+                for f in range(d):
+                    out[m * f + t] = X[starts[j] + t, f]
+
+
+def scan(int metric, double p, const double[::1] scale, const double[:, ::1] Q,
+         const double[:, ::1] packed, const int64_t[::1] starts, int32_t first,
+         double[:, ::1] near, int32_t[:, ::1] rows, const int32_t[::1] stop):
+    """Offer all packed rows, numbered from `first`, to the best list of each row of Q."""
+    cdef Py_ssize_t i, j, t, m, d = Q.shape[1], k = near.shape[1]
+    cdef double out[WIDEST]
+    with nogil:
+        for i in range(Q.shape[0]):
+            if stop[0]:
+                break
+            for j in range(starts.shape[0] - 1):
+                m = starts[j + 1] - starts[j]
+                panel(metric, p, &scale[0], &Q[i, 0], &packed[0, 0] + starts[j] * d, d, m, out)
+                for t in range(m):
+                    if out[t] <= near[i, 0]:
+                        offer(&near[i, 0], &rows[i, 0], k, out[t], first + starts[j] + t)
+
+
+def distances(int metric, double p, const double[::1] scale, const double[:, ::1] Q,
+              const double[:, ::1] packed, const int64_t[::1] starts, double[:, ::1] out,
+              const int32_t[::1] stop):
+    """Distances (before any root) of the rows of Q to all packed rows."""
+    cdef Py_ssize_t i, j, d = Q.shape[1]
+    with nogil:
+        for i in range(Q.shape[0]):
+            if stop[0]:
+                break
+            for j in range(starts.shape[0] - 1):
+                panel(metric, p, &scale[0], &Q[i, 0], &packed[0, 0] + starts[j] * d, d,
+                      starts[j + 1] - starts[j], &out[i, starts[j]])
+
+
+def offer_all(const double[:, ::1] values, int32_t first, double[:, ::1] near,
+              int32_t[:, ::1] rows):
+    """Offer a table of distances, columns numbered from `first`, to the best lists."""
+    cdef Py_ssize_t i, j, k = near.shape[1]
+    with nogil:
+        for i in range(values.shape[0]):
+            for j in range(values.shape[1]):
+                offer(&near[i, 0], &rows[i, 0], k, values[i, j], first + <int32_t> j)
+
+
+def halve(const double[:, ::1] packed, const int64_t[::1] starts, const double[::1] centre,
+          double factor, float[:, ::1] out):
+    """Single-precision copies of packed rows: factor (x - centre), and half of their square."""
+    cdef Py_ssize_t j, t, f, m, d = packed.shape[1]
+    cdef double x, total
+    cdef const double *source
+    with nogil:
+        for j in range(starts.shape[0] - 1):
+            m = starts[j + 1] - starts[j]
+            source = &packed[0, 0] + starts[j] * d
+            for t in range(m):
+                total = 0.0
+                for f in range(d):
+                    x = (source[m * f + t] - centre[f]) * factor
+                    out[starts[j] + t, f] = <float> x
+                    total += x * x
+                out[starts[j] + t, d] = <float> (0.5 * total)
+
+
+def screen(const float[:, ::1] scores, const double[::1] lengths, const double[::1] error,
+           const double[:, ::1] Q, const double[:, ::1] packed, const int64_t[::1] starts,
+           double unit, int32_t first, double[:, ::1] near, int32_t[:, ::1] rows,
+           const int32_t[::1] stop):
+    """Compute the distances of those packed rows that single-precision scores do not rule out.
+
+    scores[i, j] is |x_j|**2 / 2 - q_i x_j up to error[i], where distances are scaled such that a
+    squared one is multiplied by `unit`; lengths[i] is |q_i|**2 / 2. A row whose score is too large
+    cannot be among the nearest.
+    """
+    cdef Py_ssize_t i, j, t, m, d = packed.shape[1], k = near.shape[1]
+    cdef const double *x
+    cdef float bound
+    with nogil:
+        for i in range(Q.shape[0]):
+            if stop[0]:
+                break
+            bound = bound_of(near[i, 0], unit, lengths[i], error[i])
+            for j in range(starts.shape[0] - 1):
+                m = starts[j + 1] - starts[j]
+                if not below(&scores[i, starts[j]], m, bound):
+                    continue
+                x = &packed[0, 0] + starts[j] * d
+                for t in range(m):
+                    if not (scores[i, starts[j] + t] >= bound):
+                        offer(&near[i, 0], &rows[i, 0], k, squared(&Q[i, 0], x + t, d, m),
+                              first + <int32_t> (starts[j] + t))
+                        bound = bound_of(near[i, 0], unit, lengths[i], error[i])
+
+
+cdef inline float bound_of(double worst, double unit, double length, double error) noexcept nogil:
+    """Scores of at least this belong to rows farther than `worst`."""
+    cdef double half = 0.5 * worst * unit - length
+    return <float> (half + error + 1e-6 * (half if half > 0 else -half))
+
+
+# The KD-tree ------------------------------------------------------------------------------------
+
+cdef inline bint smaller(const double[:, ::1] X, Py_ssize_t f, int32_t a, int32_t b) noexcept nogil:
+    return X[a, f] < X[b, f] or (X[a, f] == X[b, f] and a < b)
+
+
+cdef void select(const double[:, ::1] X, Py_ssize_t f, int32_t[::1] order, Py_ssize_t low,
+                 Py_ssize_t high, Py_ssize_t middle, uint64_t *state) noexcept nogil:
+    """Order places low..high - 1 so that those before `middle` hold the smaller (x, row)."""
+    cdef Py_ssize_t i, j
+    cdef int32_t pivot
+    high -= 1
+    while low < high:
+        state[0] = state[0] * 6364136223846793005ULL + 1442695040888963407ULL
+        pivot = order[low + <Py_ssize_t> ((state[0] >> 33) % <uint64_t> (high - low + 1))]
+        i, j = low, high
+        while i <= j:
+            while smaller(X, f, order[i], pivot):
+                i += 1
+            while smaller(X, f, pivot, order[j]):
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            return
+
+
+cdef void measure(const double[:, ::1] X, const int32_t[::1] order, Py_ssize_t low,
+                  Py_ssize_t high, double[:, ::1] box, int32_t *least) noexcept nogil:
+    cdef Py_ssize_t f, i, d = X.shape[1]
+    cdef double x
+    least[0] = 2147483647
+    for f in range(d):
+        box[0, f], box[1, f] = INFINITY, -INFINITY
+    for i in range(low, high):
+        least[0] = min(least[0], order[i])
+        for f in range(d):
+            x = X[order[i], f]
+            if x < box[0, f]:
+                box[0, f] = x
+            if x > box[1, f]:
+                box[1, f] = x
+
+
+def build(const double[:, ::1] X, int depth, int32_t[::1] order, double[:, :, ::1] boxes,
+          int32_t[::1] least, const int32_t[::1] stop):
+    """Order the rows into a complete tree; each node is halved across its widest column."""
+    cdef Py_ssize_t node, level, j, f, widest, low, high, n = X.shape[0], d = X.shape[1]
+    cdef uint64_t state = 1
+    with nogil:
+        for level in range(depth + 1):
+            for j in range(1 << level):
+                if stop[0]:
+                    break
+                node = (1 << level) + j
+                low, high = (j * n) >> level, ((j + 1) * n) >> level
+                measure(X, order, low, high, boxes[node], &least[node])
+                if level == depth:
+                    continue
+                widest = 0
+                for f in range(1, d):
+                    if (boxes[node, 1, f] - boxes[node, 0, f]
+                            > boxes[node, 1, widest] - boxes[node, 0, widest]):
+                        widest = f
+                select(X, widest, order, low, high, ((2 * j + 1) * n) >> (level + 1), &state)
+
+
+def search(int metric, double p, const double[:, ::1] Q, const double[:, ::1] packed,
+           const int32_t[::1] order, const double[:, :, ::1] boxes, const int32_t[::1] least,
+           int depth, double[:, ::1] near, int32_t[:, ::1] rows, const int32_t[::1] stop):
+    """Walk down the tree for each row of Q, the nearer half first, leaving out hopeless boxes."""
+    cdef Py_ssize_t i, n = packed.shape[0], d = Q.shape[1], k = near.shape[1]
+    with nogil:
+        for i in range(Q.shape[0]):
+            if stop[0]:
+                break
+            descend(metric, p, &Q[i, 0], &packed[0, 0], order, boxes, least, depth, n, d,
+                    &near[i, 0], &rows[i, 0], k)
+
+
+cdef void descend(int metric, double p, const double *q, const double *packed,
+                  const int32_t[::1] order, const double[:, :, ::1] boxes,
+                  const int32_t[::1] least, int depth, Py_ssize_t n, Py_ssize_t d,
+                  double *near, int32_t *rows, Py_ssize_t k) noexcept nogil:
+    cdef Py_ssize_t nodes[128]
+    cdef double bounds[128]
+    cdef double out[WIDEST]
+    cdef double left, right
+    cdef Py_ssize_t top = 1, node, t, m, low, leaves = <Py_ssize_t> 1 << depth
+    nodes[0], bounds[0] = 1, 0.0
+    while top > 0:
+        top -= 1
+        node = nodes[top]
+        if not precedes(bounds[top], least[node], near[0], rows[0]):
+            continue
+        if node >= leaves:
+            low = ((node - leaves) * n) >> depth
+            m = (((node - leaves + 1) * n) >> depth) - low
+            panel(metric, p, NULL, q, packed + low * d, d, m, out)
+            for t in range(m):
+                if out[t] <= near[0]:
+                    offer(near, rows, k, out[t], order[low + t])
+            continue
+        left = box_distance(metric, p, q, &boxes[2 * node, 0, 0], d)
+        right = box_distance(metric, p, q, &boxes[2 * node + 1, 0, 0], d)
+        if left <= right:
+            nodes[top], bounds[top] = 2 * node + 1, right
+            nodes[top + 1], bounds[top + 1] = 2 * node, left
+        else:
+            nodes[top], bounds[top] = 2 * node, left
+            nodes[top + 1], bounds[top + 1] = 2 * node + 1, right
+        top += 2

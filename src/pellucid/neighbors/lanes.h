@@ -1,0 +1,141 @@
+/* Distances of one row to the rows of a panel, in lanes of four doubles.
+ *
+ * A panel holds m rows side by side, panel[m * f + row]. Lanes run over rows, never along a sum: each
+ * distance is the plain sum from the first column to the last, in the plain and in the AVX2 build.
+ */
+#include <math.h>
+#include <stddef.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { SQUARED, MANHATTAN, CHEBYSHEV, MINKOWSKI, HAMMING, GOWER };
+
+/* What one column adds to a distance. */
+INLINE double column_part(int metric, double p, double a, double b)
+{
+    const double t = a - b;
+    switch (metric) {
+    case SQUARED: return t * t;
+    case MINKOWSKI: return pow(fabs(t), p);
+    case HAMMING: return a != b ? 1.0 : 0.0;
+    default: return fabs(t);
+    }
+}
+
+INLINE double joined(int metric, double sum, double part)
+{
+    return metric == CHEBYSHEV ? (part > sum ? part : sum) : sum + part;
+}
+
+/* scale[f] is 0 for a category, else the inverse range of a number; missing cells are left out. */
+INLINE double gower(const double *q, const double *x, ptrdiff_t step, ptrdiff_t d,
+                    const double *scale)
+{
+    double sum = 0.0, seen = 0.0;
+    for (ptrdiff_t f = 0; f < d; f++, x += step) {
+        if (isnan(q[f]) || isnan(*x) || scale[f] < 0.0) continue;
+        sum += scale[f] > 0.0 ? fabs(q[f] - *x) * scale[f] : (q[f] != *x ? 1.0 : 0.0);
+        seen += 1.0;
+    }
+    return seen > 0.0 ? sum / seen : 1.0;
+}
+
+INLINE void panel_body(int metric, double p, const double *restrict q, const double *restrict x,
+                       ptrdiff_t d, ptrdiff_t m, double *restrict out)
+{
+    ptrdiff_t t = 0;
+    for (; t + 8 <= m; t += 8) {
+        double s[8] = {0.0};
+        for (ptrdiff_t f = 0; f < d; f++)
+            for (int l = 0; l < 8; l++)
+                s[l] = joined(metric, s[l], column_part(metric, p, q[f], x[m * f + t + l]));
+        for (int l = 0; l < 8; l++) out[t + l] = s[l];
+    }
+    for (; t < m; t++) {
+        double s = 0.0;
+        for (ptrdiff_t f = 0; f < d; f++)
+            s = joined(metric, s, column_part(metric, p, q[f], x[m * f + t]));
+        out[t] = s;
+    }
+}
+
+#define PANEL(name, attribute)                                                                     \
+    attribute static void name(int metric, double p, const double *scale, const double *q,         \
+                               const double *x, ptrdiff_t d, ptrdiff_t m, double *out)             \
+    {                                                                                              \
+        switch (metric) {                                                                          \
+        case SQUARED: panel_body(SQUARED, p, q, x, d, m, out); break;                              \
+        case MANHATTAN: panel_body(MANHATTAN, p, q, x, d, m, out); break;                          \
+        case CHEBYSHEV: panel_body(CHEBYSHEV, p, q, x, d, m, out); break;                          \
+        case HAMMING: panel_body(HAMMING, p, q, x, d, m, out); break;                              \
+        case GOWER:                                                                                \
+            for (ptrdiff_t t = 0; t < m; t++) out[t] = gower(q, x + t, m, d, scale);               \
+            break;                                                                                 \
+        default: panel_body(MINKOWSKI, p, q, x, d, m, out);                                        \
+        }                                                                                          \
+    }
+
+/* Squared distance to one row of a panel of m. */
+static double squared(const double *q, const double *x, ptrdiff_t d, ptrdiff_t m)
+{
+    double s = 0.0;
+    for (ptrdiff_t f = 0; f < d; f++) s += (q[f] - x[m * f]) * (q[f] - x[m * f]);
+    return s;
+}
+
+/* Smallest distance that any row inside the box (low, high) can have, rounded as distances are. */
+INLINE double box_body(int metric, double p, const double *q, const double *box, ptrdiff_t d)
+{
+    double s = 0.0;
+    for (ptrdiff_t f = 0; f < d; f++) {
+        const double under = box[f] - q[f], over = q[f] - box[d + f];
+        const double t = under > 0.0 ? under : (over > 0.0 ? over : 0.0);
+        s = joined(metric, s, column_part(metric, p, t, 0.0));
+    }
+    return s;
+}
+
+static double box_distance(int metric, double p, const double *q, const double *box, ptrdiff_t d)
+{
+    switch (metric) {
+    case SQUARED: return box_body(SQUARED, p, q, box, d);
+    case MANHATTAN: return box_body(MANHATTAN, p, q, box, d);
+    case CHEBYSHEV: return box_body(CHEBYSHEV, p, q, box, d);
+    default: return box_body(MINKOWSKI, p, q, box, d);
+    }
+}
+
+/* Whether some of m single-precision scores is not at least `bound`; a NaN is not. */
+#define BELOW(name, attribute)                                                                     \
+    attribute static int name(const float *s, ptrdiff_t m, float bound)                            \
+    {                                                                                              \
+        int found = 0;                                                                             \
+        for (ptrdiff_t t = 0; t < m; t++) found |= !(s[t] >= bound);                               \
+        return found;                                                                              \
+    }
+
+PANEL(panel_plain, )
+BELOW(below_plain, )
+#if defined(__x86_64__) && defined(__GNUC__)
+PANEL(panel_wide, __attribute__((target("avx2"))))
+BELOW(below_wide, __attribute__((target("avx2"))))
+static int wide_chosen = 0;
+static int choose_wide(int wide) { return wide_chosen = wide && __builtin_cpu_supports("avx2"); }
+#define CHOICE(a, b) (wide_chosen ? (a) : (b))
+#else
+static int choose_wide(int wide) { return 0; }
+#define CHOICE(a, b) (b)
+#define panel_wide panel_plain
+#define below_wide below_plain
+#endif
+
+static void panel(int metric, double p, const double *scale, const double *q, const double *x,
+                  ptrdiff_t d, ptrdiff_t m, double *out)
+{
+    CHOICE(panel_wide, panel_plain)(metric, p, scale, q, x, d, m, out);
+}
+
+static int below(const float *s, ptrdiff_t m, float bound)
+{
+    return CHOICE(below_wide, below_plain)(s, m, bound);
+}

@@ -1,0 +1,325 @@
+"""What all neighbour models share: learning the rows, and looking up the nearest of them.
+
+Invariant: training rows stand in the order of (y, row of the user's table), so that the smallest pairs
+(distance, place) are the smallest triples (distance, y, row): equally near rows are taken by class or
+value first, and shuffled tables give the same votes.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pellucid.base import Estimator
+from pellucid.data import Problem, Wishes
+from pellucid.errors import DataError, ParameterError
+from pellucid.neighbors import metrics, search
+from pellucid.parameters import (
+    Boolean,
+    Choice,
+    Either,
+    Function,
+    Integer,
+    Jobs,
+    Nothing,
+    Real,
+    Test,
+)
+
+METRIC_PARAMETERS = {
+    "algorithm": Choice("auto", "ball_tree", "kd_tree", "brute"),
+    "leaf_size": Integer(1),
+    "p": Either(Real(0, None, "neither"), Choice(np.inf), Nothing),
+    "metric": Either(Choice(*metrics.NAMES), Function),
+    "metric_params": Either(
+        Test(lambda v: isinstance(v, dict) and all(isinstance(k, str) for k in v), "a dict"),
+        Nothing,
+    ),
+    "n_jobs": Jobs,
+    "standardize": Boolean,
+}
+WEIGHTS = Either(Choice("uniform", "distance", "exp", "rational", None), Function)
+
+
+class Lookup(Estimator):
+    """Base of the neighbour models: `_memorise` for fit, `_index` for everything after it."""
+
+    def _wishes(self) -> Wishes:
+        """Gower's distance reads codes, with their missing cells; all others a matrix."""
+        wishes = super()._wishes()
+        return replace(wishes, layout="codes") if self.metric == "gower" else wishes
+
+    @property
+    def _pairwise(self) -> bool:  # type: ignore[override]
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _memorise(self, problem: Problem) -> dict[str, Any]:
+        metric, params = metrics.effective(self.metric, 2 if self.p is None else self.p,
+                                           self.metric_params)  # fmt: skip
+        order = tie_order(problem.y, problem.n)
+        space: dict[str, Any] = {"kind": ""}
+        rows, tree = problem.X, None
+        if self._pairwise:
+            _check_square(problem)
+        else:
+            space = metrics.learn(problem.X, problem, metric, params, self.standardize)
+            rows, tree, space = self._arranged(problem.X[order], metric, space)
+        return {
+            "effective_metric_": metric,
+            "effective_metric_params_": params,
+            "n_samples_fit_": problem.n,
+            "space_": space,
+            "rows_": rows if isinstance(rows, np.ndarray) else (rows.data, rows.indices, rows.indptr),
+            "tree_": tree,
+            "order_": _users_rows(problem)[order],
+        }  # fmt: skip
+
+    def _arranged(self, X: Any, metric: Any, space: dict) -> tuple[Any, Any, dict]:
+        """Rows placed in the space of the metric, then packed, in a tree if that pays."""
+        X = metrics.place(space, X, metric)
+        if not isinstance(X, np.ndarray) and X.shape[0] * X.shape[1] <= search.DENSE_CELLS:
+            X = np.ascontiguousarray(X.toarray())
+        dense = isinstance(X, np.ndarray)
+        if callable(metric):
+            return (X if dense else X.toarray()), None, space
+        n, d = X.shape
+        if n > search.NONE - 1:
+            raise DataError(f"Neighbour models hold at most {search.NONE - 1} rows, not {n}.")
+        power = search.reach(X) if space["kind"] != "gower" else 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = X.mean(axis=0) if dense and space["kind"] == "squared" else np.zeros(d)
+        centre = np.where(np.isfinite(centre), centre, 0.0)
+        space = space | {"reach": power, "centre": centre}
+        if not dense:
+            return X, None, space
+        tree = search.build_tree(X, self.leaf_size) if self._grows(n, d, space["kind"]) else None
+        if tree is None:
+            return search.packed(X, search.flat_starts(n)), None, space
+        starts = search.tree_starts(n, tree["depth"])
+        return search.packed(np.ascontiguousarray(X[tree["order"]]), starts), tree, space
+
+    def _grows(self, n: int, d: int, kind: str) -> bool:
+        if kind in ("hamming", "gower") or self.algorithm == "brute":
+            return False
+        if self.algorithm != "auto":
+            return True
+        return d <= search.TREE_COLUMNS and n >= search.TREE_ROWS
+
+    # Looking up ---------------------------------------------------------------------------------
+
+    def _index(self) -> search.Index:
+        rows = self.rows_
+        if isinstance(rows, tuple):
+            from scipy.sparse import csr_array
+
+            rows = csr_array(rows, shape=(self.n_samples_fit_, self.schema_.owner.size))
+        return search.Index(rows, self.tree_, self.space_, self.effective_metric_)
+
+    def _placed(self, X: Any) -> Any:
+        """Encoded queries in the space of the metric."""
+        if self._pairwise:
+            X = X if isinstance(X, np.ndarray) else X.toarray()
+            if X.shape[1] != self.n_samples_fit_ or X.min(initial=0.0) < 0:
+                raise DataError(
+                    f"Precomputed distances need one column of numbers of at least 0 for each of "
+                    f"the {self.n_samples_fit_} training rows."
+                )
+            return np.ascontiguousarray(X[:, self.order_])
+        placed = metrics.place(self.space_, X, self.effective_metric_)
+        wide = isinstance(self.rows_, np.ndarray) or callable(self.effective_metric_)
+        return placed if not wide or isinstance(placed, np.ndarray) else placed.toarray()
+
+    def _known(self) -> Any:
+        """The training rows as queries."""
+        if self._pairwise:
+            return np.ascontiguousarray(self.rows_[np.ix_(self.order_, self.order_)])
+        return self.rows_ if callable(self.effective_metric_) else self._index().dense()
+
+    def _nearest(self, placed: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and places of the k nearest training rows, by (distance, y, row)."""
+        if k > self.n_samples_fit_:
+            raise DataError(
+                f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, "
+                f"n_samples_fit = {self.n_samples_fit_}. Ask for fewer neighbours."
+            )
+        if self.space_["kind"]:
+            return self._index().nearest(placed, k, self.n_jobs)
+        from pellucid.neighbors import _loops
+
+        m = placed.shape[0]
+        near, rows = np.full((m, k), np.inf), np.full((m, k), search.NONE, dtype=np.int32)
+        for block in search.query_blocks(m):
+            _loops.offer_all(self._table(placed[block]), 0, near[block], rows[block])
+        _loops.sort(near, rows)
+        return near, rows
+
+    def _table(self, placed: np.ndarray) -> np.ndarray:
+        """Distances to all rows, for callables and precomputed distances."""
+        if self._pairwise:
+            return np.ascontiguousarray(placed, dtype=float)
+        metric, params = self.effective_metric_, self.effective_metric_params_
+        values = [[metric(q, x, **params) for x in self.rows_] for q in placed]
+        table = np.array(values, dtype=float).reshape(len(placed), len(self.rows_))
+        if not (table >= 0).all():
+            raise DataError("The metric function returned a number below 0, or none at all.")
+        return table
+
+    def _within(self, placed: Any, radius: float) -> list[tuple[np.ndarray, ...]]:
+        """Distances and places of the training rows within the radius, nearest first."""
+        if self.space_["kind"]:
+            return self._index().within(placed, radius, self.n_jobs)
+        return [
+            search.sorted_within(row, row, radius, None)
+            for block in search.query_blocks(placed.shape[0])
+            for row in self._table(placed[block])
+        ]
+
+    def _check_state(self) -> None:
+        """Refuse parts that the loops cannot read (model files)."""
+        from pellucid.neighbors.state import check
+
+        check(self)
+
+
+def tie_order(y: Any, n: int) -> np.ndarray:
+    """Rows by (y, row)."""
+    if y is None:
+        return np.arange(n)
+    columns = y[:, None] if y.ndim == 1 else y
+    return np.lexsort((np.arange(n), *columns.T[::-1]))
+
+
+def _users_rows(problem: Problem) -> np.ndarray:
+    """Row of the user's table for each row of the problem."""
+    if problem.position is None:
+        return np.arange(problem.n)
+    rows = np.flatnonzero(problem.position >= 0)
+    out = np.empty(problem.n, dtype=np.int64)
+    out[problem.position[rows]] = rows
+    return out
+
+
+def _check_square(problem: Problem) -> None:
+    X = problem.X
+    if X.shape[0] != X.shape[1] or problem.position is not None:
+        raise DataError(
+            f"Precomputed metric requires shape (n_queries, n_indexed). Got {X.shape} for "
+            f"{X.shape[0]} indexed: distances of all training rows to each other, square."
+        )
+    smallest = X.min(initial=0.0) if isinstance(X, np.ndarray) else X.data.min(initial=0.0)
+    if smallest < 0:
+        raise ParameterError("Negative values in data passed to precomputed distance matrix.")
+
+
+def graph(lists: list[tuple[np.ndarray, np.ndarray]], n: int, mode: str) -> Any:
+    """CSR matrix of neighbours: 1 or the distance for each pair."""
+    from scipy.sparse import csr_matrix
+
+    indptr = np.concatenate([[0], np.cumsum([len(rows) for _, rows in lists])])
+    columns = np.concatenate([rows for _, rows in lists]) if lists else np.zeros(0, dtype=int)
+    distances = np.concatenate([d for d, _ in lists]) if lists else np.zeros(0)
+    data = distances if mode == "distance" else np.ones(len(columns))
+    return csr_matrix((data, columns, indptr), shape=(len(lists), n))
+
+
+def check_mode(mode: str) -> None:
+    if mode not in ("connectivity", "distance"):
+        raise ParameterError(
+            f'Unsupported mode, must be one of "connectivity", or "distance" but got {mode!r} instead'
+        )
+
+
+def check_count(k: Any) -> None:
+    if not Integer(1).accepts(k):
+        raise ParameterError(f"n_neighbors must be an int of at least 1. Got {k!r} instead.")
+
+
+class KNearest(Lookup):
+    """Models that ask for a number of neighbours: `kneighbors`, `kneighbors_graph`."""
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> Any:
+        """Distances and row numbers of the nearest training rows, nearest first.
+
+        Equally near rows come by (y, row). Without X: the neighbours of the training rows, each
+        without itself.
+        """
+        self._check_fitted()
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        check_count(k)
+        if X is None:
+            distances, places = self._others(k)
+        else:
+            distances, places = self._nearest(self._placed(self._encoded(X)), k)
+        rows = self.order_[places]
+        return (distances, rows) if return_distance else rows
+
+    def _others(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest other training rows, in the user's order of rows."""
+        n = self.n_samples_fit_
+        if k >= n:
+            raise DataError(
+                f"Expected n_neighbors < n_samples_fit, but n_neighbors = {k}, n_samples_fit = {n}, "
+                "n_samples = (none given: the training rows themselves)."
+            )
+        distances, places = self._nearest(self._known(), k + 1)
+        own = places == np.arange(n)[:, None]
+        own[~own.any(axis=1), -1] = True  # as many equal rows come before it: leave out the last
+        keep = np.argsort(self.order_, kind="stable")
+        return distances[~own].reshape(n, k)[keep], places[~own].reshape(n, k)[keep]
+
+    def kneighbors_graph(
+        self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
+    ) -> Any:
+        """CSR matrix with an entry for each neighbour: 1, or its distance."""
+        check_mode(mode)
+        distances, rows = self.kneighbors(X, n_neighbors)
+        return graph(list(zip(distances, rows)), self.n_samples_fit_, mode)
+
+
+class WithinRadius(Lookup):
+    """Models that ask for all rows within a radius: `radius_neighbors` and its graph."""
+
+    def radius_neighbors(
+        self,
+        X: Any = None,
+        radius: float | None = None,
+        return_distance: bool = True,
+        sort_results: bool = False,
+    ) -> Any:
+        """Arrays of distances and row numbers of all training rows within the radius.
+
+        They are always sorted, by (distance, y, row). Without X: the neighbours of the training rows,
+        each without itself.
+        """
+        self._check_fitted()
+        r = self.radius if radius is None else radius
+        if not Real(0, None, "left").accepts(r):
+            raise ParameterError(f"radius must be a number of at least 0. Got {r!r} instead.")
+        lists = self._lists(X, r)
+        distances, rows = (np.empty(len(lists), dtype=object) for _ in range(2))
+        for i, (near, places) in enumerate(lists):
+            distances[i], rows[i] = near, self.order_[places]
+        return (distances, rows) if return_distance else rows
+
+    def _lists(self, X: Any, radius: float) -> list[tuple[np.ndarray, ...]]:
+        if X is not None:
+            return self._within(self._placed(self._encoded(X)), radius)
+        lists = self._within(self._known(), radius)
+        others = [
+            (near[places != own], places[places != own]) for own, (near, places) in enumerate(lists)
+        ]
+        return [others[own] for own in np.argsort(self.order_, kind="stable")]
+
+    def radius_neighbors_graph(
+        self,
+        X: Any = None,
+        radius: float | None = None,
+        mode: str = "connectivity",
+        sort_results: bool = False,
+    ) -> Any:
+        """CSR matrix with an entry for each row within the radius: 1, or its distance."""
+        check_mode(mode)
+        distances, rows = self.radius_neighbors(X, radius)
+        return graph(list(zip(distances, rows)), self.n_samples_fit_, mode)

@@ -1,0 +1,203 @@
+"""What "near" means: a metric as a table in which one of the compiled distances is computed.
+
+Invariant: `learn` reads training rows once and returns plain arrays; `place` puts any encoded rows
+into the same space, where the order of `raw` distances is the order of the metric, and `finish` turns
+raw distances into those of the metric.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.errors import DataError, ParameterError
+
+# The compiled distances, by their number in lanes.h.
+RAW = {"squared": 0, "manhattan": 1, "chebyshev": 2, "minkowski": 3, "hamming": 4, "gower": 5}
+ALIASES = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan", "infinity": "chebyshev"}
+KINDS = {
+    "euclidean": "squared",
+    "sqeuclidean": "squared",
+    "cosine": "squared",
+    "mahalanobis": "squared",
+    "manhattan": "manhattan",
+    "chebyshev": "chebyshev",
+    "minkowski": "minkowski",
+    "hamming": "hamming",
+    "gower": "gower",
+}
+NAMES = (*KINDS, *ALIASES, "precomputed")
+ARGUMENTS = {"minkowski": ("p", "w"), "mahalanobis": ("V", "VI"), "euclidean": ("w",)}
+
+
+def effective(metric: Any, p: float, params: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
+    """The metric without aliases, and its own parameters; Minkowski of order 1, 2, inf by name."""
+    given = dict(params or {})
+    if callable(metric):
+        return metric, given
+    name = ALIASES.get(metric, metric)
+    strange = sorted(set(given) - set(ARGUMENTS.get(name, ())))
+    if strange:
+        known = ", ".join(ARGUMENTS.get(name, ())) or "none"
+        raise ParameterError(
+            f"The 'metric_params' parameter must be a dict of parameters of metric {metric!r} "
+            f"({known}). Got {strange[0]!r} instead."
+        )
+    if name != "minkowski":
+        return name, given
+    order = float(given.pop("p", p))
+    if not order > 0:
+        raise ParameterError(f"The order p of metric 'minkowski' must be positive. Got {order}.")
+    named = {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}
+    if order in named and ("w" not in given or order == 2.0):
+        return named[order], given
+    return "minkowski", {"p": order, **given}
+
+
+def learn(X: Any, problem: Any, metric: Any, params: dict[str, Any], standardize: bool) -> dict:
+    """The space of a metric, learned from training rows: scales, directions, ranges."""
+    space: dict[str, Any] = {"kind": KINDS.get(metric, "") if isinstance(metric, str) else ""}
+    space |= {"p": float(params.get("p", 2.0)), "shift": None, "scale": None, "basis": None}
+    p = X.shape[1]
+    if metric == "gower":
+        if standardize:
+            raise ParameterError(
+                "The 'standardize' parameter must be False for metric 'gower', which divides "
+                "columns by their ranges. Got True instead."
+            )
+        return space | {"scale": _ranges(X, problem.kinds)}
+    if standardize:
+        space |= _standard(X, problem.weights)
+    if params.get("w") is not None:
+        w = np.asarray(params["w"], dtype=float)
+        if w.shape != (p,) or not (np.isfinite(w) & (w >= 0)).all():
+            raise ParameterError(f"metric_params['w'] must be {p} numbers of at least 0.")
+        scale = np.ones(p) if space["scale"] is None else space["scale"]
+        space["scale"] = scale * w ** (1.0 / space["p"])
+    if metric == "mahalanobis":
+        space |= _directions(place(space, X), problem.weights, params, space["shift"])
+    return space
+
+
+def _ranges(X: np.ndarray, kinds: np.ndarray) -> np.ndarray:
+    """Inverse ranges of numbers, 0 for categories, -1 for columns that tell no rows apart."""
+    scale = np.zeros(X.shape[1])
+    for f in range(X.shape[1]):
+        x = X[~np.isnan(X[:, f]), f]
+        if not x.size or x.min() == x.max():
+            scale[f] = -1.0
+        elif not kinds[f]:
+            scale[f] = min(0.5 / (0.5 * x.max() - 0.5 * x.min()), 1e300)
+    return scale
+
+
+def _standard(X: Any, weights: np.ndarray) -> dict[str, Any]:
+    from pellucid.numerics.moments import moments
+
+    found = moments(X, weights, full=False)
+    with np.errstate(all="ignore"):
+        deviation = np.sqrt(found.variance)
+    _check_finite(deviation, "standard deviations")
+    constant = deviation <= 1e-14 * np.abs(found.mean)
+    shift = found.mean if isinstance(X, np.ndarray) else None
+    return {
+        "shift": shift,
+        "scale": 1.0 / np.where(constant | (deviation < 1e-300), 1.0, deviation),
+    }
+
+
+def _directions(X: Any, weights: np.ndarray, params: dict, shift: Any) -> dict[str, Any]:
+    """B with |B'(a - b)|**2 = (a - b)' V^-1 (a - b); V is shrunk towards a sphere if estimated."""
+    from pellucid.numerics.covariance import ledoit_wolf
+
+    p = X.shape[1]
+    if params.get("VI") is not None:
+        inverse = _matrix(params["VI"], p, "VI")
+    else:
+        given = params.get("V")
+        with np.errstate(all="ignore"):
+            V = ledoit_wolf(X, weights)[0] if given is None else _matrix(given, p, "V")
+        _check_finite(V, "covariances")
+        values, vectors = np.linalg.eigh(V)
+        floor = values[-1] * p * np.finfo(float).eps
+        if values[-1] <= 0 or (given is not None and values[0] <= floor):
+            if given is not None:
+                raise DataError("metric_params['V'] is not positive definite.")
+            values = np.ones(p)
+        values = np.maximum(values, values[-1] * 1e-12)
+        return {"basis": np.ascontiguousarray(vectors / np.sqrt(values))} | (
+            {"shift": _mean(X, weights)} if shift is None else {}
+        )
+    values, vectors = np.linalg.eigh(inverse)
+    if values[0] < -1e-12 * abs(values[-1]):
+        raise DataError("metric_params['VI'] is not positive semi-definite.")
+    return {"basis": np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0)))}
+
+
+def _mean(X: Any, weights: np.ndarray) -> np.ndarray:
+    return np.asarray(weights @ X).ravel() / weights.sum()
+
+
+def _matrix(values: Any, p: int, name: str) -> np.ndarray:
+    V = np.asarray(values, dtype=float)
+    if V.shape != (p, p) or not np.isfinite(V).all() or not np.allclose(V, V.T):
+        raise DataError(f"metric_params[{name!r}] must be a symmetric matrix of shape {(p, p)}.")
+    return V
+
+
+def _check_finite(values: np.ndarray, what: str) -> None:
+    if not np.isfinite(values).all():
+        raise DataError(
+            f"The {what} of the columns exceed the largest float64. Divide the columns by a power "
+            "of ten."
+        )
+
+
+def place(space: dict[str, Any], X: Any, metric: Any = None) -> Any:
+    """Encoded rows in the space of the metric, dense (C order) or CSR."""
+    dense = isinstance(X, np.ndarray)
+    shift, scale, basis = space["shift"], space["scale"], space["basis"]
+    if space["kind"] == "gower":
+        return np.ascontiguousarray(X)
+    if not dense and (basis is not None or metric == "cosine"):
+        X, dense = X.toarray(), True
+    if shift is not None and dense:
+        X = X - shift
+    if scale is not None:
+        X = X * scale if dense else type(X)(X.multiply(scale))
+    if basis is not None:
+        X = X @ basis
+    if metric == "cosine":
+        X = _unit(X)
+    return np.ascontiguousarray(X) if dense else X
+
+
+def _unit(X: np.ndarray) -> np.ndarray:
+    """Rows of length 1; a row of zeros points into a direction of its own, at distance 1 of all."""
+    largest = np.abs(X).max(axis=1, keepdims=True)
+    X = X / np.where(largest > 0, largest, 1.0)
+    length = np.sqrt(np.einsum("ij,ij->i", X, X))[:, None]
+    return np.hstack([X / np.where(length > 0, length, 1.0), (length == 0).astype(float)])
+
+
+def finish(space: dict[str, Any], metric: Any, raw: np.ndarray, d: int) -> np.ndarray:
+    """Distances of the metric from raw ones."""
+    if metric == "sqeuclidean":
+        return raw
+    if metric == "cosine":
+        return np.minimum(0.5 * raw, 2.0)
+    if metric == "hamming":
+        return raw / d
+    if space["kind"] == "squared":
+        return np.sqrt(raw)
+    if space["kind"] == "minkowski":
+        return raw ** (1.0 / space["p"])
+    return raw
+
+
+def rawest(space: dict[str, Any], metric: Any, radius: float, d: int) -> float:
+    """A raw distance that no row within `radius` exceeds; a little too large, never too small."""
+    raw = {"cosine": 2.0 * radius, "sqeuclidean": radius, "hamming": radius * d}.get(metric)
+    if raw is None:
+        power = {"squared": 2.0, "minkowski": space["p"]}.get(space["kind"], 1.0)
+        raw = radius**power
+    return raw * (1.0 + 1e-12) if np.isfinite(raw) else np.inf

@@ -1,0 +1,271 @@
+"""Searching: which training rows are nearest, by panels, by products or down a tree.
+
+Invariant: every way gives the k smallest pairs (distance, row), with the same bits; blocks of queries
+have a fixed size, so results do not depend on the number of threads, and memory is bounded: about
+`BLOCK` x `CHUNK` scores per thread beside the rows themselves.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.neighbors import _loops, metrics
+
+PANEL = 64  # rows in a panel outside trees
+CHUNK = 1024  # rows whose products with a block of queries are held at once
+BLOCK = 256  # queries per task
+FEW = 16  # queries for which single-precision copies do not pay
+DENSE_CELLS = 2**25  # larger sparse tables are spread out chunk by chunk
+TREE_COLUMNS = 16  # up to so many columns a tree pays
+TREE_ROWS = 512
+NONE = np.iinfo(np.int32).max
+
+
+def flat_starts(n: int) -> np.ndarray:
+    return np.append(np.arange(0, n, PANEL, dtype=np.int64), n)
+
+
+def tree_depth(n: int, leaf_size: int) -> int:
+    """Halvings until a leaf has at most max(leaf_size, 8) rows, and never more than 256."""
+    return max(int(n - 1) // min(max(leaf_size, 8), 256), 0).bit_length()
+
+
+def tree_starts(n: int, depth: int) -> np.ndarray:
+    return (np.arange(2**depth + 1, dtype=np.int64) * n) >> depth
+
+
+def packed(X: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    out = np.empty_like(X)
+    _loops.pack(X, out, starts)
+    return out
+
+
+def unpacked(rows: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    out, d = np.empty_like(rows), rows.shape[1]
+    flat = rows.reshape(-1)
+    for a, b in pairwise(starts):
+        out[a:b] = flat[a * d : b * d].reshape(d, b - a).T
+    return out
+
+
+def build_tree(X: np.ndarray, leaf_size: int) -> dict[str, Any]:
+    """The order of the rows in the tree, the boxes of its nodes, and the first row in each."""
+    n, d = X.shape
+    depth = tree_depth(n, leaf_size)
+    order, stop = np.arange(n, dtype=np.int32), parallel.StopFlag()
+    boxes, least = np.zeros((2 << depth, 2, d)), np.zeros(2 << depth, dtype=np.int32)
+    parallel.interruptible(_loops.build, X, depth, order, boxes, least, stop.array)
+    stop.check()
+    return {"order": order, "boxes": boxes, "least": least, "depth": depth}
+
+
+@dataclass(frozen=True)
+class Index:
+    """Training rows in the space of a metric, ready to be searched.
+
+    rows : packed panels (n, d); or CSR. tree : as `build_tree` returns it, or None.
+    space, metric : see `metrics`.
+    """
+
+    rows: Any
+    tree: dict[str, Any] | None
+    space: dict[str, Any]
+    metric: Any
+
+    @property
+    def n(self) -> int:
+        return self.rows.shape[0]
+
+    @property
+    def d(self) -> int:
+        return self.rows.shape[1]
+
+    @property
+    def starts(self) -> np.ndarray:
+        return flat_starts(self.n) if self.tree is None else tree_starts(self.n, self.tree["depth"])
+
+    def dense(self) -> Any:
+        """The rows as they were placed, in the order of ties."""
+        if not isinstance(self.rows, np.ndarray):
+            return self.rows
+        X = unpacked(self.rows, self.starts)
+        if self.tree is None:
+            return X
+        out = np.empty_like(X)
+        out[self.tree["order"]] = X
+        return out
+
+    def nearest(self, Q: Any, k: int, jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
+        """Distances (n, k) and row numbers (n, k) of the k nearest rows, nearest first."""
+        index, Q, power = self._in_range(Q)
+        m = Q.shape[0]
+        near, rows = np.full((m, k), np.inf), np.full((m, k), NONE, dtype=np.int32)
+        stop, one = parallel.StopFlag(), index._way(m)
+
+        def task(block: slice) -> None:
+            part = Q[block] if isinstance(Q, np.ndarray) else Q[block].toarray()
+            one(part, near[block], rows[block], stop.array)
+            _loops.sort(near[block], rows[block])
+
+        parallel.map(task, query_blocks(m), jobs)
+        stop.check()
+        return self._finished(near, power), rows
+
+    def _finished(self, raw: np.ndarray, power: int) -> np.ndarray:
+        found = metrics.finish(self.space, self.metric, raw, self.d)
+        if power == 0:
+            return found
+        with np.errstate(over="ignore"):
+            return np.ldexp(found, power * (2 if self.metric == "sqeuclidean" else 1))
+
+    def _in_range(self, Q: Any) -> tuple["Index", Any, int]:
+        """Both tables divided by a power of two if their numbers are too large or small to square."""
+        if self.space["kind"] in ("gower", "hamming"):
+            return self, Q, 0
+        largest = max(self.space["reach"], reach(Q))
+        power, limit = int(np.frexp(largest)[1]), min(400.0, 800.0 / self.space["p"])
+        if abs(power) <= limit:
+            return self, Q, 0
+        tree = self.tree
+        if tree is not None:
+            tree = tree | {"boxes": np.ldexp(tree["boxes"], -power)}
+        space = self.space | {
+            "reach": float(np.ldexp(self.space["reach"], -power)),
+            "centre": np.ldexp(self.space["centre"], -power),
+        }
+        return Index(_scaled(self.rows, power), tree, space, self.metric), _scaled(Q, power), power
+
+    def _way(self, m: int) -> Any:
+        """A function that offers all rows to the best lists of a block of queries."""
+        kind, p = metrics.RAW[self.space["kind"]], self.space["p"]
+        if self.tree is not None:
+            return self._down_the_tree(kind, p)
+        if kind == 0 and (m > FEW or not isinstance(self.rows, np.ndarray)):
+            return self._by_products()
+        scale = self._scale()
+
+        def panels(Q: Any, near: Any, rows: Any, stop: Any) -> None:
+            for first, chunk in self._chunks():
+                starts = flat_starts(len(chunk))
+                _loops.scan(kind, p, scale, Q, chunk, starts, first, near, rows, stop)
+
+        return panels
+
+    def _down_the_tree(self, kind: int, p: float) -> Any:
+        tree = self.tree
+        assert tree is not None
+        order, boxes, least, depth = tree["order"], tree["boxes"], tree["least"], tree["depth"]
+
+        def walk(Q: Any, near: Any, rows: Any, stop: Any) -> None:
+            _loops.search(kind, p, Q, self.rows, order, boxes, least, depth, near, rows, stop)
+
+        return walk
+
+    def _scale(self) -> np.ndarray:
+        return self.space["scale"] if self.space["kind"] == "gower" else np.zeros(1)
+
+    def _chunks(self) -> Iterator[tuple[int, np.ndarray]]:
+        for first in range(0, self.n, CHUNK):
+            block = slice(first, min(first + CHUNK, self.n))
+            if isinstance(self.rows, np.ndarray):
+                yield first, self.rows[block]
+            else:
+                spread = np.ascontiguousarray(self.rows[block].toarray())
+                yield first, packed(spread, flat_starts(len(spread)))
+
+    def _by_products(self) -> Any:
+        """|x|^2 / 2 - q x in single precision leaves out most rows; the others are measured.
+
+        Rows are centred and scaled first. An error bound for the products, which holds for any order
+        of summation, makes the choice safe; what overflows is measured too.
+        """
+        centre, d = self.space["centre"], self.d
+        power = int(np.clip(np.frexp(self.space["reach"])[1], -500, 500))
+        factor = float(np.ldexp(1.0, -power))
+        copies: list[tuple[int, Any, Any]] = []
+        longest = 0.0
+        dense = isinstance(self.rows, np.ndarray)
+        for first, chunk in self._chunks():
+            half = np.empty((len(chunk), d + 1), dtype=np.float32)
+            _loops.halve(chunk, flat_starts(len(chunk)), centre, factor, half)
+            longest = max(longest, float(half[:, d].max(initial=0.0)))
+            copies.append((first, chunk if dense else None, half if dense else None))
+        error = 1.5 * (d + 8) * 2.0**-24
+
+        def multiply(Q: Any, near: Any, rows: Any, stop: Any) -> None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                C = (Q - centre) * factor
+                lengths = 0.5 * np.einsum("ij,ij->i", C, C)
+                left = np.hstack([-C, np.ones((len(C), 1))]).astype(np.float32)
+                bound = error * (lengths + 2.0 * longest)
+                bound[~(lengths < 2.0**100)] = np.inf
+            for first, chunk, half in copies if dense else self._halved(centre, factor):
+                with np.errstate(over="ignore", invalid="ignore"):
+                    scores = left @ half.T
+                _loops.screen(
+                    scores, lengths, bound, Q, chunk, flat_starts(len(chunk)), factor**2, first,
+                    near, rows, stop,
+                )  # fmt: skip
+
+        return multiply
+
+    def _halved(self, centre: np.ndarray, factor: float) -> Iterator[tuple[int, Any, Any]]:
+        for first, chunk in self._chunks():
+            half = np.empty((len(chunk), self.d + 1), dtype=np.float32)
+            _loops.halve(chunk, flat_starts(len(chunk)), centre, factor, half)
+            yield first, chunk, half
+
+    def within(self, Q: Any, radius: float, jobs: int | None) -> list[tuple[np.ndarray, ...]]:
+        """For each query the distances and numbers of the rows within `radius`, nearest first."""
+        index, Q, power = self._in_range(Q)
+        kind, p, scale = metrics.RAW[self.space["kind"]], self.space["p"], self._scale()
+        ranks = None if self.tree is None else self.tree["order"]
+        stop, rows = parallel.StopFlag(), max(1, min(BLOCK, 2**22 // max(self.n, 1)))
+
+        def task(block: slice) -> list[tuple[np.ndarray, ...]]:
+            part = Q[block] if isinstance(Q, np.ndarray) else Q[block].toarray()
+            raw = np.empty((len(part), self.n))
+            if isinstance(index.rows, np.ndarray):
+                _loops.distances(kind, p, scale, part, index.rows, self.starts, raw, stop.array)
+            else:
+                for first, chunk in index._chunks():
+                    own, starts = np.empty((len(part), len(chunk))), flat_starts(len(chunk))
+                    _loops.distances(kind, p, scale, part, chunk, starts, own, stop.array)
+                    raw[:, first : first + len(chunk)] = own
+            found = self._finished(raw, power)
+            return [sorted_within(row, own, radius, ranks) for row, own in zip(found, raw)]
+
+        blocks = [slice(i, min(i + rows, Q.shape[0])) for i in range(0, Q.shape[0], rows)]
+        parts = parallel.map(task, blocks, jobs)
+        stop.check()
+        return [pair for part in parts for pair in part]
+
+
+def sorted_within(found: np.ndarray, raw: np.ndarray, radius: float, ranks: Any) -> tuple:
+    """Distances and rows within the radius, by (raw distance, row)."""
+    inside = np.flatnonzero(found <= radius)
+    rows = inside if ranks is None else ranks[inside]
+    order = np.lexsort((rows, raw[inside]))
+    return found[inside][order], rows[order].astype(np.int64)
+
+
+def query_blocks(m: int) -> list[slice]:
+    """Blocks of queries, the same for any number of threads."""
+    return [slice(i, min(i + BLOCK, m)) for i in range(0, m, BLOCK)]
+
+
+def _scaled(X: Any, power: int) -> Any:
+    if isinstance(X, np.ndarray):
+        return np.ldexp(X, -power)
+    return type(X)((np.ldexp(X.data, -power), X.indices, X.indptr), shape=X.shape)
+
+
+def reach(X: Any) -> float:
+    """The largest absolute value; 1 if all are 0."""
+    cells = X if isinstance(X, np.ndarray) else X.data
+    largest = float(max(cells.max(initial=0.0), -cells.min(initial=0.0))) if cells.size else 0.0
+    return largest or 1.0

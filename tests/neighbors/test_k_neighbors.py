@@ -1,0 +1,322 @@
+"""Nearest neighbours against plain brute force, ties, weights, metrics, extremes and bad input."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import neighbors as peer
+from sklearn.datasets import load_iris
+
+import pellucid
+from pellucid.errors import DataError, ModelFileError, ParameterError
+from pellucid.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors, _loops
+
+DISTANCES = {
+    "euclidean": lambda a, b: np.sqrt(((a - b) ** 2).sum(-1)),
+    "sqeuclidean": lambda a, b: ((a - b) ** 2).sum(-1),
+    "manhattan": lambda a, b: np.abs(a - b).sum(-1),
+    "chebyshev": lambda a, b: np.abs(a - b).max(-1),
+    "minkowski": lambda a, b: (np.abs(a - b) ** 3).sum(-1) ** (1 / 3),
+    "hamming": lambda a, b: (a != b).mean(-1),
+}
+
+
+def brute(metric, X, y, Q, k):
+    """Distances and rows by (distance, y, row); distances equal up to rounding are equal."""
+    D = DISTANCES[metric](Q[:, None], X[None])
+    order = np.array([np.lexsort((np.arange(len(X)), y, row.round(9))) for row in D])[:, :k]
+    return np.take_along_axis(D, order, axis=1), order
+
+
+@pytest.mark.parametrize("metric", DISTANCES)
+@pytest.mark.parametrize("algorithm", ["kd_tree", "brute"])
+@pytest.mark.parametrize("table", ["normal", "grid", "wide", "identical", "float32"])
+def test_equal_to_brute_force(metric, algorithm, table):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 20 if table == "wide" else 3))
+    X = {"grid": np.round(2 * X), "identical": X * 0 + 1.5, "float32": X.astype(np.float32)}.get(
+        table, X
+    )
+    y = rng.integers(0, 4, 400)
+    Q = np.vstack([X[:25], X[25:50] + 0.25])
+    model = KNeighborsClassifier(7, metric=metric, p=3, algorithm=algorithm).fit(X, y)
+    distances, rows = model.kneighbors(Q)
+    near, expected = brute(metric, X.astype(float), y, Q.astype(float), 7)
+    assert np.allclose(distances, near, rtol=1e-12, atol=1e-13)
+    assert np.array_equal(rows, expected)
+
+
+@pytest.mark.parametrize("algorithm", ["kd_tree", "brute"])
+def test_near_duplicates_at_a_large_offset(algorithm):
+    rng = np.random.default_rng(0)
+    X = 1e8 + rng.integers(0, 1000, size=(900, 4)) * 2.0**-20
+    model = NearestNeighbors(n_neighbors=4, algorithm=algorithm).fit(X)
+    distances, rows = model.kneighbors(X[:100])
+    D = DISTANCES["sqeuclidean"]((X[:100] - 1e8)[:, None], (X - 1e8)[None])  # without rounding
+    expected = np.array([np.lexsort((np.arange(900), row)) for row in D])[:, :4]
+    assert np.array_equal(rows, expected)
+    assert np.allclose(distances**2, np.take_along_axis(D, expected, axis=1), rtol=1e-12)
+
+
+def test_both_builds_of_the_loops_and_all_ways_have_equal_bits():
+    rng = np.random.default_rng(1)
+    X, Q = rng.normal(size=(3000, 7)), rng.normal(size=(300, 7))
+    found = []
+    for wide in (True, False):
+        _loops.use_wide(wide)
+        for algorithm in ("kd_tree", "brute"):
+            model = NearestNeighbors(n_neighbors=9, algorithm=algorithm).fit(X)
+            found += [model.kneighbors(Q), model.kneighbors(Q[:10])]
+    _loops.use_wide(True)
+    for distances, rows in found:
+        m = len(rows)
+        assert distances.tobytes() == found[0][0][:m].tobytes()
+        assert np.array_equal(rows, found[0][1][:m])
+
+
+def test_neighbours_of_iris():
+    """Query (7.5, 4.0) in sepal length and width."""
+    X, y = load_iris(return_X_y=True)
+    X = X[:, :2]
+    model = KNeighborsClassifier(5).fit(X, y)
+    distances, rows = model.kneighbors([[7.5, 4.0]])
+    assert rows.tolist() == [[117, 131, 109, 125, 50]]
+    assert np.allclose(distances, [[0.282843, 0.447214, 0.5, 0.8544, 0.943398]], atol=1e-6)
+    assert model.predict_proba([[7.5, 4.0]]).tolist() == [[0.0, 0.2, 0.8]]
+    thirty = KNeighborsClassifier(30).fit(X, y).predict_proba([[7.5, 4.0]])
+    assert np.allclose(thirty, [[0, 0.233333, 0.766667]], atol=1e-6)
+    city = KNeighborsClassifier(1, metric="manhattan").fit(X, y)
+    distance, row = city.kneighbors([[7.5, 4.0]])
+    assert row[0, 0] == 117
+    assert distance[0, 0] == pytest.approx(0.4)
+    assert KNeighborsClassifier(1).fit(X, y).score(X, y) == pytest.approx(0.92)
+
+
+def test_all_rows_as_neighbours_are_the_majority():
+    X, y = load_iris(return_X_y=True)
+    y = np.where(np.arange(150) < 70, 1, y)
+    assert set(KNeighborsClassifier(150).fit(X, y).predict(X)) == {1}
+
+
+@pytest.mark.parametrize(
+    ("weights", "beta", "expected"),
+    [
+        ("uniform", 1.0, [1 / 3, 1 / 3, 1 / 3]),
+        ("exp", 1.0, [0.7113318153, 0.1587195819, 0.1299486028]),
+        ("rational", 1.0, [0.5079365079, 0.253968254, 0.2380952381]),
+        ("rational", 2.0, [0.6830409357, 0.1707602339, 0.1461988304]),
+        ("distance", 1.0, [0.6769230769, 0.1692307692, 0.1538461538]),
+        (lambda d: 1 / d, 1.0, [0.6769230769, 0.1692307692, 0.1538461538]),
+    ],
+)
+def test_weights_of_neighbours(weights, beta, expected):
+    X, y = [[0.5], [-2.0], [2.2]], ["-", "+", "+"]
+    model = KNeighborsClassifier(3, weights=weights, beta=beta).fit(X, y)
+    confidence = model.predict_proba([[0.0]])[0]
+    assert confidence[list(model.classes_).index("-")] == pytest.approx(expected[0], abs=1e-9)
+    assert model.predict([[0.0]])[0] == ("+" if weights == "uniform" else "-")
+    own = KNeighborsRegressor(3, weights=weights, beta=beta).fit(X, [1.0, 10.0, 100.0])
+    assert own.predict([[0.0]])[0] == pytest.approx(np.dot(expected, [1, 10, 100]), rel=1e-8)
+
+
+def test_rows_at_distance_zero_decide_alone():
+    model = KNeighborsRegressor(3, weights="distance").fit([[0.0], [0.0], [1.0]], [1.0, 2.0, 9.0])
+    assert model.predict([[0.0]])[0] == 1.5
+
+
+def test_shuffled_rows_give_the_same_answers():
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 4, size=(600, 3)).astype(float)
+    y, z = rng.integers(0, 3, 600), rng.normal(size=600).round(1)
+    Q, order = rng.integers(0, 4, size=(200, 3)).astype(float), rng.permutation(600)
+    for weights in ("uniform", "distance"):
+        a = KNeighborsClassifier(4, weights=weights).fit(X, y).predict_proba(Q)
+        b = KNeighborsClassifier(4, weights=weights).fit(X[order], y[order]).predict_proba(Q)
+        assert np.array_equal(a, b)
+        a = KNeighborsRegressor(4, weights=weights).fit(X, z).predict(Q)
+        b = KNeighborsRegressor(4, weights=weights).fit(X[order], z[order]).predict(Q)
+        assert np.array_equal(a, b)
+
+
+def test_equal_votes_go_to_the_lowest_class():
+    model = KNeighborsClassifier(2).fit([[0.0], [2.0]], ["b", "a"])
+    assert model.predict([[1.0]])[0] == "a"
+
+
+def test_mahalanobis_estimates_its_covariance():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 3)) @ rng.normal(size=(3, 3)) + 50
+    V = np.cov(X.T, ddof=0)
+    given = KNeighborsClassifier(5, metric="mahalanobis", metric_params={"V": V})
+    y = rng.integers(0, 2, 300)
+    theirs = peer.NearestNeighbors(
+        n_neighbors=5, metric="mahalanobis", metric_params={"VI": np.linalg.inv(V)}
+    ).fit(X)
+    ours = given.fit(X, y).kneighbors(X[:50])[0]
+    assert np.allclose(ours, theirs.kneighbors(X[:50])[0], atol=1e-9)
+    inverse = KNeighborsClassifier(metric="mahalanobis", metric_params={"VI": np.linalg.inv(V)})
+    assert np.allclose(ours, inverse.fit(X, y).kneighbors(X[:50])[0], atol=1e-9)
+    estimated = KNeighborsClassifier(5, metric="mahalanobis").fit(X, y).kneighbors(X[:50])[0]
+    assert np.allclose(ours, estimated, rtol=0.2, atol=1e-9)
+    far = X * [1e6, 1.0, 1e-6]
+    with pytest.raises(DataError, match="positive definite"):
+        KNeighborsClassifier(metric="mahalanobis", metric_params={"V": np.ones((3, 3))}).fit(far, y)
+
+
+def test_cosine_is_that_of_scikit_learn():
+    rng = np.random.default_rng(8)
+    X, Q = rng.normal(size=(200, 5)), rng.normal(size=(40, 5))
+    ours = NearestNeighbors(metric="cosine").fit(X).kneighbors(Q)
+    theirs = peer.NearestNeighbors(metric="cosine").fit(X).kneighbors(Q)
+    assert np.allclose(ours[0], theirs[0], atol=1e-12)
+    assert np.array_equal(ours[1], theirs[1])
+    zero = NearestNeighbors(n_neighbors=3, metric="cosine").fit([[0.0, 0], [1, 0], [0, 2.0]])
+    assert zero.kneighbors([[0.0, 0.0]])[0].tolist() == [[0.0, 1.0, 1.0]]
+
+
+def test_gower_by_hand():
+    X = pd.DataFrame({"size": [0.0, 10.0, np.nan, 4.0], "colour": ["red", "blue", "red", "blue"]})
+    model = KNeighborsClassifier(4, metric="gower").fit(X, [0, 1, 0, 1])
+    distances, rows = model.kneighbors(pd.DataFrame({"size": [1.0], "colour": ["red"]}))
+    # size / 10 and colour, averaged over the columns that both rows have
+    assert dict(zip(rows[0], distances[0].round(12))) == {0: 0.05, 1: 0.95, 2: 0.0, 3: 0.65}
+
+
+def test_standardised_columns():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(200, 3)) * [1e-3, 1.0, 1e5]
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    y = rng.normal(size=200)
+    own = KNeighborsRegressor(standardize=True).fit(X, y)
+    assert np.array_equal(own.kneighbors(X)[1], KNeighborsRegressor().fit(Z, y).kneighbors(Z)[1])
+
+
+def test_callable_and_precomputed():
+    rng = np.random.default_rng(6)
+    X, Q = rng.normal(size=(60, 3)), rng.normal(size=(15, 3))
+    y = rng.integers(0, 3, 60)
+    plain = KNeighborsClassifier(4, metric="manhattan").fit(X, y)
+    own = KNeighborsClassifier(4, metric=lambda a, b: np.abs(a - b).sum()).fit(X, y)
+    D = DISTANCES["manhattan"](X[:, None], X[None])
+    given = KNeighborsClassifier(4, metric="precomputed").fit(D, y)
+    E = DISTANCES["manhattan"](Q[:, None], X[None])
+    assert np.array_equal(plain.kneighbors(Q)[1], own.kneighbors(Q)[1])
+    assert np.array_equal(plain.kneighbors(Q)[1], given.kneighbors(E)[1])
+    assert np.array_equal(plain.kneighbors()[1], given.kneighbors()[1])
+    with pytest.raises(DataError, match="square"):
+        KNeighborsClassifier(2, metric="precomputed").fit(E, y[:15])
+
+
+def test_neighbours_of_the_training_rows_leave_themselves_out():
+    X = np.array([[0.0], [0.0], [0.0], [5.0]])
+    model = NearestNeighbors(n_neighbors=1).fit(X)
+    assert model.kneighbors(return_distance=False).ravel().tolist() == [1, 0, 0, 0]
+    graph = model.kneighbors_graph(mode="distance").toarray()
+    assert graph[3].tolist() == [5.0, 0, 0, 0]
+    rows = model.radius_neighbors(radius=1.0, return_distance=False)
+    assert [list(r) for r in rows] == [[1, 2], [0, 2], [0, 1], []]
+
+
+def test_radius_is_that_of_scikit_learn():
+    rng = np.random.default_rng(7)
+    X, Q = rng.normal(size=(800, 3)), rng.normal(size=(30, 3))
+    ours = NearestNeighbors(radius=0.7).fit(X).radius_neighbors(Q)
+    theirs = peer.NearestNeighbors(radius=0.7).fit(X).radius_neighbors(Q, sort_results=True)
+    for i in range(30):
+        assert np.array_equal(ours[1][i], theirs[1][i])
+
+
+def test_identical_points_and_grids_take_bounded_time():
+    grid = np.stack(np.meshgrid(np.arange(300.0), np.arange(300.0)), axis=-1).reshape(-1, 2)
+    start = time.perf_counter()
+    for X in (np.ones((100_000, 3)), grid, np.arange(100_000.0)[:, None]):
+        model = NearestNeighbors(algorithm="kd_tree").fit(X)
+        distances, rows = model.kneighbors(X[:2000])
+        assert distances[0, 0] == 0
+        if X[0, 0] == X[-1, 0]:
+            assert rows[0].tolist() == [0, 1, 2, 3, 4]
+    assert time.perf_counter() - start < 30  # a walk through all rows would take minutes
+
+
+def test_sparse_tables():
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng(9)
+    X = np.where(rng.random((500, 120)) < 0.1, rng.normal(size=(500, 120)), 0.0)
+    dense = NearestNeighbors(algorithm="brute").fit(X).kneighbors(X[:50])
+    thin = NearestNeighbors(algorithm="brute").fit(csr_array(X)).kneighbors(csr_array(X[:50]))
+    assert np.array_equal(dense[1], thin[1])
+
+
+def test_large_sparse_tables_are_spread_out_in_chunks(monkeypatch):
+    from scipy.sparse import csr_array
+
+    from pellucid.neighbors import search
+
+    monkeypatch.setattr(search, "DENSE_CELLS", 10)
+    rng = np.random.default_rng(9)
+    X = np.where(rng.random((500, 60)) < 0.2, rng.normal(size=(500, 60)), 0.0)
+    for metric in ("euclidean", "manhattan"):
+        dense = NearestNeighbors(algorithm="brute", metric=metric).fit(X)
+        thin = NearestNeighbors(algorithm="brute", metric=metric).fit(csr_array(X))
+        assert isinstance(thin.rows_, tuple)
+        for a, b in zip(dense.kneighbors(X[:50]), thin.kneighbors(csr_array(X[:50]))):
+            assert np.array_equal(a, b)
+        ours = thin.radius_neighbors(csr_array(X[:5]), radius=5.0)
+        assert np.array_equal(ours[1][0], dense.radius_neighbors(X[:5], radius=5.0)[1][0])
+
+
+def test_several_targets():
+    rng = np.random.default_rng(1)
+    X, Y = rng.normal(size=(80, 2)), rng.normal(size=(80, 2))
+    ours = KNeighborsRegressor().fit(X, Y).predict(X)
+    assert np.allclose(ours, peer.KNeighborsRegressor().fit(X, Y).predict(X), atol=1e-13)
+
+
+def test_explanations_name_the_neighbours():
+    model = KNeighborsClassifier(2).fit([[0.0], [1.0], [9.0]], ["a", "b", "a"])
+    found = model.explain([[0.2]])
+    assert found.rows.tolist() == [[0, 1]]
+    assert found.votes[0, :, 0].tolist() == [0.0, 0.5]
+
+
+def test_bad_input_is_named():
+    X, y = np.arange(6.0)[:, None], [0, 1, 0, 1, 0, 1]
+    with pytest.raises(DataError, match="n_neighbors=9"):
+        KNeighborsClassifier(9).fit(X, y)
+    with pytest.raises(DataError, match="n_samples_fit = 6"):
+        NearestNeighbors().fit(X).kneighbors(X, 7)
+    with pytest.raises(ParameterError, match="n_neighbors"):
+        NearestNeighbors().fit(X).kneighbors(X, 0)
+    with pytest.raises(ParameterError, match="mode"):
+        NearestNeighbors().fit(X).kneighbors_graph(X, mode="strange")
+    with pytest.raises(ParameterError, match="metric_params"):
+        KNeighborsClassifier(metric="manhattan", metric_params={"V": 1}).fit(X, y)
+    with pytest.raises(ParameterError, match="standardize"):
+        KNeighborsClassifier(metric="gower", standardize=True).fit(X, y)
+    with pytest.raises(DataError, match="no positive weight"):
+        KNeighborsClassifier(2, weights=lambda d: d * 0).fit(X, y).predict(X)
+    with pytest.raises(DataError, match="below 0"):
+        KNeighborsClassifier(2, metric=lambda a, b: -1.0).fit(X, y).predict(X)
+
+
+@pytest.mark.parametrize("part", ["order_", "rows_", "codes_", "order", "boxes", "least", "depth"])
+def test_forged_files_are_refused(part, tmp_path):
+    rng = np.random.default_rng(0)
+    model = KNeighborsClassifier(algorithm="kd_tree").fit(rng.normal(size=(200, 2)), [0, 1] * 100)
+    path = tmp_path / "model.pellucid"
+    where = vars(model) if part.endswith("_") else model.tree_
+    if part == "depth":
+        where[part] = 60
+    elif part == "boxes":
+        where[part] = where[part] * 0.5
+    elif part == "order_":
+        where[part] = where[part] // 2
+    elif part in ("order", "least", "codes_"):
+        where[part] = where[part] + 1000
+    else:
+        where[part] = where[part][:50]
+    model.save(path)
+    with pytest.raises(ModelFileError):
+        pellucid.load(path)
