@@ -82,17 +82,23 @@ def best(found, parent):
     return chosen
 
 
+def goes_left(nodes, node, x):
+    """Side of one row at a node, by the rules in the docstring of `nodes`."""
+    value = x[nodes.feature[node]]
+    if np.isnan(value):
+        return bool(nodes.missing_left[node])
+    if nodes.set_start[node] < 0:
+        return bool(value <= nodes.threshold[node])
+    if not 0 <= value < nodes.n_levels[nodes.feature[node]]:
+        return bool(nodes.missing_left[node])
+    return bool(value in nodes.levels_left(node))
+
+
 def apply(nodes, x):
-    """Leaf of one row, by the rules in the docstring of `nodes`."""
+    """Leaf of one row."""
     node = 0
     while nodes.feature[node] >= 0:
-        value = x[nodes.feature[node]]
-        if nodes.set_start[node] >= 0:
-            known = not np.isnan(value) and 0 <= value < nodes.n_levels[nodes.feature[node]]
-            left = value in nodes.levels_left(node) if known else bool(nodes.missing_left[node])
-        else:
-            left = nodes.missing_left[node] if np.isnan(value) else value <= nodes.threshold[node]
-        node = (nodes.left if left else nodes.right)[node]
+        node = (nodes.left if goes_left(nodes, node, x) else nodes.right)[node]
     return node
 
 

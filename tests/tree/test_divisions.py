@@ -52,35 +52,43 @@ def check_tree(nodes, X, y, w, kinds, criterion, k, min_rows, min_weight):
     inside = np.zeros((len(X), nodes.n_nodes), dtype=bool)
     inside[np.repeat(np.arange(len(X)), np.diff(indptr)), indices] = True
     for node in range(nodes.n_nodes):
-        m = inside[:, node]
-        parent = naive.cost(criterion, y[m], w[m], k)
-        np.testing.assert_allclose(nodes.weight[node], w[m].sum(), rtol=1e-12)
-        np.testing.assert_allclose(
-            nodes.impurity[node] * w[m].sum(), parent, rtol=1e-9, atol=1e-12 * w.sum()
-        )
-        found = list(naive.divisions(X[m], y[m], w[m], kinds, criterion, k, min_rows, min_weight))
-        pure = len(np.unique(y[m])) == 1
-        if nodes.feature[node] < 0:
-            assert pure or not found
-            continue
-        assert not pure
-        expected = naive.best(found, parent)
-        f = nodes.feature[node]
-        assert f == expected.column
-        left = inside[m, nodes.left[node]]
-        both = naive.cost(criterion, y[m][left], w[m][left], k)
-        both += naive.cost(criterion, y[m][~left], w[m][~left], k)
-        assert both <= expected.cost + 2e-12 * parent
-        if not kinds[f]:
-            assert nodes.threshold[node] == expected.threshold
-            np.testing.assert_array_equal(left, expected.left)
-        missing = np.isnan(X[m, f])
-        if missing.any():
-            assert left[missing].all() if nodes.missing_left[node] else not left[missing].any()
-        else:
-            assert nodes.missing_left[node] == (w[m][left].sum() > w[m][~left].sum())
-        if kinds[f]:
-            assert left[np.argmin(np.where(missing, np.inf, X[m, f]))]
+        rows = inside[:, node]
+        check_node(nodes, node, rows, X, y, w, kinds, criterion, k, min_rows, min_weight)
+
+
+def check_node(nodes, node, m, X, y, w, kinds, criterion, k, min_rows, min_weight):
+    parent = naive.cost(criterion, y[m], w[m], k)
+    np.testing.assert_allclose(nodes.weight[node], w[m].sum(), rtol=1e-12)
+    np.testing.assert_allclose(
+        nodes.impurity[node] * w[m].sum(), parent, rtol=1e-9, atol=1e-12 * w.sum()
+    )
+    found = list(naive.divisions(X[m], y[m], w[m], kinds, criterion, k, min_rows, min_weight))
+    pure = len(np.unique(y[m])) == 1
+    if nodes.feature[node] < 0:
+        assert pure or not found
+        return
+    assert not pure
+    expected = naive.best(found, parent)
+    f = nodes.feature[node]
+    assert f == expected.column
+    left = np.array([naive.goes_left(nodes, node, x) for x in X[m]])
+    both = naive.cost(criterion, y[m][left], w[m][left], k)
+    both += naive.cost(criterion, y[m][~left], w[m][~left], k)
+    assert both <= expected.cost + 2e-12 * parent
+    np.testing.assert_allclose(
+        nodes.decrease[node] * nodes.impurity[0] * nodes.weight[0], parent - both,
+        atol=1e-9 * parent,
+    )  # fmt: skip
+    if not kinds[f]:
+        assert nodes.threshold[node] == expected.threshold
+        np.testing.assert_array_equal(left, expected.left)
+    missing = np.isnan(X[m, f])
+    if missing.any():
+        assert left[missing].all() if nodes.missing_left[node] else not left[missing].any()
+    else:
+        assert nodes.missing_left[node] == (w[m][left].sum() > w[m][~left].sum())
+    if kinds[f]:
+        assert left[np.argmin(np.where(missing, np.inf, X[m, f]))]
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -97,6 +105,38 @@ def test_every_node_has_the_best_division(criterion, rng):
         check_tree(nodes, X, y, w, kinds, criterion, k, rows, weight)
         for i in range(n):
             assert predict.apply(nodes, X)[i] == naive.apply(nodes, X[i])
+
+
+WEIGHTS = {
+    "unit": lambda rng, n: np.ones(n),
+    "packed": lambda rng, n: rng.integers(1, 4, n).astype(float),
+    "packed, above 16 bits": lambda rng, n: rng.integers(200, 256, n).astype(float),
+    "integer": lambda rng, n: rng.integers(1, 5000, n).astype(float),
+    "broken": lambda rng, n: rng.random(n) + 0.01,
+}
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_long_nodes_have_the_best_division(criterion, weights, rng):
+    """Nodes of several blocks, in which most blocks are skipped; up to seven classes."""
+    for k in (2, 4, 7):
+        n = int(rng.integers(150, 320))
+        X = np.asfortranarray(np.c_[rng.normal(size=n), rng.integers(0, 60, n)])
+        X[rng.random((n, 2)) < 0.05] = np.nan
+        score = np.nan_to_num(X[:, 0]) + 0.05 * np.nan_to_num(X[:, 1]) + 0.5 * rng.normal(size=n)
+        numbers = criterion == "squared_error"
+        cuts = np.quantile(score, np.arange(1, k) / k)
+        y = score if numbers else np.searchsorted(cuts, score).astype(np.int32)
+        w = WEIGHTS[weights](rng, n)
+        kinds, n_levels = np.zeros(2, np.uint8), np.zeros(2, np.int32)
+        limits = Limits(max_depth=1, min_samples_leaf=int(rng.choice([1, 30])))
+        classes = 0 if numbers else k
+        nodes = grow(presort(X, kinds, n_levels), y, w, criterion, limits, classes)
+        counts = bool((w == np.floor(w)).all())
+        leaf = limits.min_samples_leaf
+        allowed = (1, leaf) if counts else (leaf, 0.0)
+        check_node(nodes, 0, np.ones(n, bool), X, y, w, kinds, criterion, classes, *allowed)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
