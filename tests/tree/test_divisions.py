@@ -210,3 +210,35 @@ def test_best_first_takes_the_nodes_that_save_most(rng):
                 open_ += [full.left[node], full.right[node]]
         assert nodes.n_leaves == min(leaves, full.n_leaves)
         assert sorted(nodes.decrease[nodes.feature >= 0]) == sorted(full.decrease[chosen])
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_two_halves_are_found_wherever_they_meet(criterion):
+    """Also where blocks of rows meet, and where every block is pure."""
+    n = 200
+    X = np.asfortranarray(np.arange(float(n))[:, None])
+    table = presort(X, np.zeros(1, np.uint8), np.zeros(1, np.int32))
+    numbers = criterion == "squared_error"
+    for cut in range(1, n):
+        y = (X[:, 0] >= cut).astype(float if numbers else np.int32)
+        nodes = grow(table, y, None, criterion, Limits(), 0 if numbers else 2)
+        assert nodes.n_nodes == 3 and nodes.threshold[0] == cut - 0.5
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_rounding_does_not_break_ties(criterion, rng):
+    """Rows read from either end look the same: two thresholds are tied, the lower one is taken."""
+    numbers = criterion == "squared_error"
+    ties = 0
+    for _ in range(60):
+        half = rng.integers(0, 3, int(rng.integers(4, 60)))
+        y = np.r_[half, half[::-1]].astype(float if numbers else np.int32)
+        n = len(y)
+        X = np.asfortranarray(np.arange(float(n))[:, None])
+        table = presort(X, np.zeros(1, np.uint8), np.zeros(1, np.int32))
+        w = np.full(n, rng.choice([0.1, 1 / 3, 0.7]))
+        nodes = grow(table, y, w, criterion, Limits(max_depth=1), 0 if numbers else 3)
+        if nodes.feature[0] >= 0:
+            assert nodes.threshold[0] <= n / 2
+            ties += nodes.threshold[0] < (n - 1) / 2
+    assert ties > 20
