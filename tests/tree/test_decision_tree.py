@@ -21,9 +21,10 @@ def mixed(rng, n=300):
     return pandas.DataFrame({"age": age, "town": town, "colour": colour}), y
 
 
-def same_tree(a, b):
-    for name in ("feature", "threshold", "left", "right", "missing_left", "sets", "value"):
+def same_tree(a, b, rounding=0.0):
+    for name in ("feature", "threshold", "left", "right", "missing_left", "sets"):
         np.testing.assert_array_equal(getattr(a.tree_, name), getattr(b.tree_, name), err_msg=name)
+    np.testing.assert_allclose(a.tree_.value, b.tree_.value, rtol=rounding, atol=0)
 
 
 def test_containers_give_the_same_tree(rng):
@@ -115,6 +116,7 @@ def test_weights_are_repetition_with_class_weights_and_counts(rng):
         {"min_samples_leaf": 5},
         {"min_samples_leaf": 0.02, "min_samples_split": 0.1},
         {"class_weight": "balanced", "min_samples_leaf": 4},
+        {"class_weight": "balanced", "min_weight_fraction_leaf": 0.03},
         {"class_weight": {"yes": 3, "maybe": 0.5}, "min_samples_split": 12},
         {"max_leaf_nodes": 9, "min_weight_fraction_leaf": 0.02},
         {"max_features": 1, "random_state": 3},
@@ -122,7 +124,7 @@ def test_weights_are_repetition_with_class_weights_and_counts(rng):
     ):
         weighted = DecisionTreeClassifier(**options).fit(X, y, w)
         repeated = DecisionTreeClassifier(**options).fit(X.iloc[again], y[again])
-        same_tree(weighted, repeated)
+        same_tree(weighted, repeated, 1e-12 if "class_weight" in options else 0.0)
         np.testing.assert_array_equal(weighted.tree_.n_samples, repeated.tree_.n_samples)
 
 
@@ -134,6 +136,10 @@ def test_balanced_classes_weigh_the_same(rng):
     counted = DecisionTreeClassifier(class_weight={"yes": 5}, min_samples_leaf=20).fit(X, y).tree_
     assert counted.n_samples[0] == len(y)  # class weights do not multiply samples
     assert counted.n_samples[counted.feature < 0].min() >= 20
+    with pytest.raises(DataError, match="common factor"):
+        DecisionTreeClassifier(class_weight="balanced", min_samples_leaf=2).fit(
+            X, y, np.full(len(y), 2.0**30)
+        )
 
 
 @pytest.mark.parametrize("scale", [1e-280, 1e-200, 0.3, 1e200, 1e280])
@@ -255,3 +261,25 @@ def test_checks_cannot_be_skipped():
     model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(TypeError):
         model.predict([[0.0]], check_input=False)
+
+
+def test_ctrl_c_ends_a_fit_soon_and_leaves_nothing(rng):
+    import signal
+    import threading
+    import time
+
+    X, y = rng.normal(size=(200_000, 10)), rng.integers(0, 3, 200_000)
+    model = DecisionTreeClassifier(criterion="entropy")
+    pressed: list[float] = []
+
+    def press():
+        pressed.append(time.monotonic())
+        signal.raise_signal(signal.SIGINT)
+
+    timer = threading.Timer(0.15, press)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+        timer.join()
+    assert time.monotonic() - pressed[0] < 1
+    assert not hasattr(model, "tree_")

@@ -11,6 +11,7 @@ from pellucid.tree.grower import grow
 from pellucid.tree.nodes import Nodes
 from pellucid.tree.presort import presort
 from pellucid.tree.splitter import Limits
+from tests.tree import naive
 
 HUGE = np.finfo(float).max
 TINY = 5e-324
@@ -223,6 +224,25 @@ def test_stop_flag_ends_the_growing(rng, monkeypatch):
         grow(numbers(rng.normal(size=(500, 3))), rng.integers(0, 2, 500).astype(np.int32), None,
              "gini", Limits(), 2)  # fmt: skip
     assert made
+
+
+@pytest.mark.parametrize("d", [3, 150])
+def test_many_rows_arrive_where_single_rows_do(d, rng):
+    """Narrow tables are walked in copied blocks, wide ones in place, single rows one by one."""
+    X = np.asfortranarray(rng.normal(size=(3000, d)))
+    X[:, 1] = rng.integers(0, 40, 3000)
+    X[rng.random((3000, d)) < 0.05] = np.nan
+    kinds, n_levels = np.zeros(d, np.uint8), np.zeros(d, np.int32)
+    kinds[1], n_levels[1] = 1, 40
+    y = rng.integers(0, 3, 3000).astype(np.int32)
+    limits = Limits(max_features=2, min_samples_leaf=3)
+    nodes = grow(presort(X, kinds, n_levels), y, None, "gini", limits, 3, key=5)
+    assert len(np.unique(nodes.feature)) > min(d, 70) and (nodes.set_start >= 0).any()
+    leaf = predict.apply(nodes, X)
+    for i in range(0, 3000, 97):
+        assert leaf[i] == naive.apply(nodes, X[i])
+        assert leaf[i] == predict.apply(nodes, np.asfortranarray(X[i : i + 1]))[0]
+    assert leaf[2999] == naive.apply(nodes, X[2999])
 
 
 def test_path_contributions_add_up(rng):

@@ -43,7 +43,7 @@ cdef inline int32_t child(const Tree* t, int32_t node, double x) noexcept nogil:
 
 cdef struct Step:               # a node in 16 bytes, for many rows: one line of the cache
     double threshold
-    int32_t column              # -1 leaf; else the column, with SET if it has levels
+    int32_t column              # -1 leaf; else its place in a row of values, SET: has levels
     int32_t right               # the left child is the next node
 
 
@@ -51,15 +51,17 @@ cdef enum:
     COLUMN = 0x0FFFFFFF
     SET = 0x10000000
     LANES = 8                   # rows under way at once: their cache misses overlap
+    BLOCK = 128                 # rows that are copied side by side
+    NARROW = 64                 # if the tree looks at so many columns or fewer
 
 
-cdef void walk(const Tree* t, const Step* steps, const double* x, Py_ssize_t n, Py_ssize_t first,
-               Py_ssize_t last, int32_t* leaf) noexcept nogil:
-    """Each lane takes one step in turn; at a leaf it writes and takes the next row."""
+cdef void walk(const Tree* t, const Step* steps, const double* x, Py_ssize_t column_stride,
+               Py_ssize_t row_stride, Py_ssize_t n, int32_t* leaf) noexcept nogil:
+    """Leaves of n rows. Each lane takes one step in turn; at a leaf it takes the next row."""
     cdef Py_ssize_t row[LANES]
     cdef int32_t node[LANES]
-    cdef Py_ssize_t following = first
-    cdef int lane, lanes = <int> min(<Py_ssize_t> LANES, last - first)
+    cdef Py_ssize_t following = 0
+    cdef int lane, lanes = <int> min(<Py_ssize_t> LANES, n)
     cdef int32_t column, right, below
     cdef double v
     for lane in range(lanes):
@@ -71,16 +73,14 @@ cdef void walk(const Tree* t, const Step* steps, const double* x, Py_ssize_t n, 
             column = steps[node[lane]].column
             if column < 0:
                 leaf[row[lane]] = node[lane]
-                if following == last:              # the last lane moves into this place
+                if following == n:                 # the last lane moves into this place
                     lanes -= 1
                     row[lane], node[lane] = row[lanes], node[lanes]
                     continue
                 row[lane], node[lane] = following, 0
                 following += 1
-                column = steps[0].column
-                if column < 0:
-                    continue
-            v = x[(column & COLUMN) * n + row[lane]]
+                continue
+            v = x[(column & COLUMN) * column_stride + row[lane] * row_stride]
             if column & SET or v != v:
                 node[lane] = child(t, node[lane], v)
             else:
@@ -96,6 +96,8 @@ cdef class Walker:
 
     cdef Tree t
     cdef Step* steps
+    cdef const int32_t[::1] used        # columns that the tree looks at
+    cdef bint narrow                    # these are few: worth a copy
     cdef object kept
 
     def __cinit__(self, const int32_t[::1] feature, const double[::1] threshold,
@@ -111,23 +113,51 @@ cdef class Walker:
         self.t.n_levels, self.t.value, self.t.K = &n_levels[0], &value[0, 0], value.shape[1]
         self.steps = NULL
         if many:
-            self.pack(feature.shape[0])
+            self.pack(feature)
 
     def __dealloc__(self):
         free(self.steps)
 
-    cdef int pack(self, Py_ssize_t m) except -1:
-        cdef Py_ssize_t i
-        cdef int32_t column
+    cdef int pack(self, const int32_t[::1] feature) except -1:
+        cdef Py_ssize_t i, m = feature.shape[0]
+        cdef const int32_t[::1] place
+        inner = np.asarray(feature)
+        counts = np.bincount(inner[inner >= 0], minlength=1)
+        self.used = np.flatnonzero(counts).astype(np.int32)
+        self.narrow = self.used.shape[0] <= NARROW
+        places = np.cumsum(counts > 0) - 1 if self.narrow else np.arange(len(counts))
+        place = places.astype(np.int32)
         self.steps = <Step*> malloc(m * sizeof(Step))
         if self.steps == NULL:
             raise MemoryError
         for i in range(m):
-            column = self.t.feature[i]
-            if column >= 0:
-                column |= SET if self.t.set_start[i] >= 0 else 0
-            self.steps[i].column, self.steps[i].right = column, self.t.right[i]
-            self.steps[i].threshold = self.t.threshold[i]
+            self.steps[i].column = place[feature[i]] if feature[i] >= 0 else -1
+            if self.t.set_start[i] >= 0:
+                self.steps[i].column |= SET
+            self.steps[i].right, self.steps[i].threshold = self.t.right[i], self.t.threshold[i]
+        return 0
+
+    cdef int many(self, const double* x, Py_ssize_t n, Py_ssize_t first, Py_ssize_t last,
+                  int32_t* leaf) noexcept nogil:
+        """Blocks of rows, copied side by side so that a row's values share lines of the cache."""
+        cdef Py_ssize_t width = self.used.shape[0], start = first, m, i, j
+        cdef const double* column
+        cdef double* rows
+        if not self.narrow:
+            walk(&self.t, self.steps, x + first, n, 1, last - first, leaf + first)
+            return 0
+        rows = <double*> malloc((BLOCK * width + 1) * sizeof(double))
+        if rows == NULL:
+            return -1
+        while start < last:
+            m = min(<Py_ssize_t> BLOCK, last - start)
+            for j in range(width):
+                column = x + self.used[j] * n + start
+                for i in range(m):
+                    rows[i * width + j] = column[i]
+            walk(&self.t, self.steps, rows, 1, width, m, leaf + start)
+            start += m
+        free(rows)
         return 0
 
     def apply(self, const double[::1, :] X, Py_ssize_t first, Py_ssize_t last, int32_t[::1] leaf):
@@ -135,15 +165,18 @@ cdef class Walker:
         cdef const double* x = &X[0, 0]
         cdef Py_ssize_t i, n = X.shape[0]
         cdef int32_t node
+        cdef int status = 0
         with nogil:
             if self.steps != NULL:
-                walk(&self.t, self.steps, x, n, first, last, &leaf[0])
+                status = self.many(x, n, first, last, &leaf[0])
             else:
                 for i in range(first, last):
                     node = 0
                     while self.t.feature[node] >= 0:
                         node = child(&self.t, node, x[self.t.feature[node] * n + i])
                     leaf[i] = node
+        if status != 0:
+            raise MemoryError
 
     def paths(self, const double[::1, :] X, const int64_t[::1] start, int64_t[::1] nodes):
         """Nodes on the path of row i, from the root to its leaf, at nodes[start[i]:start[i + 1]]."""

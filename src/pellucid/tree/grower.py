@@ -35,16 +35,18 @@ def grow(
     key: int = 0,
     n_jobs: int | None = None,
     count_rows: bool = False,
+    consume: bool = False,
 ) -> Nodes:
     """Grow a tree; y int32 codes below n_classes, or float64; weights None or >= 0.
 
     `key` (uint64) drives the random choices that `limits` ask for. Samples are counted by weight if
-    all weights are integers, unless `count_rows`: then every row counts once.
+    all weights are integers, unless `count_rows`: then every row counts once. With `consume` the
+    table's order is used up, which saves a copy.
     """
     w, w_exponent, counts = _weights(weights, count_rows)
     total = float(table.n if w is None else w.sum())
     target, scale = _target(y, w, n_classes, counts, w_exponent)
-    lists = _lists(table, w)
+    lists = _lists(table, w, consume)
     stop = parallel.StopFlag()
     work = Workspace(
         table.X, lists, table.kinds, table.n_levels, table.repeated, table.missing,
@@ -80,9 +82,9 @@ def _weights(weights: np.ndarray | None, count_rows: bool) -> tuple[np.ndarray |
     return np.ldexp(w, -exponent), exponent, False
 
 
-def _lists(table: Presorted, w: np.ndarray | None) -> np.ndarray:
+def _lists(table: Presorted, w: np.ndarray | None, consume: bool) -> np.ndarray:
     if w is None or (w > 0).all():
-        return table.order.copy()
+        return table.order if consume else table.order.copy()
     wanted = (w > 0).astype(np.uint8)
     lists = np.empty((table.d, int(wanted.sum())), dtype=np.int32)
     keep_rows(table.order, wanted, lists)

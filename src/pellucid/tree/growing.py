@@ -3,17 +3,21 @@
 Invariant: class weights multiply the cost of a row; what counts as a sample they do not change.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.errors import ParameterError
+from pellucid.errors import DataError, ParameterError
+from pellucid.tree import predict
 from pellucid.tree.grower import grow
 from pellucid.tree.limits import limits_of
 from pellucid.tree.nodes import Nodes
 from pellucid.tree.presort import Presorted, presort
+
+REPEATED_ROWS = 2**27
 
 
 def grow_model(model: Any, problem: Problem, presorted: Presorted | None = None) -> Nodes:
@@ -28,18 +32,39 @@ def grow_model(model: Any, problem: Problem, presorted: Presorted | None = None)
 def grow_classes(model: Any, problem: Problem, presorted: Presorted | None = None) -> Nodes:
     """Grow the tree of a classifier."""
     factors = class_factors(model.class_weight, problem)
-    if factors is not None and problem.counts and not problem.unweighted:
-        # Samples are counted by weight, costs are not: repeated rows say both.
-        problem = problem.take(np.repeat(np.arange(problem.n), problem.weights.astype(np.int64)))
-        problem, presorted = problem.reweight(np.ones(problem.n)), None
-    classes: Any = problem.classes
+    limits = limits_of(model, problem)
+    apart = factors is not None and problem.counts and not problem.unweighted
+    if apart and (limits.min_samples_leaf > 1 or limits.min_samples_split > 2):
+        problem, presorted, apart = _repeated(problem), None, False
     weights = problem.weights if factors is None else problem.weights * factors[problem.y]
+    limits = replace(limits, min_weight_leaf=model.min_weight_fraction_leaf * float(weights.sum()))
     table = presorted or presort(problem.X, problem.kinds, problem.n_levels)
-    return grow(
-        table, problem.y, weights, model.criterion,
-        limits_of(model, problem, float(weights.sum())), len(classes),
-        key=tree_key(model), count_rows=factors is not None,
+    classes: Any = problem.classes
+    nodes = grow(
+        table, problem.y, weights, model.criterion, limits, len(classes), key=tree_key(model),
+        count_rows=factors is not None, consume=presorted is None,
     )  # fmt: skip
+    return _recount(nodes, problem) if apart else nodes
+
+
+def _repeated(problem: Problem) -> Problem:
+    """Samples are counted by weight, costs are not: rows that stand there k times say both."""
+    if problem.weights.sum() > REPEATED_ROWS:
+        raise DataError(
+            "With class_weight and limits on samples, rows are repeated by weight, and "
+            f"{problem.weights.sum():g} rows are too many. Divide the weights by a common factor."
+        )
+    rows = np.repeat(np.arange(problem.n), problem.weights.astype(np.int64))
+    return problem.take(rows, np.ones(len(rows)))
+
+
+def _recount(nodes: Nodes, problem: Problem) -> Nodes:
+    """The tree with samples counted by weight: leaves first, then parents."""
+    leaf = predict.apply(nodes, np.asfortranarray(problem.X))
+    counts = np.bincount(leaf, problem.weights, minlength=nodes.n_nodes).astype(np.int64)
+    for i in np.flatnonzero(nodes.feature >= 0)[::-1]:
+        counts[i] = counts[nodes.left[i]] + counts[nodes.right[i]]
+    return replace(nodes, n_samples=counts)
 
 
 def tree_key(model: Any) -> int:

@@ -168,7 +168,7 @@ def assemble(parts: list, attach: list[int], n_levels: np.ndarray, scale: "Scale
         missing_left=records["missing_left"].astype(np.uint8),
         set_start=set_start,
         sets=sets,
-        value=scale.value(counts, weight),
+        value=scale.value(counts),
         impurity=scale.impurity(records["cost"] / weight),
         decrease=records["decrease"] / root if root > 0 else np.zeros(len(order)),
         n_samples=weight.astype(np.int64) if scale.counts else records["end"] - records["start"],
@@ -201,9 +201,9 @@ class Scale:
     shift: float = 0.0
     exponent: int = 0
 
-    def value(self, counts: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    def value(self, counts: np.ndarray) -> np.ndarray:
         if self.classes:
-            return counts / weight[:, None]
+            return counts / counts.sum(axis=1, keepdims=True)
         return np.ldexp(counts, self.exponent) + self.shift
 
     def impurity(self, impurity: np.ndarray) -> np.ndarray:
