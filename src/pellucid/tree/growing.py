@@ -25,14 +25,17 @@ def grow_model(model: Any, problem: Problem, presorted: Presorted | None = None)
     if problem.classes is not None:
         return grow_classes(model, problem, presorted)
     table = presorted or presort(problem.X, problem.kinds, problem.n_levels)
-    limits = limits_of(model, problem, float(problem.weights.sum()))
-    return grow(table, problem.y, problem.weights, model.criterion, limits, key=tree_key(model))
+    return grow(
+        table, problem.y, problem.weights, model.criterion,
+        limits_of(model, problem, float(problem.weights.sum())), key=tree_key(model),
+        consume=presorted is None,
+    )  # fmt: skip
 
 
 def grow_classes(model: Any, problem: Problem, presorted: Presorted | None = None) -> Nodes:
     """Grow the tree of a classifier."""
     factors = class_factors(model.class_weight, problem)
-    limits = limits_of(model, problem)
+    limits = limits_of(model, problem, 0.0)
     apart = factors is not None and problem.counts and not problem.unweighted
     if apart and (limits.min_samples_leaf > 1 or limits.min_samples_split > 2):
         problem, presorted, apart = _repeated(problem), None, False

@@ -58,8 +58,8 @@ def _count(value: Any, total: float) -> int:
     return int(value) if isinstance(value, int | np.integer) else math.ceil(value * total)
 
 
-def limits_of(model: Any, problem: Problem) -> Limits:
-    """The stopping rules of a tree model for a problem, but for the weight of a leaf."""
+def limits_of(model: Any, problem: Problem, weight: float) -> Limits:
+    """The stopping rules of a tree model for a problem of this total weight."""
     total = problem.total if problem.counts else float(np.count_nonzero(problem.weights))
     leaf = _count(model.min_samples_leaf, total)
     split = max(2, _count(model.min_samples_split, total), 2 * leaf)
@@ -67,6 +67,7 @@ def limits_of(model: Any, problem: Problem) -> Limits:
         max_depth=2**31 - 1 if model.max_depth is None else int(model.max_depth),
         min_samples_split=split,
         min_samples_leaf=leaf,
+        min_weight_leaf=model.min_weight_fraction_leaf * weight,
         max_leaf_nodes=model.max_leaf_nodes,
         min_impurity_decrease=model.min_impurity_decrease,
         max_features=number_of_features(model.max_features, problem.p),
