@@ -1,4 +1,4 @@
-"""Bagged trees."""
+"""Bagged, random and boosted trees."""
 
 from benchmarks.answers import error_rate
 from benchmarks.samples import classification
@@ -13,5 +13,29 @@ WORKLOADS = (
         answer=error_rate(absolute=0.01),
         goals={"fit": 10.0, "predict": 1.0},
         params={"n_estimators": 30, "random_state": 0},
+    ),
+    Workload(
+        name="forest, 100 trees",
+        estimator="ensemble.RandomForestClassifier",
+        source=classification(100_000, 20, 3),
+        answer=error_rate(absolute=0.01),
+        goals={"fit": 7.0, "predict": 3.0},
+        params={"n_estimators": 100, "random_state": 0, "n_jobs": 2},
+    ),
+    Workload(
+        name="forest, 100 trees, small table",
+        estimator="ensemble.RandomForestClassifier",
+        source=classification(500, 10, 3),
+        answer=error_rate(absolute=0.05),
+        goals={"fit": 6.0, "predict": 1.0},
+        params={"n_estimators": 100, "random_state": 0},
+    ),
+    Workload(
+        name="AdaBoost, 50 stumps",
+        estimator="ensemble.AdaBoostClassifier",
+        source=classification(100_000, 20),
+        answer=error_rate(absolute=0.005),
+        goals={"fit": 20.0, "predict": 1.0},
+        params={"n_estimators": 50, "random_state": 0},
     ),
 )

@@ -14,6 +14,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
     ),
     "pellucid.dummy": ("DummyClassifier", "DummyRegressor"),
     "pellucid.ensemble": (
+        "AdaBoostClassifier",
         "BaggingClassifier",
         "ExtraTreesClassifier",
         "ExtraTreesRegressor",

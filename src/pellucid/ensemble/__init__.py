@@ -1,10 +1,12 @@
 """Models made of many models."""
 
+from pellucid.ensemble.adaboost import AdaBoostClassifier
 from pellucid.ensemble.bagging import BaggingClassifier
 from pellucid.ensemble.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from pellucid.ensemble.random_forest import RandomForestClassifier, RandomForestRegressor
 
 __all__ = [
+    "AdaBoostClassifier",
     "BaggingClassifier",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",

@@ -40,6 +40,11 @@ def takes_sparse(learner: Any) -> bool:
     return learner.__sklearn_tags__().input_tags.sparse
 
 
+def takes_weights(learner: Any) -> bool:
+    """Whether `fit` takes weights."""
+    return "sample_weight" in inspect.signature(learner.fit).parameters
+
+
 def seeded(learner: Any, seed: np.random.SeedSequence, number: int) -> Any:
     """A copy of the learner whose random states follow from (seed, number)."""
     twin = copied(learner)
@@ -94,7 +99,7 @@ def _fit_leaf(part: Problem) -> Any:
 def _fit_foreign(learner: Any, part: Problem) -> Any:
     assert part.classes is not None
     codes = part.classes[part.y]
-    if "sample_weight" in inspect.signature(learner.fit).parameters:
+    if takes_weights(learner):
         return learner.fit(part.X, codes, sample_weight=part.weights)
     if not part.counts:
         raise DataError(

@@ -1,0 +1,263 @@
+"""AdaBoost: learners in turn, each on the rows that the earlier ones got wrong (SAMME)."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.base import ProbabilisticClassifier
+from pellucid.data import Problem, Wishes
+from pellucid.ensemble import learners
+from pellucid.ensemble.bags import Bag
+from pellucid.errors import DataError, ParameterError
+from pellucid.parameters import Either, Integer, Learner, Nothing, RandomState, Real
+from pellucid.tree import DecisionTreeClassifier, predict
+
+
+class AdaBoostClassifier(ProbabilisticClassifier):
+    """Weighted vote of learners, each fitted to the rows weighted by the mistakes before it.
+
+    1. Learner t is fitted with row weights w, which sum to 1; e_t = weight of its wrong rows.
+    2. a_t = learning_rate * (log((1 - e_t) / e_t) + log(K - 1)).
+    3. Wrong rows: log w += a_t. A perfect learner (e_t = 0) ends it with weight 1; one no better
+       than chance (e_t >= 1 - 1/K) is dropped and ends it, unless it is the first.
+
+    score_k(x) = sum_t a_t v_k(f_t(x)) / sum_t a_t with v_k = 1 for the class voted for, else
+    -1 / (K - 1); for two classes the second score minus the first. Probabilities are the softmax of
+    the scores / (K - 1). Weights live in logarithms, so that they neither vanish nor overflow.
+
+    Parameters
+    ----------
+    estimator : classifier with weights, or None (a tree with one division)
+    n_estimators : int, default=50
+    learning_rate : number > 0, default=1.0
+    random_state : int, generator or None; for learners that draw
+    table : Table, optional
+
+    Attributes
+    ----------
+    estimators_ : fitted learners; their labels are class codes
+    estimator_weights_, estimator_errors_ : a_t and e_t, 0 and 1 where boosting had ended
+    estimator_, classes_, n_classes_, feature_importances_, n_features_in_, feature_names_in_, schema_
+
+    Examples
+    --------
+    >>> from pellucid.ensemble import AdaBoostClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1, 0]
+    >>> AdaBoostClassifier(n_estimators=10).fit(X, y).predict(X)
+    array([0, 0, 1, 1, 0])
+    """
+
+    _canonical_rows = True
+    # The checks fit hundreds of times; a few learners show the same faults as fifty.
+    _check_params = {"n_estimators": 5}
+    _parameters = {
+        "estimator": Either(Learner, Nothing),
+        "n_estimators": Integer(1),
+        "learning_rate": Real(0, None, "neither"),
+        "random_state": RandomState,
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        random_state: Any = None,
+        table: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+        self.table = table
+
+    def _learner(self) -> Any:
+        return DecisionTreeClassifier(max_depth=1) if self.estimator is None else self.estimator
+
+    @property
+    def _takes_sparse(self) -> bool:  # type: ignore[override]
+        return learners.takes_sparse(self._learner())
+
+    def _wishes(self) -> Wishes:
+        return learners.wishes_of(self._learner(), type(self).__name__)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the learners one after the other."""
+        return self._learn(X, y, weights=sample_weight)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        assert problem.classes is not None
+        K = len(problem.classes)
+        coded = learners.coded(problem)
+        fit_one = self._fitter(coded)
+        log_w = np.log(problem.weights)
+        found: list[Any] = []
+        weights, errors = np.zeros(self.n_estimators), np.ones(self.n_estimators)
+        for t in range(self.n_estimators):
+            log_w -= log_w.max()
+            w = np.exp(log_w)
+            w /= w.sum()
+            learner = fit_one(t, w)
+            wrong = _votes(learner, problem.X, coded, K) != problem.y
+            error = float(w[wrong].sum())
+            if error >= 1 - 1 / K and found:
+                break
+            found.append(learner)
+            errors[t], weights[t] = error, self._weight(error, K)
+            if error == 0 or error >= 1 - 1 / K:
+                break
+            log_w[wrong] += weights[t]
+        return {
+            "estimators_": found,
+            "estimator_weights_": weights,
+            "estimator_errors_": errors,
+            "estimator_": learners.copied(self._learner()),
+            "n_classes_": K,
+        }
+
+    def _weight(self, error: float, K: int) -> float:
+        """a_t; a perfect learner, or a first one that is no better than chance, decides alone."""
+        if error <= 0 or error >= 1 - 1 / K:
+            return 1.0
+        return float(self.learning_rate * (np.log((1 - error) / error) + np.log(K - 1)))
+
+    def _fitter(self, problem: Problem) -> Any:
+        """A function (t, weights) -> learner t; trees share their sorted columns."""
+        learner, seed, presorted = self._learner(), parallel.seed_sequence(self.random_state), None
+        if isinstance(learner, DecisionTreeClassifier):
+            from pellucid.tree.presort import presort
+
+            learner._check_parameters()
+            presorted = presort(problem.X, problem.kinds, problem.n_levels)
+        elif not learners.takes_weights(learner):
+            raise ParameterError(
+                f"AdaBoostClassifier needs an estimator with sample_weight. Got {learner!r} instead."
+            )
+
+        def fit_one(t: int, w: np.ndarray) -> Any:
+            return learners.fit(learners.seeded(learner, seed, t), problem, Bag(w, None), presorted)
+
+        return fit_one
+
+    # Using --------------------------------------------------------------------------------------
+
+    def _staged(self, X: Any) -> Iterator[np.ndarray]:
+        """Scores (n, K) after each learner."""
+        K = len(self.classes_)
+        total, weight = np.zeros((X.shape[0], K)), 0.0
+        for learner, a in zip(self.estimators_, self.estimator_weights_):
+            votes = _votes(learner, X, self, K)
+            total += a * _coded_votes(votes, K)
+            weight += a
+            yield total / weight
+
+    def _scores(self, X: Any) -> np.ndarray:
+        *_, scores = self._staged(X)
+        return _narrow(scores)
+
+    def _proba(self, X: Any) -> np.ndarray:
+        *_, scores = self._staged(X)
+        return _softmax(scores)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Weighted votes: (n,) for two classes, else (n, K)."""
+        return self._answer(self._scores, X)
+
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+        """`decision_function` after each learner."""
+        for scores in self._staged(self._encoded(X)):
+            yield _narrow(scores)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """`predict_proba` after each learner."""
+        for scores in self._staged(self._encoded(X)):
+            yield _softmax(scores)
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """`predict` after each learner."""
+        for proba in self.staged_predict_proba(X):
+            yield self.classes_[proba.argmax(axis=1)]
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """`score` after each learner."""
+        from pellucid.data.targets import as_vector, weights_or_ones
+
+        y = as_vector(y)
+        w = weights_or_ones(sample_weight, len(y))
+        for predicted in self.staged_predict(X):
+            yield float(np.average(predicted == y, weights=w))
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean importance of each column over the learners, weighted by a_t."""
+        self._check_fitted()
+        if not all(hasattr(learner, "feature_importances_") for learner in self.estimators_):
+            raise AttributeError("the learners have no feature_importances_")
+        a = self.estimator_weights_[: len(self.estimators_)]
+        parts = [learner.feature_importances_ for learner in self.estimators_]
+        return np.average(parts, axis=0, weights=a) if a.sum() > 0 else np.zeros(len(parts[0]))
+
+    def _check_state(self) -> None:
+        """Refuse learned parts that do not belong together (model files)."""
+        shape = self.estimator_weights_.shape
+        if not self.estimators_ or len(self.estimators_) > len(self.estimator_weights_):
+            raise DataError("the ensemble's learners and their weights disagree")
+        if self.estimator_weights_.ndim != 1 or self.estimator_errors_.shape != shape:
+            raise DataError("the ensemble's weights must be a vector")
+        own = np.arange(self.n_features_in_)
+        for learner in self.estimators_:
+            learners.check_fitted(learner, self._learner(), own, self.schema_, len(self.classes_))
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        """Changes of the trees' votes along the paths."""
+        if not all(isinstance(tree, DecisionTreeClassifier) for tree in self.estimators_):
+            raise ParameterError(
+                "explain of an AdaBoostClassifier needs DecisionTreeClassifier as its estimator: "
+                "other learners do not say which column changed a vote."
+            )
+        K = len(self.classes_)
+        a = self.estimator_weights_[: len(self.estimators_)] / self.estimator_weights_.sum()
+        base, total = np.zeros(K), np.zeros((len(X), self.n_features_in_, K))
+        for weight, tree in zip(a, self.estimators_):
+            codes = np.asarray(tree.classes_, dtype=np.int64)
+            votes = _coded_votes(codes[tree.tree_.value.argmax(axis=1)], K)
+            base += weight * votes[0]
+            total += weight * predict.contributions(replace(tree.tree_, value=votes), X)
+        scores = self._scores(X)
+        if K == 2:
+            base, total = base[1:] - base[:1], total[:, :, 1:] - total[:, :, :1]
+        return {
+            "base": base,
+            "contributions": total,
+            "prediction": scores.reshape(len(X), -1),
+            "scale": "votes",
+            "method": "changes of the trees' votes along the paths",
+        }
+
+
+def _votes(learner: Any, X: Any, owner: Any, K: int) -> np.ndarray:
+    """Class code that a learner votes for."""
+    schema = owner.schema if isinstance(owner, Problem) else owner.schema_
+    return learners.probabilities(learner, X, None, schema, K).argmax(axis=1)
+
+
+def _coded_votes(votes: np.ndarray, K: int) -> np.ndarray:
+    """1 for the class voted for, -1 / (K - 1) for the others, (n, K)."""
+    out = np.full((len(votes), K), -1.0 / (K - 1))
+    out[np.arange(len(votes)), votes] = 1.0
+    return out
+
+
+def _narrow(scores: np.ndarray) -> np.ndarray:
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    """Softmax of score / (K - 1)."""
+    z = scores / (scores.shape[1] - 1)
+    z = np.exp(z - z.max(axis=1, keepdims=True))
+    return z / z.sum(axis=1, keepdims=True)

@@ -1,0 +1,92 @@
+"""AdaBoost: one step by hand, scikit-learn's ensembles, perfect and useless learners."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.ensemble as theirs
+from sklearn.datasets import load_wine
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+from pellucid.data import datasets
+from pellucid.ensemble import AdaBoostClassifier
+from pellucid.errors import ParameterError
+from pellucid.tree import DecisionTreeClassifier
+
+
+def test_first_step_by_hand():
+    """Three of ten wrong: error 0.3, weight log(7 / 3); their share grows to one half."""
+    X = np.arange(10.0)[:, None]
+    y = np.array([1, 0, 0, 0, 0, 0, 1, 1, 1, 1])
+    y[[1, 2]] = 1
+    stump = DecisionTreeClassifier(max_depth=1).fit(X, y)
+    wrong = stump.predict(X) != y
+    assert wrong.sum() == 3
+    model = AdaBoostClassifier(n_estimators=1).fit(X, y)
+    assert model.estimator_errors_[0] == pytest.approx(0.3)
+    assert model.estimator_weights_[0] == pytest.approx(0.8472978604, abs=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("rate", [1.0, 0.5])
+def test_equal_to_scikit_learn(n_classes, rate):
+    """On numbers that single precision holds, which is what its trees see."""
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(400, 5)).astype(np.float32).astype(float)
+    score = X[:, 0] + 0.5 * X[:, 1] ** 2 + rng.normal(size=400)
+    y = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
+    ours = AdaBoostClassifier(n_estimators=10, learning_rate=rate).fit(X, y)
+    peer = theirs.AdaBoostClassifier(n_estimators=10, learning_rate=rate, random_state=0).fit(X, y)
+    assert np.allclose(ours.estimator_errors_, peer.estimator_errors_, rtol=1e-9)
+    assert np.allclose(ours.estimator_weights_, peer.estimator_weights_, rtol=1e-9)
+    assert np.allclose(ours.decision_function(X), peer.decision_function(X), rtol=1e-9, atol=1e-12)
+    assert np.allclose(ours.predict_proba(X), peer.predict_proba(X), rtol=1e-9, atol=1e-12)
+
+
+def test_penguins_with_stumps():
+    """Adelie or not, without the island, 30 stumps: the first error is 13 of 250, 82 of 83 right."""
+    penguins = datasets.load("penguins")
+    frame = pd.DataFrame(penguins.table.to_pydict()).drop(columns="year").dropna()
+    frame = frame.sort_values("species", kind="stable").reset_index(drop=True)
+    y = (frame.species == "Adelie").to_numpy()
+    X = frame.drop(columns=["species", "island"])
+    rng = np.random.RandomState(123)
+    test = rng.choice(np.arange(333), 83, replace=False)
+    train = np.setdiff1d(np.arange(333), test)
+    model = AdaBoostClassifier(n_estimators=30).fit(X.iloc[train], y[train])
+    assert model.estimator_errors_.shape == (30,)
+    assert (model.predict(X.iloc[test]) == y[test]).sum() >= 80
+
+
+def test_a_perfect_learner_decides_alone():
+    X, y = np.arange(6.0)[:, None], [0, 0, 0, 1, 1, 1]
+    model = AdaBoostClassifier().fit(X, y)
+    assert len(model.estimators_) == 1 and model.estimator_weights_[0] == 1.0
+    assert model.score(X, y) == 1.0
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_a_useless_first_learner_is_kept_and_finite():
+    model = AdaBoostClassifier().fit(np.zeros((4, 1)), [0, 1, 0, 1])
+    assert len(model.estimators_) == 1
+    assert np.isfinite(model.predict_proba(np.zeros((4, 1)))).all()
+
+
+def test_weights_do_not_vanish_in_many_rounds():
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    model = AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=300).fit(X, y)
+    assert np.isfinite(model.estimator_weights_).all()
+    assert model.score(X, y) > 0.95
+    scores = list(model.staged_score(X, y))
+    assert len(scores) == len(model.estimators_) and scores[-1] == model.score(X, y)
+
+
+def test_other_learners_and_explanations():
+    X, y = load_wine(return_X_y=True)
+    assert AdaBoostClassifier(GaussianNB(), n_estimators=5).fit(X, y).score(X, y) > 0.95
+    with pytest.raises(ParameterError, match="sample_weight"):
+        AdaBoostClassifier(KNeighborsClassifier()).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    assert model.explain(X).gap() < 1e-10
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
