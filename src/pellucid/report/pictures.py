@@ -85,7 +85,7 @@ def score_by_time(summary: dict[str, Any], key: str, title: str) -> Markup | Non
     metric = summary["plan"]["metric"]
     near, away = _near(summary)
     rows = [row for row in near if row.get(key)]
-    if len(rows) < 2:
+    if len(rows) < 3:
         return None
     groups: dict[str, list[Any]] = {"tied with the best": [], "worse": []}
     for row in rows:

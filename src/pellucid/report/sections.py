@@ -53,10 +53,10 @@ def data(summary: dict[str, Any], detail: Detail) -> dict[str, Any]:
         "classes": _classes(facts),
         "range": facts.get("target_range") and [number(v) for v in facts["target_range"]],
         "columns": [_column(c, facts["task"]) for c in columns[:MOST_COLUMNS]],
-        "hidden": max(0, len(columns) - MOST_COLUMNS),
+        "hidden": max(0, len(columns) - MOST_COLUMNS) + (facts.get("columns_left_out") or 0),
         "alone": "AUC" if facts["task"] == "classification" else "R²",
         "charts": charts,
-        "all_charts": len(charts) == len(columns),
+        "all_charts": len(charts) == len(facts["features"]),
     }
 
 

@@ -169,6 +169,6 @@ def _tied(verdict: Mapping[str, Any], best: str) -> str:
             else ("It is better than the other one that was tried.")
         )
     return (
-        f"{others} of the {rivals} other models cannot be told from the best on this table; "
-        f"{best} is the simplest of them."
+        f"{others} of the {rivals} other models do as well, as far as this table can tell; "
+        f"{best} is the simplest of them all."
     )
