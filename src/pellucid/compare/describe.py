@@ -11,7 +11,6 @@ from pellucid.compare.journal import Memory
 from pellucid.compare.plan import Plan
 from pellucid.compare.result import SCHEMA
 
-
 TOO_GOOD = 0.9999  # R2: numbers from the world are not predicted so well
 
 
