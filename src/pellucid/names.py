@@ -73,3 +73,5 @@ FUNCTIONS: dict[str, str] = {
 
 # What turns a finished comparison into a page; `Result.report` finds it here.
 REPORT = "pellucid.report.writing"
+# What shows the progress of a comparison; `compare(progress=True)` finds it here.
+PROGRESS = "pellucid.app.progress"

@@ -153,3 +153,16 @@ def test_quiet_silences_notes_then_warnings(level, heard, capsys):
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err == "".join({"n": "note: n\n", "w": "warning: w\n"}[c] for c in heard)
+
+
+@pytest.mark.parametrize("arguments", [["runs"], ["show", "--help"], ["compare", "--help"]])
+def test_looking_starts_light(arguments, tmp_path):
+    code = (
+        f"import json, sys\nfrom pellucid.app.cli import run\nrun({arguments!r})\n"
+        "print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    loaded = set(json.loads(done.stdout.splitlines()[-1]))
+    assert not loaded & {"numpy", "scipy", "sklearn", "pandas", "pyarrow", "rich", "jinja2"}

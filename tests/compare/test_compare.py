@@ -4,6 +4,7 @@ import pytest
 
 import pellucid
 from pellucid.compare.registry import entries
+from pellucid.errors import ParameterError
 
 
 @pytest.fixture(scope="module")
@@ -42,3 +43,48 @@ def test_the_registry_lists_only_what_exists():
     assert {"mean", "ols"} <= {entry.id for entry in entries("regression")}
     for task in ("classification", "regression"):
         assert all(entry.make() is not None for entry in entries(task))
+
+
+def test_progress_can_be_shown_from_python(capsys):
+    pellucid.compare("penguins", models="majority", cv=2, progress=True)
+    assert "majority           done   0.4" in capsys.readouterr().err
+
+
+def test_a_result_shows_itself(penguins, tmp_path):
+    frame = penguins.leaderboard
+    assert frame["model"][0] == "tree" and {"mean", "ci_low", "p_holm"} <= set(frame.columns)
+    assert "<table" in penguins._repr_html_() and "tree" in penguins._repr_html_()
+    path = penguins.report(tmp_path / "r.json")
+    import json
+
+    summary = json.loads(path.read_text())
+    assert set(summary["cards"]) == {"majority", "tree"} and summary["learned"]["tree"]["tree"]
+    assert summary["learned"]["tree"]["importances"]["columns"] == penguins.data["data"]["features"]
+    with pytest.raises(ParameterError, match="a report ends in"):
+        penguins.report(tmp_path / "r.pdf")
+
+
+@pytest.mark.slow
+def test_any_estimator_of_scikit_learn_takes_part():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    frame = load_iris()
+    mine = make_pipeline(StandardScaler(), LogisticRegression())
+    result = pellucid.compare(frame, "species", models="majority", cv=3, extra={"mine": mine})
+    row = next(row for row in result.rows if row["model"] == "mine")
+    assert row["status"] == "ok" and row["mean"] > 0.9 and result.recommended == "mine"
+
+
+def load_iris():
+    from pellucid.data.datasets import load
+
+    return load("iris").table.to_pandas()
+
+
+def test_a_target_of_its_own_and_an_array(rng):
+    X = rng.normal(size=(60, 3))
+    result = pellucid.compare(X, X[:, 0] * 2 + rng.normal(size=60) * 0.1, models="ols", cv=5)
+    assert result.recommended == "ols" and result.data["data"]["task"] == "regression"
+    assert result.best_.predict(X).shape == (60,)

@@ -26,6 +26,11 @@ def make_progress(voice: Voice, plan: Any, quiet: bool, colour: str) -> Any:
     return Live(voice, plan, colour) if live else Lines(voice, plan)
 
 
+def for_python(plan: Any) -> Any:
+    """Progress of a comparison that was started from Python."""
+    return make_progress(Voice(), plan, quiet=False, colour="auto")
+
+
 class Silent:
     """Only what cannot be left unsaid: the answer to Ctrl-C."""
 

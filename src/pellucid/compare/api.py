@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from pellucid.compare.result import Result
 from pellucid.compare.run import warm_up
 from pellucid.compare.session import Session
 from pellucid.compare.settings import Settings
+from pellucid.names import PROGRESS
 
 
 def compare(
@@ -22,7 +25,7 @@ def compare(
     extra: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     force: bool = False,
-    progress: Callable[[dict[str, Any]], None] | None = None,
+    progress: bool | Callable[[dict[str, Any]], None] = False,
     **settings: Any,
 ) -> Result:
     """Compare all suitable models on a table and recommend the simplest of the best.
@@ -36,7 +39,8 @@ def compare(
         the container it came in.
     out : folder for the run (journal, results, model); None keeps everything in memory
     force : replace a run in that folder
-    progress : called with every event
+    progress : True shows progress (a live board on a terminal, else a line per finished model);
+        a function is called with every event
     settings : metric, cv, repeats, test_size, group, time, weights, id, drop, positive, task, models,
         exclude, effort, time_limit, model_timeout, memory_limit, seed, jobs, select, ignore
 
@@ -49,13 +53,22 @@ def compare(
     named = isinstance(target, str) or target is None
     known = Settings.of({**settings, **({"target": target} if isinstance(target, str) else {})})
     plan, findings = prepare(data, known, None if named else target, dict(extra or {}))
-    hear = progress or (lambda event: None)
-    if out is not None:
-        folder = files.new_folder(str(out), plan.material.name, force)
-        return Session(plan, folder, hear, findings).run()
-    with tempfile.TemporaryDirectory(prefix="pellucid-run-") as temporary:
-        result = Session(plan, Path(temporary), hear, findings).run()
-        return detached(result)
+    with hearing(progress, plan) as hear:
+        if out is not None:
+            folder = files.new_folder(str(out), plan.material.name, force)
+            return Session(plan, folder, hear, findings).run()
+        with tempfile.TemporaryDirectory(prefix="pellucid-run-") as temporary:
+            return detached(Session(plan, Path(temporary), hear, findings).run())
+
+
+@contextmanager
+def hearing(progress: Any, plan: Any) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Who hears of the events: the user's function, a board, or nobody."""
+    if progress is True:
+        with importlib.import_module(PROGRESS).for_python(plan) as board:
+            yield board.hear
+    else:
+        yield progress or (lambda event: None)
 
 
 def modules_of(extra: Mapping[str, Any]) -> set[str]:

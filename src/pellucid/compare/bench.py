@@ -16,7 +16,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Table, exchange
-from pellucid.model_selection.metrics import METRICS, Metric, metric
+from pellucid.model_selection.metrics import Metric, metric
 from pellucid.model_selection.search import fit, fresh
 
 
@@ -138,14 +138,29 @@ class Bench:
         return Answers(labels)
 
     def measure(
-        self, names: tuple[str, ...], model: Any, X: Any, rows: np.ndarray, answers: Answers
+        self,
+        names: tuple[str, ...],
+        model: Any,
+        X: Any,
+        rows: np.ndarray,
+        answers: Answers,
+        labels: np.ndarray | None = None,
     ) -> dict[str, float]:
-        """Metrics by name; NaN where one cannot be computed."""
-        y, w = self.y[rows], self.weights[rows]
-        return {
-            name: _measure(metric(name), model, X, y, w, answers, self.shared.n_classes)
-            for name in names
-        }
+        """Metrics by name; NaN where one cannot be computed.
+
+        `labels` are the true labels if the model was fitted on labels, for scorers that ask it.
+        """
+        y, w, K = self.y[rows], self.weights[rows], self.shared.n_classes
+        out = {}
+        for name in names:
+            found = metric(name)
+            if found.needs == "model":
+                out[name] = float(found.compute(model, X, y if labels is None else labels))
+            elif found.needs == "numbers":
+                out[name] = found.compute(y, answers.labels, w)
+            else:
+                out[name] = of_answers(found, y, w, answers, K)
+        return out
 
 
 def _as_codes(labels: np.ndarray, names: tuple[Any, ...] | None) -> np.ndarray:
@@ -161,22 +176,6 @@ def _spread(said: np.ndarray, classes: np.ndarray, K: int, empty: float) -> np.n
     return out
 
 
-def _measure(
-    found: Metric,
-    model: Any,
-    X: Any,
-    y: np.ndarray,
-    w: np.ndarray,
-    answers: Answers,
-    n_classes: int,
-) -> float:
-    if found.needs == "model":
-        return float(found.compute(model, X, y))
-    if found.needs == "numbers":
-        return found.compute(y, answers.labels, w)
-    return of_answers(found, y, w, answers, n_classes)
-
-
 def of_answers(
     found: Metric, y: np.ndarray, w: np.ndarray, answers: Answers, n_classes: int
 ) -> float:
@@ -188,8 +187,3 @@ def of_answers(
     if found.needs == "scores" and said is None:
         said = answers.scores
     return float("nan") if said is None else found.compute(y, said, w, classes)
-
-
-def known(name: str) -> bool:
-    """Whether a metric is one of ours, computed from answers alone."""
-    return name in METRICS

@@ -134,7 +134,8 @@ def open_test(bench: Bench, fitted: Any, task: Finish) -> dict[str, Any]:
     job = task.job
     X = bench.rows(job.test)
     answers = bench.ask(fitted, X, task.labels)
-    values = bench.measure(job.metrics, fitted, X, job.test, answers)
+    labels = None if task.labels is None else named(task.labels)[bench.y[job.test]]
+    values = bench.measure(job.metrics, fitted, X, job.test, answers, labels)
     return {
         "metrics": values,
         "intervals": intervals(bench, job, answers, values),

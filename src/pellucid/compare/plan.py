@@ -59,6 +59,7 @@ class Contender:
     entry: Entry | None = None
     estimator: Any = None
     skipped: str = ""  # why it does not run
+    unsuitable: bool = False  # it is for tables of another kind
     dropped: tuple[str, ...] = ()  # columns it cannot read
     note: str = ""
 
@@ -210,6 +211,8 @@ def _contenders(
         _contender(entry, material, settings, n_rows)
         for entry in chosen(material.task, settings.models, settings.exclude)
     ]
+    # What does not suit the table is listed only if it was asked for by name.
+    found = [c for c in found if not (c.unsuitable and c.id not in settings.models)]
     taken = {c.id for c in found}
     for name, estimator in extra.items():
         if name in taken:
@@ -251,7 +254,7 @@ def _contender(entry: Entry, material: Material, settings: Settings, n_rows: int
     note = f"without {', '.join(dropped)} (text)" if dropped else ""
     return Contender(
         entry.id, entry.rank, entry.cost, entry.candidates(settings.effort), entry,
-        skipped=why, dropped=dropped, note=note,
+        skipped=why, unsuitable=bool(why and entry.only), dropped=dropped, note=note,
     )  # fmt: skip
 
 

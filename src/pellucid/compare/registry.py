@@ -21,6 +21,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any
 
 from pellucid.errors import ParameterError
@@ -68,6 +69,7 @@ class Entry:
     params: dict[str, Any] = field(default_factory=dict)
     space: dict[str, Range | Choices] = field(default_factory=dict)
     only: str = ""  # "", "text", "counts", "non-negative": what the data must be like
+    prefer: dict[str, Any] = field(default_factory=dict)  # set where the class has it
     max_rows: int | None = None  # above this the fit takes too long to be useful
 
     @property
@@ -105,7 +107,10 @@ class Entry:
 
     def make(self) -> Any:
         """The unfitted model with its fixed parameters."""
-        return self.model_class()(**self.params)
+        made = self.model_class()
+        known = signature(made).parameters
+        liked = {name: value for name, value in self.prefer.items() if name in known}
+        return made(**self.params, **liked)
 
 
 def _c(id: str, path: str, rank: int, cost: float, says: str, **more: Any) -> Entry:
@@ -118,6 +123,7 @@ def _r(id: str, path: str, rank: int, cost: float, says: str, **more: Any) -> En
 
 _C = Range(0.001, 1000, (4, 7, 13))
 _ALPHA = Range(1000, 0.001, (4, 7, 13))
+_SCALED = {"standardize": True}  # distances and margins depend on the units
 _NEIGHBOURS = Range(65, 1, (3, 7, 9), whole=True)
 _LEAVES = Range(40, 1, (3, 5, 7), whole=True)
 _MANY = Choices((50,), (100,), (300,))
@@ -145,19 +151,19 @@ ENTRIES = (
     _c("lda", "discriminant_analysis.LinearDiscriminantAnalysis", 1, 0.1, "normal clouds of one shape", params={"solver": "lsqr"}, space={"shrinkage": Choices(("auto", None), ("auto", None, 0.1, 0.5), ("auto", None, 0.03, 0.1, 0.3, 0.9))}),
     _c("qda", "discriminant_analysis.QuadraticDiscriminantAnalysis", 3, 0.1, "normal clouds, each of its own shape", space={"reg_param": Choices((0.1, 0.0), (0.5, 0.1, 0.01, 0.0), (0.9, 0.5, 0.1, 0.03, 0.01, 0.001, 0.0))}),
     _c("ridge_classifier", "linear_model.RidgeClassifier", 1, 0.1, "least squares on the classes", space={"alpha": _ALPHA}),
-    _c("perceptron", "linear_model.Perceptron", 1, 0.3, "moves a plane at each mistake", space={"alpha": Choices((0.0001,), (0.01, 0.001, 0.0001), (0.03, 0.01, 0.003, 0.001, 0.0001))}),
+    _c("perceptron", "linear_model.Perceptron", 1, 0.3, "moves a plane at each mistake", prefer=_SCALED, space={"alpha": Choices((0.0001,), (0.01, 0.001, 0.0001), (0.03, 0.01, 0.003, 0.001, 0.0001))}),
     _c("logistic", "linear_model.LogisticRegression", 1, 0.3, "log-odds are a weighted sum", space={"C": _C}),
     _c("logistic_l1", "linear_model.LogisticRegression", 1, 1.5, "log-odds from few columns", params={"l1_ratio": 1.0, "solver": "saga"}, space={"C": Range(0.01, 100, (3, 5, 9))}),
-    _c("knn", "neighbors.KNeighborsClassifier", 3, 0.5, "asks the nearest rows", space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
+    _c("knn", "neighbors.KNeighborsClassifier", 3, 0.5, "asks the nearest rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
     _c("tree", "tree.DecisionTreeClassifier", 2, 0.2, "one question after the other", space=_TREE),
-    _c("svm_linear", "svm.LinearSVC", 1, 0.8, "the widest straight margin", space={"C": _C}),
-    _c("svm_rbf", "svm.SVC", 4, 2.0, "the widest curved margin", space=_SVM_RBF, max_rows=20_000),
+    _c("svm_linear", "svm.LinearSVC", 1, 0.8, "the widest straight margin", prefer=_SCALED, space={"C": _C}),
+    _c("svm_rbf", "svm.SVC", 4, 2.0, "the widest curved margin", prefer=_SCALED, space=_SVM_RBF, max_rows=20_000),
     _c("adaboost", "ensemble.AdaBoostClassifier", 5, 3.0, "small trees that mend each other's mistakes", space={"learning_rate": Range(0.3, 1, (1, 2, 3)), "n_estimators": _MANY}),
     _c("bagging", "ensemble.BaggingClassifier", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}),
     _c("extra_trees", "ensemble.ExtraTreesClassifier", 5, 3.0, "trees with drawn thresholds, averaged", space=_FOREST),
     _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "trees on redrawn rows and columns", space=_FOREST),
     _c("gradient_boosting", "ensemble.HistGradientBoostingClassifier", 5, 5.0, "small trees added down the slope", space=_BOOST),
-    _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "a network of one or two layers", space=_MLP),
+    _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "a network of one or two layers", prefer=_SCALED, space=_MLP),
     _r("mean", "dummy.DummyRegressor", 0, 0.01, "the mean, always"),
     _r("ols", "linear_model.LinearRegression", 1, 0.05, "least squares"),
     _r("ridge", "linear_model.Ridge", 1, 0.1, "least squares with small weights", space={"alpha": _ALPHA}),
@@ -165,15 +171,15 @@ ENTRIES = (
     _r("elastic_net", "linear_model.ElasticNet", 1, 0.4, "between ridge and lasso", space={"l1_ratio": Choices((0.5,), (0.5,), (0.2, 0.5, 0.8)), "alpha": Range(10, 0.001, (4, 7, 9))}),
     _r("bayesian_ridge", "linear_model.BayesianRidge", 1, 0.2, "ridge that finds its own strength"),
     _r("poisson", "linear_model.PoissonRegressor", 1, 0.3, "logarithm of the mean is a weighted sum", only="counts", space={"alpha": Range(10, 0.001, (3, 5, 9))}),
-    _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "mean of the nearest rows", space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
+    _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "mean of the nearest rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
     _r("tree", "tree.DecisionTreeRegressor", 2, 0.2, "one question after the other", space={"min_samples_leaf": _LEAVES}),
-    _r("svm_rbf", "svm.SVR", 4, 2.0, "a curved tube around the rows", space=_SVM_RBF, max_rows=20_000),
+    _r("svm_rbf", "svm.SVR", 4, 2.0, "a curved tube around the rows", prefer=_SCALED, space=_SVM_RBF, max_rows=20_000),
     _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "small trees that mend each other's mistakes", space={"learning_rate": Range(0.3, 1, (1, 2, 3)), "n_estimators": _MANY}),
     _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}),
     _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "trees with drawn thresholds, averaged", space=_FOREST),
     _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "trees on redrawn rows and columns", space=_FOREST),
     _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "small trees added down the slope", space=_BOOST),
-    _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "a network of one or two layers", space=_MLP),
+    _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "a network of one or two layers", prefer=_SCALED, space=_MLP),
 )  # fmt: skip
 
 BASELINES = {"classification": "majority", "regression": "mean"}

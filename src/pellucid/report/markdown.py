@@ -24,7 +24,7 @@ def board(data: dict[str, Any], timings: dict[str, Any]) -> str:
         f"## {escaped(facts['name'], 60)}: {metric} of {plan['models']} models",
         "",
         f"{facts['rows']} rows, {len(facts['features'])} features, target "
-        f"{escaped(facts['target'], 60)}; nested {plan['n_folds']}-fold cross validation on "
+        f"{escaped(facts['target'], 60)}; nested {terminal.folds(plan)} cross validation on "
         f"{plan['train_rows']} rows.",
         "",
         "| | model | mean | 95 % interval | against the best | |",

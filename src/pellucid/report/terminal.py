@@ -102,7 +102,7 @@ def plan_lines(plan: dict[str, Any], effort: str) -> list[str]:
     else:
         locked = f"test part: {plan['test_why']}"
     text = (
-        f"{locked} | {plan['n_folds']} {plan['folds']} folds, search inside each "
+        f"{locked} | {folds(plan)} CV ({plan['folds']}), search inside each "
         f"({plan['inner_folds']} folds, effort {effort}) | metric {plan['metric']}"
     )
     lines = wrapped(text, "plan    ", "        ")
@@ -132,9 +132,15 @@ def title(data: dict[str, Any]) -> list[str]:
     better = "higher" if plan["greater_is_better"] else "lower"
     stopped = "" if data["complete"] else "  (stopped early: partial)"
     return [
-        f"LEADERBOARD  {plan['metric']}, nested {plan['n_folds']}-fold CV on {plan['train_rows']} "
+        f"LEADERBOARD  {plan['metric']}, nested {folds(plan)} CV on {plan['train_rows']} "
         f"rows ({better} is better){stopped}"
     ]
+
+
+def folds(plan: dict[str, Any]) -> str:
+    """`5-fold`, or `5-fold x 2`."""
+    each, times = plan["n_folds"] // plan["repeats"], plan["repeats"]
+    return f"{each}-fold" + (f" x {times}" if times > 1 else "")
 
 
 def table(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
@@ -162,7 +168,7 @@ def table(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
         f"  = not distinguishable from the best on this data (corrected t-test, Holm over {rivals})"
     )
     if any(starred(row) for row in scored):
-        lines[-1] += "; * not after Holm"
+        lines.append("  * different if it were the only comparison; not among so many (Holm)")
     return lines
 
 
