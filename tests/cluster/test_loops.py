@@ -115,9 +115,14 @@ def test_passes_with_bounds(build, way, rng, shape):
             for f in range(d + 1):
                 sums = Fraction(state["high"][j, f]) + Fraction(state["low"][j, f])
                 assert abs(sums - exact[j][f]) <= Fraction(1e-28) * Fraction(1e8)
-    expected = plain.means(X, w, state["labels"], C)
-    _loops.means(state["high"], state["low"], C)
-    assert (expected == C).all()
+    new, shift = np.empty_like(C), np.empty(k)
+    empty = _loops.means(state["high"], state["low"], C, new, shift)
+    filled = np.bincount(state["labels"], minlength=k) > 0
+    assert empty == k - filled.sum()
+    assert (new[filled] == plain.means(X, w, state["labels"], C)[filled]).all()
+    assert (new[~filled] == new[np.argmax([float(row[-1]) for row in exact])]).all()
+    exact = np.sqrt(((new - C) ** 2).sum(axis=1))
+    assert (shift >= exact).all() and (shift <= exact * (1 + 1e-12)).all()
 
 
 @pytest.mark.parametrize("by_panel", [False, True])
@@ -134,6 +139,28 @@ def test_a_tie_goes_to_the_lowest_label_even_if_the_row_has_another(by_panel):
     C = np.array([[-1.0], [9.0], [9.0], [9.0], [9.0], [1.0]])
     one_pass(RowTable(X, 6), w, C, state, np.array([6.0, 0, 0, 0, 0, 0]), by_panel)
     assert state["labels"] == [0]
+
+
+@pytest.mark.parametrize("k", [1, 2, 4, 5, 9])
+def test_reach_and_half_distances(build, k, rng):
+    C, shift = hard_rows(rng, k, 3), rng.integers(0, 4, k).astype(float)
+    far, drift, half = np.empty(k), np.empty(len(pack(C))), np.empty(k)
+    _loops.reach(shift, far, drift)
+    assert far.tolist() == [max(np.delete(shift, j), default=0.0) for j in range(k)]
+    assert drift.tolist() == [max(shift[i : i + 4]) for i in range(0, k, 4)]
+    _loops.half_distances(C, pack(C), half)
+    table = np.sqrt(plain.distance_table(C, C)) / 2
+    np.fill_diagonal(table, np.inf)
+    exact = table.min(axis=1)
+    assert (half <= exact).all() and (half >= exact * (1 - 1e-13)).all()
+
+
+def test_layout(rng):
+    C = rng.standard_normal((5, 3))
+    panels = pack(C)
+    assert panels.shape == (2, 3, 4)
+    assert (panels.transpose(0, 2, 1).reshape(8, 3)[:5] == C).all()
+    assert np.isinf(panels.transpose(0, 2, 1).reshape(8, 3)[5:]).all()
 
 
 def test_bounds_skip_rows(rng):

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from pellucid.decomposition import PCA
-from pellucid.decomposition.centred import Centred
+from pellucid.decomposition.centred import Centred, Facts
 
 from . import exact
 
@@ -90,6 +90,20 @@ def test_a_shift_far_from_the_mean_is_mended(rng):
     assert np.abs(table.shift[:2]).max() == 0.0
     gram = table.gram()
     assert np.abs(table.slip[:2]).max() < 1.0
-    table.learn_mean()
     whole = table.whole()
     np.testing.assert_allclose(gram, whole.T @ whole, rtol=1e-13, atol=1e-13 * gram.max())
+
+
+@pytest.mark.parametrize("middle", [0.0, 0.5, 100.0])
+def test_facts_save_work_but_no_digits(middle, rng):
+    """With means near 0 blocks are not copied; an outlier that only looks like spread is noticed."""
+    X = rng.standard_normal((5000, 3)) * [1, 2, 3] + middle
+    X[0] = -1000.0
+    facts = Facts(X.mean(axis=0), X.min(axis=0), X.max(axis=0))
+    table = Centred(X, np.ones(5000), facts)
+    assert table.plain
+    assert np.shares_memory(table.block(slice(0, 9)), X)
+    gram = table.gram()
+    assert table.plain == (middle < 100)
+    expected = Centred(X, np.ones(5000)).whole()
+    np.testing.assert_allclose(gram, expected.T @ expected, rtol=1e-13, atol=1e-14 * gram.max())

@@ -354,46 +354,4 @@ def trials(const double[:, ::1] X, const double[::1] w, const double[:, :, ::1] 
                         add(&value, w[i + r], 1, &potential[0, t], &potential[1, t])
 
 
-def merge(double[:, ::1] high, double[:, ::1] low, const double[:, ::1] part_high,
-          const double[:, ::1] part_low):
-    """Add one pair of sums to another."""
-    cdef Py_ssize_t i, size = high.shape[0] * high.shape[1]
-    cdef double *total = &low[0, 0]
-    cdef const double *part = &part_low[0, 0]
-    with nogil:
-        add(&part_high[0, 0], 1.0, size, &high[0, 0], total)
-        for i in range(size):
-            total[i] += part[i]
-
-
-def means(const double[:, ::1] high, const double[:, ::1] low, double[:, ::1] C):
-    """Centres from sums, rounded once; centres without weight are left alone."""
-    cdef Py_ssize_t j, f, d = C.shape[1]
-    cdef double quotient, rest[2]
-    with nogil:
-        for j in range(C.shape[0]):
-            if not high[j, d] + low[j, d] > 0.0:
-                continue
-            for f in range(d):
-                quotient = high[j, f] / high[j, d]
-                rest[0] = high[j, f]
-                rest[1] = low[j, f] - quotient * low[j, d]
-                add(&quotient, -high[j, d], 1, &rest[0], &rest[1])
-                C[j, f] = quotient + (rest[0] + rest[1]) / high[j, d]
-
-
-def explained(const double[:, ::1] C, const double[:, ::1] high, const double[:, ::1] low):
-    """sum_j (2 c_j . S_j - W_j |c_j|**2) as (high, low): what the centres take off sum w |x|**2."""
-    cdef Py_ssize_t j, f, d = C.shape[1]
-    cdef double c, total[2], square[2]
-    total[0] = total[1] = 0.0
-    with nogil:
-        for j in range(C.shape[0]):
-            for f in range(d):
-                c = C[j, f]
-                square[0] = square[1] = 0.0
-                add(&c, c, 1, &square[0], &square[1])
-                add(&high[j, f], 2.0 * c, 1, &total[0], &total[1])
-                add(&square[0], -high[j, d], 1, &total[0], &total[1])
-                total[1] += (2.0 * c * low[j, f] - high[j, d] * square[1]) - low[j, d] * square[0]
-    return total[0], total[1]
+include "_sums.pxi"

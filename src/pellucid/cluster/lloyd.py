@@ -90,9 +90,10 @@ class Lloyd:
     def assign(self, state: State) -> int:
         """Label all rows, add up those that moved; returns their number."""
         k, d = state.C.shape
-        panels = pack(state.C)
-        far, half = self.far(state), self.half(state)
-        drift = np.pad(state.shift, (0, -k % 4)).reshape(-1, 4).max(axis=1)
+        panels, far, half, drift = pack(state.C), np.empty(k), np.zeros(k), np.empty(-(-k // 4))
+        _loops.reach(state.shift, far, drift)
+        if 1 < k <= PAIRS_SHARE * self.table.n:
+            _loops.half_distances(state.C, panels, half)
 
         def one_block(block: slice) -> tuple[int, np.ndarray]:
             sums = np.zeros((2, k, d + 1))
@@ -116,36 +117,12 @@ class Lloyd:
         self.stop.check()
         return total
 
-    def far(self, state: State) -> np.ndarray:
-        """For each centre, the longest way that another centre went."""
-        far = np.full(len(state.C), state.shift.max())
-        if len(far) > 1:
-            farthest, second = np.argsort(-state.shift, kind="stable")[:2]
-            far[farthest] = state.shift[second]
-        return far
-
-    def half(self, state: State) -> np.ndarray:
-        """Half the distance to the nearest other centre, rounded down; 0 where not worth it."""
-        k, d = state.C.shape
-        if k == 1 or k > PAIRS_SHARE * self.table.n:
-            return np.zeros(k)
-        squared = np.empty((k, k))
-        _loops.distances(state.C, pack(state.C), squared)
-        np.fill_diagonal(squared, np.inf)
-        return np.sqrt(squared.min(axis=1)) * (0.5 - (d + 8) * np.finfo(float).eps)
-
     def move(self, state: State) -> None:
         """Move the centres to the means of their rows, and note how far each went, rounded up."""
-        C = np.empty_like(state.C)
-        high, low = state.high, state.low
-        empty = np.flatnonzero(~(high[:, -1] + low[:, -1] > 0.0))
-        if empty.size:
-            high, low = self.refill(state, empty)
-        _loops.means(high, low, C)
-        weight = high[:, -1] + low[:, -1]
-        C[~(weight > 0.0)] = C[np.argmax(weight)]
-        margin = 1.0 + (C.shape[1] + 8) * np.finfo(float).eps
-        state.shift = np.sqrt(((C - state.C) ** 2).sum(axis=1)) * margin
+        C, sums = np.empty_like(state.C), (state.high, state.low)
+        if _loops.means(*sums, state.C, C, state.shift):
+            empty = np.flatnonzero(~(state.high[:, -1] + state.low[:, -1] > 0.0))
+            _loops.means(*self.refill(state, empty), state.C, C, state.shift)
         state.C = C
 
     def refill(self, state: State, empty: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

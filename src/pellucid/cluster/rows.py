@@ -25,10 +25,9 @@ SAFE_POWER = 400
 
 def pack(C: np.ndarray) -> np.ndarray:
     """Centres four by four side by side, (P, d, 4), padded with +inf."""
-    k, d = C.shape
-    padded = np.full((-(-k // 4) * 4, d), np.inf)
-    padded[:k] = C
-    return np.ascontiguousarray(padded.reshape(-1, 4, d).transpose(0, 2, 1))
+    panels = np.empty((-(-len(C) // 4), C.shape[1], 4))
+    _loops.layout(C, panels)
+    return panels
 
 
 def exponent(*arrays: Any) -> int:

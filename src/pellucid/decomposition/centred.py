@@ -4,6 +4,7 @@ Invariant: a shift near the mean is subtracted before anything is squared, what 
 mean is taken off exactly afterwards, and blocks depend on the shape alone.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,28 +23,44 @@ class OutOfRange(Exception):
     """The numbers are too large or too small to be squared: scale the table and start again."""
 
 
+@dataclass(frozen=True)
+class Facts:
+    """Means of the columns, right to the last digits, and the ranges of their numbers."""
+
+    mean: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def near_zero(self) -> bool:
+        """Whether the means are likely to lie within a standard deviation of 0."""
+        return bool((6.0 * np.abs(self.mean) <= self.high - self.low).all())
+
+
 class Centred(Rows):
     """Rows sqrt(w_i) (x_i - mean), dense or CSR, never stored as a whole.
 
-    `mean` is right after `gram`, `triangle` or `learn_mean`; one that is `known` to all digits saves
-    work. With `checked`, methods raise `OutOfRange` when squares may have been lost.
+    `mean` is right after `gram`, `triangle` or `learn_mean`; facts that are `known` save work. With
+    `checked`, methods raise `OutOfRange` when squares may have been lost.
     """
 
     def __init__(
         self,
         X: Any,
         weights: np.ndarray,
-        known: np.ndarray | None = None,
+        known: Facts | None = None,
         checked: bool = False,
     ) -> None:
         super().__init__(X)
         self.known, self.checked = known, checked
         self.roots = None if (weights == 1.0).all() else np.sqrt(weights)
         self.total = float(weights.sum())
-        sample = self.dense(slice(0, self.n, max(self.n // SAMPLE, 1)))
-        self.shift = sample.mean(axis=0)
+        if known is None:
+            self.shift = self.dense(slice(0, self.n, max(self.n // SAMPLE, 1))).mean(axis=0)
+        else:
+            self.shift = known.mean
         # Means within the spread cost no digit that matters: then blocks need no copy.
-        self.plain = self.roots is None and bool((np.abs(self.shift) <= sample.std(axis=0)).all())
+        self.plain = known is not None and self.roots is None and known.near_zero
         if self.plain:
             self.shift = np.zeros(self.p)
         self.mean = self.shift
@@ -89,7 +106,7 @@ class Centred(Rows):
         """Sums of squares and products of the centred columns, (p, p)."""
         gram, sums = parallel.reduce(self._gram_part, _add_parts, self.blocks)
         if self.plain and self.known is not None:
-            sums = self.known * self.total
+            sums = self.known.mean * self.total
         self._set_slip(sums)
         if (self.total * self.slip**2 > 0.5 * np.diagonal(gram)).any():
             # The sample was not like the table: once more, from nearer.

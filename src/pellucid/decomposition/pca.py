@@ -116,8 +116,7 @@ class PCA(Transformer):
         weights, power = _moderate(problem.weights), 0
         try:
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-                known = problem.schema.mean if self._dense_numbers(problem) else None
-                table = Centred(problem.X, weights, known, checked=True)
+                table = Centred(problem.X, weights, self._facts_of(problem), checked=True)
                 found = self._axes(table, wanted, limit)
         except OutOfRange:
             power = _power(problem.X)
@@ -141,9 +140,14 @@ class PCA(Transformer):
         _check_finite(learned, power)
         return learned
 
-    def _dense_numbers(self, problem: Problem) -> bool:
-        """Whether the columns of the problem are those of the table, so that its facts hold."""
-        return isinstance(problem.X, np.ndarray) and problem.schema.plain
+    def _facts_of(self, problem: Problem) -> Any:
+        """What the schema knows about the columns, if they are those of the problem."""
+        from pellucid.decomposition.centred import Facts
+
+        schema = problem.schema
+        if not isinstance(problem.X, np.ndarray) or not schema.plain:
+            return None
+        return Facts(schema.mean, schema.low, schema.high)
 
     def _wanted(self, n: float, p: int, limit: int, sparse: bool) -> int:
         """Number of axes to compute, after checks against the shape of the table."""
