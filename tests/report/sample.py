@@ -105,7 +105,7 @@ def shell(board, metric, higher, task, columns, rows):
             {"code": "D011", "level": "error", "text": "one column alone gives the answer away",
              "action": "drop it with --drop", "columns": [columns[0]]},
             {"code": "D008", "level": "warning", "text": "26 pairs of columns correlate above 0.9",
-             "action": "", "columns": []},
+             "action": "", "columns": list(columns[:2])},
             {"code": "D003", "level": "note", "text": "2 duplicate rows", "action": "",
              "columns": []},
         ],

@@ -185,6 +185,13 @@ def test_test_part_that_failed_or_was_opened_often(two):
     assert "it took too long" in html.render(summary)
 
 
+def test_columns_that_say_the_same_are_named_beside_the_importances(two, two_page):
+    assert "nearly the same as others ( mean radius, mean texture )" in Page(two_page).words
+    calm = copy.deepcopy(two)
+    calm["checks"] = []
+    assert "nearly the same as others" not in Page(html.render(calm)).words
+
+
 def test_equal_summaries_give_equal_bytes(two, two_page):
     assert html.render(copy.deepcopy(two)) == two_page
 

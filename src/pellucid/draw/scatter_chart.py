@@ -91,7 +91,7 @@ def point_marks(panel: Panel, groups: Iterable[Points], outline: bool = False) -
 
 
 def beside_points(panel: Panel, points: Points, names: Sequence[str]) -> list[str]:
-    """Each name right, left, above or below its point, wherever it covers nothing; else nowhere."""
+    """Each name beside, above or below its point, wherever it covers nothing; else nowhere."""
     places = [(panel.x(x), panel.y(y)) for x, y in points]
     taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in places if x == x and y == y]
     marks = []
@@ -118,6 +118,8 @@ def _boxes(x: float, y: float, width: float) -> list[Box]:
         (x - 6 - width, y - half, x - 6, y + half),
         (x - width / 2, y - 6 - 2 * half, x + width / 2, y - 6),
         (x - width / 2, y + 6, x + width / 2, y + 6 + 2 * half),
+        (x + 5, y - 3 - 2 * half, x + 5 + width, y - 3),
+        (x - 5 - width, y - 3 - 2 * half, x - 5, y - 3),
     ]
 
 

@@ -159,6 +159,7 @@ def _page(summary: dict[str, Any], detail: Detail, plane: Any) -> str:
         "board": sections.board(summary),
         "cards": model_sections.cards(summary, detail),
         "learned": model_sections.learned(summary, detail),
+        "alike": model_sections.alike(summary),
         "regions": plane if detail.regions else None,
         "rows": sections.rows(summary, detail),
         "test": sections.test(summary),

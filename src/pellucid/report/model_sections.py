@@ -117,6 +117,14 @@ def learned(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
     return out
 
 
+def alike(summary: dict[str, Any]) -> str:
+    """Columns that say nearly the same as another one: models share their weight between them."""
+    for check in summary.get("checks") or []:
+        if check["code"] == "D008" and check.get("columns"):
+            return words.listing(check["columns"], 8)
+    return ""
+
+
 def _learned_charts(
     found: dict[str, Any], labels: list[str], tables: bool
 ) -> tuple[list[Any], Any]:
