@@ -57,6 +57,7 @@ def test_dark_pages_are_dark_and_readable(browser, pages):
 def test_without_javascript_all_is_there_but_the_controls(browser, pages):
     browser.open(pages / "two.html")
     charts = browser.ask("document.querySelectorAll('svg').length")
+    assert browser.ask("document.querySelectorAll('.js[hidden]').length") == 0
     browser.open(pages / "two.html", scripts=False)
     found = browser.call("DOM.getDocument", depth=1)["root"]["nodeId"]
     svg = browser.call("DOM.querySelectorAll", nodeId=found, selector="svg")["nodeIds"]
@@ -137,7 +138,7 @@ def test_paper_shows_everything_and_no_controls(browser, pages):
     hidden = "[...document.querySelectorAll('nav, .js, button')].every(n => n.offsetHeight === 0)"
     assert browser.ask(hidden)
     last = "[...document.querySelectorAll('#cards > .card')].at(-1).querySelector('svg')"
-    assert browser.ask(f"{last}.getBoundingClientRect().height") > 50
+    assert browser.ask(f"{last}.checkVisibility() && {last}.getBoundingClientRect().height > 50")
 
 
 def test_the_keyboard_reaches_controls_and_details(browser, pages):
