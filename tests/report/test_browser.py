@@ -135,8 +135,9 @@ def test_the_width_of_the_same_changes_the_table_of_pairs(browser, pages):
 
 def test_paper_shows_everything_and_no_controls(browser, pages):
     browser.open(pages / "two.html", media="print")
-    hidden = "[...document.querySelectorAll('nav, .js, button')].every(n => n.offsetHeight === 0)"
+    hidden = "[...document.querySelectorAll('nav, .js, p button')].every(n => n.offsetHeight === 0)"
     assert browser.ask(hidden)
+    assert browser.ask("document.querySelector('.board th:nth-child(2)').innerText") == "model"
     last = "[...document.querySelectorAll('#cards > .card')].at(-1).querySelector('svg')"
     assert browser.ask(f"{last}.checkVisibility() && {last}.getBoundingClientRect().height > 50")
 

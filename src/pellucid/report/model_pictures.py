@@ -177,7 +177,7 @@ def coefficients(found: dict[str, Any], tables: bool, most: int = 20) -> list[Ma
         towards = f" towards {clean(classes[k], 40)}" if k < len(classes) else ""
         note = f"The {most} largest of {len(row)}." if len(row) > most else ""
         look = look_of(f"Weights{towards}", tables, note=note)
-        look["x_label"] = "per standard deviation of the column" if scaled else "per unit"
+        look["x_label"] = "per standard deviation" if scaled else "per unit"
         terms = [found["terms"][j] for j in order]
         low, high = (found.get(f"scaled_{end}" if scaled else end) for end in ("low", "high"))
         if low and high:

@@ -106,7 +106,7 @@ def learned(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
     out = []
     for row in summary["leaderboard"]:
         found = known.get(row["model"])
-        if not found or not detail.shows(row):
+        if not found or row["baseline"] or not detail.shows(row):
             continue
         charts, tree = _learned_charts(found, labels, detail.tables_of(row["model"], best))
         if charts or tree:
