@@ -239,8 +239,9 @@ class KMeans(Clusterer, Transformer):
         """Minus the weighted sum of squared distances to the nearest centres."""
         from pellucid.data.targets import weights_or_ones
 
+        encoded = self._encoded(X)
         power = exponent(self.cluster_centers_)
-        rows, C = self._scaled(self._encoded(X), power)
+        rows, C = self._scaled(encoded, power)
         squared = rows.own_distances(C, rows.label(C))
         return -float(_ldexp(squared @ weights_or_ones(sample_weight, rows.n), 2 * power))
 
