@@ -26,7 +26,10 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "Lasso",
         "LinearRegression",
         "LogisticRegression",
+        "Perceptron",
         "Ridge",
+        "RidgeClassifier",
+        "SGDClassifier",
     ),
     "pellucid.naive_bayes": (
         "BernoulliNB",

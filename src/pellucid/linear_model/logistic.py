@@ -7,7 +7,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import ProbabilisticClassifier
 from pellucid.data import Problem
-from pellucid.errors import DataError
+from pellucid.errors import DataError, ParameterError
 from pellucid.numerics.links import expit
 from pellucid.numerics.losses import softmax
 from pellucid.numerics.scores import linear_scores
@@ -28,6 +28,7 @@ from pellucid.records import Status
 # Every solver finds the same optimum; scikit-learn's other names are understood.
 SOLVERS = {
     "auto": "auto",
+    "cd": "cd",
     "gd": "gd",
     "lbfgs": "lbfgs",
     "newton": "newton",
@@ -37,6 +38,10 @@ SOLVERS = {
     "sag": "auto",
     "saga": "auto",
 }
+
+
+# Solvers that know absolute values: all of these name coordinate descent.
+L1_SOLVERS = ("auto", "cd", "saga", "liblinear")
 
 
 def _means(X: Any, weights: np.ndarray) -> np.ndarray:
@@ -52,15 +57,18 @@ class LogisticRegression(ProbabilisticClassifier):
 
         -sum_i w_i log softmax(b0 + B x_i)_{y_i} + sum_k |b_k|^2 / (2 C)         (more classes)
 
-    The intercept is never penalised. Columns in bad units are scaled inside; the penalty stays in
-    the user's units. Without a penalty (`C=np.inf`), classes that a plane separates are reported.
+    With `l1_ratio` r the penalty is (r |b|_1 + (1 - r) |b|^2 / 2) / C instead, and coefficients of
+    useless columns are exactly 0. The intercept is never penalised. Columns in bad units are scaled
+    inside; the penalty stays in the user's units. Without a penalty (`C=np.inf`), classes that a
+    plane separates are reported.
 
     Parameters
     ----------
     C : float > 0, default=1.0
         Inverse strength of the penalty; `np.inf` for none.
-    l1_ratio : 0.0
-        The penalty is the squared length.
+    l1_ratio : float in [0, 1], default=0.0
+        Share of the absolute values in the penalty: 0 is ridge, 1 the lasso, between them the
+        elastic net.
     dual : False
     tol : float, default=1e-4
         "lbfgs" stops when no slope of the mean objective exceeds it, "gd" when the coefficients
@@ -69,8 +77,9 @@ class LogisticRegression(ProbabilisticClassifier):
     intercept_scaling : float, default=1, without effect
     class_weight : dict {label: weight}, "balanced" or None
     random_state : without effect, no solver draws
-    solver : {"auto", "newton", "lbfgs", "gd"}, default="auto"
-        "auto" is Newton's method unless there are many coefficients. "gd" is plain gradient
+    solver : {"auto", "newton", "lbfgs", "cd", "gd"}, default="auto"
+        "auto" is Newton's method unless there are many coefficients, and coordinate descent ("cd")
+        within Newton steps if l1_ratio > 0. "gd" is plain gradient
         descent, for watching. scikit-learn's other names are accepted for the same optimum.
     max_iter : int, default=100
     verbose : without effect; see `pellucid.watching`
@@ -103,9 +112,10 @@ class LogisticRegression(ProbabilisticClassifier):
     'converged'
     """
 
+    _takes_text = True
     _parameters = {
         "C": Real(0, None, "right"),
-        "l1_ratio": Choice(0.0, 0),
+        "l1_ratio": Real(0, 1, "both"),
         "dual": Choice(False),
         "tol": Real(0, None),
         "fit_intercept": Boolean,
@@ -173,17 +183,18 @@ class LogisticRegression(ProbabilisticClassifier):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model.logistic_solvers import Setting, solve
+        from pellucid.linear_model.logistic_solvers import Setting
 
         assert problem.classes is not None
         K = len(problem.classes)
+        sparse = self._sparse()
         weights = problem.weights * self._class_weights(problem)[problem.y]
         setting = Setting(
             1.0 / self.C, self.fit_intercept, self.tol, self.max_iter, self.step,
             self._last_state(K, problem.p),
         )  # fmt: skip
         with parallel.using(self.n_jobs), parallel.one_blas_thread():
-            found = solve(problem.X, problem.y, weights, K, SOLVERS[self.solver], setting)
+            found = self._solve(problem, weights, K, setting, sparse)
         return {
             "coef_": np.ascontiguousarray(found.x[:, :-1]),
             "intercept_": found.x[:, -1].copy(),
@@ -192,6 +203,29 @@ class LogisticRegression(ProbabilisticClassifier):
             "history_": found.history,
             "status_": found.status,
         }
+
+    def _sparse(self) -> bool:
+        """Whether the penalty has absolute values; a solver that cannot know them is an error."""
+        if np.isinf(self.C) or (self.l1_ratio == 0 and self.solver != "cd"):
+            if self.solver == "cd":
+                raise ParameterError("solver='cd' needs a penalty: give a finite C.")
+            return False
+        if self.solver not in L1_SOLVERS:
+            raise ParameterError(
+                f"solver={self.solver!r} cannot have l1_ratio={self.l1_ratio}. With an L1 penalty "
+                f"use one of {list(L1_SOLVERS)}; {self.solver!r} works with l1_ratio=0."
+            )
+        return True
+
+    def _solve(
+        self, problem: Problem, weights: np.ndarray, K: int, setting: Any, sparse: bool
+    ) -> Any:
+        from pellucid.linear_model import logistic_solvers as smooth
+        from pellucid.linear_model.logistic_sparse import solve_sparse
+
+        if sparse:
+            return solve_sparse(problem.X, problem.y, weights, K, setting, float(self.l1_ratio))
+        return smooth.solve(problem.X, problem.y, weights, K, SOLVERS[self.solver], setting)
 
     def _last_state(self, K: int, p: int) -> np.ndarray | None:
         if not self.warm_start or not self.__sklearn_is_fitted__():

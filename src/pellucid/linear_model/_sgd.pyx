@@ -1,0 +1,212 @@
+"""Stochastic gradient descent on linear models, one row at a time.
+
+Layout: X dense C-contiguous (n, p), or CSR as (data, indices, indptr) with X of no rows. The
+coefficients are scale[0] * v, so that shrinking all of them is one multiplication. state holds
+(intercept, scale, t, u, rows averaged, mistakes so far, mistakes of this pass, last step).
+
+Targets: -1 or 1 for the losses of classes, any number for those of regression.
+"""
+
+from libc.math cimport exp, fabs, log, pow
+
+cdef extern from *:
+    """
+    #define PREFETCH(p) __builtin_prefetch(p)
+    """
+    void PREFETCH(const void *p) noexcept nogil
+
+cdef enum Loss:
+    HINGE = 0
+    LOG = 1
+    MODIFIED_HUBER = 2
+    SQUARED_HINGE = 3
+    PERCEPTRON = 4
+    SQUARED = 5
+    HUBER = 6
+    EPSILON = 7
+    SQUARED_EPSILON = 8
+
+cdef enum Schedule:
+    CONSTANT = 0
+    OPTIMAL = 1
+    INVSCALING = 2
+    ADAPTIVE = 3
+    DECREASING = 4
+    PA1 = 5
+    PA2 = 6
+
+
+cdef inline double loss_of(int kind, double z, double y, double eps) noexcept nogil:
+    cdef double m = y * z, r = fabs(y - z)
+    if kind == HINGE:
+        return 1.0 - m if m < 1.0 else 0.0
+    if kind == LOG:
+        return log(1.0 + exp(-m)) if m > -30.0 else -m
+    if kind == MODIFIED_HUBER:
+        return 0.0 if m >= 1.0 else ((1.0 - m) * (1.0 - m) if m >= -1.0 else -4.0 * m)
+    if kind == SQUARED_HINGE:
+        return (1.0 - m) * (1.0 - m) if m < 1.0 else 0.0
+    if kind == PERCEPTRON:
+        return -m if m < 0.0 else 0.0
+    if kind == SQUARED:
+        return 0.5 * r * r
+    if kind == HUBER:
+        return 0.5 * r * r if r <= eps else eps * r - 0.5 * eps * eps
+    if kind == EPSILON:
+        return r - eps if r > eps else 0.0
+    return (r - eps) * (r - eps) if r > eps else 0.0
+
+
+cdef inline double slope_of(int kind, double z, double y, double eps) noexcept nogil:
+    """Derivative of the loss by z."""
+    cdef double m = y * z, r = z - y
+    if kind == HINGE:
+        return -y if m <= 1.0 else 0.0
+    if kind == LOG:
+        if m > 30.0:
+            return -y * exp(-m)
+        return -y / (1.0 + exp(m)) if m > -30.0 else -y
+    if kind == MODIFIED_HUBER:
+        return 0.0 if m >= 1.0 else (-2.0 * (1.0 - m) * y if m >= -1.0 else -4.0 * y)
+    if kind == SQUARED_HINGE:
+        return -2.0 * (1.0 - m) * y if m < 1.0 else 0.0
+    if kind == PERCEPTRON:
+        return -y if m <= 0.0 else 0.0
+    if kind == SQUARED:
+        return r
+    if kind == HUBER:
+        return r if fabs(r) <= eps else (eps if r > 0 else -eps)
+    if kind == EPSILON:
+        return 0.0 if fabs(r) <= eps else (1.0 if r > 0 else -1.0)
+    if fabs(r) <= eps:
+        return 0.0
+    return 2.0 * (r - eps) if r > 0 else 2.0 * (r + eps)
+
+
+cdef inline double dot(const double *x, const double *v, Py_ssize_t p) noexcept nogil:
+    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
+    cdef Py_ssize_t j, whole = p - p % 4
+    for j in range(0, whole, 4):
+        a += x[j] * v[j]
+        b += x[j + 1] * v[j + 1]
+        c += x[j + 2] * v[j + 2]
+        d += x[j + 3] * v[j + 3]
+    for j in range(whole, p):
+        a += x[j] * v[j]
+    return (a + b) + (c + d)
+
+
+cdef inline void truncate(
+    double *v, double *q, const int *where, Py_ssize_t m, double u, double scale
+) noexcept nogil:
+    """Cumulative L1 penalty (Tsuruoka et al.): pull towards 0 by what is due, never across it."""
+    cdef Py_ssize_t k, j
+    cdef double z
+    for k in range(m):
+        j = where[k] if where != NULL else k
+        z = v[j]
+        if scale * v[j] > 0.0:
+            v[j] = max(0.0, v[j] - (u + q[j]) / scale)
+        elif scale * v[j] < 0.0:
+            v[j] = min(0.0, v[j] + (u - q[j]) / scale)
+        q[j] += scale * (v[j] - z)
+
+
+def epoch(
+    const double[:, ::1] X, const double[::1] data, const int[::1] indices, const int[::1] indptr,
+    const double[::1] y, const double[::1] w, const long long[::1] order, double[::1] v,
+    double[::1] q, double[::1] mean, double[::1] state, int kind, double eps, double alpha,
+    double l1_share, double rate, int schedule, double eta0, double power, double t0, bint intercept,
+    double average_from,
+):
+    """One pass over the rows in `order`; returns the mean loss, by weight.
+
+    `mean` holds the running mean of the coefficients, its intercept in the last entry, once t is at
+    least `average_from` (0: never). Intercepts are not penalised.
+    """
+    cdef Py_ssize_t i, j, k, at, n = order.shape[0], p = v.shape[0], m
+    cdef bint sparse = X.shape[0] == 0
+    cdef double b = state[0], scale = state[1], t = state[2], u = state[3], count = state[4]
+    cdef double mistakes = 0.0, total = 0.0, weight = 0.0, z, eta = eta0, g, norm, step
+    cdef double l2 = alpha * (1.0 - l1_share), l1 = alpha * l1_share
+    cdef const double *x
+    cdef const int *where = NULL
+    with nogil:
+        for at in range(n):
+            i = order[at]
+            if sparse:
+                x = &data[indptr[i]]
+                where = &indices[indptr[i]]
+                m = indptr[i + 1] - indptr[i]
+                z = 0.0
+                for k in range(m):
+                    z += x[k] * v[where[k]]
+            else:
+                x = &X[i, 0]
+                m = p
+                if at + 2 < n:
+                    for j in range(0, p, 8):
+                        PREFETCH(&X[order[at + 2], j])
+                z = dot(x, &v[0], p)
+            z = z * scale + b
+            if schedule == OPTIMAL:
+                eta = 1.0 / (rate * (t0 + t - 1.0))
+            elif schedule == INVSCALING:
+                eta = eta0 / pow(t, power)
+            total += w[i] * loss_of(kind, z, y[i], eps)
+            weight += w[i]
+            g = slope_of(kind, z, y[i], eps)
+            if kind <= PERCEPTRON and z * y[i] <= 0.0:
+                mistakes += 1.0
+            if schedule == DECREASING:
+                if g != 0.0:
+                    state[5] += 1.0
+                eta = eta0 / (state[5] + 1.0)
+            if schedule >= PA1:
+                norm = 0.0
+                for k in range(m):
+                    norm += x[k] * x[k]
+                step = loss_of(kind, z, y[i], eps)
+                if schedule == PA1:
+                    eta = min(eta0, step / norm) if norm > 0.0 else 0.0
+                else:
+                    eta = step / (norm + 0.5 / eta0)
+                g = (-1.0 if g < 0.0 else 1.0) if step > 0.0 else 0.0
+            if l2 > 0.0 and schedule < PA1:
+                scale *= max(0.0, 1.0 - eta * l2)
+                if scale < 1e-9:
+                    for j in range(p):
+                        v[j] *= scale
+                    scale = 1.0
+            g = -eta * g * w[i]
+            if g > 1e12:
+                g = 1e12
+            elif g < -1e12:
+                g = -1e12
+            if g != 0.0:
+                step = g / scale
+                if sparse:
+                    for k in range(m):
+                        v[where[k]] += step * x[k]
+                else:
+                    for j in range(p):
+                        v[j] += step * x[j]
+                if intercept:
+                    b += g
+            if l1 > 0.0:
+                u += l1 * eta
+                truncate(&v[0], &q[0], where, m, u, scale)
+            if average_from > 0.0 and t >= average_from:
+                count += 1.0
+                for j in range(p):
+                    mean[j] += (scale * v[j] - mean[j]) / count
+                mean[p] += (b - mean[p]) / count
+            t += 1.0
+    state[0] = b
+    state[1] = scale
+    state[2] = t
+    state[3] = u
+    state[4] = count
+    state[6] = mistakes
+    state[7] = eta
+    return total / weight
