@@ -340,7 +340,7 @@ def test_save_and_load(tmp_path):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"C": 0}, {"C": -1.0}, {"l1_ratio": 0.5}, {"dual": True}, {"solver": "magic"}, {"step": 0},
+    [{"C": 0}, {"C": -1.0}, {"l1_ratio": 1.5}, {"dual": True}, {"solver": "magic"}, {"step": 0},
      {"tol": -1}, {"max_iter": 1.5}, {"class_weight": "even"}],
 )  # fmt: skip
 def test_wrong_parameters_are_named(wrong):

@@ -7,7 +7,7 @@ coefficients are scale[0] * v, so that shrinking all of them is one multiplicati
 Targets: -1 or 1 for the losses of classes, any number for those of regression.
 """
 
-from libc.math cimport exp, fabs, log, pow
+from libc.math cimport exp, fabs, log, log1p, pow
 
 cdef extern from *:
     """
@@ -112,22 +112,97 @@ cdef inline void truncate(
         q[j] += scale * (v[j] - z)
 
 
+cdef inline double score(const double *x, const int *where, Py_ssize_t m, const double *v) noexcept nogil:
+    cdef double z = 0.0
+    cdef Py_ssize_t k
+    if where == NULL:
+        return dot(x, v, m)
+    for k in range(m):
+        z += x[k] * v[where[k]]
+    return z
+
+
+cdef inline void add_row(
+    double *v, const double *x, const int *where, Py_ssize_t m, double step
+) noexcept nogil:
+    cdef Py_ssize_t k
+    if where == NULL:
+        for k in range(m):
+            v[k] += step * x[k]
+    else:
+        for k in range(m):
+            v[where[k]] += step * x[k]
+
+
+cdef inline double passive_step(
+    int schedule, const double *x, Py_ssize_t m, double loss, double eta0
+) noexcept nogil:
+    """Length of a passive-aggressive step: as far as this row needs, within limits."""
+    cdef double norm = 0.0
+    cdef Py_ssize_t k
+    for k in range(m):
+        norm += x[k] * x[k]
+    if schedule == PA2:
+        return loss / (norm + 0.5 / eta0)
+    return min(eta0, loss / norm) if norm > 0.0 else 0.0
+
+
+cdef inline double log_slope(
+    double m, double y, double w, double *total, double *product
+) noexcept nogil:
+    """Slope of the log loss at margin m; its sum takes one logarithm for many rows."""
+    cdef double e = exp(-fabs(m))
+    if m < 0.0:
+        total[0] -= w * m
+    if w != 1.0:
+        total[0] += w * log1p(e)
+    else:
+        product[0] *= 1.0 + e
+        if product[0] > 1e200:
+            total[0] += log(product[0])
+            product[0] = 1.0
+    return -y * (e if m > 0.0 else 1.0) / (1.0 + e)
+
+
+cdef inline double shrunk(double *v, Py_ssize_t p, double scale) noexcept nogil:
+    """The scale, put into v when it becomes too small."""
+    cdef Py_ssize_t j
+    if scale >= 1e-9:
+        return scale
+    for j in range(p):
+        v[j] *= scale
+    return 1.0
+
+
+cdef inline void average_in(
+    double *mean, const double *v, double scale, double b, Py_ssize_t p, double count
+) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(p):
+        mean[j] += (scale * v[j] - mean[j]) / count
+    mean[p] += (b - mean[p]) / count
+
+
+cdef inline double clipped(double g) noexcept nogil:
+    return max(-1e12, min(1e12, g))
+
+
 def epoch(
     const double[:, ::1] X, const double[::1] data, const int[::1] indices, const int[::1] indptr,
     const double[::1] y, const double[::1] w, const long long[::1] order, double[::1] v,
     double[::1] q, double[::1] mean, double[::1] state, int kind, double eps, double alpha,
-    double l1_share, double rate, int schedule, double eta0, double power, double t0, bint intercept,
-    double average_from,
+    double l1_share, double rate, int schedule, double eta0, double power, double t0,
+    bint intercept, double average_from,
 ):
     """One pass over the rows in `order`; returns the mean loss, by weight.
 
     `mean` holds the running mean of the coefficients, its intercept in the last entry, once t is at
     least `average_from` (0: never). Intercepts are not penalised.
     """
-    cdef Py_ssize_t i, j, k, at, n = order.shape[0], p = v.shape[0], m
+    cdef Py_ssize_t i, j, at, n = order.shape[0], p = v.shape[0], m = p
     cdef bint sparse = X.shape[0] == 0
     cdef double b = state[0], scale = state[1], t = state[2], u = state[3], count = state[4]
-    cdef double mistakes = 0.0, total = 0.0, weight = 0.0, z, eta = eta0, g, norm, step
+    cdef double mistakes = 0.0, total = 0.0, weight = 0.0, product = 1.0, z, g, eta = eta0
     cdef double l2 = alpha * (1.0 - l1_share), l1 = alpha * l1_share
     cdef const double *x
     cdef const int *where = NULL
@@ -138,75 +213,40 @@ def epoch(
                 x = &data[indptr[i]]
                 where = &indices[indptr[i]]
                 m = indptr[i + 1] - indptr[i]
-                z = 0.0
-                for k in range(m):
-                    z += x[k] * v[where[k]]
             else:
                 x = &X[i, 0]
-                m = p
-                if at + 2 < n:
-                    for j in range(0, p, 8):
-                        PREFETCH(&X[order[at + 2], j])
-                z = dot(x, &v[0], p)
-            z = z * scale + b
+                for j in range(0, p if at + 2 < n else 0, 8):
+                    PREFETCH(&X[order[at + 2], j])
+            z = score(x, where, m, &v[0]) * scale + b
             if schedule == OPTIMAL:
                 eta = 1.0 / (rate * (t0 + t - 1.0))
             elif schedule == INVSCALING:
                 eta = eta0 / pow(t, power)
-            total += w[i] * loss_of(kind, z, y[i], eps)
             weight += w[i]
-            g = slope_of(kind, z, y[i], eps)
-            if kind <= PERCEPTRON and z * y[i] <= 0.0:
-                mistakes += 1.0
+            if kind == LOG:
+                g = log_slope(y[i] * z, y[i], w[i], &total, &product)
+            else:
+                total += w[i] * loss_of(kind, z, y[i], eps)
+                g = clipped(slope_of(kind, z, y[i], eps))
+            mistakes += kind <= PERCEPTRON and z * y[i] <= 0.0
             if schedule == DECREASING:
-                if g != 0.0:
-                    state[5] += 1.0
+                state[5] += g != 0.0
                 eta = eta0 / (state[5] + 1.0)
-            if schedule >= PA1:
-                norm = 0.0
-                for k in range(m):
-                    norm += x[k] * x[k]
-                step = loss_of(kind, z, y[i], eps)
-                if schedule == PA1:
-                    eta = min(eta0, step / norm) if norm > 0.0 else 0.0
-                else:
-                    eta = step / (norm + 0.5 / eta0)
-                g = (-1.0 if g < 0.0 else 1.0) if step > 0.0 else 0.0
-            if l2 > 0.0 and schedule < PA1:
-                scale *= max(0.0, 1.0 - eta * l2)
-                if scale < 1e-9:
-                    for j in range(p):
-                        v[j] *= scale
-                    scale = 1.0
+            elif schedule >= PA1:
+                g = -y[i] * passive_step(schedule, x, m, loss_of(kind, z, y[i], eps), eta0) / eta
+            if l2 > 0.0:
+                scale = shrunk(&v[0], p, scale * max(0.0, 1.0 - eta * l2))
             g = -eta * g * w[i]
-            if g > 1e12:
-                g = 1e12
-            elif g < -1e12:
-                g = -1e12
             if g != 0.0:
-                step = g / scale
-                if sparse:
-                    for k in range(m):
-                        v[where[k]] += step * x[k]
-                else:
-                    for j in range(p):
-                        v[j] += step * x[j]
-                if intercept:
-                    b += g
+                add_row(&v[0], x, where, m, g / scale)
+                b += g if intercept else 0.0
             if l1 > 0.0:
                 u += l1 * eta
                 truncate(&v[0], &q[0], where, m, u, scale)
             if average_from > 0.0 and t >= average_from:
                 count += 1.0
-                for j in range(p):
-                    mean[j] += (scale * v[j] - mean[j]) / count
-                mean[p] += (b - mean[p]) / count
+                average_in(&mean[0], &v[0], scale, b, p, count)
             t += 1.0
-    state[0] = b
-    state[1] = scale
-    state[2] = t
-    state[3] = u
-    state[4] = count
-    state[6] = mistakes
-    state[7] = eta
-    return total / weight
+    state[0], state[1], state[2], state[3], state[4] = b, scale, t, u, count
+    state[6], state[7] = mistakes, eta
+    return (total + log(product)) / weight

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.linear_model.sgd_classifier import WALKING, StochasticClassifier
+from pellucid.linear_model.stochastic import WALKING, StochasticClassifier
 from pellucid.parameters import Boolean, Choice, Either, Integer, Real
 
 
@@ -63,6 +63,9 @@ class Perceptron(StochasticClassifier):
     (True, [1, 0])
     """
 
+    _exempt = StochasticClassifier._exempt | {
+        "representation_is_the_call": "random_state is 0 by default, so it is not shown"
+    }
     _parameters = WALKING | {
         "penalty": Choice("l2", "l1", "elasticnet", None),
         "eta0": Real(0, None, "neither"),

@@ -23,7 +23,8 @@ LOSSES = {
 SCHEDULES = {
     "constant": 0, "optimal": 1, "invscaling": 2, "adaptive": 3, "decreasing": 4, "pa1": 5, "pa2": 6,
 }  # fmt: skip
-TOO_LARGE = 1e100
+TOO_LARGE = 1e20
+CHUNK = 32  # rows that are visited together
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,19 @@ def parts_of(X: Any) -> tuple[np.ndarray, ...]:
     return empty, X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
 
 
+def shuffled(rng: np.random.Generator, n: int) -> np.ndarray:
+    """A random order of the rows: chunks in random order, the rows of a chunk too.
+
+    Neighbours in memory stay neighbours in time, which is several times faster; the rows
+    themselves stand in the random order of their hashes.
+    """
+    if n <= 64 * CHUNK:
+        return rng.permutation(n).astype(np.int64)
+    chunks = rng.permutation(-(-n // CHUNK)).astype(np.int64)
+    order = (chunks[:, None] * CHUNK + rng.permutation(CHUNK)).ravel()
+    return order[order < n]
+
+
 def walk(
     walker: Walker, X: Any, y: np.ndarray, w: np.ndarray, plan: Plan, seed: Any, name: Any,
     check: Any = None,
@@ -103,7 +117,7 @@ def walk(
         flag.check()
         order = natural
         if plan.shuffle:
-            order = parallel.stream(seed, "epoch", name, epoch).permutation(n).astype(np.int64)
+            order = shuffled(parallel.stream(seed, "epoch", name, epoch), n)
         loss = parallel.interruptible(
             _sgd.epoch, *parts, y, w, order, walker.v, walker.q, walker.mean, walker.state,
             LOSSES[plan.loss], plan.epsilon, plan.alpha, plan.l1_share, plan.rate,

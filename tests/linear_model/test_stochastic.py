@@ -1,0 +1,166 @@
+"""Perceptron, SGDClassifier and RidgeClassifier: worked examples, and scikit-learn step by step."""
+
+import numpy as np
+import pytest
+import sklearn.linear_model as theirs
+from scipy.sparse import csr_matrix
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.model_selection import train_test_split
+
+from pellucid.errors import ConvergenceWarning, ParameterError
+from pellucid.linear_model import Perceptron, RidgeClassifier, SGDClassifier
+
+IRIS = load_iris().data[:100], np.repeat([-1, 1], 50)
+CANCER = load_breast_cancer(return_X_y=True)
+SCALED = (CANCER[0] - CANCER[0].mean(axis=0)) / CANCER[0].std(axis=0)
+
+
+def test_perceptron_by_hand():
+    model = Perceptron(shuffle=False).fit([[2, 1], [-1, -1], [1, -1]], [1, -1, -1])
+    assert model.coef_.tolist() == [[1, 2]]
+    assert model.intercept_.tolist() == [0]
+    assert model.n_mistakes_.tolist() == [2, 0]
+    assert model.converged_
+
+
+def test_perceptron_on_iris_in_order():
+    model = Perceptron(shuffle=False).fit(*IRIS)
+    assert model.n_mistakes_.tolist() == [2, 2, 1, 0]
+    assert model.coef_[0] == pytest.approx([-1.3, -4.1, 5.2, 2.2], abs=1e-12)
+    assert model.intercept_[0] == -1
+
+
+@pytest.mark.parametrize(
+    ("step", "mistakes", "coef", "intercept"),
+    [
+        ("constant", [9, 0], [-2.2, -5.9, 9.8, 4.0], -1),
+        ("decreasing", [5, 0], [-0.106667, -0.93, 1.791667, 0.603333], -0.116667),
+    ],
+)
+def test_perceptron_steps(step, mistakes, coef, intercept):
+    X, X_test, y, y_test = train_test_split(*IRIS, test_size=0.2, random_state=42)
+    model = Perceptron(shuffle=False, step=step).fit(X, y)
+    assert model.n_mistakes_.tolist() == mistakes
+    assert model.coef_[0] == pytest.approx(coef, abs=1e-6)
+    assert model.intercept_[0] == pytest.approx(intercept, abs=1e-6)
+    assert model.score(X_test, y_test) == 1
+
+
+def test_perceptron_on_breast_cancer():
+    """Separable, but by so little that it does not converge in reasonable time."""
+    model = Perceptron(eta0=0.01, max_iter=300, tol=None).fit(SCALED, CANCER[1])
+    assert model.score(SCALED, CANCER[1]) >= 0.97
+    assert not model.converged_
+    averaged = Perceptron(average=True, max_iter=50, tol=None).fit(SCALED, CANCER[1])
+    assert averaged.score(SCALED, CANCER[1]) >= 0.97
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {}, {"loss": "modified_huber"}, {"loss": "squared_hinge"}, {"loss": "perceptron"},
+        {"penalty": "l1"}, {"penalty": "elasticnet"}, {"penalty": None}, {"average": True},
+        {"learning_rate": "invscaling", "eta0": 0.1}, {"learning_rate": "constant"},
+        {"loss": "huber", "learning_rate": "constant"}, {"loss": "epsilon_insensitive"},
+        {"fit_intercept": False},
+        {"class_weight": {0: 2.0, 1: 0.5}}, {"learning_rate": "pa1", "eta0": 1.0},
+        {"learning_rate": "pa2", "eta0": 1.0},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_steps_are_scikit_learns(options):
+    """In the same order of rows every coefficient is the same after three passes."""
+    chosen = options | {"shuffle": False, "tol": None, "max_iter": 3}
+    a = SGDClassifier(**chosen).fit(SCALED, CANCER[1])
+    b = theirs.SGDClassifier(**chosen).fit(SCALED, CANCER[1])
+    assert np.allclose(a.coef_, b.coef_, rtol=1e-9, atol=1e-9 * np.abs(b.coef_).max())
+    assert np.allclose(a.intercept_, b.intercept_, rtol=1e-9, atol=1e-9)
+
+
+def test_log_loss_is_scikit_learns():
+    """Scikit-learn rounds far scores; so the steps agree to 1e-6 only."""
+    chosen = {"loss": "log_loss", "shuffle": False, "tol": None, "max_iter": 3}
+    a, b = (M(**chosen).fit(SCALED, CANCER[1]) for M in (SGDClassifier, theirs.SGDClassifier))
+    assert np.allclose(a.coef_, b.coef_, atol=1e-6)
+    assert np.allclose(a.predict_proba(SCALED), b.predict_proba(SCALED), atol=1e-6)
+    assert a.history_["objective"][-1] == pytest.approx(a.history_["objective"][-1])
+
+
+def test_three_classes_are_class_against_the_others():
+    X, y = load_iris(return_X_y=True)
+    chosen = {"shuffle": False, "tol": None, "max_iter": 4}
+    a, b = (M(**chosen).fit(X, y) for M in (SGDClassifier, theirs.SGDClassifier))
+    assert np.allclose(a.coef_, b.coef_, rtol=1e-8)
+
+
+def test_sparse_rows_give_the_same_steps():
+    X = np.where(np.abs(SCALED) < 1, 0.0, SCALED)
+    for penalty in ("l2", None):
+        chosen = {"shuffle": False, "tol": None, "max_iter": 3, "penalty": penalty}
+        dense = SGDClassifier(**chosen).fit(X, CANCER[1])
+        sparse = SGDClassifier(**chosen).fit(csr_matrix(X), CANCER[1])
+        assert np.allclose(dense.coef_, sparse.coef_, rtol=1e-9, atol=1e-9)
+
+
+def test_partial_fit_goes_on():
+    rows = np.random.default_rng(0).permutation(len(SCALED))
+    model = SGDClassifier(shuffle=False)
+    for part in np.array_split(rows, 3):
+        model.partial_fit(SCALED[part], CANCER[1][part], classes=[0, 1])
+    once = SGDClassifier(shuffle=False, max_iter=1, tol=None).fit(SCALED[rows], CANCER[1][rows])
+    assert np.allclose(model.coef_, once.coef_, rtol=1e-9)
+    assert model.t_ == len(rows) + 1
+
+
+def test_probabilities_only_where_the_loss_gives_them():
+    assert not hasattr(SGDClassifier(), "predict_proba")
+    with pytest.raises(AttributeError, match="log_loss"):
+        _ = SGDClassifier().predict_proba
+    model = SGDClassifier("log_loss", random_state=0).fit(*IRIS)
+    assert np.allclose(model.predict_proba(IRIS[0]).sum(axis=1), 1)
+
+
+def test_divergence_is_named():
+    with pytest.warns(ConvergenceWarning, match=r"beyond all bounds|Standardise"):
+        SGDClassifier(
+            "squared_error", learning_rate="constant", eta0=10.0, penalty=None, random_state=0
+        ).fit(CANCER[0] * 1e6, CANCER[1])
+
+
+def test_starts_of_the_wrong_shape_are_named():
+    with pytest.raises(ParameterError, match="coef_init"):
+        SGDClassifier().fit(*IRIS, coef_init=np.zeros((1, 3)))
+    with pytest.raises(ParameterError, match="balanced"):
+        SGDClassifier(class_weight="balanced").partial_fit(*IRIS, classes=[-1, 1])
+    with pytest.raises(ParameterError, match="alpha"):
+        SGDClassifier(alpha=0).fit(*IRIS)
+
+
+def test_order_of_rows_is_kept_without_shuffling():
+    flipped = Perceptron(shuffle=False).fit(IRIS[0][::-1], IRIS[1][::-1])
+    assert not np.allclose(flipped.coef_, Perceptron(shuffle=False).fit(*IRIS).coef_)
+
+
+def test_least_squares_classifier():
+    """Sepal columns of iris, setosa against the rest: one error where logistic regression has none."""
+    X, y = load_iris().data[:, :2], (load_iris().target > 0).astype(int)
+    model = RidgeClassifier(alpha=0).fit(X, y)
+    assert np.flatnonzero(model.predict(X) != y).tolist() == [41]
+    fitted = (model.decision_function(X) + 1) / 2  # targets 0 and 1 instead of -1 and 1
+    assert int(((fitted < 0) | (fitted > 1)).sum()) == 39
+    assert [fitted.min(), fitted.max()] == pytest.approx([-0.169682, 1.623055], abs=1e-6)
+    assert np.append(model.coef_ / 2, (model.intercept_ + 1) / 2) == pytest.approx(
+        [0.224713, -0.571093, 0.374439], abs=1e-6
+    ) or np.append((model.intercept_ + 1) / 2, model.coef_ / 2) == pytest.approx(
+        [0.224713, 0.374439, -0.571093], abs=1e-6
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1.0, 100.0])
+def test_ridge_classifier_equals_scikit_learns(alpha):
+    X, y = load_iris(return_X_y=True)
+    weights = np.arange(150) % 3 + 1.0
+    a = RidgeClassifier(alpha=alpha).fit(X, y, sample_weight=weights)
+    b = theirs.RidgeClassifier(alpha=alpha).fit(X, y, sample_weight=weights)
+    assert np.allclose(a.coef_, b.coef_, rtol=1e-10)
+    assert np.allclose(a.intercept_, b.intercept_, rtol=1e-10)
