@@ -169,15 +169,12 @@ def preface(voice: Voice, plan: Any, findings: Any) -> None:
 
 def write_report(voice: Voice, result: Any, folder: Path) -> None:
     """The HTML report beside the results."""
-    from importlib.util import find_spec
-
     from pellucid.report.summary import summarise
     from pellucid.report.writing import write_summary
 
     summary = summarise(result)
     write_summary(summary, folder / "summary.json")
-    if find_spec("pellucid.report.html") is not None:
-        write_summary(summary, folder / "report.html")
+    write_summary(summary, folder / "report.html")
 
 
 def wrote(voice: Voice, folder: Path, result: Any) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from pellucid import parallel
 from pellucid.compare import statistics
 from pellucid.compare.bench import Answers, Bench, of_answers
 from pellucid.compare.job import Job, counted, reason, settle_in
+from pellucid.compare.portrait import importances
 from pellucid.compare.registry import BASELINES
 from pellucid.compare.rows import explained
 from pellucid.errors import CannotSaveError
@@ -64,7 +65,17 @@ def _finish(task: Finish) -> dict[str, Any]:
         out["test"] = open_test(bench, fitted, task)
     out["rows"] = {name: _explained(bench, fitted, rows) for name, rows in task.rows.items()}
     out["learning"] = learning_curve(bench, task)
+    out["importances"] = _importances(bench, task)
     return out
+
+
+def _importances(bench: Bench, task: Finish) -> dict[str, Any] | None:
+    """The kept model's importances, with more time than a portrait has."""
+    best = task.job.candidates.index(task.params)
+    try:
+        return importances(bench, replace(task.job, best=best), 0.25 * task.job.deadline)
+    except Exception:  # a picture that cannot be drawn does not spoil the comparison
+        return None
 
 
 def _explained(bench: Bench, fitted: Any, rows: list[int]) -> list[dict[str, Any]] | None:

@@ -145,10 +145,9 @@ class Worker:
         if job.fold == FINAL:
             from pellucid.compare.portrait import portrait
 
-            left = job.deadline - (time.monotonic() - self.start)
-            message["portrait"] = portrait(
-                self.bench, fitted, replace(job, best=best, deadline=left)
-            )
+            spent = time.monotonic() - self.start
+            own = replace(job, best=best, deadline=job.deadline - spent)
+            message["portrait"] = portrait(self.bench, fitted, own, spent)
             return message
         return message | self.score(fitted)
 

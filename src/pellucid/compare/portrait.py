@@ -19,17 +19,18 @@ from pellucid.model_selection.metrics import metric
 MOST_TERMS = 200
 MOST_NODES = 127
 MOST_COLUMNS = 60
-MOST_ROWS = 2000  # that importances are measured on
+MOST_ROWS = 500  # that importances are measured on
 REPEATS = 5
 POINTS = 200  # of a history
+QUICKLY = 0.5  # seconds of the processor that importances may always take
 DEPTH = 6
 
 
-def portrait(bench: Bench, fitted: Any, job: Any) -> dict[str, Any]:
-    """All that a model shows of itself."""
+def portrait(bench: Bench, fitted: Any, job: Any, spent: float) -> dict[str, Any]:
+    """All that a model shows of itself; no part takes longer than the round has taken so far."""
     parts = {
         "coefficients": lambda: coefficients(bench, fitted, job.train),
-        "importances": lambda: importances(bench, job),
+        "importances": lambda: importances(bench, job, min(job.deadline, max(QUICKLY, spent))),
         "tree": lambda: tree(fitted),
         "history": lambda: history(fitted),
         "region": lambda: region(bench, fitted, job),
@@ -75,12 +76,15 @@ def _spread(X: Any) -> np.ndarray:
     return np.sqrt(np.maximum(square - mean**2, 0.0))
 
 
-def importances(bench: Bench, job: Any) -> dict[str, Any] | None:
-    """Permutation importance: loss of score when one column is shuffled, on rows not fitted on."""
+def importances(bench: Bench, job: Any, seconds: float) -> dict[str, Any] | None:
+    """Permutation importance: loss of score when one column is shuffled, on rows not fitted on.
+
+    None if it would take more than so many seconds of the processor.
+    """
     columns = bench.table.column_names
     if len(columns) > MOST_COLUMNS or bench.foreign:
         return None
-    end = time.monotonic() + job.deadline
+    began = time.process_time()
     train, test = bench.inner_splits(job.train, "importance")[0]
     test = test[:MOST_ROWS]
     params = job.candidates[job.best]
@@ -94,8 +98,10 @@ def importances(bench: Bench, job: Any) -> dict[str, Any] | None:
         return next(iter(bench.measure((found.name,), fitted, table, test, answers).values()))
 
     whole, drops = score(X), []
-    for name in columns:
-        if time.monotonic() > end:
+    begun = time.process_time()
+    for k, name in enumerate(columns):
+        each = (time.process_time() - begun) / max(1, k)
+        if begun - began + each * len(columns) > seconds:
             return None
         shuffled = [score(exchange.with_permuted(X, name, order)) for order in orders]
         drops.append([found.sign * (whole - value) for value in shuffled])

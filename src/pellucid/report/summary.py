@@ -108,7 +108,7 @@ def summarise(result: Result, rows: bool = True) -> Summary:
             for row in data["leaderboard"]
             if row["model"] in result.predictions
         },
-        "learned": {m: learned(p, classes) for m, p in result.portraits.items()},
+        "learned": {m: learned(p, classes) for m, p in portraits(result).items()},
         "regions": regions(result),
         "rows": single_rows(result),
         "test": test_part(result),
@@ -185,6 +185,14 @@ def _candidate(entry: dict[str, Any]) -> dict[str, Any]:
         "params": entry["params"], "mean": mean, "low": min(scores, default=None),
         "high": max(scores, default=None), "failed": entry["failed"], "chosen": entry["chosen"],
     }  # fmt: skip
+
+
+def portraits(result: Result) -> dict[str, dict[str, Any]]:
+    """All portraits; that of the kept model with the importances of its last fit."""
+    found, best = dict(result.portraits), result.recommended
+    if best in found and result.finish.get("importances"):
+        found[best] = {**found[best], "importances": result.finish["importances"]}
+    return found
 
 
 def learned(portrait: dict[str, Any], classes: list[str] | None) -> dict[str, Any]:
