@@ -47,6 +47,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "RadiusNeighborsClassifier",
         "RadiusNeighborsRegressor",
     ),
+    "pellucid.svm": ("SVC",),
     "pellucid.tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
 }
 

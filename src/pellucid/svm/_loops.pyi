@@ -1,0 +1,24 @@
+import numpy as np
+
+def use_wide(wide: bool) -> bool: ...
+def gaussian(products: np.ndarray, left: np.ndarray, right: np.ndarray, gamma: float) -> None: ...
+def add_rows(
+    rows: np.ndarray,
+    slots: np.ndarray,
+    weights: np.ndarray,
+    low: int,
+    high: int,
+    out: np.ndarray,
+) -> None: ...
+def steps(
+    K: np.ndarray,
+    diagonal: np.ndarray,
+    signs: np.ndarray,
+    limits: np.ndarray,
+    a: np.ndarray,
+    gradient: np.ndarray,
+    tol: float,
+    most: int,
+    cap: float,
+    stop: np.ndarray,
+) -> tuple[int, float]: ...

@@ -1,0 +1,301 @@
+"""`SVC`: the widest margin between classes, in the space of a kernel."""
+
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.base import Classifier
+from pellucid.data import Problem
+from pellucid.errors import DataError, ModelFileError, ParameterError
+from pellucid.parameters import Boolean, Choice, Either, Nothing, RandomState, Real, Test
+from pellucid.records import Recorder, Solution, Status
+from pellucid.svm.machine import KERNEL_PARAMETERS, KernelMachine
+
+# A multiplier beyond this, times k(x, x), means a margin below 1e-5 of the radius of the rows.
+HARD = 1e10
+SHOWN = 10
+
+
+class SVC(KernelMachine, Classifier):
+    """Support vector classifier: minimise 1/2 |w|**2 + sum_i C_i max(0, 1 - y_i (w f(x_i) + b)).
+
+    f is the map of the kernel, C_i = C times the weight of the row and of its class. The dual is solved
+    by steps on pairs of multipliers until no pair violates the conditions by more than `tol`; several
+    classes are divided pair by pair.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Price of a violated margin; inf is the hard margin, and rows that no margin divides are an error.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable(X, Z), default="rbf"
+    degree : int, default=3
+    gamma : {"scale", "auto"} or float, default="scale"
+        "scale" is 1 / (columns x variance of all cells), "auto" 1 / columns.
+    coef0 : float, default=0.0
+    shrinking : bool, default=True
+        Accepted for compatibility: working sets always leave out rows at their bounds.
+    tol : float, default=1e-3
+    cache_size : float, default=200
+        Megabytes for rows of the kernel matrix.
+    class_weight : dict {label: weight}, "balanced" or None
+    verbose : bool, default=False
+        Accepted for compatibility; see `pellucid.watching`.
+    max_iter : int, default=-1
+        Steps allowed per pair of classes; -1 allows ten million, or a hundred per row.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        One column per class, or per pair of classes.
+    break_ties : bool, default=False
+        Accepted for compatibility: equal votes are always decided by the decision function.
+    random_state : int, generator or None
+        Accepted for compatibility: nothing is drawn.
+    table : Table, optional
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_ : rows that carry the boundary, class by class.
+    dual_coef_ : (classes - 1, support vectors), multipliers with their signs.
+    intercept_, coef_ (linear kernel), class_weight_, classes_, shape_fit_, fit_status_
+    n_iter_ : steps per pair of classes.
+    history_ : dual objective and violation of the conditions after each working set.
+    status_ : how the solver ended.
+    n_features_in_, feature_names_in_, schema_
+
+    Examples
+    --------
+    >>> from pellucid.svm import SVC
+    >>> model = SVC(kernel="linear", C=float("inf")).fit([[0, 0], [2, 2], [-1, 0], [3, 3]], [0, 1, 0, 1])
+    >>> model.coef_.round(6), model.intercept_.round(6)
+    (array([[0.5, 0.5]]), array([-1.]))
+    """
+
+    _parameters = {
+        "C": Real(0, None, "right"),
+        **KERNEL_PARAMETERS,
+        "class_weight": Either(
+            Test(lambda v: isinstance(v, dict), "a dict"), Choice("balanced"), Nothing
+        ),
+        "decision_function_shape": Choice("ovr", "ovo"),
+        "break_ties": Boolean,
+        "random_state": RandomState,
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        table: Any = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.table = table
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the margin; weight k counts as k equal rows."""
+        return self._learn(X, y, weights=sample_weight)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        assert problem.classes is not None
+        K, factors = len(problem.classes), self._class_factors(problem)
+        weights = problem.weights * factors[problem.y]
+        X, facts = self._prepared(problem, weights)
+        recorder = Recorder("SVC")
+        with np.errstate(over="ignore", invalid="ignore"):
+            limits = np.where(weights > 0, self.C * np.minimum(weights, 1e300), 0.0)
+        pairs = list(combinations(range(K), 2))
+        found = parallel.interruptible(
+            self._solve_pairs, X, problem.y, limits, pairs, facts["gamma_"], recorder
+        )
+        if any(one.status.code == "not_separable" for one in found):
+            raise DataError(
+                "C=inf asks for a margin that no row violates, but no boundary of this kernel divides "
+                "the classes. Give a finite C, or a kernel that bends more."
+            )
+        rows, dual, offsets, counts = _gathered(problem.y, pairs, found, K)
+        sign = -1.0 if K == 2 else 1.0  # for two classes, positive scores mean the second one
+        worst = next((one.status for one in found if not one.status.ok), found[0].status)
+        return facts | self._supported(problem, X, rows) | {
+            "dual_coef_": sign * dual,
+            "intercept_": sign * offsets,
+            "n_support_": counts,
+            "n_iter_": np.array([one.n_iter for one in found], dtype=np.int32),
+            "class_weight_": factors,
+            "shape_fit_": (_n_rows(problem), problem.p),
+            "fit_status_": 0 if worst.ok else 1,
+            "history_": recorder.history(),
+            "status_": Status(worst.code, worst.message, worst.suggestion),
+        }  # fmt: skip
+
+    def _class_factors(self, problem: Problem) -> np.ndarray:
+        assert problem.classes is not None
+        K, labels = len(problem.classes), problem.classes.tolist()
+        if self.class_weight is None:
+            return np.ones(K)
+        if isinstance(self.class_weight, str):
+            total = np.bincount(problem.y, problem.weights, K)
+            return total.sum() / (K * total)
+        strange = [label for label in self.class_weight if label not in labels]
+        if strange:
+            raise DataError(
+                f"The classes, {strange}, of class_weight are not among the labels {labels}."
+            )
+        factors = np.array([self.class_weight.get(label, 1.0) for label in labels], dtype=float)
+        if not (np.isfinite(factors) & (factors >= 0)).all():
+            raise ParameterError("class_weight must hold finite numbers of at least 0.")
+        return factors
+
+    def _solve_pairs(
+        self, X: Any, y: np.ndarray, limits: np.ndarray, pairs: list, gamma: float, recorder: Any
+    ) -> list[Solution]:
+        from pellucid.svm import dual
+
+        kernel = self._kernel(gamma)
+
+        def one(pair: tuple[int, int]) -> Solution:
+            rows = np.flatnonzero((y == pair[0]) | (y == pair[1]))
+            n = len(rows)
+            part = X[np.ix_(rows, rows)] if self._pairwise else (X if n == len(y) else X[rows])
+            own = Recorder(f"SVC {pair[0]} {pair[1]}")
+            problem = dual.Dual(
+                X=part, kernel=kernel, signs=np.where(y[rows] == pair[0], 1.0, -1.0),
+                linear=-np.ones(n), limits=limits[rows], start=np.zeros(n), base=np.arange(n),
+                K=part if self._pairwise else None,
+            )  # fmt: skip
+            with np.errstate(over="ignore", invalid="ignore"):
+                size = dual.Rows(problem, 0, 1).diagonal()
+            if not np.isfinite(size).all():
+                from pellucid.svm.machine import TOO_LARGE
+
+                raise DataError(TOO_LARGE)
+            cap = HARD / max(float(size.max()), 1e-300) if np.isinf(self.C) else np.inf
+            found = dual.solve(problem, self.tol, self.max_iter, self.cache_size, own, cap)
+            return Solution((rows, *found.x), found.status, own.history(), found.n_iter)
+
+        found = [one(pairs[0])] if len(pairs) == 1 else parallel.map(one, pairs)
+        steps = 0
+        for number, solution in enumerate(found):
+            columns = (solution.history[name] for name in ("iteration", "objective", "violation"))
+            for i, value, gap in zip(*columns):
+                recorder.add(iteration=steps + int(i), objective=value, violation=gap, pair=number)
+            steps += solution.n_iter
+        return found
+
+    # Using --------------------------------------------------------------------------------------
+
+    def _pairs(self, X: Any) -> np.ndarray:
+        """Scores of the pairs of classes (n, pairs): positive for the first (two classes: second)."""
+        return self._sums(X, self._pair_coefficients()) + self.intercept_
+
+    def _pair_coefficients(self) -> np.ndarray:
+        """(support vectors, pairs): what each support vector says in each pair."""
+        K = len(self.classes_)
+        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
+        out = np.zeros((len(self.support_), K * (K - 1) // 2))
+        for number, (i, j) in enumerate(combinations(range(K), 2)):
+            first, second = slice(ends[i], ends[i + 1]), slice(ends[j], ends[j + 1])
+            out[first, number] = self.dual_coef_[j - 1, first]
+            out[second, number] = self.dual_coef_[i, second]
+        return out
+
+    def _scores(self, X: Any) -> np.ndarray:
+        scores = self._pairs(X)
+        return scores[:, 0] if len(self.classes_) == 2 else _by_class(scores, len(self.classes_))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores: (n,) for two classes, else one column per class, or per pair of classes."""
+        several = len(self.classes_) > 2 if "classes_" in vars(self) else False
+        ask = self._pairs if several and self.decision_function_shape == "ovo" else self._scores
+        return self._answer(ask, X)
+
+    def _linear_weights(self) -> np.ndarray:
+        return np.asarray((self._vectors().T @ self._pair_coefficients()).T)
+
+    def _explain(self, X: Any) -> Any:
+        """Contributions of columns (linear, two classes), else the support vectors that speak."""
+        K = len(self.classes_)
+        if self.kernel == "linear" and K == 2:
+            X = X if isinstance(X, np.ndarray) else X.toarray()
+            return {
+                "base": self.intercept_,
+                "contributions": (X * self.coef_[0])[:, :, None],
+                "prediction": self._scores(X)[:, None],
+                "scale": "votes",
+                "method": "weights of the linear kernel",
+            }
+        from pellucid.svm.speakers import speakers
+
+        return speakers(self, X, SHOWN)
+
+    def _check_state(self) -> None:
+        """Refuse arrays that do not belong together (model files)."""
+        from pellucid.persist.state import expect_array
+
+        K, m = len(self.classes_), len(self.support_)
+        if K < 2:
+            raise ModelFileError("its SVC has fewer than two classes")
+        expect_array(self, "dual_coef_", K - 1, m, finite=True)
+        expect_array(self, "intercept_", K * (K - 1) // 2, finite=True)
+        expect_array(self, "n_support_", K, dtype=np.int32)
+        if (self.n_support_ < 0).any() or self.n_support_.sum() != m:
+            raise ModelFileError("its SVC has other support vectors than its classes count")
+        self._check_vectors()
+
+
+def _n_rows(problem: Problem) -> int:
+    return problem.n if problem.position is None else len(problem.position)
+
+
+def _gathered(y: np.ndarray, pairs: list, found: list[Solution], K: int) -> tuple:
+    """Support rows class by class, coefficients (K - 1, m), offsets per pair, counts per class."""
+    n = len(y)
+    dual = np.zeros((K - 1, n))
+    offsets = np.zeros(len(pairs))
+    for number, ((i, j), solution) in enumerate(zip(pairs, found)):
+        rows, a, _, rho = solution.x
+        first = y[rows] == i
+        dual[j - 1, rows[first]] = a[first]
+        dual[i, rows[~first]] = -a[~first]
+        offsets[number] = -rho
+    used = np.flatnonzero(dual.any(axis=0))
+    rows = used[np.argsort(y[used], kind="stable")]
+    counts = np.bincount(y[rows], minlength=K).astype(np.int32)
+    return rows, np.ascontiguousarray(dual[:, rows]), offsets, counts
+
+
+def _by_class(scores: np.ndarray, K: int) -> np.ndarray:
+    """Votes of the pairs per class, moved by less than a third of a vote by their confidence."""
+    votes, sums = np.zeros((len(scores), K)), np.zeros((len(scores), K))
+    for number, (i, j) in enumerate(combinations(range(K), 2)):
+        score = scores[:, number]
+        sums[:, i] += score
+        sums[:, j] -= score
+        votes[:, i] += score >= 0
+        votes[:, j] += score < 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        return votes + sums / (3.0 * (np.abs(sums) + 1.0))

@@ -1,0 +1,288 @@
+"""SVC against worked examples, LIBSVM's optimum, its own optimality conditions, and bad input."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn import datasets
+from sklearn import svm as peer
+from sklearn.preprocessing import StandardScaler
+
+import pellucid
+from pellucid.errors import ConvergenceWarning, DataError, ModelFileError
+from pellucid.svm import SVC, _loops
+
+FOUR = np.array([[0.0, 0], [2, 2], [-1, 0], [3, 3]]), np.array([0, 1, 0, 1])
+
+
+def test_gaussian_kernel_is_exact_in_both_builds():
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(9, 3)) * 4, rng.normal(size=(21, 3)) * 4
+    squared = ((X[:, None] - Z[None]) ** 2).sum(axis=2)
+    norms = (X**2).sum(axis=1), (Z**2).sum(axis=1)
+    found = []
+    for wide in (True, False):
+        _loops.use_wide(wide)
+        products = np.ascontiguousarray(X @ Z.T)
+        _loops.gaussian(products, *norms, 0.7)
+        found.append(products)
+    _loops.use_wide(True)
+    assert found[0].tobytes() == found[1].tobytes()
+    assert np.allclose(found[0], np.exp(-0.7 * squared), rtol=1e-12, atol=0)
+    far = np.array([[0.0, 0.0]])
+    _loops.gaussian(far, np.array([0.0]), np.array([0.0, 2000.0]), 1.0)
+    assert far.tolist() == [[1.0, 0.0]]
+
+
+def plain_steps(K, s, C, a, g, tol):
+    """The textbook loop, one pair at a time."""
+    while True:
+        pull = -s * g
+        up = np.where(s > 0, a < C, a > 0)
+        low = np.where(s > 0, a > 0, a < C)
+        i = int(np.flatnonzero(up)[np.argmax(pull[up])])
+        if pull[i] - pull[low].min() <= tol:
+            return
+        curve = np.maximum(K[i, i] + np.diagonal(K) - 2 * K[i], 1e-12)
+        gain = np.where(low & (pull < pull[i]), (pull[i] - pull) ** 2 / curve, -np.inf)
+        j = int(np.argmax(gain))
+        step = (pull[i] - pull[j]) / curve[j]
+        step = min(step, C[i] - a[i] if s[i] > 0 else a[i], a[j] if s[j] > 0 else C[j] - a[j])
+        a[i] += s[i] * step
+        a[j] -= s[j] * step
+        g += s * step * (K[i] - K[j])
+
+
+def test_compiled_steps_follow_the_plain_loop():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 3))
+    s = np.where(X[:, 0] + 0.5 * rng.normal(size=40) > 0, 1.0, -1.0)
+    K, C = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2)), np.full(40, 2.0)
+    ours, theirs = (np.zeros(40), -np.ones(40)), (np.zeros(40), -np.ones(40))
+    stop = np.zeros(1, dtype=np.int32)
+    _loops.steps(K, np.diagonal(K).copy(), s, C, *ours, 1e-6, 10**6, np.inf, stop)
+    plain_steps(K, s, C, *theirs, 1e-6)
+    assert np.allclose(ours[0], theirs[0], atol=1e-9)
+    assert np.allclose(ours[1], s * (K @ (s * ours[0])) - 1, atol=1e-12)
+    assert abs(s @ ours[0]) < 1e-12
+
+
+def test_hard_margin():
+    model = SVC(kernel="linear", C=np.inf, tol=1e-9).fit(*FOUR)
+    assert np.allclose(model.coef_, [[0.5, 0.5]], atol=1e-6)
+    assert np.allclose(model.intercept_, [-1.0], atol=1e-6)
+    assert dict(zip(model.support_, model.dual_coef_[0].round(6))) == {0: -0.25, 1: 0.25}
+    iris = datasets.load_iris()
+    X, y = iris.data[:100, 2:], iris.target[:100]
+    petals = SVC(kernel="linear", C=np.inf, tol=1e-9).fit(X, y)
+    assert np.allclose(petals.coef_, [[1.294117, 0.823529]], atol=1e-6)
+    assert np.allclose(petals.intercept_, [-3.788235], atol=1e-6)
+    assert sorted(petals.support_) == [44, 98]
+    assert 1 / np.linalg.norm(petals.coef_) == pytest.approx(0.65192035, abs=1e-6)
+    with pytest.raises(DataError, match="C=inf"):
+        SVC(kernel="linear", C=np.inf).fit(iris.data[50:], iris.target[50:])
+    with pytest.raises(DataError, match="C=inf"):
+        SVC(C=np.inf).fit([[0.0], [0.0]], [0, 1])
+
+
+def test_soft_margin_with_rows_at_their_bounds():
+    model = SVC(kernel="linear", C=0.1, tol=1e-9).fit(*FOUR)
+    assert np.allclose(model.coef_, [[0.296, 0.272]], atol=1e-6)
+    assert np.allclose(model.intercept_, [-0.704], atol=1e-6)
+    found = dict(zip(model.support_, np.abs(model.dual_coef_[0]).round(6)))
+    assert found == {0: 0.1, 1: 0.1, 2: 0.024, 3: 0.024}
+
+
+@pytest.mark.parametrize(
+    ("gamma", "count", "objective", "b"),
+    [(1.0, [8, 11], 3.14374140386, 0.10727471), ("auto", [6, 5], 2.40342103578, 0.04034385)],
+)
+def test_two_classes_of_iris(gamma, count, objective, b):
+    iris = datasets.load_iris()
+    model = SVC(gamma=gamma, tol=1e-9).fit(iris.data[:100], iris.target[:100])
+    assert model.n_support_.tolist() == count
+    assert model.history_["objective"][-1] == pytest.approx(objective, abs=1e-9)
+    assert model.intercept_[0] == pytest.approx(b, abs=1e-6)
+    if gamma == 1.0:
+        rows = [13, 14, 15, 20, 22, 24, 41, 44, 50, 60, 62, 64, 68, 70, 77, 83, 84, 85, 98]
+        assert sorted(model.support_) == rows
+        assert np.abs(model.dual_coef_).max() == pytest.approx(0.8673057889, abs=1e-6)
+
+
+def tables():
+    scale = StandardScaler().fit_transform
+    for load in (datasets.load_iris, datasets.load_wine, datasets.load_breast_cancer):
+        X, y = load(return_X_y=True)
+        yield load.__name__, scale(X), (y == 1).astype(int)
+    for seed in range(4):
+        X, y = datasets.make_classification(300, 8, n_informative=4, flip_y=0.2, random_state=seed)
+        yield f"noise {seed}", X, y
+    X, y = datasets.make_circles(200, noise=0.2, factor=0.5, random_state=0)
+    yield "circles", X, y
+    X, y = datasets.make_moons(200, noise=0.3, random_state=0)
+    yield "moons", X, y
+    rng = np.random.default_rng(0)
+    yield "no signal", rng.normal(size=(150, 3)), rng.integers(0, 2, 150)
+
+
+@pytest.mark.parametrize("case", list(tables()), ids=lambda case: case[0])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+def test_objective_of_libsvm_and_optimality(case, kernel):
+    """Both objectives from the multipliers, in one formula; conditions violated by at most tol."""
+    _, X, y = case
+    tol = 1e-9
+    ours = SVC(kernel=kernel, tol=tol).fit(X, y)
+    theirs = peer.SVC(kernel=kernel, tol=1e-10).fit(X, y)
+    assert ours.status_.code == "converged"
+    assert ours.history_["violation"][-1] <= tol
+
+    def objective(a, vectors):
+        reference = peer.SVC(kernel=kernel, gamma=theirs._gamma)
+        K = kernel_matrix(reference, vectors, theirs._gamma)
+        return np.abs(a).sum() - 0.5 * a @ K @ a
+
+    found = objective(ours.dual_coef_[0], ours.support_vectors_)
+    expected = objective(theirs.dual_coef_[0], theirs.support_vectors_)
+    assert found == pytest.approx(expected, rel=1e-8)
+    assert ours.score(X, y) == pytest.approx(theirs.score(X, y), abs=0.5 / len(y))
+
+
+def kernel_matrix(model, X, gamma):
+    if model.kernel == "rbf":
+        return np.exp(-gamma * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    return X @ X.T if model.kernel == "linear" else (gamma * (X @ X.T)) ** 3
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid"])
+@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+def test_several_classes_as_in_scikit_learn(kernel, shape):
+    X, y = datasets.load_iris(return_X_y=True)
+    X = X - X.mean(axis=0)
+    gamma = 0.01 if kernel == "sigmoid" else "scale"
+    given = {"kernel": kernel, "decision_function_shape": shape, "gamma": gamma}
+    ours, theirs = SVC(tol=1e-8, **given).fit(X, y), peer.SVC(tol=1e-10, **given).fit(X, y)
+    assert np.allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
+    assert np.allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
+    assert (ours.predict(X) == theirs.predict(X)).mean() > 0.99
+    if kernel == "linear":
+        assert np.allclose(ours.coef_, theirs.coef_, atol=1e-4)
+
+
+def test_large_tables_use_working_sets(monkeypatch):
+    """The same optimum as with one working set."""
+    from pellucid.svm import dual
+
+    X, y = datasets.make_classification(600, 6, n_informative=4, flip_y=0.1, random_state=0)
+    whole = SVC(tol=1e-8).fit(X, y)
+    monkeypatch.setattr(dual, "WHOLE", 100)
+    monkeypatch.setattr(dual, "WORKING", 64)
+    parts = SVC(tol=1e-8, cache_size=0.5).fit(X, y)
+    assert len(parts.history_["iteration"]) > 5
+    assert parts.history_["objective"][-1] == pytest.approx(
+        whole.history_["objective"][-1], rel=1e-12
+    )
+    assert np.allclose(whole.decision_function(X), parts.decision_function(X), atol=1e-6)
+
+
+def test_weights_are_repetition():
+    rng = np.random.default_rng(2)
+    X, y, w = rng.normal(size=(80, 3)), rng.integers(0, 2, 80), rng.integers(1, 4, 80)
+    for balance in (None, "balanced"):
+        by_weight = SVC(class_weight=balance).fit(X, y, sample_weight=w)
+        repeated = SVC(class_weight=balance).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+        assert np.array_equal(by_weight.decision_function(X), repeated.decision_function(X))
+        assert by_weight.n_support_.tolist() == repeated.n_support_.tolist()
+        assert len(np.unique(by_weight.support_vectors_, axis=0)) == len(by_weight.support_)
+
+
+def test_predictions_follow_the_decision_function():
+    X, y = datasets.make_blobs(200, centers=5, cluster_std=4.0, random_state=0)
+    model = SVC().fit(X, y)
+    assert np.array_equal(model.predict(X), model.decision_function(X).argmax(axis=1))
+
+
+def test_given_and_own_kernels():
+    X, y = datasets.load_iris(return_X_y=True)
+    own = SVC(kernel=lambda A, B: A @ B.T, tol=1e-6).fit(X, y)
+    given = SVC(kernel="precomputed", tol=1e-6).fit(X @ X.T, y)
+    exact = SVC(kernel="linear", tol=1e-6).fit(X, y)
+    assert np.allclose(exact.decision_function(X), own.decision_function(X), atol=1e-4)
+    expected = exact.decision_function(X[:20])
+    assert np.allclose(given.decision_function(X[:20] @ X.T), expected, atol=1e-4)
+
+
+def test_bad_kernels_are_named():
+    y = [0, 1, 0]
+    with pytest.raises(DataError, match="semi-definite"):
+        SVC(kernel="precomputed").fit(-np.eye(3), y)
+    with pytest.raises(DataError, match="square"):
+        SVC(kernel="precomputed").fit(np.ones((3, 2)), y)
+    with pytest.raises(DataError, match="symmetric"):
+        SVC(kernel="precomputed").fit(np.triu(np.ones((3, 3))), y)
+    with pytest.raises(DataError, match="one number per pair"):
+        SVC(kernel=lambda A, B: np.ones(len(A))).fit(np.eye(3), y)
+    with pytest.raises(ValueError, match="'C' parameter of SVC"):
+        SVC(C=0.0).fit(np.eye(3), y)
+    with pytest.raises(ValueError, match="'gamma' parameter of SVC"):
+        SVC(gamma=-1.0).fit(np.eye(3), y)
+
+
+def test_an_unfinished_fit_says_so():
+    X, y = datasets.make_classification(200, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="3 steps were not enough"):
+        model = SVC(max_iter=3).fit(X, y)
+    assert model.fit_status_ == 1
+    assert model.n_iter_.tolist() == [3]
+
+
+def test_parameters_without_effect():
+    X, y = datasets.load_iris(return_X_y=True)
+    plain = SVC().fit(X, y).decision_function(X)
+    odd = SVC(shrinking=False, random_state=3, verbose=True, break_ties=True).fit(X, y)
+    assert np.array_equal(plain, odd.decision_function(X))
+
+
+def test_no_probabilities_that_contradict():
+    assert not hasattr(SVC(), "predict_proba")
+    assert not hasattr(SVC(), "predict_log_proba")
+
+
+def test_explanations():
+    X, y = datasets.load_iris(return_X_y=True)
+    two = SVC().fit(X[:100], y[:100]).explain(X[:3])
+    assert two.gap() < 1e-12
+    assert (np.abs(two.votes[:, 0, 0]) >= np.abs(two.votes[:, -1, 0])).all()
+    assert SVC().fit(X, y).explain(X[:3]).votes.shape[2] == 3
+    straight = SVC(kernel="linear").fit(X[:100], y[:100]).explain(X[:3])
+    assert straight.contributions.shape == (3, 4, 1)
+
+
+def test_sparse_tables(monkeypatch):
+    from scipy.sparse import csr_array
+
+    from pellucid.svm import machine
+
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((120, 30)) < 0.2, rng.normal(size=(120, 30)), 0.0)
+    y = (X[:, 0] + X[:, 1] + 0.1 * rng.normal(size=120) > 0).astype(int)
+    dense = SVC(tol=1e-8).fit(X, y)
+    monkeypatch.setattr(machine, "DENSE_CELLS", 10)
+    thin = SVC(tol=1e-8).fit(csr_array(X), y)
+    assert isinstance(thin.vectors_, tuple)
+    assert np.allclose(dense.decision_function(X), thin.decision_function(csr_array(X)), atol=1e-6)
+
+
+@pytest.mark.parametrize("part", ["dual_coef_", "vectors_", "support_", "n_support_", "intercept_"])
+def test_forged_files_are_refused(part, tmp_path):
+    X, y = datasets.load_iris(return_X_y=True)
+    model = SVC().fit(X, y)
+    if part == "support_":
+        model.support_ = model.support_ + np.int32(1000)
+    elif part == "n_support_":
+        model.n_support_ = model.n_support_ + np.int32(1)
+    else:
+        setattr(model, part, getattr(model, part)[..., 1:].copy())
+    model.save(tmp_path / "model.pellucid")
+    with warnings.catch_warnings(), pytest.raises(ModelFileError):
+        warnings.simplefilter("ignore")
+        pellucid.load(tmp_path / "model.pellucid")
