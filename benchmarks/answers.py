@@ -51,6 +51,18 @@ def squared_error(relative: float) -> Answer:
     return Answer("squared error", measure, relative=relative)
 
 
+def poisson_deviance(relative: float) -> Answer:
+    """Half the Poisson deviance on the learned rows."""
+
+    def measure(model: Any, sample: Sample) -> float:
+        y, mu = np.asarray(sample.y), model.predict(sample.X)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            own = np.where(y > 0, y * np.log(y / mu), 0.0)
+        return float(np.sum(own - y + mu))
+
+    return Answer("Poisson deviance", measure, relative=relative)
+
+
 def penalised_log_loss(C: float, relative: float) -> Answer:
     """C times the summed log loss, plus half the squared coefficients (intercepts are free).
 

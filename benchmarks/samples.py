@@ -74,6 +74,17 @@ def regression(n: int, d: int, supervised: bool = True) -> Source:
     return Source(n, _shape(n, d, None), draw, supervised)
 
 
+def counts(n: int, d: int) -> Source:
+    """Poisson counts whose log mean is linear in standard normal columns."""
+
+    def draw(rows: int) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(rows, d))
+        return X, rng.poisson(np.exp(X @ rng.normal(scale=0.1, size=d) + 0.5)).astype(float)
+
+    return Source(n, _shape(n, d, None), draw)
+
+
 def _shape(n: int, d: int, classes: int | None) -> str:
     rows = f"{n // 1000}k" if n % 1000 == 0 else str(n)
     return f"{rows} x {d}" + (f" x {classes}" if classes else "")

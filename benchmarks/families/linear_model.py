@@ -1,7 +1,7 @@
 """Linear regressions and logistic regression."""
 
-from benchmarks.answers import penalised_log_loss, squared_error
-from benchmarks.samples import classification, regression
+from benchmarks.answers import penalised_log_loss, poisson_deviance, squared_error
+from benchmarks.samples import classification, counts, regression
 from benchmarks.workload import Workload
 
 # lbfgs stops at a gradient of 1e-4: its objective may lie above ours, ours never above its.
@@ -28,6 +28,14 @@ WORKLOADS = (
         source=regression(200_000, 100),
         answer=squared_error(relative=1e-3),
         goals={"fit": 2.0, "predict": 1.0},
+    ),
+    Workload(
+        name="poisson",
+        estimator="linear_model.PoissonRegressor",
+        source=counts(200_000, 30),
+        answer=poisson_deviance(relative=1e-9),
+        goals={"fit": 2.0, "predict": 1.0},
+        params={"alpha": 0.0, "solver": "newton-cholesky"},
     ),
     Workload(
         name="logistic",

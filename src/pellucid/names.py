@@ -23,13 +23,17 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
     ),
     "pellucid.linear_model": (
         "ElasticNet",
+        "GammaRegressor",
+        "GeneralizedLinearModel",
         "Lasso",
         "LinearRegression",
         "LogisticRegression",
         "Perceptron",
+        "PoissonRegressor",
         "Ridge",
         "RidgeClassifier",
         "SGDClassifier",
+        "TweedieRegressor",
     ),
     "pellucid.naive_bayes": (
         "BernoulliNB",

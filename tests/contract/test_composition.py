@@ -89,10 +89,11 @@ def test_weights_must_be_requested(Model):
         silent = get_routing_for_object(make(Model))
         renamed = get_routing_for_object(make(Model).set_fit_request(sample_weight="mass"))
         copied = sklearn.clone(make(Model).set_fit_request(sample_weight=True))
-        assert requested.fit.requests == {"sample_weight": True}
-        assert silent.fit.requests == {"sample_weight": None}
-        assert renamed.fit.requests == {"sample_weight": "mass"}
-        assert get_routing_for_object(copied).fit.requests == {"sample_weight": True}
+        assert requested.fit.requests["sample_weight"] is True
+        assert set(silent.fit.requests.values()) == {None}
+        assert "sample_weight" in silent.fit.requests
+        assert renamed.fit.requests["sample_weight"] == "mass"
+        assert get_routing_for_object(copied).fit.requests["sample_weight"] is True
 
 
 @applies_to(transformer, has("transform"))

@@ -99,6 +99,8 @@ def assert_explains_the_model(model, explanation, X):
     elif explanation.scale == "probability":
         expected = model.predict_proba(X)
         expected = expected[:, 1:] if said.shape[1] == 1 else expected
+    elif explanation.scale == "link":
+        expected = model.linear_predictor(X)
     elif hasattr(model, "decision_function"):
         expected = model.decision_function(X)
     elif said.shape[1] == 1:

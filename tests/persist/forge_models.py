@@ -56,6 +56,8 @@ def fitted(cls, X, rng):
     n = len(X)
     target = {"classes": np.repeat(["no", "so", "yes"], n)[::3], "none": None}
     y = target.get(model._target, rng.normal(size=n))
+    if model._positive_target:
+        y = np.abs(y) + 1
     return model.fit(X) if y is None else model.fit(X, y)
 
 

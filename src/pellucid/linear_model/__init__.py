@@ -1,24 +1,32 @@
 """Linear models: the prediction is a function of one weighted sum of the columns."""
 
 from pellucid.linear_model.elastic_net import ElasticNet
+from pellucid.linear_model.gamma import GammaRegressor
+from pellucid.linear_model.generalized_linear_model import GeneralizedLinearModel
 from pellucid.linear_model.lasso import Lasso
 from pellucid.linear_model.linear_regression import LinearRegression
 from pellucid.linear_model.logistic import LogisticRegression
 from pellucid.linear_model.paths import enet_path, lasso_path
 from pellucid.linear_model.perceptron import Perceptron
+from pellucid.linear_model.poisson import PoissonRegressor
 from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.ridge_classifier import RidgeClassifier
 from pellucid.linear_model.sgd_classifier import SGDClassifier
+from pellucid.linear_model.tweedie import TweedieRegressor
 
 __all__ = [
     "ElasticNet",
+    "GammaRegressor",
+    "GeneralizedLinearModel",
     "Lasso",
     "LinearRegression",
     "LogisticRegression",
     "Perceptron",
+    "PoissonRegressor",
     "Ridge",
     "RidgeClassifier",
     "SGDClassifier",
+    "TweedieRegressor",
     "enet_path",
     "lasso_path",
 ]

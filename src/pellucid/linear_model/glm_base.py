@@ -1,0 +1,229 @@
+"""What generalised linear regressors share: fitting with offsets, prediction, D2, explanation.
+
+Invariant: a subclass only names its family, link and penalty; everything else follows from them.
+"""
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.base import Regressor
+from pellucid.data import Problem
+from pellucid.data.output import opened
+from pellucid.data.targets import check_lengths, numbers, offset_values, weights_or_ones
+from pellucid.errors import DataError, ParameterError
+from pellucid.linear_model.predictor import additive_parts, check_coefficients
+from pellucid.numerics.families import Family, GLMLoss
+from pellucid.numerics.links import LINKS
+from pellucid.numerics.scores import linear_scores
+from pellucid.parameters import Boolean, Choice, Either, Integer, Nothing, Real, Verbose
+from pellucid.records import Status
+
+SOLVERS = ("auto", "newton", "newton-cholesky", "lbfgs", "gd")
+PARAMETERS = {
+    "alpha": Real(0, None),
+    "fit_intercept": Boolean,
+    "solver": Choice(*SOLVERS),
+    "max_iter": Integer(1),
+    "tol": Real(0, None, "neither"),
+    "warm_start": Boolean,
+    "verbose": Verbose,
+    "step": Either(Nothing, Real(0, None, "neither")),
+}
+
+
+class GLMRegressor(Regressor):
+    """A regressor whose mean is a function (inverse link) of x . coef_ + intercept_ + offset."""
+
+    alpha: float
+    fit_intercept: bool
+    solver: str
+    tol: float
+    max_iter: int
+    warm_start: bool
+    step: float | None
+    coef_: np.ndarray
+    intercept_: float
+    means_: np.ndarray
+    n_iter_: int
+    history_: dict[str, np.ndarray]
+    status_: Status
+
+    def _family(self) -> Family:
+        raise NotImplementedError
+
+    def _link(self) -> str:
+        raise NotImplementedError
+
+    def _loss(self) -> GLMLoss:
+        return GLMLoss(self._family(), LINKS[self._link()])
+
+    def _coding(self) -> str:
+        return "reference" if self.alpha == 0 else "onehot"
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None
+    ) -> Self:
+        """Find the coefficients.
+
+        `offset` is added to every row's x . coef_ + intercept_; `exposure` (log link) multiplies
+        its mean: exposure = exp(offset).
+        """
+        shift = self._shift(offset, exposure)
+        return self._learn(X, y, weights=sample_weight, offset=shift)
+
+    def _shift(self, offset: Any, exposure: Any) -> Any:
+        if exposure is None:
+            return offset
+        if offset is not None:
+            raise ParameterError("Give offset or exposure, not both: exposure = exp(offset).")
+        if self._link() != "log":
+            raise ParameterError(f"exposure needs the log link, not {self._link()!r}; use offset.")
+        if isinstance(exposure, str):
+            raise ParameterError(
+                "exposure is an array here; take its logarithm as an offset column."
+            )
+        values = offset_values(exposure, len(exposure))
+        bad = np.flatnonzero(~(values > 0))
+        if len(bad):
+            raise DataError(
+                f"exposure must be positive: row {bad[0]} has {values[bad[0]]:g} ({len(bad)} such "
+                "rows). A row that was never exposed tells nothing: leave it out."
+            )
+        return np.log(values)
+
+    def _check_problem(self, problem: Problem) -> None:
+        family, y = self._family(), problem.y
+        low, high = family.y_range
+        bad = np.flatnonzero((y < low) | (y > high) | (family.positive & (y <= low)))
+        if len(bad):
+            wanted = f"{'>' if family.positive else '>='} {low:g}"
+            wanted += "" if np.isinf(high) else f" and <= {high:g}"
+            raise DataError(
+                f"Some value(s) of y are out of the valid range of {type(self).__name__}: y must be "
+                f"{wanted} for the {family.name} family, but {len(bad)} row(s) are not (the first "
+                f"has {y[bad[0]]:g}). Correct them, or use another family."
+            )
+        if self.fit_intercept and self._link() == "log" and not np.any(y > 0):
+            raise DataError(
+                "Every y is 0, so the logarithm of their mean is -inf and no finite intercept fits. "
+                "Use rows in which something happened."
+            )
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        loss = self._loss()
+        with parallel.one_blas_thread():
+            if (
+                loss.family.name == "normal"
+                and loss.link.name == "identity"
+                and self.solver != "gd"
+            ):
+                return self._fit_directly(problem)
+            return self._fit_iteratively(problem, loss)
+
+    def _fit_directly(self, problem: Problem) -> dict[str, Any]:
+        """Normal errors, identity link: ridge regression or least squares."""
+        from pellucid.linear_model import ridge_solver as solver
+        from pellucid.linear_model.predictor import check_size
+
+        y = problem.y if problem.offset is None else problem.y - problem.offset
+        total = float(problem.weights.sum())
+        with np.errstate(over="ignore"):
+            alpha = np.array([min(self.alpha * total, solver.LARGEST_PENALTY)])
+        given = (problem.X, y[:, None], problem.weights, alpha)
+        found = solver.ridge(*given, self.fit_intercept)
+        check_size(*found[:2])
+        value = solver.objective(*given, found) / total
+        return {
+            "coef_": found[0][0], "intercept_": float(found[1][0]), "means_": found[2],
+            "n_iter_": 1, "status_": Status("ok", "Solved directly."),
+            "history_": {"iteration": np.ones(1), "objective": np.array([value])},
+        }  # fmt: skip
+
+    def _fit_iteratively(self, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
+        from pellucid.linear_model import glm_solver as solver
+        from pellucid.linear_model.glm_inference import facts
+        from pellucid.linear_model.predictor import check_size
+
+        task = solver.prepare(
+            problem.X, problem.y, problem.weights, problem.offset, loss, self.alpha,
+            self.fit_intercept,
+        )  # fmt: skip
+        if self.solver == "gd":
+            plain = replace(task.objective, X=solver.Rows(problem.X), shift=None, last={})
+            found = solver.descend(plain, loss, self.tol, self.max_iter, self.step)
+            x = found.x
+        else:
+            kind = "lbfgs" if self.solver == "lbfgs" and problem.p > solver.NEWTON_SIZE else "auto"
+            found = solver.solve(task, loss, kind, self.tol, self.max_iter, self._last(problem.p))
+            x = task.to_user(found.x)
+        check_size(x[:-1], x[-1:])
+        share = problem.weights / problem.weights.max()
+        share = share / share.sum()
+        means = np.asarray(problem.X.T @ share).ravel()
+        learned = {
+            "coef_": x[:-1].copy(), "intercept_": float(x[-1]) if self.fit_intercept else 0.0,
+            "means_": means if self.fit_intercept else np.zeros(problem.p),
+            "n_iter_": max(found.n_iter, 1), "history_": found.history, "status_": found.status,
+        }  # fmt: skip
+        if self.alpha == 0 and self.solver != "gd":
+            learned["inference_"] = facts(task, found.x, problem, loss)
+        return learned
+
+    def _last(self, p: int) -> np.ndarray | None:
+        if not self.warm_start or not self.__sklearn_is_fitted__() or self.coef_.shape != (p,):
+            return None
+        return np.append(self.coef_, self.intercept_)
+
+    def _check_state(self) -> None:
+        """Refuse arrays that do not belong to the columns or to each other (model files)."""
+        check_coefficients(self)
+        if "inference_" in vars(self):
+            from pellucid.linear_model.glm_inference import check_facts
+
+            check_facts(self.inference_, len(self.coef_))
+
+    # Using --------------------------------------------------------------------------------------
+
+    def linear_predictor(self, X: Any, *, offset: Any = None, exposure: Any = None) -> np.ndarray:
+        """x . coef_ + intercept_ + offset: the link of the predicted mean."""
+        return self._answer(lambda X: self._eta(X, offset, exposure), X)
+
+    def _eta(self, X: Any, offset: Any = None, exposure: Any = None) -> np.ndarray:
+        eta = linear_scores(X, self.coef_, self.intercept_)
+        shift = self._shift(offset, exposure)
+        return eta if shift is None else eta + offset_values(shift, len(eta))
+
+    def _predict(self, X: Any) -> np.ndarray:
+        return LINKS[self._link()].inverse(self._eta(X))
+
+    def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> np.ndarray:
+        """The predicted mean of each row."""
+        inverse = LINKS[self._link()].inverse
+        return self._answer(lambda X: inverse(self._eta(X, offset, exposure)), X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """D2: the share of the deviance of the mean of y that the model explains."""
+        X, y, sample_weight = opened(X, y, sample_weight)
+        mu = self.predict(X)
+        y = numbers(y, type(self).__name__, several=False)
+        check_lengths(len(mu), len(y))
+        w = weights_or_ones(sample_weight, len(y))
+        family = self._family()
+        mean = np.full_like(mu, w @ y / w.sum())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            own = float(w @ family.half_deviance(y, mu))
+            null = float(w @ family.half_deviance(y, mean))
+        return 1 - own / null if null > 0 else float(own == 0)
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        return additive_parts(self, X, self._eta(X), "link")
+
+    def summary(self, *, level: float = 0.95) -> Any:
+        """Estimates with standard errors, tests and confidence intervals, deviance, AIC."""
+        from pellucid.linear_model.glm_inference import glm_summary
+
+        self._check_fitted()
+        return glm_summary(self, level)

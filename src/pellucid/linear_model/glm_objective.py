@@ -1,0 +1,146 @@
+"""The objective of generalised linear models, summed over fixed blocks of rows.
+
+    F(b, b0) = sum_i w_i d(y_i, mu(eta_i)) / 2 + sum_j alpha_j b_j^2 / 2,
+    eta_i = x_i . b + b0 + offset_i
+
+Invariant: outside the family's range of means F is infinite, so that no solver stays there; sums
+run in block order.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.linear_model.likelihood import flat_solver
+from pellucid.numerics.families import GLMLoss
+from pellucid.numerics.linalg import cholesky_factor
+from pellucid.numerics.optimise import Solve
+from pellucid.numerics.tables import Rows
+
+
+class Curve:
+    """Value, slope and bend of the loss of each row, for any family and link."""
+
+    def __init__(self, loss: GLMLoss) -> None:
+        self.loss = loss
+        name = loss.family.name
+        self.low = -np.inf if name == "normal" else 0.0
+        self.high = 1.0 if name == "binomial" else np.inf
+
+    def visit(self, y: np.ndarray, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values and slopes; infinite and 0 where the mean is impossible."""
+        mu = self.loss.link.inverse(eta)
+        inside = (mu > self.low) & (mu < self.high)
+        if not inside.all():
+            return np.full_like(eta, np.inf), np.zeros_like(eta)
+        family = self.loss.family
+        slope = (mu - y) / family.variance(mu) * self.loss.link.slope(eta)
+        return family.half_deviance(y, mu), slope
+
+    def bend(self, y: np.ndarray, eta: np.ndarray, expected: bool = False) -> np.ndarray:
+        """Second derivatives: the observed ones where they are nowhere negative."""
+        if not expected:
+            observed = self.loss.curvature(y, eta)
+            if (observed >= 0).all():
+                return observed
+        return self.loss.expected(y, eta)
+
+
+class PoissonCurve(Curve):
+    """Poisson with the log link, of which everything is one exponential."""
+
+    def visit(self, y: np.ndarray, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        mu = np.exp(eta)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            own = np.where(y > 0, y * (np.log(y) - eta), 0.0)
+        return own - (y - mu), mu - y
+
+    def bend(self, y: np.ndarray, eta: np.ndarray, expected: bool = False) -> np.ndarray:
+        return np.exp(eta)
+
+
+def make_curve(loss: GLMLoss) -> Curve:
+    plain = (loss.family.name, loss.link.name) == ("poisson", "log")
+    return PoissonCurve(loss) if plain else Curve(loss)
+
+
+@dataclass(frozen=True)
+class GLMObjective:
+    """x is (p + 1,), the intercept last; `shift` is taken off the columns of a visited block."""
+
+    X: Rows
+    y: np.ndarray
+    weights: np.ndarray
+    offset: np.ndarray | None
+    curve: Curve
+    alpha: np.ndarray
+    intercept: bool
+    shift: np.ndarray | None = None
+    last: dict[str, Any] = field(default_factory=dict)
+
+    def block(self, rows: slice) -> Any:
+        return self.X.X[rows] if self.shift is None else self.X.dense(rows) - self.shift
+
+    def scores(self, rows: slice, block: Any, x: np.ndarray) -> np.ndarray:
+        eta = block @ x[:-1] + x[-1]
+        return eta if self.offset is None else eta + self.offset[rows]
+
+    def evaluate(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """F and its gradient; asked for the same array again, it remembers."""
+        if self.last.get("x") is x:
+            return self.last["value"], self.last["gradient"]
+        eta = np.empty(self.X.n)
+
+        def partial(rows: slice) -> tuple[float, np.ndarray]:
+            block = self.block(rows)
+            with np.errstate(all="ignore"):
+                eta[rows] = self.scores(rows, block, x)
+                value, slope = self.curve.visit(self.y[rows], eta[rows])
+                pull = self.weights[rows] * slope
+                g = np.empty(self.X.p + 1)
+                g[:-1] = block.T @ pull
+                g[-1] = pull.sum() if self.intercept else 0.0
+                return float(self.weights[rows] @ value), g
+
+        loss, g = parallel.reduce(partial, _both, self.X.blocks)
+        penalty = self.alpha * x[:-1]
+        with np.errstate(all="ignore"):
+            value = loss + 0.5 * float(penalty @ x[:-1])
+            g[:-1] += penalty
+        self.last.update(x=x, value=value, gradient=g, eta=eta)
+        return value, g
+
+    def curvature(self, x: np.ndarray, expected: bool = False) -> np.ndarray:
+        """Second derivatives of F (p + 1, p + 1), or their expectation."""
+        self.evaluate(x)
+        eta = self.last["eta"]
+
+        def partial(rows: slice) -> np.ndarray:
+            block = self.block(rows)
+            table = np.empty((rows.stop - rows.start, self.X.p + 1))
+            table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
+            table[:, -1] = float(self.intercept)
+            with np.errstate(all="ignore"):
+                bend = self.curve.bend(self.y[rows], eta[rows], expected)
+                table *= np.sqrt(self.weights[rows] * bend)[:, None]
+                return table.T @ table
+
+        H = parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
+        H[np.arange(self.X.p), np.arange(self.X.p)] += self.alpha
+        return H
+
+    def factor(self, x: np.ndarray) -> Solve:
+        """g -> H^-1 g at x; directions along which F is flat are left alone."""
+        H = self.curvature(x)
+        if not self.intercept:
+            H[-1, -1] = 1.0
+        if not np.isfinite(H).all():
+            return lambda g: g
+        factor = cholesky_factor(H)
+        return factor.solve if factor is not None else flat_solver(H)[0]
+
+
+def _both(a: tuple, b: tuple) -> tuple:
+    return a[0] + b[0], a[1] + b[1]

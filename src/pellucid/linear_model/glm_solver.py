@@ -1,0 +1,167 @@
+"""From a GLM problem to coefficients in the user's units, with what inference needs.
+
+Invariant: whatever is done to columns and weights inside (shift, powers of two), the objective is
+the user's: the mean of half the deviance plus alpha/2 |b|^2.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.errors import DataError
+from pellucid.linear_model.glm_objective import GLMObjective, make_curve
+from pellucid.numerics.families import GLMLoss
+from pellucid.numerics.linalg import cholesky_factor, triangular_factor
+from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
+from pellucid.numerics.tables import Rows, exponents
+from pellucid.records import Solution
+
+EXTREME = 100  # |log2| of a size beyond which it is scaled
+FAR = 8.0  # offset in units of spread beyond which a column is centred
+NEWTON_SIZE = 1000  # coefficients up to which curvature is made in full
+ACCURACY = 2.0**-47
+LARGEST_PENALTY = 1e250
+FLAT = 1e-12  # scaled eigenvalues of the information below which a direction is not known
+
+
+@dataclass(frozen=True)
+class Task:
+    """The objective in units fit for computing, and the way back."""
+
+    objective: GLMObjective
+    spread: np.ndarray
+    units: np.ndarray
+    weights_lift: int
+
+    def to_user(self, x: np.ndarray) -> np.ndarray:
+        x = x.copy()
+        if self.objective.shift is not None:
+            x[-1] -= x[:-1] @ self.objective.shift
+        with np.errstate(over="ignore"):
+            x[:-1] = np.ldexp(x[:-1], self.units)
+        return x
+
+    def from_user(self, x: np.ndarray) -> np.ndarray:
+        x = x.copy()
+        x[:-1] = np.ldexp(x[:-1], -self.units)
+        if self.objective.shift is not None:
+            x[-1] += x[:-1] @ self.objective.shift
+        return x
+
+    def covariance(self, C: np.ndarray) -> np.ndarray:
+        """A covariance of (b, b0) in the user's units."""
+        p = len(self.units)
+        T = np.eye(p + 1)
+        if self.objective.shift is not None:
+            T[-1, :-1] = -self.objective.shift
+        C = T @ C @ T.T
+        units = np.append(self.units, 0)
+        with np.errstate(over="ignore"):
+            return np.ldexp(C, units + units[:, None] - self.weights_lift)
+
+
+def prepare(
+    X: Any, y: np.ndarray, weights: np.ndarray, offset: np.ndarray | None, loss: GLMLoss,
+    alpha: float, intercept: bool,
+) -> Task:  # fmt: skip
+    """Scale what is extreme by powers of two; centre columns far from 0."""
+    lift = int(exponents(weights.max()))
+    lift = lift if abs(lift) > 64 else 0
+    weights = np.ldexp(weights, -lift)
+    table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
+    largest = table.largest()
+    if np.any(np.abs(exponents(largest)) > EXTREME):
+        units = -exponents(largest).astype(np.int64)
+        table = table.scaled(units)
+    first = table.dense(table.blocks[0])
+    mean, spread = first.mean(axis=0), first.std(axis=0)
+    spread = np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
+    far = intercept and bool(np.any(np.abs(mean) > FAR * spread))
+    total = float(weights.sum())
+    with np.errstate(over="ignore"):
+        strength = np.ldexp(alpha * total, 2 * units).astype(float)
+    strength = np.minimum(np.broadcast_to(strength, units.shape), LARGEST_PENALTY)
+    objective = GLMObjective(
+        table, y, weights, offset, make_curve(loss), strength, intercept, mean if far else None
+    )
+    return Task(objective, spread, units, lift)
+
+
+def start(task: Task, loss: GLMLoss) -> np.ndarray:
+    """The mean of y for every row; without an intercept 0, or a rough fit of the link of y."""
+    objective = task.objective
+    y, w, offset = objective.y, objective.weights, objective.offset
+    x = np.zeros(objective.X.p + 1)
+    mean = float(w @ y / w.sum())
+    if objective.intercept:
+        if offset is not None and loss.link.name == "log":
+            x[-1] = np.log(mean) - np.log(float(w @ np.exp(offset) / w.sum()))
+        else:
+            middle = 0.0 if offset is None else float(w @ offset / w.sum())
+            x[-1] = float(loss.link.link(np.array(mean))) - middle
+    if np.isfinite(objective.evaluate(x)[0]):
+        return x
+    rough_eta = loss.link.link((y + mean) / 2) - (0.0 if offset is None else offset)
+    A = objective.X.dense(slice(None)) - (0.0 if objective.shift is None else objective.shift)
+    A = np.column_stack([A, np.full(len(A), float(objective.intercept))])
+    rough = np.linalg.lstsq(A, rough_eta, rcond=None)[0]
+    if np.isfinite(objective.evaluate(rough)[0]):
+        return rough
+    raise DataError(
+        f"With the {loss.link.name} link no start was found at which every mean is possible for "
+        f"the {loss.family.name} family. Use the log link, or an intercept."
+    )
+
+
+def solve(task: Task, loss: GLMLoss, solver: str, tol: float, max_iter: int, x0: Any) -> Solution:
+    """x in the units of the task."""
+    objective = task.objective
+    x = start(task, loss) if x0 is None else task.from_user(x0)
+    if not np.isfinite(objective.evaluate(x)[0]):
+        x = start(task, loss)
+    if solver == "lbfgs" or objective.X.p > NEWTON_SIZE:
+        total = float(objective.weights.sum())
+        return lbfgs(objective.evaluate, x, tol=tol * total, max_iter=max_iter)
+    return newton(
+        objective.evaluate, objective.factor, x, max_iter=max_iter,
+        scale=np.append(task.spread, 1.0), accuracy=ACCURACY,
+    )  # fmt: skip
+
+
+def descend(
+    objective: GLMObjective, loss: GLMLoss, tol: float, max_iter: int, step: float | None
+) -> Solution:
+    """Plain gradient descent from 0 on the mean objective, in the user's units."""
+    total, p = float(objective.weights.sum()), objective.X.p
+    if step is None:  # the larger curvature of 0 and of where all rows have the mean of y
+        plain = Task(objective, np.ones(p), np.zeros(p, dtype=np.int64), 0)
+        ends = (np.zeros(p + 1), start(plain, loss))
+        steepest = max(float(np.linalg.eigvalsh(objective.curvature(x))[-1]) for x in ends)
+        step = 0.5 * total / max(steepest, 1e-300)
+    return gradient_descent(
+        objective.evaluate, np.zeros(p + 1), step=step / total, tol=tol, max_iter=max_iter
+    )
+
+
+def information(task: Task, x: np.ndarray) -> tuple[np.ndarray, int, np.ndarray]:
+    """Inverse of the expected information (p + 1, p + 1), rank, and aliased columns."""
+    objective = task.objective
+    p = objective.X.p
+    free = np.arange(p + 1) if objective.intercept else np.arange(p)
+    H = objective.curvature(x, expected=True)[np.ix_(free, free)]
+    C = np.full((p + 1, p + 1), np.nan)
+    factor = cholesky_factor(H)
+    if factor is not None:
+        rows = factor.inverse_rows()
+        C[np.ix_(free, free)] = rows @ rows.T
+        if not objective.intercept:
+            C[-1] = C[:, -1] = 0.0
+        return task.covariance(C), len(free), np.zeros(0, dtype=np.int64)
+    order = free[::-1]  # the intercept first, so that columns, not it, are called aliased
+    H = H[np.ix_(order, order)]
+    scale = 1 / np.sqrt(np.maximum(np.diagonal(H), 1e-300))
+    values, vectors = np.linalg.eigh(H * scale * scale[:, None])
+    values[values < FLAT * values[-1]] = 0.0
+    found = triangular_factor((vectors * np.sqrt(values)).T, objective.X.n)
+    return C, found.rank, np.sort(order[found.aliased])

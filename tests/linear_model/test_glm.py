@@ -1,0 +1,269 @@
+"""Generalised linear models: vectors, R's values, 40 digits, offsets, bad input."""
+
+import mpmath
+import numpy as np
+import pytest
+
+from pellucid.errors import DataError, ParameterError
+from pellucid.linear_model import (
+    GammaRegressor,
+    GeneralizedLinearModel,
+    LinearRegression,
+    PoissonRegressor,
+    Ridge,
+    TweedieRegressor,
+)
+from tests.linear_model.test_ridge import standardised
+from tests.oracles import shared
+
+X4, COUNTS = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([1.0, 2.0, 4.0, 9.0])
+BOSTON = [
+    *(3.04948328, -0.08629756, 0.02536224, 0.01713538, 0.02321105, -0.08299024, 0.08628886),
+    *(0.01009342, -0.10404117, 0.1338545, -0.09130839, -0.07790664, 0.04481137, -0.22175673),
+]
+CLOTTING = {
+    "glm_gamma_inverse_clotting": ("gamma", "inverse"),
+    "glm_gamma_log_clotting": ("gamma", "log"),
+    "glm_invgauss_log_clotting": ("inverse_gaussian", "log"),
+    "glm_invgauss_canonical_clotting": ("inverse_gaussian", "auto"),
+    "glm_gaussian_log_clotting": ("normal", "log"),
+}
+
+
+def assert_as_in_r(model, result, digits=1e-7):
+    table = model.summary().frame()
+    np.testing.assert_allclose(table["coef"], result["coef"], rtol=digits)
+    np.testing.assert_allclose(table["std error"], result["se"], rtol=max(digits, 1e-6))
+    header = dict(model.summary().header)
+    assert header["deviance"] == pytest.approx(result["deviance"], rel=1e-9)
+    return header
+
+
+def test_poisson_vector():
+    model = GeneralizedLinearModel(family="poisson").fit(X4, COUNTS)
+    table = model.summary().frame()
+    np.testing.assert_allclose(table["coef"], [-0.8082689802, 0.7477586317], atol=6e-11)
+    np.testing.assert_allclose(table["std error"], [0.9500341137, 0.2766944905], atol=6e-11)
+    assert dict(model.summary().header)["deviance"] == pytest.approx(0.0151784146, abs=6e-11)
+
+
+def test_boston_vector_and_descent():
+    X, y = standardised()
+    model = PoissonRegressor(alpha=0).fit(X, y)
+    np.testing.assert_allclose(np.append(model.intercept_, model.coef_), BOSTON, atol=6e-9)
+    assert dict(model.summary().header)["deviance"] == pytest.approx(359.2707487627, abs=1e-9)
+    slow = PoissonRegressor(alpha=0, solver="gd", step=1e-5 * len(y), max_iter=1000, tol=1e-300)
+    with pytest.warns(UserWarning, match="1000 iterations"):
+        slow.fit(X, y)
+    assert slow.intercept_ == pytest.approx(3.04948577, abs=1e-8)
+    assert np.abs(slow.coef_ - model.coef_).max() < 1.4e-4
+    assert len(slow.history_["objective"]) == 1001
+
+
+@pytest.mark.parametrize("key", CLOTTING)
+def test_clotting_as_in_r(key):
+    entry = shared.r_reference(key)
+    data = {name: np.array(values, float) for name, values in entry["data_inline"].items()}
+    family, link = CLOTTING[key]
+    model = GeneralizedLinearModel(family=family, link=link)
+    model.fit(np.log(data["u"])[:, None], data["lot1"])
+    header = assert_as_in_r(model, entry["result"])
+    if "dispersion" in entry["result"]:
+        assert header["dispersion"] == pytest.approx(entry["result"]["dispersion"], rel=1e-6)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+def test_shares_of_trials_as_in_r(link):
+    table = shared.frame("mass_menarche.csv")
+    model = GeneralizedLinearModel(family="binomial", link=link)
+    model.fit(table[["Age"]], table["Menarche"] / table["Total"], table["Total"])
+    entry = shared.r_reference(f"glm_binomial_grouped_{link}_menarche")["result"]
+    header = assert_as_in_r(model, entry)
+    assert header["null deviance"] == pytest.approx(entry["null_deviance"], rel=1e-9)
+
+
+@pytest.mark.parametrize("family", ["poisson", "nb"])
+def test_categories_as_in_r(family):
+    table = shared.frame("mass_quine.csv", keep_default_na=False)
+    entry = shared.r_reference(f"glm_{family}_quine")
+    chosen = {"family": "poisson"}
+    if family == "nb":
+        chosen = {"family": "negative_binomial", "dispersion": 1 / entry["theta"]}
+    model = GeneralizedLinearModel(**chosen).fit(table[["Eth", "Sex", "Age", "Lrn"]], table["Days"])
+    result = entry["result"]
+    lines = model.summary().frame()
+    np.testing.assert_allclose(lines["coef"], result["coef"], rtol=1e-7)
+    np.testing.assert_allclose(lines["std error"], result["se"], rtol=1e-6)
+
+
+def insurance():
+    pandas = pytest.importorskip("pandas")
+    table = shared.frame("mass_insurance.csv", keep_default_na=False)
+    for name, levels in {
+        "Group": ["<1l", "1-1.5l", "1.5-2l", ">2l"],
+        "Age": ["<25", "25-29", "30-35", ">35"],
+    }.items():
+        table[name] = pandas.Categorical(table[name], categories=levels, ordered=True)
+    table["District"] = table["District"].astype(str)
+    return table
+
+
+def test_exposure_as_in_r():
+    table = insurance()
+    X, entry = (
+        table[["District", "Group", "Age"]],
+        shared.r_reference("glm_poisson_insurance_offset"),
+    )
+    model = PoissonRegressor(alpha=0).fit(X, table["Claims"], exposure=table["Holders"])
+    lines = model.summary().frame()
+    np.testing.assert_allclose(lines["coef"], entry["result"]["coef"], rtol=1e-8)
+    np.testing.assert_allclose(lines["std error"], entry["result"]["se"], rtol=1e-6)
+
+
+def test_exposure_is_an_offset():
+    rng = np.random.default_rng(0)
+    X, time = rng.normal(size=(80, 3)), rng.uniform(0.1, 5, 80)
+    y = rng.poisson(time * np.exp(X @ [0.5, -0.2, 0.1])).astype(float)
+    one = PoissonRegressor(alpha=0.01).fit(X, y, exposure=time)
+    two = PoissonRegressor(alpha=0.01).fit(X, y, offset=np.log(time))
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    rate = PoissonRegressor(alpha=0.01 * 80 / time.sum()).fit(X, y / time, time)
+    np.testing.assert_allclose(one.coef_, rate.coef_, rtol=1e-10)
+    np.testing.assert_allclose(one.predict(X, exposure=time), time * one.predict(X), rtol=1e-12)
+    np.testing.assert_allclose(
+        one.predict(X, offset=np.log(time)), time * one.predict(X), rtol=1e-12
+    )
+    np.testing.assert_allclose(np.exp(one.linear_predictor(X)), one.predict(X), rtol=1e-15)
+
+
+def precise(X, y, family, digits=40):
+    """Log-link coefficients (intercept first) by Fisher scoring with 40 digits."""
+    with mpmath.workdps(digits):
+        rows = [[mpmath.mpf(1)] + [mpmath.mpf(float(v)) for v in row] for row in X]
+        y = [mpmath.mpf(float(v)) for v in y]
+        p = len(rows[0])
+        b = [mpmath.log(sum(y) / len(y))] + [mpmath.mpf(0)] * (p - 1)
+        for _ in range(80):
+            g, H = mpmath.matrix(p, 1), mpmath.matrix(p, p)
+            for x, t in zip(rows, y):
+                mu = mpmath.exp(sum(u * v for u, v in zip(x, b)))
+                slope, bend = (t - mu, mu) if family == "poisson" else (t / mu - 1, t / mu)
+                for i in range(p):
+                    g[i] += slope * x[i]
+                    for j in range(p):
+                        H[i, j] += bend * x[i] * x[j]
+            step = mpmath.lu_solve(H, g)
+            b = [u + v for u, v in zip(b, step)]
+            if max(abs(v) for v in step) < mpmath.mpf(10) ** (8 - digits):
+                return np.array([float(v) for v in b])
+    raise AssertionError("the reference did not converge")
+
+
+@pytest.mark.parametrize("family", ["poisson", "gamma"])
+@pytest.mark.parametrize("units", [1.0, 1e-6, 1e8])
+def test_twelve_digits_in_any_units(family, units):
+    rng = np.random.default_rng(4)
+    X = np.column_stack([rng.normal(size=40), rng.uniform(size=40) + 3, rng.normal(size=40)])
+    mu = np.exp(X @ [0.5, 0.3, -0.4])
+    y = rng.poisson(mu).astype(float) if family == "poisson" else mu * rng.gamma(2.0, 0.5, 40)
+    X = X * [1.0, units, 1.0]
+    Model = PoissonRegressor if family == "poisson" else GammaRegressor
+    model = Model(alpha=0).fit(X, y)
+    exact = precise(X, y, family)
+    np.testing.assert_allclose(np.append(model.intercept_, model.coef_), exact, rtol=1e-12)
+
+
+def test_all_solvers_find_one_optimum(capsys):
+    X, y = standardised()
+    for Model in (PoissonRegressor, GammaRegressor):
+        best = Model(alpha=0.1).fit(X, y)
+        for solver in ("newton", "newton-cholesky", "lbfgs"):
+            found = Model(alpha=0.1, solver=solver, verbose=1).fit(X, y)
+            np.testing.assert_allclose(found.coef_, best.coef_, rtol=1e-10)
+    few = X[:, [5, 12]]
+    for Model in (PoissonRegressor, GammaRegressor):
+        slow = Model(alpha=0.1, solver="gd", max_iter=20_000, tol=1e-12).fit(few, y)
+        np.testing.assert_allclose(slow.coef_, Model(alpha=0.1).fit(few, y).coef_, atol=1e-8)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("power", [1.0, 1.5, 2.0, 3.0])
+def test_optimality_and_d2_of_tweedie(power):
+    rng = np.random.default_rng(7)
+    X, w = rng.normal(size=(50, 3)), rng.integers(1, 4, 50).astype(float)
+    y = np.exp(X @ [0.3, -0.2, 0.1]) * rng.gamma(2.0, 0.5, 50)
+    model = TweedieRegressor(power=power, alpha=0.05).fit(X, y, w)
+    mu = model.predict(X)
+    pull = w * (y - mu) * mu ** (1 - power) / w.sum()
+    np.testing.assert_allclose(X.T @ pull, 0.05 * model.coef_, atol=1e-13)
+    assert abs(pull.sum()) < 1e-13
+    peer = pytest.importorskip("sklearn.linear_model").TweedieRegressor(
+        power=power, alpha=0.05, tol=1e-10, max_iter=1000
+    )
+    peer.fit(X, y, w)
+    np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-6)
+    assert model.score(X, y, w) == pytest.approx(peer.score(X, y, w), abs=1e-7)
+
+
+def test_normal_family_is_ridge_and_least_squares():
+    X, y = standardised()
+    free = GeneralizedLinearModel().fit(X, y)
+    np.testing.assert_allclose(free.coef_, LinearRegression().fit(X, y).coef_, rtol=1e-12)
+    shrunk = TweedieRegressor(alpha=0.5).fit(X, y)
+    np.testing.assert_allclose(shrunk.coef_, Ridge(0.5 * len(y)).fit(X, y).coef_, rtol=1e-12)
+
+
+def test_links_that_forbid_means_stay_inside():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0, 3, size=(60, 1))
+    y = rng.poisson(0.05 + X[:, 0]).astype(float)
+    model = GeneralizedLinearModel(family="poisson", link="identity").fit(X, y)
+    mu = model.predict(X)
+    assert mu.min() > 0
+    assert abs(np.sum((y - mu) / mu)) < 1e-8
+    assert abs(np.sum((y - mu) / mu * X[:, 0])) < 1e-8
+
+
+def test_collinear_columns_are_named():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(50, 2))
+    X = np.column_stack([X, X[:, 0] - X[:, 1]])
+    y = rng.poisson(np.exp(0.3 * X[:, 0])).astype(float)
+    model = PoissonRegressor(alpha=0).fit(X, y)
+    notes = " ".join(model.summary().notes)
+    assert "Spanned by the other terms" in notes
+    plain = PoissonRegressor(alpha=0).fit(X[:, :2], y)
+    np.testing.assert_allclose(model.predict(X), plain.predict(X[:, :2]), rtol=1e-9)
+
+
+def test_penalised_fits_show_no_standard_errors():
+    table = PoissonRegressor(alpha=1.0).fit(X4, COUNTS).summary()
+    assert table.columns == ("term", "coef")
+    assert "no standard errors" in " ".join(table.notes)
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "text"),
+    [
+        (PoissonRegressor(), [1.0, -1.0, 2.0, 3.0], "y must be >= 0 for the poisson family.*-1"),
+        (GammaRegressor(), [1.0, 0.0, 2.0, 3.0], "y must be > 0 for the gamma family"),
+        (PoissonRegressor(), [0.0, 0.0, 0.0, 0.0], "Every y is 0"),
+        (GeneralizedLinearModel(family="binomial"), [0.0, 1.0, 2.0, 1.0], ">= 0 and <= 1"),
+    ],
+)
+def test_impossible_targets_are_named(model, y, text):
+    with pytest.raises(DataError, match=text):
+        model.fit(X4, y)
+
+
+def test_wrong_exposures_and_parameters_are_named():
+    with pytest.raises(DataError, match="exposure must be positive: row 2 has 0"):
+        PoissonRegressor().fit(X4, COUNTS, exposure=[1.0, 1.0, 0.0, 2.0])
+    with pytest.raises(ParameterError, match="not both"):
+        PoissonRegressor().fit(X4, COUNTS, exposure=COUNTS, offset=COUNTS)
+    with pytest.raises(ParameterError, match="needs the log link"):
+        GeneralizedLinearModel().fit(X4, COUNTS, exposure=COUNTS)
+    with pytest.raises(ParameterError, match="'alpha' parameter of PoissonRegressor"):
+        PoissonRegressor(alpha=-1.0).fit(X4, COUNTS)
+    with pytest.raises(ParameterError, match="'power' parameter of TweedieRegressor"):
+        TweedieRegressor(power=0.5).fit(X4, COUNTS)
