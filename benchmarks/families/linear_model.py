@@ -1,6 +1,11 @@
 """Linear regressions and logistic regression."""
 
-from benchmarks.answers import penalised_log_loss, poisson_deviance, squared_error
+from benchmarks.answers import (
+    error_rate,
+    penalised_log_loss,
+    poisson_deviance,
+    squared_error,
+)
 from benchmarks.samples import classification, counts, regression
 from benchmarks.workload import Workload
 
@@ -57,5 +62,29 @@ WORKLOADS = (
         source=classification(500, 10, classes=3),
         answer=_SAME,
         goals={"fit": 3.0, "predict": 3.0},
+    ),
+    Workload(
+        name="logistic, L1",
+        estimator="linear_model.LogisticRegression",
+        source=classification(50_000, 50),
+        params={"C": 0.01, "l1_ratio": 1.0, "solver": "saga"},
+        answer=error_rate(absolute=2e-3),
+        goals={"fit": 5.0},
+    ),
+    Workload(
+        name="perceptron, 20 passes",
+        estimator="linear_model.Perceptron",
+        source=classification(200_000, 50),
+        params={"max_iter": 20, "tol": None},
+        answer=error_rate(absolute=5e-2),
+        goals={"fit": 3.0},
+    ),
+    Workload(
+        name="stochastic descent, log loss, 20 passes",
+        estimator="linear_model.SGDClassifier",
+        source=classification(200_000, 50),
+        params={"loss": "log_loss", "max_iter": 20, "tol": None, "random_state": 0},
+        answer=error_rate(absolute=2e-2),
+        goals={"fit": 3.0},
     ),
 )

@@ -70,9 +70,8 @@ class BernoulliNB(CountNaiveBayes):
             return X
         if isinstance(X, np.ndarray):
             return (self.binarize < X).astype(np.float64)
-        cells = X.copy()
-        cells.data = (X.data > self.binarize).astype(np.float64)
-        return cells
+        flags = (X.data > self.binarize).astype(np.float64)
+        return type(X)((flags, X.indices, X.indptr), shape=X.shape, copy=False)
 
     def _probabilities(self, sums: dict[str, Any], alpha: np.ndarray) -> dict[str, Any]:
         total = sums["present_"] + 2 * alpha

@@ -147,12 +147,11 @@ def _scores(X: Any, coef: np.ndarray, offset: np.ndarray, cells: Any = None) -> 
 def class_sums(X: Any, y: np.ndarray, w: np.ndarray, K: int, cells: Any = None) -> np.ndarray:
     """Sum of w x over the rows of each class: (K, p), dense or sparse X."""
     if not isinstance(X, np.ndarray):
-        from scipy.sparse import csr_array
-
         X = X if cells is None else cells(X)
-        n = X.shape[0]
-        groups = csr_array((w, y, np.arange(n + 1)), shape=(n, K))
-        return np.ascontiguousarray((groups.T @ X).toarray())
+        total = np.zeros((K, X.shape[1]))
+        indices, indptr = (part.astype(np.int32, copy=False) for part in (X.indices, X.indptr))
+        _groups.sum_sparse_by_class(X.data, indices, indptr, y, w, total)
+        return total
     rows = Rows(X)
 
     def partial(block: slice) -> np.ndarray:

@@ -131,3 +131,17 @@ def normal_distances(
                     a = x[j] - m[j]
                     s0 += a * a * q[j]
                 out[i, k] = (s0 + s1) + (s2 + s3)
+
+
+def sum_sparse_by_class(
+    const double[::1] data, const int[::1] indices, const int[::1] indptr, const int[::1] y,
+    const double[::1] w, double[:, ::1] sums,
+):
+    """As `sum_by_class`, for the rows of a CSR table."""
+    cdef Py_ssize_t i, k
+    cdef double *s
+    with nogil:
+        for i in range(y.shape[0]):
+            s = &sums[y[i], 0]
+            for k in range(indptr[i], indptr[i + 1]):
+                s[indices[k]] += w[i] * data[k]
