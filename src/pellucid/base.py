@@ -251,7 +251,7 @@ class Classifier(Supervised):
         if problem.classes is not None and len(problem.classes) < 2 and not self._one_class:
             raise DataError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the "
-                f"data contains only one class: {problem.classes[0]!r}."
+                f"data contains only one class: {problem.classes.tolist()[0]!r}."
             )
 
     def _codes(self, X: Any) -> np.ndarray:

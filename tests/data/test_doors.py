@@ -111,7 +111,16 @@ def test_odd_columns_are_read_and_saved(kind, tmp_path):
         assert model.schema_.kinds[0] == "number" and model.schema_.mean[0] == 1.75
 
 
+def test_numbers_written_as_text_are_no_labels():
+    mixed = np.array([[1.5, 2.0], [3, "x"]])
+    with pytest.raises(DataError, match=r"column 'x0', row 0 holds the number '1.5'"):
+        problem(mixed)
+    assert problem(np.array([["a"], ["b"]])).schema.levels == (("a", "b"),)
+
+
 def test_clear_refusals():
+    with pytest.raises(DataError, match=r"Complex data not supported: column 'a'"):
+        problem(pd.DataFrame({"a": [1j, 2j]}))
     with pytest.raises(DataError, match="too large for a float"):
         problem(np.array([[10**400], [1]], dtype=object))
     with pytest.raises(DataError, match="1D sparse"):

@@ -39,13 +39,21 @@ def estimators():
             yield getattr(importlib.import_module(module), name)
 
 
-def training_table(rng, n=60):
+def training_table(rng, n=60, cls=None):
     """Two numbers, one of them with gaps, and a category with 40 levels."""
     import pyarrow
 
-    gaps = [None if i % 7 == 0 else float(x) for i, x in enumerate(rng.normal(size=n))]
+    first, second = numbers_for(cls, rng, n, 2).T
+    gaps = [None if i % 7 == 0 else float(x) for i, x in enumerate(second)]
     levels = [None if i % 11 == 0 else f"l{i % 40}" for i in range(n)]
-    return pyarrow.table({"a": rng.normal(size=n), "b": gaps, "c": levels})
+    return pyarrow.table({"a": first, "b": gaps, "c": levels})
+
+
+def numbers_for(cls, rng, n, d):
+    """Numbers that the class takes: counts for models of counts."""
+    if cls is not None and cls._positive_only:
+        return rng.integers(0, 4, size=(n, d)).astype(float)
+    return rng.normal(size=(n, d))
 
 
 def fitted(cls, X, rng):
@@ -119,7 +127,8 @@ def attack(cls, count, report):
     rng = np.random.default_rng(5)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     path = Path(tempfile.mkdtemp()) / "m"
-    for X in (training_table(rng), rng.normal(size=(60, 3)), rng.normal(size=(30, 500))):
+    arrays = (numbers_for(cls, rng, 60, 3), numbers_for(cls, rng, 30, 500))
+    for X in (training_table(rng, cls=cls), *arrays):
         fitted(cls, X, rng).save(path)
         assert pellucid.load(path) is not None
         for i, forged in zip(range(count), forgeries(path.read_bytes(), rng)):

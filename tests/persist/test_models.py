@@ -16,7 +16,7 @@ import pellucid
 from pellucid import names, persist
 from pellucid.errors import CannotSaveError, ModelFileError
 from pellucid.persist.checks import is_quick
-from tests.persist.forge_models import METHODS, fitted, training_table
+from tests.persist.forge_models import METHODS, fitted, numbers_for, training_table
 from tests.persist.forgery import cases, parts, sealed
 from tests.persist.test_roundtrip import assert_same
 
@@ -41,7 +41,7 @@ def answers(model, X):
 @pytest.mark.parametrize("kind", ["table", "array"])
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 def test_a_loaded_model_answers_with_equal_bits(cls, kind, tmp_path, rng):
-    X = training_table(rng) if kind == "table" else rng.normal(size=(60, 3))
+    X = training_table(rng, cls=cls) if kind == "table" else numbers_for(cls, rng, 60, 3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = fitted(cls, X, rng)

@@ -198,10 +198,27 @@ def _intake_array(X: Any, owner: str) -> Intake:
     if kind not in "OUT":
         raise DataTypeError(f"X has dtype {array.dtype}, which no table can hold.")
     cells = array.astype(object)
+    if kind in "UT":
+        _check_written_numbers(cells)
     columns = [object_column(f"x{j}", cells[:, j]) for j in range(array.shape[1])]
     if all(column.kind == "number" for column in columns):
         return Intake(array.shape[0], None, dense=np.column_stack([c.values for c in columns]))
     return Intake(array.shape[0], None, columns=columns)
+
+
+def _check_written_numbers(cells: np.ndarray) -> None:
+    """NumPy turns a whole array into text if one cell is text: then numbers are no labels."""
+    for j in range(cells.shape[1]):
+        for row, cell in enumerate(cells[:, j]):
+            try:
+                float(cell)
+            except ValueError:
+                continue
+            raise DataError(
+                f"X is an array of text, but column 'x{j}', row {row} holds the number {cell!r} "
+                "written as text. Give numbers as numbers (X.astype(float)), or mixed columns as an "
+                "object array or a dataframe."
+            )
 
 
 def _raise_not_a_table(X: Any, array: np.ndarray) -> NoReturn:

@@ -15,7 +15,7 @@ from pellucid.data.containers import (
     object_column,
     plain_level,
 )
-from pellucid.errors import DataTypeError
+from pellucid.errors import DataError, DataTypeError
 
 
 def frame_columns(X: Any, owner: str) -> tuple[tuple[str, ...] | None, list[RawColumn]]:
@@ -75,6 +75,8 @@ def _column(name: str, series: nw.Series) -> RawColumn:
         return RawColumn(name, "number", _floats(micro) / 86_400e6)
     if dtype == nw.Object:
         return object_column(name, np.asarray(series.to_numpy(), dtype=object))
+    if getattr(getattr(native, "dtype", None), "kind", "") == "c":
+        raise DataError(f"Complex data not supported: column {name!r}.")
     if str(dtype) == "Unknown" and series.null_count() == len(series):
         return RawColumn(name, "number", np.full(len(series), np.nan))
     raise DataTypeError(f"column {name!r} has type {dtype}, which no table can hold.")

@@ -204,7 +204,7 @@ def _looks_like(head: bytes) -> str:
 
 
 def _no_rows(source: Source) -> DataError:
-    return DataError(f"{source.name} has columns but no rows: there is nothing to learn from.")
+    return DataError(f"{source.name} has columns but no rows.")
 
 
 # Parquet

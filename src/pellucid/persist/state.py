@@ -20,8 +20,24 @@ def check_state(model: Any) -> None:
     if hasattr(model, "_wishes"):
         _check_columns(model)
         _check_classes(model)
+        _check_diagnostics(vars(model), type(model).__name__)
     if hasattr(model, "_check_state"):
         model._check_state()
+
+
+def _check_diagnostics(learned: dict[str, Any], name: str) -> None:
+    """What the solver left behind: shown by the model's card, never used to predict."""
+    history, n_iter = learned.get("history_"), learned.get("n_iter_")
+    if history is not None:
+        columns = list(history.values()) if isinstance(history, dict) else [None]
+        shapes = {c.shape for c in columns if isinstance(c, np.ndarray) and c.dtype.kind in "fiub"}
+        complete = all(isinstance(c, np.ndarray) and c.ndim == 1 for c in columns)
+        if not complete or len(shapes) > 1 or (columns and not shapes):
+            raise ModelFileError(f"its {name} has a history that is not a table of numbers")
+    if n_iter is not None:
+        counts = np.asarray(n_iter)
+        if counts.dtype.kind not in "iu" or not counts.size or counts.ndim > 2:
+            raise ModelFileError(f"its {name} has no count of iterations")
 
 
 def _check_columns(model: Any) -> None:
