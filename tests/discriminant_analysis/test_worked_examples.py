@@ -219,7 +219,7 @@ def test_offsets_cost_no_digits(offset):
     moved = X + offset
     for Model in (LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis):
         base, far = Model().fit(X, y).predict_proba(X), Model().fit(moved, y).predict_proba(moved)
-        assert np.max(np.abs(base - far)) <= 1e-7 if offset == 1e8 else 1e-10
+        assert np.max(np.abs(base - far)) <= (1e-7 if offset == 1e8 else 1e-10)
 
 
 @pytest.mark.parametrize(
