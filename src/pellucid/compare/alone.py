@@ -12,7 +12,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.compare.material import Material
-from pellucid.data.containers import RawColumn, factorize
+from pellucid.data.cells import RawColumn, factorize
 from pellucid.model_selection.metrics import r2, roc_auc
 
 BINS = 32

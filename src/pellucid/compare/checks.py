@@ -18,7 +18,7 @@ import numpy as np
 from pellucid.compare.alone import alone, codes_of
 from pellucid.compare.material import Material, shown
 from pellucid.compare.settings import Settings
-from pellucid.data.containers import RawColumn
+from pellucid.data.cells import RawColumn
 from pellucid.errors import ParameterError
 
 GIVEN_AWAY = 0.995  # AUC or R2 of one column alone

@@ -16,7 +16,7 @@ import numpy as np
 from pellucid.compare.settings import Settings
 from pellucid.data import exchange
 from pellucid.data.arrow import arrow_column
-from pellucid.data.containers import RawColumn
+from pellucid.data.cells import RawColumn
 from pellucid.data.kinds import as_kind
 from pellucid.data.source import did_you_mean
 from pellucid.errors import DataError
@@ -252,7 +252,7 @@ def _weights(table: Any, roles: dict[str, list[str]]) -> np.ndarray:
 
 def _codes(table: Any, names: list[str]) -> np.ndarray | None:
     """Values of a role column as sortable numbers."""
-    from pellucid.data.containers import factorize
+    from pellucid.data.cells import factorize
 
     if not names:
         return None

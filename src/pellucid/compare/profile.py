@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.compare.material import Material
-from pellucid.data.containers import RawColumn
+from pellucid.data.cells import RawColumn
 
 LEVELS = 12
 BINS = 20

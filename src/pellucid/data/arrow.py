@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pellucid.data.buffers import to_numpy
-from pellucid.data.containers import RawColumn, datetime_days, factorize
+from pellucid.data.cells import RawColumn, datetime_days, factorize
 from pellucid.errors import DataTypeError
 
 

@@ -6,15 +6,8 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 from pellucid.data.arrow import arrow_column
-from pellucid.data.containers import (
-    RawColumn,
-    check_names,
-    check_shape,
-    datetime_days,
-    factorize,
-    object_column,
-    plain_level,
-)
+from pellucid.data.cells import RawColumn, datetime_days, factorize, object_column, plain_level
+from pellucid.data.containers import check_names, check_shape
 from pellucid.errors import DataError, DataTypeError
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.data.containers import RawColumn, datetime_days, factorize
+from pellucid.data.cells import RawColumn, datetime_days, factorize
 from pellucid.errors import DataError
 
 

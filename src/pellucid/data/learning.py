@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.data.containers import Intake, RawColumn
+from pellucid.data.cells import RawColumn
+from pellucid.data.containers import Intake
 from pellucid.data.kinds import as_kind
 from pellucid.data.scan import check_finite, column_facts, sparse_facts
 from pellucid.data.schema import CATEGORICAL, NUMBER, TEXT, Schema

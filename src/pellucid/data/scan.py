@@ -9,7 +9,8 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import _loops
-from pellucid.data.containers import Intake, RawColumn
+from pellucid.data.cells import RawColumn
+from pellucid.data.containers import Intake
 from pellucid.errors import DataError
 
 

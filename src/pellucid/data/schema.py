@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.data.containers import Intake, RawColumn
+from pellucid.data.cells import RawColumn
+from pellucid.data.containers import Intake
 from pellucid.data.kinds import as_kind
 from pellucid.errors import DataError, UnseenLevelWarning, warn
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.data.containers import is_frame, is_missing
+from pellucid.data.cells import is_missing
+from pellucid.data.containers import is_frame
 from pellucid.errors import DataConversionWarning, DataError, DataTypeError, warn
 
 # Weights whose sums and products with cells stay ordinary numbers.
