@@ -201,8 +201,8 @@ class Estimator(Protocol):
         return card(self)
 
 
-class Supervised(Estimator):
-    """What classifiers and regressors share: `explain`."""
+class Explained(Estimator):
+    """Models that can say why: `explain`."""
 
     def _explain(self, X: Any) -> dict[str, Any]:
         """Parts of an `Explanation` on encoded columns.
@@ -213,7 +213,7 @@ class Supervised(Estimator):
         raise NotImplementedError
 
     def explain(self, X: Any) -> Any:
-        """Why the model predicts what it predicts: contributions of the user's own columns.
+        """Why the model says what it says: contributions of the user's own columns.
 
         `base + contributions.sum(axis=1) == prediction` for every row and class.
         """
@@ -239,7 +239,7 @@ class Supervised(Estimator):
         )  # fmt: skip
 
 
-class Classifier(Supervised):
+class Classifier(Explained):
     """Predicts labels from `_scores`; `ProbabilisticClassifier` adds probabilities."""
 
     _kind = "classifier"
@@ -297,7 +297,7 @@ class ProbabilisticClassifier(Classifier):
             return np.log(self._finite(self._proba(X)))
 
 
-class Regressor(Supervised):
+class Regressor(Explained):
     """Predicts numbers from `_predict`."""
 
     _kind = "regressor"

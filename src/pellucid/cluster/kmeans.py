@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Clusterer, Transformer
+from pellucid.base import Clusterer, Explained, Transformer
 from pellucid.cluster.rows import RowTable, exponent, scaled
 from pellucid.data import Problem
 from pellucid.data.containers import Intake
@@ -27,7 +27,7 @@ from pellucid.records import Solution, Status
 BETTER = 1.0 - 1e-12
 
 
-class KMeans(Clusterer, Transformer):
+class KMeans(Explained, Clusterer, Transformer):
     """k-means: centres C and labels that minimise sum_i w_i |x_i - C[label_i]|**2.
 
     Lloyd's iterations from one or more starts; the best one counts. Both values of `algorithm`
@@ -230,6 +230,18 @@ class KMeans(Clusterer, Transformer):
             rows, C = self._scaled(X[lost], power)
             out[lost] = _ldexp(np.sqrt(rows.distances(C)), power)
         return out
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        """Minus the squared distance to each centre as a sum over the columns: the nearest wins."""
+        dense = X if isinstance(X, np.ndarray) else X.toarray()
+        squares = (dense[:, :, None] - self.cluster_centers_.T) ** 2
+        return {
+            "base": np.zeros(len(self.cluster_centers_)),
+            "contributions": -squares,
+            "prediction": -(self._transform(X) ** 2),
+            "scale": "response",
+            "method": "minus squared distances to the centres",
+        }
 
     @property
     def _n_features_out(self) -> int:

@@ -121,7 +121,11 @@ def sparse_facts(X: Any, weights: np.ndarray) -> tuple[np.ndarray, ...]:
         mean = np.bincount(X.indices, weight * X.data, minlength=p) / weights.sum()
     stored = np.bincount(X.indices, minlength=p)
     low, high = (np.where(stored < n, 0.0, edge) for edge in (np.inf, -np.inf))
-    np.minimum.at(low, X.indices, X.data)
-    np.maximum.at(high, X.indices, X.data)
+    columns = X.tocsc()
+    filled = np.flatnonzero(stored)
+    if filled.size:
+        starts = columns.indptr[filled]
+        low[filled] = np.minimum(low[filled], np.minimum.reduceat(columns.data, starts))
+        high[filled] = np.maximum(high[filled], np.maximum.reduceat(columns.data, starts))
     mean = np.where(np.isfinite(mean), mean, low / 2 + high / 2)
     return np.clip(mean, low, high), low, high, np.zeros(p)

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Transformer
+from pellucid.base import Explained, Transformer
 from pellucid.data import Problem
 from pellucid.errors import DataError, DataTypeError
 from pellucid.parameters import Boolean, Choice, Either, Integer, Nothing, RandomState, Real
@@ -13,7 +13,7 @@ from pellucid.parameters import Boolean, Choice, Either, Integer, Nothing, Rando
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
 
 
-class PCA(Transformer):
+class PCA(Explained, Transformer):
     """Principal component analysis: orthonormal axes v_1, v_2, ... of largest variance.
 
     v_k maximises the variance of X v among unit vectors orthogonal to v_1, ..., v_(k-1); the sign
@@ -240,6 +240,18 @@ class PCA(Transformer):
         """Components of encoded rows."""
         out = self._projected(X)
         return out / self._scale() if self.whiten else out
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        """Each component as a sum over the columns: loading times centred value."""
+        dense = X if isinstance(X, np.ndarray) else X.toarray()
+        loadings = self.components_ / self._scale()[:, None] if self.whiten else self.components_
+        return {
+            "base": np.zeros(len(loadings)),
+            "contributions": (dense - self.mean_)[:, :, None] * loadings.T,
+            "prediction": self._transform(X),
+            "scale": "response",
+            "method": "loadings times centred values",
+        }
 
     def _projected(self, X: Any) -> np.ndarray:
         axes = np.ascontiguousarray(self.components_.T)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Supervised
+from pellucid.base import Explained
 from pellucid.data import Problem
 from pellucid.ensemble.bags import Bag, Drawer
 from pellucid.errors import DataError, ParameterError, warn
@@ -41,7 +41,7 @@ FOREST_PARAMETERS = GROWTH_PARAMETERS | {
 }
 
 
-class Forest(Supervised):
+class Forest(Explained):
     """Family of forests; `trees_` holds the grown trees."""
 
     _layout = "codes"

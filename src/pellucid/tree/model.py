@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Supervised
+from pellucid.base import Explained
 from pellucid.data import Problem, Wishes, prepare
 from pellucid.errors import DataError
 from pellucid.tree import predict
@@ -15,7 +15,7 @@ from pellucid.tree.nodes import Nodes
 WORTH_A_HOP = 2**17  # cells from which a fit runs beside the main thread, so Ctrl-C is heard
 
 
-class TreeModel(Supervised):
+class TreeModel(Explained):
     """Family of single trees; `tree_` holds the grown `Nodes`."""
 
     _layout = "codes"
