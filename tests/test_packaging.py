@@ -48,7 +48,8 @@ def test_nothing_else_is_installed():
     paths = installed_paths()
     scripts = ("pellucid/", "pellucid-", "../")
     assert not [path for path in paths if not path.startswith(scripts)]
-    assert not [path for path in paths if path.endswith("meson.build") or "test" in path]
+    foreign = ("tests/", "/test_", "conftest", "meson.build")
+    assert not [path for path in paths if any(word in path for word in foreign)]
 
 
 def test_all_python_files_are_installed():

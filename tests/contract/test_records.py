@@ -102,7 +102,7 @@ def assert_explains_the_model(model, explanation, X):
     elif explanation.scale == "probability":
         expected = model.predict_proba(X)
         expected = expected[:, 1:] if said.shape[1] == 1 else expected
-    elif explanation.scale == "link":
+    elif explanation.scale == "link" and hasattr(model, "linear_predictor"):
         expected = model.linear_predictor(X)
     elif hasattr(model, "decision_function"):
         expected = model.decision_function(X)

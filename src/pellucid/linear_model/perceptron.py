@@ -63,9 +63,7 @@ class Perceptron(StochasticClassifier):
     (True, [1, 0])
     """
 
-    _exempt = StochasticClassifier._exempt | {
-        "representation_is_the_call": "random_state is 0 by default, so it is not shown"
-    }
+    _exempt = {"representation_is_the_call": "random_state is 0 by default, so it is not shown"}
     _parameters = WALKING | {
         "penalty": Choice("l2", "l1", "elasticnet", None),
         "eta0": Real(0, None, "neither"),

@@ -1,7 +1,7 @@
 """What classifiers by stochastic gradient descent share: one walker per class, fit, batches."""
 
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -49,10 +49,6 @@ class StochasticClassifier(LinearClassifier):
     """Base of `SGDClassifier` and `Perceptron`: one walker per class, class against the others."""
 
     _canonical_rows = True
-    # scikit-learn's `fit` takes a start, coef_init and intercept_init, which routing sees too.
-    _exempt: ClassVar[dict[str, str]] = {
-        "weights_must_be_requested": "fit takes coef_init and intercept_init as well"
-    }
 
     penalty: str | None
     alpha: float
