@@ -63,6 +63,8 @@ class PCA(Explained, Transformer):
     array([[2.2219]])
     """
 
+    # All axes of a table with dependent columns have no density, which `score` refuses to invent.
+    _check_params = {"n_components": 2}
     _parameters = {
         "n_components": Either(Nothing, Choice("mle"), Integer(0), Real(0, 1, "neither")),
         "copy": Boolean,
