@@ -47,7 +47,8 @@ def _check_space(name: str, model: Any, space: dict, metric: Any) -> None:
     _require(type(space.get("p")) is float and space["p"] > 0, name, "space_")
     p = n_terms(model)
     for key, shape in (("shift", (p,)), ("scale", (p,)), ("basis", (p, p))):
-        value = space.get(key)
+        _require(key in space, name, "space_")
+        value = space[key]
         good = value is None or (_is(value, np.float64, shape) and np.isfinite(value).all())
         _require(bool(good), name, "space_")
     _require(metric != "gower" or space["scale"] is not None, name, "space_")
