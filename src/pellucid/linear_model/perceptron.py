@@ -60,7 +60,7 @@ class Perceptron(StochasticClassifier):
     >>> X, y = [[2.0, 1.0], [-1.0, -1.0], [1.0, -1.0]], ["+", "-", "-"]
     >>> model = Perceptron(shuffle=False).fit(X, y)
     >>> model.converged_, model.n_mistakes_.tolist()
-    (True, [1, 0])
+    (True, [2, 0])
     """
 
     _exempt = {"representation_is_the_call": "random_state is 0 by default, so it is not shown"}

@@ -69,8 +69,8 @@ class SGDClassifier(StochasticClassifier):
     Examples
     --------
     >>> from pellucid.linear_model import SGDClassifier
-    >>> X, y = [[-2.0], [-1.0], [1.0], [2.0]], ["no", "no", "yes", "yes"]
-    >>> SGDClassifier(random_state=0).fit(X, y).predict([[-0.5], [0.5]]).tolist()
+    >>> X, y = [[-2.0], [-1.0], [1.0], [2.0]] * 10, ["no", "no", "yes", "yes"] * 10
+    >>> SGDClassifier(random_state=0).fit(X, y).predict([[-1.5], [1.5]]).tolist()
     ['no', 'yes']
     """
 
