@@ -28,7 +28,8 @@ def check_contents(wheel: str) -> None:
     packages = {name.split("/")[0] for name in names}
     foreign = {p for p in packages if p != "pellucid" and not p.startswith("pellucid-")}
     assert not foreign, f"the wheel also installs {foreign}"
-    build = [n for n in names if n.endswith(("meson.build", ".pyc")) or "test" in n.split("/")[-1]]
+    foreign_words = ("meson.build", ".pyc", "tests/", "/test_", "conftest")
+    build = [n for n in names if any(word in n for word in foreign_words)]
     assert not build, f"the wheel should not hold {build}"
 
 
