@@ -6,6 +6,8 @@ also instances of scikit-learn's, so that code written for it catches them.
 
 import sys
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 _TWINS = {"NotFittedError", "ConvergenceWarning", "DataConversionWarning"}
@@ -114,3 +116,13 @@ def datasets() -> Any:
     import sklearn.datasets
 
     return sklearn.datasets
+
+
+def data_file(name: str) -> Path | None:
+    """A file of scikit-learn's data sets, found without importing it; None if it lies elsewhere."""
+    found = find_spec("sklearn")
+    for place in (found.submodule_search_locations or []) if found else []:
+        path = Path(place, "datasets", "data", name)
+        if path.is_file():
+            return path
+    return None

@@ -38,8 +38,8 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
         if over is not None:
             request.voice.note(f"{request.folder} is complete: nothing to continue")
             return show(request, *over)
+    from pellucid.compare.crew import warm_up
     from pellucid.compare.prepare import prepare
-    from pellucid.compare.run import warm_up
 
     if not given["only_plan"]:
         warm_up()

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.compare import folder as files
+from pellucid.compare.crew import warm_up
 from pellucid.compare.prepare import prepare
 from pellucid.compare.result import Result
-from pellucid.compare.run import warm_up
 from pellucid.compare.session import Session
 from pellucid.compare.settings import Settings
 from pellucid.names import PROGRESS

@@ -50,6 +50,11 @@ class Answers:
     proba: np.ndarray | None = None
     scores: np.ndarray | None = None
 
+    def part(self, rows: Any) -> Answers:
+        """The answers about some of the rows."""
+        said = (self.proba, self.scores)
+        return Answers(self.labels[rows], *(None if s is None else s[rows] for s in said))
+
 
 class Bench:
     """One table and one model."""
@@ -122,11 +127,15 @@ class Bench:
 
         `names` are the labels by code if the model was fitted on labels.
         """
-        labels = np.asarray(model.predict(X))
         K = self.shared.n_classes
         if not K:
-            return Answers(labels.astype(float))
-        labels, classes = (_as_codes(part, names) for part in (labels, np.asarray(model.classes_)))
+            return Answers(np.asarray(model.predict(X)).astype(float))
+        classes = _as_codes(np.asarray(model.classes_), names)
+        if not self.foreign and hasattr(model, "predict_proba"):
+            # Ours predict the most probable class, the first of equals: they are asked once.
+            said = np.asarray(model.predict_proba(X))
+            return Answers(classes[said.argmax(axis=1)], _spread(said, classes, K, 0.0))
+        labels = _as_codes(np.asarray(model.predict(X)), names)
         if hasattr(model, "predict_proba"):
             proba = _spread(np.asarray(model.predict_proba(X)), classes, K, 0.0)
             return Answers(labels, proba)

@@ -16,7 +16,8 @@ import numpy as np
 from pellucid import parallel
 from pellucid.compare import statistics
 from pellucid.compare.bench import Answers, Bench, of_answers
-from pellucid.compare.job import Job, counted, reason, settle_in
+from pellucid.compare.crew import limit_memory
+from pellucid.compare.job import Job, counted, reason
 from pellucid.compare.portrait import importances
 from pellucid.compare.registry import BASELINES
 from pellucid.compare.rows import explained
@@ -42,7 +43,7 @@ class Finish:
 
 def finish(task: Finish, channel: Any) -> None:
     """Entry point of the child."""
-    settle_in(task.job.memory)
+    limit_memory(task.job.memory)
     try:
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
@@ -50,8 +51,6 @@ def finish(task: Finish, channel: Any) -> None:
         channel.send({"kind": "done", **message, "warnings": counted(heard)})
     except Exception as error:  # the board is still valid: say what failed
         channel.send({"kind": "failed", "why": reason(error)})
-    finally:
-        channel.close()
 
 
 def _finish(task: Finish) -> dict[str, Any]:
@@ -182,13 +181,9 @@ def _on_rows(name: str, y: np.ndarray, w: np.ndarray, answers: Answers, K: int) 
     found = METRICS[name]
 
     def statistic(rows: np.ndarray) -> float:
-        def part(array: Any) -> Any:
-            return None if array is None else array[rows]
-
         if found.needs == "numbers":
             return found.compute(y[rows], answers.labels[rows], w[rows])
-        drawn = Answers(answers.labels[rows], part(answers.proba), part(answers.scores))
-        return of_answers(found, y[rows], w[rows], drawn, K)
+        return of_answers(found, y[rows], w[rows], answers.part(rows), K)
 
     return statistic
 

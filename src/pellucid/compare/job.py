@@ -8,10 +8,7 @@ Invariant: between two candidates the deadline and the parent's wish to stop are
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
 import time
 import warnings
 from collections import Counter
@@ -22,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.compare.bench import Bench, Shared
+from pellucid.compare.crew import limit_memory
 from pellucid.errors import DataError
 from pellucid.model_selection.metrics import metric
 
@@ -71,23 +69,9 @@ def reason(error: BaseException) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
-def settle_in(memory: float) -> None:
-    """Begin a child: Ctrl-C is the parent's to handle, memory has a limit, no parent no child."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    limit_memory(memory)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: Any) -> None:
-    parent.join()
-    os._exit(1)
-
-
 def work(job: Job, channel: Any) -> None:
-    """Entry point of the child."""
-    settle_in(job.memory)
+    """Carry out one order: what is sent last ends it."""
+    limit_memory(job.memory)
     try:
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
@@ -98,8 +82,6 @@ def work(job: Job, channel: Any) -> None:
         channel.send({"kind": "stopped"})
     except Exception as error:  # the reason is the result of this job
         channel.send({"kind": "failed", "why": reason(error)})
-    finally:
-        channel.close()
 
 
 def counted(heard: list[Any]) -> list[dict[str, Any]]:
@@ -108,18 +90,6 @@ def counted(heard: list[Any]) -> list[dict[str, Any]]:
         (w.category.__name__, " ".join(str(w.message).split())[:LONGEST]) for w in heard
     )
     return [{"category": c, "text": t, "count": n} for (c, t), n in sorted(texts.items())]
-
-
-def limit_memory(most: float) -> None:
-    """No more than `most` further bytes of data in this process."""
-    if not most:
-        return
-    import resource
-
-    with open("/proc/self/status") as status:
-        used = next((line.split()[1] for line in status if line.startswith("VmData")), "0")
-    limit = int(used) * 1024 + int(most)
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 class Worker:

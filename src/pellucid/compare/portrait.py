@@ -14,13 +14,14 @@ import numpy as np
 from pellucid import parallel
 from pellucid.compare.bench import Bench
 from pellucid.data import exchange
-from pellucid.model_selection.metrics import metric
+from pellucid.model_selection.metrics import Metric, metric
 
 MOST_TERMS = 200
 MOST_NODES = 127
 MOST_COLUMNS = 60
 MOST_ROWS = 500  # that importances are measured on
 REPEATS = 5
+BATCH = 20_000  # rows that a model is asked about at once
 POINTS = 200  # of a history
 QUICKLY = 0.5  # seconds of the processor that importances may always take
 DEPTH = 6
@@ -93,18 +94,17 @@ def importances(bench: Bench, job: Any, seconds: float) -> dict[str, Any] | None
     rng = parallel.stream(parallel.seed_sequence(bench.shared.seed), "importance")
     orders = [rng.permutation(len(test)) for _ in range(REPEATS)]
 
-    def score(table: Any) -> float:
-        answers = bench.ask(fitted, table)
-        return next(iter(bench.measure((found.name,), fitted, table, test, answers).values()))
-
-    whole, drops = score(X), []
-    begun = time.process_time()
-    for k, name in enumerate(columns):
-        each = (time.process_time() - begun) / max(1, k)
-        if begun - began + each * len(columns) > seconds:
+    whole = float(_scores(bench, fitted, X, test, found, 1)[0])
+    moved = [(name, order) for name in columns for order in orders]
+    size, scores, begun = max(1, BATCH // max(1, len(test))), [], time.process_time()
+    for start in range(0, len(moved), size):
+        each = (time.process_time() - begun) / max(1, start)
+        if begun - began + each * len(moved) > seconds:
             return None
-        shuffled = [score(exchange.with_permuted(X, name, order)) for order in orders]
-        drops.append([found.sign * (whole - value) for value in shuffled])
+        part = moved[start : start + size]
+        copies = exchange.with_each_permuted(X, part)
+        scores += _scores(bench, fitted, copies, test, found, len(part)).tolist()
+    drops = found.sign * (whole - np.reshape(scores, (len(columns), REPEATS)))
     mean, error = np.mean(drops, axis=1), np.std(drops, axis=1, ddof=1) / np.sqrt(REPEATS)
     half = 2.776 * error  # t quantile, 4 degrees of freedom
     return {
@@ -112,6 +112,20 @@ def importances(bench: Bench, job: Any, seconds: float) -> dict[str, Any] | None
         "high": (mean + half).tolist(),
         "method": f"loss of {found.name} when the column is shuffled, {REPEATS} times",
     }  # fmt: skip
+
+
+def _scores(
+    bench: Bench, fitted: Any, table: Any, rows: np.ndarray, found: Metric, copies: int
+) -> np.ndarray:
+    """Scores of copies of some rows that lie one below the other, asked all at once."""
+    n, out = len(rows), np.empty(copies)
+    answers = bench.ask(fitted, table)
+    for k in range(copies):
+        own = slice(k * n, (k + 1) * n)
+        X = table.slice(k * n, n) if found.needs == "model" else None
+        measured = bench.measure((found.name,), fitted, X, rows, answers.part(own))
+        out[k] = measured[found.name]
+    return out
 
 
 def history(fitted: Any) -> dict[str, list[float]] | None:

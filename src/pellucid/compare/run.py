@@ -1,75 +1,32 @@
 """Runs a plan: children do the fits, this process keeps the journal and the clock.
 
-Each (model, fold) is a process of its own, started from a fork server that has the numerical
-packages loaded. Cheap models run first; the last round of each model (search and fit on all
-training rows) comes after all folds, so that a board exists early. A model has a time: its share is
-given to each of its rounds, a search stops between two candidates when the share is used up, and a
-process that has not ended at one and a half shares is killed. Invariant: whatever a child does
-(raise, hang, die, eat memory) the others finish and the model's row says why it has no score.
+Each (model, fold) is one order to a process of the crew. Cheap models run first; the last round of
+each model (search and fit on all training rows) comes after all folds, so that a board exists early.
+A model has a time: its share is given to each of its rounds, a search stops between two candidates
+when the share is used up, and a process that has not ended at one and a half shares is killed.
+Invariant: whatever a child does (raise, hang, die, eat memory) the others finish and the model's row
+says why it has no score.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import sys
 import time
-import types
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
 from pellucid.compare.bench import Shared
+from pellucid.compare.crew import Crew, Member
 from pellucid.compare.job import FINAL, Job, part_path, work
 from pellucid.compare.journal import Journal, Memory
 from pellucid.compare.plan import Contender, Plan
 
 GRACE = 1.5  # a child is killed at this multiple of its time
 LEAST_KILL = 5.0  # seconds that any child has before it can be killed
-PRELOAD = "pellucid.compare.preload"
-
-
-_loaded: set[str] = set()  # what the running fork server has loaded
-
-
-def server() -> Any:
-    """The context that starts children; the fork server loads the numerical packages once."""
-    return multiprocessing.get_context("forkserver")
-
-
-def warm_up(more: Iterable[str] = ()) -> None:
-    """Start the fork server now, so that it loads while this process reads the table.
-
-    `more` are modules that the user's own models need; a server without them is started anew.
-    """
-    from multiprocessing import forkserver
-
-    wanted = {PRELOAD, *more} - {"__main__"}
-    if not wanted <= _loaded:
-        end = getattr(forkserver._forkserver, "_stop", None)
-        if _loaded and end is not None:
-            end()
-        _loaded.update(wanted)
-        server().set_forkserver_preload(sorted(_loaded))
-    with _empty_main():
-        forkserver.ensure_running()
-
-
-@contextmanager
-def _empty_main(keep: bool = False) -> Iterator[None]:
-    """Children must not run the user's script again: hide it while one is started."""
-    if keep:
-        yield
-        return
-    before = sys.modules["__main__"]
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = before
 
 
 @dataclass
@@ -78,12 +35,19 @@ class Child:
 
     contender: Contender
     fold: str
-    process: Any
-    channel: Any
+    member: Member
     started: float
     share: float
     stopping: bool = False
     ended: dict[str, Any] | None = None
+
+    @property
+    def channel(self) -> Any:
+        return self.member.channel
+
+    @property
+    def process(self) -> Any:
+        return self.member.process
 
     @property
     def age(self) -> float:
@@ -101,6 +65,7 @@ class Runner:
     parts: Path
     n_jobs: int
     hear: Callable[[dict[str, Any]], None]
+    crew: Crew
     plane: dict[str, Any] | None = None
     memory_limit: float = 0.0
     stopping: int = 0  # Ctrl-C pressed so often
@@ -123,9 +88,7 @@ class Runner:
                 self.wait()
         finally:
             for child in self.active:
-                child.process.kill()
-                child.process.join()
-                child.channel.close()
+                child.member.end()
 
     def last_round(self, model: str) -> None:
         """The last round of one model, although the time is up."""
@@ -181,18 +144,9 @@ class Runner:
             metrics=self.plan.metrics, known=known, deadline=share, memory=self.memory_limit,
             parts=str(self.parts), portrait=self.plane if fold == FINAL else None,
         )  # fmt: skip
-        self.active.append(self.start(contender, fold, job, share))
+        member = self.crew.order(work, job, job.estimator)
+        self.active.append(Child(contender, fold, member, time.monotonic(), share))
         self.hear({"event": "started", "model": contender.id, "fold": fold})
-
-    def start(self, contender: Contender, fold: str, job: Job, share: float) -> Child:
-        context = server()
-        ours, theirs = context.Pipe()
-        process = context.Process(target=work, args=(job, theirs), daemon=True)
-        from_main = type(job.estimator).__module__ == "__main__"
-        with _empty_main(keep=from_main):
-            process.start()
-        theirs.close()
-        return Child(contender, fold, process, ours, time.monotonic(), share)
 
     def wait(self) -> None:
         """Take in what children say; look at the clock at least ten times a second."""
@@ -203,9 +157,16 @@ class Runner:
             self.listen(channels[channel])
         for child in [c for c in self.active if not self.alive(c)]:
             self.active.remove(child)
-            child.process.join()
-            child.channel.close()
+            self.dismiss(child)
             self.conclude(child)
+
+    def dismiss(self, child: Child) -> None:
+        """One that did its work waits for more; any other is replaced."""
+        if (child.ended or {}).get("kind") == "done" and not child.stopping:
+            self.crew.idle.append(child.member)
+        else:
+            child.process.join(timeout=1 if child.ended else None)
+            child.member.end()
 
     def listen(self, child: Child) -> None:
         try:

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from pellucid.compare import rows as single
 from pellucid.compare.bench import Shared
 from pellucid.compare.board import leaderboard
 from pellucid.compare.checks import Findings
+from pellucid.compare.crew import Crew, ask
 from pellucid.compare.describe import describe
 from pellucid.compare.finish import Finish, finish
 from pellucid.compare.job import FINAL, Job
@@ -33,7 +34,7 @@ from pellucid.compare.ledger import collect, log_text, searches, timings_of, wid
 from pellucid.compare.plan import Plan
 from pellucid.compare.profile import profile
 from pellucid.compare.result import Result, board_columns, to_json
-from pellucid.compare.run import Runner, _empty_main, server
+from pellucid.compare.run import Runner
 from pellucid.errors import DataError
 from pellucid.parallel import get_threads
 
@@ -70,9 +71,10 @@ class Session:
             self.profile = profile(
                 self.plan.material, self.plan.train, self.findings.alone, self.plan.settings.seed
             )
-            with tempfile.TemporaryDirectory(prefix="pellucid-") as scratch:
+            crew = Crew()
+            with tempfile.TemporaryDirectory(prefix="pellucid-") as scratch, closing(crew):
                 shared = self.share(scratch)
-                runner = self.race(shared, memory)
+                runner = self.race(shared, memory, crew)
                 ended = self.end(shared, memory, runner)
             self.seconds["total"] = time.monotonic() - began
             return self.conclude(memory, runner, ended)
@@ -119,13 +121,13 @@ class Session:
             raise DataError(f"cannot write to {scratch}: {error.strerror or error}.") from None
         return shared
 
-    def race(self, shared: Shared, memory: Memory) -> Runner:
+    def race(self, shared: Shared, memory: Memory, crew: Crew) -> Runner:
         settings = self.plan.settings
         n_jobs = settings.jobs or get_threads()
         limit = settings.memory_limit
         runner = Runner(
             self.plan, shared, self.journal, memory, self.parts, n_jobs, self.hear,
-            plane=self.profile["plane"],
+            crew, plane=self.profile["plane"],
             memory_limit=limit * 1e9 if limit else spare_memory() / n_jobs,
         )  # fmt: skip
         with interrupting(runner, self.hear):
@@ -153,7 +155,7 @@ class Session:
             memory.add(self.journal.write("opened", vault=vault, model=best))
         self.hear({"event": "finishing", "model": best})
         task = self.finish_task(shared, memory, best, runner.memory_limit)
-        ended = in_child(finish, task, 4 * self.plan.model_timeout)
+        ended = ask(runner.crew, finish, task, task.job.estimator, 4 * self.plan.model_timeout)
         ended["openings"] = files.openings(self.folder, vault) if len(self.plan.test) else 0
         return ended
 
@@ -246,26 +248,6 @@ class Session:
 
         write(board_columns(data), str(self.folder / "leaderboard.csv"))
         write(wide(self.plan, predictions), str(self.folder / "predictions.parquet"))
-
-
-def in_child(function: Any, task: Any, timeout: float) -> dict[str, Any]:
-    """Run one task in a child and return what it sends."""
-    context = server()
-    ours, theirs = context.Pipe()
-    process = context.Process(target=function, args=(task, theirs), daemon=True)
-    with _empty_main(keep=type(task.job.estimator).__module__ == "__main__"):
-        process.start()
-    theirs.close()
-    try:
-        if not ours.poll(timeout):
-            return {"kind": "failed", "why": f"it took more than {timeout:.0f} s"}
-        return ours.recv()
-    except (EOFError, OSError):
-        return {"kind": "failed", "why": "its process ended"}
-    finally:
-        process.kill()
-        process.join()
-        ours.close()
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Tables to try things on, offline: `names()` lists them, `load(name)` gives one.
 
 Invariant: every entry loads without the network, has its target as a column of the table, and
-says what it is and under which licence. Only the five entries that scikit-learn holds import it.
+says what it is and under which licence. Five are held by scikit-learn; it is imported for two only.
 """
 
 from __future__ import annotations
@@ -139,9 +139,42 @@ def _from_sklearn(loader: str, target: str) -> Callable[..., dict[str, Any]]:
     return load_from_sklearn
 
 
+def _from_file(file: str, loader: str, columns: list[str], target: str) -> Callable[..., Any]:
+    """A scikit-learn set read from its file: the package takes seconds to import.
+
+    The first line of such a file is: rows, columns, names of the classes.
+    """
+
+    def load_from_file(**options: Any) -> dict[str, Any]:
+        path = _sklearn.data_file(file)
+        if path is None or options:
+            return _from_sklearn(loader, target)(**options)
+        head, *lines = path.read_text(encoding="utf-8").splitlines()
+        labels = head.split(",")[2:]
+        cells = np.array([line.split(",") for line in lines if line], dtype=float)
+        named = {name: np.ascontiguousarray(cells[:, j]) for j, name in enumerate(columns)}
+        return {**named, target: [labels[int(code)] for code in cells[:, -1]]}
+
+    return load_from_file
+
+
+_NUCLEI = (
+    "radius", "texture", "perimeter", "area", "smoothness", "compactness", "concavity",
+    "concave points", "symmetry", "fractal dimension",
+)  # fmt: skip
+_BREAST_CANCER = [
+    pattern.format(name) for pattern in ("mean {}", "{} error", "worst {}") for name in _NUCLEI
+]
+_IRIS = [f"{part} {size} (cm)" for part in ("sepal", "petal") for size in ("length", "width")]
+_WINE = [
+    "alcohol", "malic_acid", "ash", "alcalinity_of_ash", "magnesium", "total_phenols",
+    "flavanoids", "nonflavanoid_phenols", "proanthocyanins", "color_intensity", "hue",
+    "od280/od315_of_diluted_wines", "proline",
+]  # fmt: skip
+
 _ENTRIES = {
     "breast_cancer": _Entry(
-        _from_sklearn("load_breast_cancer", "diagnosis"),
+        _from_file("breast_cancer.csv", "load_breast_cancer", _BREAST_CANCER, "diagnosis"),
         "classification",
         "569 tumours, 30 measurements of their cell nuclei; malignant or benign?",
         "as distributed with scikit-learn (UCI, CC BY 4.0)",
@@ -175,7 +208,7 @@ _ENTRIES = {
         "Eight people measured in feet, pounds and inches; male or female?",
     ),
     "iris": _Entry(
-        _from_sklearn("load_iris", "species"),
+        _from_file("iris.csv", "load_iris", _IRIS, "species"),
         "classification",
         "150 irises of three species, four lengths in cm (Fisher 1936).",
         "as distributed with scikit-learn (UCI, CC BY 4.0)",
@@ -207,7 +240,7 @@ _ENTRIES = {
         facts=lambda **options: {"bayes_error": synthetic.bayes_error(options.get("p", 0.4))},
     ),
     "wine": _Entry(
-        _from_sklearn("load_wine", "cultivar"),
+        _from_file("wine_data.csv", "load_wine", _WINE, "cultivar"),
         "classification",
         "178 Italian wines of three cultivars, 13 chemical measurements.",
         "as distributed with scikit-learn (UCI, CC BY 4.0)",

@@ -138,11 +138,16 @@ def with_column(table: pa.Table, name: str, values: Any) -> pa.Table:
     return table.set_column(place, name, to_arrow(np.asarray(values, dtype=float)))
 
 
-def with_permuted(table: pa.Table, name: str, order: np.ndarray) -> pa.Table:
-    """The table with the cells of one column in another order."""
-    place = table.column_names.index(name)
-    moved = table.column(place).take(to_arrow(np.asarray(order, dtype=np.int64)))
-    return table.set_column(place, name, moved)
+def with_each_permuted(table: pa.Table, moved: list[tuple[str, np.ndarray]]) -> pa.Table:
+    """Copies of the table one below the other, each with one column in another order."""
+    n, columns = table.num_rows, []
+    for name, column in zip(table.column_names, table.columns):
+        rows = np.tile(np.arange(n), len(moved))
+        for k, (which, order) in enumerate(moved):
+            if which == name:
+                rows[k * n : (k + 1) * n] = order
+        columns.append(column.take(to_arrow(rows)))
+    return pa.table(columns, names=table.column_names)
 
 
 def repeated(table: pa.Table, rows: dict[str, int], n: int) -> pa.Table:

@@ -1,0 +1,162 @@
+"""The processes that do the fits: started from a fork server, kept warm, given one order at a time.
+
+An order is a function and its task. A member that ended an order well takes the next one, so that
+the cost of a process (fork, pages, threads) is paid once and not for each (model, fold). A member
+that failed, was told to stop, was killed or died is replaced. Invariant: an order finds nothing of
+the one before it but loaded modules and warm pools, so answers do not depend on who gave them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+PRELOAD = "pellucid.compare.preload"
+
+_loaded: set[str] = set()  # what the running fork server has loaded
+
+
+def _context() -> Any:
+    return multiprocessing.get_context("forkserver")
+
+
+def warm_up(more: Iterable[str] = ()) -> None:
+    """Start the fork server now, so that it loads while this process reads the table.
+
+    `more` are modules that the user's own models need; a server without them is started anew.
+    """
+    from multiprocessing import forkserver
+
+    wanted = {PRELOAD, *more} - {"__main__"}
+    if not wanted <= _loaded:
+        end = getattr(forkserver._forkserver, "_stop", None)
+        if _loaded and end is not None:
+            end()
+        _loaded.update(wanted)
+        _context().set_forkserver_preload(sorted(_loaded))
+    with _empty_main():
+        forkserver.ensure_running()
+
+
+@contextmanager
+def _empty_main(keep: bool = False) -> Iterator[None]:
+    """Children must not run the user's script again: hide it while one is started."""
+    if keep:
+        yield
+        return
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = before
+
+
+def serve(channel: Any) -> None:
+    """A member's life: Ctrl-C is the parent's to handle, no parent no member, one order at a time."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    while True:
+        try:
+            order = channel.recv()
+        except (EOFError, OSError):
+            return
+        if order != "stop":  # one that came when the work was done already
+            function, task = order
+            function(task, channel)
+
+
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
+
+
+def limit_memory(most: float) -> None:
+    """No more than `most` bytes of data in this process beyond what it has now; 0: no limit."""
+    if not most:
+        return
+    import resource
+
+    with open("/proc/self/status") as status:
+        used = next((line.split()[1] for line in status if line.startswith("VmData")), "0")
+    limit = int(used) * 1024 + int(most)
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+
+
+@dataclass
+class Member:
+    """One process and the channel to it; `main` if it has loaded the user's script."""
+
+    process: Any
+    channel: Any
+    main: bool
+
+    def end(self) -> None:
+        """At once."""
+        self.process.kill()
+        self.process.join()
+        self.channel.close()
+
+
+@dataclass
+class Crew:
+    """Members without an order wait in `idle`; `close` ends them."""
+
+    idle: list[Member] = field(default_factory=list)
+
+    def order(self, function: Callable[..., None], task: Any, model: Any) -> Member:
+        """Give an order to a member that waits, or to a new one. `model` may be the user's own."""
+        main = type(model).__module__ == "__main__"
+        waiting = next((m for m in self.idle if m.main == main), None)
+        if waiting is not None:
+            self.idle.remove(waiting)
+            try:
+                waiting.channel.send((function, task))
+                return waiting
+            except OSError:  # it died while it waited
+                waiting.end()
+        member = self.hire(main)
+        member.channel.send((function, task))
+        return member
+
+    def hire(self, main: bool = False) -> Member:
+        """Start a member."""
+        context = _context()
+        ours, theirs = context.Pipe()
+        process = context.Process(target=serve, args=(theirs,), daemon=True)
+        with _empty_main(keep=main):
+            process.start()
+        theirs.close()
+        return Member(process, ours, main)
+
+    def close(self) -> None:
+        """End those that wait."""
+        for member in self.idle:
+            member.end()
+        self.idle.clear()
+
+
+def ask(crew: Crew, function: Any, task: Any, model: Any, timeout: float) -> dict[str, Any]:
+    """Give one order and wait for what is sent back."""
+    member = crew.order(function, task, model)
+    try:
+        if not member.channel.poll(timeout):
+            return {"kind": "failed", "why": f"it took more than {timeout:.0f} s"}
+        return member.channel.recv()
+    except (EOFError, OSError):
+        return {"kind": "failed", "why": "its process ended"}
+    finally:
+        member.end()
