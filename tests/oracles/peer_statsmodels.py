@@ -51,6 +51,20 @@ class Twin:
         """The expected response: values, rates, or probabilities of the classes."""
         return np.asarray(self.result_.predict(self._design(X)))
 
+    def robust_errors(self, kind: str, groups: Any = None) -> np.ndarray:
+        """Standard errors "HC0".."HC3" or "clustered", with statsmodels' corrections.
+
+        GLMs have HC0 and clustered only: its HC1 to HC3 of a GLM are HC0.
+        """
+        result = self.result_
+        if kind != "clustered" and hasattr(result, f"{kind}_se"):
+            return np.asarray(getattr(result, f"{kind}_se"))
+        options = {"groups": groups} if kind == "clustered" else {}
+        name = "cluster" if kind == "clustered" else kind
+        if hasattr(result, "get_robustcov_results"):
+            return np.asarray(result.get_robustcov_results(name, **options).bse)
+        return np.asarray(result.model.fit(cov_type=name, cov_kwds=options, tol=1e-12).bse)
+
     def _design(self, X: Any) -> np.ndarray:
         X = np.asarray(X, dtype=float)
         return np.column_stack([np.ones(len(X)), X]) if self.intercept else X

@@ -136,11 +136,26 @@ class GLMRegressor(Regressor):
         found = solver.ridge(*given, self.fit_intercept)
         check_size(*found[:2])
         value = solver.objective(*given, found) / total
-        return {
+        learned = {
             "coef_": found[0][0], "intercept_": float(found[1][0]), "means_": found[2],
             "n_iter_": 1, "status_": Status("ok", "Solved directly."),
             "history_": {"iteration": np.ones(1), "objective": np.array([value])},
         }  # fmt: skip
+        if self.alpha == 0:
+            learned["inference_"] = self._facts(problem, learned)
+        return learned
+
+    def _facts(self, problem: Problem, learned: dict[str, Any]) -> dict[str, Any]:
+        """What inference needs of a direct solution."""
+        from pellucid.linear_model import glm_solver
+        from pellucid.linear_model.glm_inference import facts
+
+        task = glm_solver.prepare(
+            problem.X, problem.y, problem.weights, problem.offset, self._loss(), 0.0,
+            self.fit_intercept,
+        )  # fmt: skip
+        x = task.from_user(np.append(learned["coef_"], learned["intercept_"]))
+        return facts(task, x, problem, self._loss())
 
     def _fit_iteratively(self, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
         from pellucid.linear_model import glm_solver as solver
@@ -221,9 +236,29 @@ class GLMRegressor(Regressor):
     def _explain(self, X: Any) -> dict[str, Any]:
         return additive_parts(self, X, self._eta(X), "link")
 
-    def summary(self, *, level: float = 0.95) -> Any:
-        """Estimates with standard errors, tests and confidence intervals, deviance, AIC."""
+    def summary(
+        self,
+        *,
+        errors: str = "classical",
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
+        exposure: Any = None,
+        groups: Any = None,
+        weights: str = "frequency",
+        level: float = 0.95,
+    ) -> Any:
+        """Estimates with standard errors, tests and confidence intervals, deviance, AIC.
+
+        `errors`: "classical", "HC0" to "HC3" (any variances) or "clustered" (rows of one of the
+        `groups` depend on each other); all but the first need the rows of the fit again.
+        `weights="frequency"` counts a weight k as k rows, `"precision"` each row once (as R does).
+        """
         from pellucid.linear_model.glm_inference import glm_summary
+        from pellucid.linear_model.robust import Wanted
 
         self._check_fitted()
-        return glm_summary(self, level)
+        shift = self._shift(offset, exposure)
+        asked = Wanted(errors, X, y, sample_weight, shift, groups, weights, level)
+        return glm_summary(self, asked)

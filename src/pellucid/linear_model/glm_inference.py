@@ -1,19 +1,26 @@
 """Standard errors and fit statistics of unpenalised generalised linear models.
 
-Invariant: what `summary()` shows was summed up during the fit; no data are needed, and nothing is
-shown where theory gives no answer.
+Invariant: what `summary()` shows was summed up during the fit, except robust errors, which need its
+rows again; nothing is shown where theory gives no answer.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import chdtrc, fdtrc, gammaln, xlogy
 
 from pellucid.data import Problem
-from pellucid.errors import DataError, ParameterError, PellucidError
+from pellucid.errors import DataError, PellucidError
 from pellucid.linear_model.glm_solver import Task, information
-from pellucid.linear_model.inference import COLUMNS, estimate_lines, missing_notes
-from pellucid.numerics.families import GLMLoss
+from pellucid.linear_model.inference import (
+    COLUMNS,
+    estimate_lines,
+    missing_notes,
+    penalised_summary,
+)
+from pellucid.linear_model.robust import Wanted
+from pellucid.numerics.families import Family, GLMLoss
 from pellucid.records import SummaryTable
 
 # Families whose variance is a known function of the mean: nothing else is estimated.
@@ -21,7 +28,7 @@ KNOWN_DISPERSION = ("binomial", "poisson", "negative_binomial")
 
 
 def facts(task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
-    """Covariance (for dispersion 1), deviances, dispersion, log-likelihood, counts."""
+    """Covariance (for dispersion 1), deviances, log-likelihoods and counts of rows."""
     family = loss.family
     covariance, rank, aliased = information(task, x)
     y, w = problem.y, problem.weights
@@ -31,36 +38,85 @@ def facts(task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss) -> dict[st
         deviance = 2 * float(w @ family.half_deviance(y, mu))
         null = 2 * float(w @ family.half_deviance(y, np.full_like(y, w @ y / w.sum())))
         pearson = float(w @ ((y - mu) ** 2 / family.variance(mu)))
-        likelihood = log_likelihood(family.name, y, mu, w, deviance, problem.total)
-    n = problem.total
-    known = family.name in KNOWN_DISPERSION
-    dispersion = 1.0 if known else (pearson / (n - rank) if n > rank else np.nan)
+        seen = Seen(loss, y, mu, w, deviance, pearson, rank)
+        likelihood = seen.log_likelihood(problem.total)
+        by_precision = seen.log_likelihood(float(problem.n), precision=True)
     return {
-        "covariance": covariance, "aliased": aliased, "rank": rank, "rows": n,
-        "deviance": deviance, "null_deviance": null if problem.offset is None else np.nan,
-        "pearson": pearson, "dispersion": dispersion, "log_likelihood": likelihood,
-        "known": known, "family": family.name, "link": loss.link.name,
+        "covariance": covariance, "aliased": aliased, "rank": rank, "total": problem.total,
+        "rows": problem.n, "deviance": deviance, "pearson": pearson,
+        "null_deviance": null if problem.offset is None else np.nan,
+        "log_likelihood": likelihood, "log_likelihood_precision": by_precision,
+        "known": family.name in KNOWN_DISPERSION, "family": family.name, "link": loss.link.name,
     }  # fmt: skip
 
 
-def log_likelihood(
-    name: str, y: np.ndarray, mu: np.ndarray, w: np.ndarray, deviance: float, n: float
-) -> float:
-    """At the fitted means; an estimated dispersion is deviance / n, as in R. NaN if unknown."""
-    scale = deviance / n
-    if name == "poisson":
-        return float(w @ (xlogy(y, mu) - mu - gammaln(y + 1)))
-    if name == "binomial":
-        return float(w @ (xlogy(y, mu) + xlogy(1 - y, 1 - mu)))
-    if name == "normal":
-        return -0.5 * n * (np.log(2 * np.pi * scale) + 1)
-    if name == "gamma":
-        shape = 1 / scale
-        each = shape * np.log(shape * y / mu) - shape * y / mu - np.log(y) - gammaln(shape)
-        return float(w @ each)
-    if name == "inverse_gaussian":
-        return -0.5 * float(w @ (np.log(2 * np.pi * scale) + 3 * np.log(y) + 1))
-    return float("nan")
+@dataclass(frozen=True)
+class Seen:
+    """Rows, their fitted means and how far apart they are."""
+
+    loss: GLMLoss
+    y: np.ndarray
+    mu: np.ndarray
+    w: np.ndarray
+    deviance: float
+    pearson: float
+    rank: int
+
+    def log_likelihood(self, n: float, precision: bool = False) -> float:
+        """At the fitted means; NaN if there is no formula.
+
+        An estimated dispersion is deviance / n, as in R, and pearson / (n - rank) for Tweedie, as
+        in statsmodels. With `precision` weights shares of trials count the ways to draw them.
+        """
+        name, y, mu, w = self.loss.family.name, self.y, self.mu, self.w
+        scale = self.deviance / n
+        if name == "poisson":
+            return float(w @ (xlogy(y, mu) - mu - gammaln(y + 1)))
+        if name == "binomial":
+            ways = gammaln(w + 1) - gammaln(w * y + 1) - gammaln(w * (1 - y) + 1)
+            return float(w @ (xlogy(y, mu) + xlogy(1 - y, 1 - mu)) + precision * ways.sum())
+        if name == "normal":
+            units = 0.5 * float(np.log(w).sum()) if precision else 0.0
+            return units - 0.5 * n * (np.log(2 * np.pi * scale) + 1)
+        if name == "gamma":
+            shape = 1 / scale
+            each = shape * np.log(shape * y / mu) - shape * y / mu - np.log(y) - gammaln(shape)
+            return float(w @ each)
+        if name == "inverse_gaussian":
+            return -0.5 * float(w @ (np.log(2 * np.pi * scale) + 3 * np.log(y) + 1))
+        if name == "negative_binomial":
+            return float(w @ _negative_binomial(y, mu, _dispersion_of(self.loss.family)))
+        power = _power_of(self.loss.family)
+        if 1 < power < 2 and n > self.rank:
+            return float(w @ _tweedie(y, mu, power, self.pearson / (n - self.rank)))
+        return float("nan")
+
+
+def _dispersion_of(family: Family) -> float:
+    """alpha of V = mu + alpha mu^2."""
+    return float(family.variance(np.ones(1))[0]) - 1.0
+
+
+def _power_of(family: Family) -> float:
+    """p of V = mu^p."""
+    return float(np.log2(family.variance(np.full(1, 2.0))[0]))
+
+
+def _negative_binomial(y: np.ndarray, mu: np.ndarray, alpha: float) -> np.ndarray:
+    size = 1 / alpha
+    ways = gammaln(y + size) - gammaln(size) - gammaln(y + 1)
+    return ways + xlogy(y, alpha * mu) - (y + size) * np.log1p(alpha * mu)
+
+
+def _tweedie(y: np.ndarray, mu: np.ndarray, power: float, scale: float) -> np.ndarray:
+    """Sums of a Poisson number of gamma amounts: the density of y > 0 is a Wright function."""
+    from scipy.special import log_wright_bessel
+
+    kernel = y * mu ** (1 - power) / (1 - power) - mu ** (2 - power) / (2 - power)
+    a = (2 - power) / (power - 1)
+    some = np.where(y > 0, y, 1.0)
+    t = ((power - 1) * scale / some) ** -a / ((2 - power) * scale)
+    return kernel / scale + np.where(y > 0, log_wright_bessel(a, 0.0, t) - np.log(some), 0.0)
 
 
 def check_facts(kept: Any, p: int) -> None:
@@ -72,32 +128,67 @@ def check_facts(kept: Any, p: int) -> None:
         raise DataError("the facts for inference belong to other columns")
 
 
-def glm_summary(model: Any, level: float) -> SummaryTable:
+def glm_summary(model: Any, wanted: Wanted) -> SummaryTable:
     """The table of a fitted GLM."""
-    if not 0 < level < 1:
-        raise ParameterError(f"level must be in (0, 1). Got {level!r} instead.")
+    wanted.check()
     kept = vars(model).get("inference_")
-    title = f"{type(model).__name__}"
     if kept is None:
-        return penalised_summary(model, title)
-    errors = np.sqrt(np.diagonal(kept["covariance"]) * kept["dispersion"])
-    estimate, names = model.coef_, list(model.terms_)
-    used = errors[:-1]
+        if model.solver == "gd":
+            raise PellucidError(
+                "solver='gd' is for watching: fit with solver='auto' for a summary."
+            )
+        return penalised_summary(model, {"alpha": float(model.alpha)})
+    n = kept["total"] if wanted.weights == "frequency" else kept["rows"]
+    residual = n - kept["rank"]
+    dispersion = dispersion_of(kept, residual)
+    classical = np.sqrt(np.diagonal(kept["covariance"]) * dispersion)
+    names, estimate = list(model.terms_), model.coef_
+    errors = classical[:-1]
     if model.fit_intercept:
-        names = ["intercept", *names]
-        estimate, used = np.append(model.intercept_, estimate), np.append(errors[-1], used)
-    residual = kept["rows"] - kept["rank"]
-    dof = np.inf if kept["known"] else residual
+        names, estimate = ["intercept", *names], np.append(model.intercept_, estimate)
+        errors = np.roll(classical, 1)
+    dof, wald = np.inf if kept["known"] else residual, {}
+    if wanted.errors != "classical":
+        errors, dof, wald = _robust(model, kept, wanted, errors)
     with np.errstate(invalid="ignore"):
-        lines = estimate_lines(estimate, used, dof, level)
+        lines = estimate_lines(estimate, errors, dof, wanted.level)
     rows = tuple((name, *line) for name, line in zip(names, lines))
-    columns = tuple("z" if kept["known"] and c == "t" else c for c in COLUMNS)
-    return SummaryTable(title, tuple(_header(model, kept, residual)), columns, rows, _notes(model))
+    columns = tuple("z" if np.isinf(dof) and c == "t" else c for c in COLUMNS)
+    header = [*_header(model, kept, n, dispersion, wanted), *wald.items()]
+    return SummaryTable(type(model).__name__, tuple(header), columns, rows, _notes(model))
 
 
-def _header(model: Any, kept: dict[str, Any], residual: float) -> list[tuple[str, Any]]:
+def dispersion_of(kept: dict[str, Any], residual: float) -> float:
+    """1 where the family knows it, else Pearson's estimate."""
+    if kept["known"]:
+        return 1.0
+    return kept["pearson"] / residual if residual > 0 else np.nan
+
+
+def _robust(model: Any, kept: dict[str, Any], wanted: Wanted, classical: np.ndarray) -> Any:
+    """Robust errors of the lines, their degrees of freedom, and the Wald test."""
+    from pellucid.linear_model.inference import robust_lines
+    from pellucid.linear_model.robust import robust_covariance, training_rows
+
+    problem, groups = training_rows(model, wanted)
+    C = robust_covariance(
+        model, model._loss(), problem, groups, wanted, model.coef_, model.intercept_, problem.y,
+        kept["rank"],
+    )  # fmt: skip
+    n = problem.total if wanted.weights == "frequency" else problem.n
+    free = np.inf if kept["known"] else float(n - kept["rank"])
+    errors, dof, wald = robust_lines(C, model.coef_, classical, model, free)
+    if wald and np.isinf(dof):
+        chi2 = wald["Wald F"] * len(model.coef_)
+        wald = {"Wald chi2": chi2, "p of Wald": float(chdtrc(len(model.coef_), max(chi2, 0.0)))}
+    return errors, dof, wald
+
+
+def _header(
+    model: Any, kept: dict[str, Any], n: float, dispersion: float, wanted: Wanted
+) -> list[tuple[str, Any]]:
     extra = 0 if kept["known"] else 1
-    k, n = kept["rank"] + extra, kept["rows"]
+    k, residual = kept["rank"] + extra, n - kept["rank"]
     slopes = kept["rank"] - int(model.fit_intercept)
     gain = kept["null_deviance"] - kept["deviance"]
     test: list[tuple[str, Any]] = []
@@ -105,15 +196,28 @@ def _header(model: Any, kept: dict[str, Any], residual: float) -> list[tuple[str
         if kept["known"]:
             test = [("LR chi2", gain), ("p of LR", float(chdtrc(slopes, max(gain, 0.0))))]
         elif residual > 0:
-            F = gain / slopes / kept["dispersion"]
+            F = gain / slopes / dispersion
             test = [("F", F), ("p of F", float(fdtrc(slopes, residual, max(F, 0.0))))]
+    copies = wanted.weights == "frequency"
+    likelihood = kept["log_likelihood" if copies else "log_likelihood_precision"]
     return [
         ("family", kept["family"]), ("link", kept["link"]), ("rows", n), ("rank", kept["rank"]),
+        ("standard errors", wanted.errors),
         ("degrees of freedom", residual), ("deviance", kept["deviance"]),
-        ("null deviance", kept["null_deviance"]), ("dispersion", kept["dispersion"]),
-        ("log-likelihood", kept["log_likelihood"]), ("AIC", 2 * k - 2 * kept["log_likelihood"]),
-        ("BIC", k * np.log(n) - 2 * kept["log_likelihood"]), *test,
+        ("null deviance", kept["null_deviance"]), ("dispersion", dispersion),
+        ("log-likelihood", likelihood), ("AIC", 2 * k - 2 * likelihood),
+        ("BIC", k * np.log(n) - 2 * likelihood), *test,
+        ("condition number", _condition(kept["covariance"], model.fit_intercept)),
     ]  # fmt: skip
+
+
+def _condition(covariance: np.ndarray, intercept: bool) -> float:
+    """Of the information of the columns, brought to equal size: the square root, as for X."""
+    C = covariance if intercept else covariance[:-1, :-1]
+    if not len(C) or not np.isfinite(C).all():
+        return float("inf")
+    unit = np.sqrt(np.diagonal(C))
+    return float(np.sqrt(np.linalg.cond(C / unit / unit[:, None])))
 
 
 def _notes(model: Any) -> tuple[str, ...]:
@@ -128,17 +232,3 @@ def _notes(model: Any) -> tuple[str, ...]:
     if not model.status_.ok:
         notes.append(str(model.status_))
     return (*notes, *missing_notes(model.schema_))
-
-
-def penalised_summary(model: Any, title: str) -> SummaryTable:
-    """Estimates alone: with a penalty theory gives no standard errors."""
-    if model.solver == "gd":
-        raise PellucidError("solver='gd' is for watching: fit with solver='auto' for a summary.")
-    names = ["intercept", *model.terms_]
-    rows = tuple(zip(names, [float(model.intercept_), *model.coef_.tolist()]))
-    note = (
-        "Coefficients are shrunk by a penalty (or solved as least squares): theory gives no "
-        "standard errors or p-values here. Fit with alpha=0, or LinearRegression, for them."
-    )
-    notes = (note, *missing_notes(model.schema_))
-    return SummaryTable(title, (("alpha", float(model.alpha)),), ("term", "coef"), rows, notes)

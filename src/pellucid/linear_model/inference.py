@@ -1,7 +1,7 @@
 """Standard errors, tests and intervals of linear models, from what `fit` kept.
 
-Invariant: no data are needed, and nothing is computed where theory gives no answer (NaN, and a
-note that says why).
+Invariant: classical errors need no data, robust ones the rows of the fit; nothing is computed where
+theory gives no answer (NaN, and a note that says why).
 """
 
 from typing import Any
@@ -9,52 +9,107 @@ from typing import Any
 import numpy as np
 from scipy.special import fdtrc, stdtr, stdtrit
 
-from pellucid.errors import ParameterError, PellucidError
+from pellucid.errors import PellucidError
+from pellucid.linear_model.robust import Wanted
 from pellucid.records import SummaryTable
 
 COLUMNS = ("term", "coef", "std error", "t", "p", "low", "high")
 
 
-def least_squares_summary(model: Any, weights: str, level: float) -> SummaryTable:
+def least_squares_summary(model: Any, wanted: Wanted) -> SummaryTable:
     """The table of a fitted `LinearRegression`."""
-    if weights not in ("frequency", "precision"):
-        raise ParameterError(
-            f"weights must be 'frequency' or 'precision'. Got {weights!r} instead."
-        )
-    if not 0 < level < 1:
-        raise ParameterError(f"level must be in (0, 1). Got {level!r} instead.")
-    kept = model.__dict__.get("inference_")
+    wanted.check()
+    kept = kept_facts(model)
+    n = kept["total"] if wanted.weights == "frequency" else kept["rows"]
+    coef, slopes = np.atleast_2d(model.coef_), model.rank_
+    dof = n - slopes - int(model.fit_intercept)
+    rows: list[tuple] = []
+    header: dict[str, Any] = {
+        "rows": n, "terms": coef.shape[1], "rank": slopes, "standard errors": wanted.errors,
+    }  # fmt: skip
+    robust = _robust(model, wanted)
+    for k in range(len(coef)):
+        prefix = f"target {k}: " if len(coef) > 1 else ""
+        header.update(_fit_facts(prefix, kept, k, slopes, dof, n, wanted))
+        names, estimate, errors = _estimates(model, kept, k, dof)
+        free = dof
+        if robust is not None:
+            errors, free, wald = robust(k, errors)
+            header.update({f"{prefix}{name}": value for name, value in wald.items()})
+        rows += [
+            (prefix + name, *line)
+            for name, line in zip(names, estimate_lines(estimate, errors, free, wanted.level))
+        ]
+    header["condition number"] = float(kept["condition"])
+    facts = tuple(header.items())
+    return SummaryTable("Least squares", facts, COLUMNS, tuple(rows), _notes(model, dof))
+
+
+def kept_facts(model: Any) -> dict[str, Any]:
+    """What the fit of a `LinearRegression` left for inference."""
+    kept = vars(model).get("inference_")
     if kept is None:
         raise PellucidError(
             "This LinearRegression has no standard errors: they have no simple theory with "
-            "positive=True, and very wide sparse tables are solved without them."
+            "positive=True, and very wide sparse tables are solved without them. "
+            "pellucid.inspection.bootstrap gives intervals for any model."
         )
-    n = kept["total"] if weights == "frequency" else kept["rows"]
-    slopes = model.rank_
-    dof = n - slopes - int(model.fit_intercept)
-    coef = np.atleast_2d(model.coef_)
-    intercept = np.atleast_1d(model.intercept_)
-    several = len(coef) > 1
-    rows: list[tuple] = []
-    header: dict[str, Any] = {"rows": n, "terms": coef.shape[1], "rank": slopes}
-    for k in range(len(coef)):
-        prefix = f"target {k}: " if several else ""
-        residual, total, lift = (kept[name][k] for name in ("residual_ss", "total_ss", "exponent"))
-        header.update(_fit_facts(prefix, residual, total, slopes, dof, lift))
-        names, estimate = list(model.terms_), coef[k]
-        errors = kept["unit_error"][:-1]
-        if model.fit_intercept:
-            names = ["intercept", *names]
-            estimate = np.append(intercept[k], estimate)
-            errors = np.append(kept["unit_error"][-1], errors)
-        noise = np.ldexp(np.sqrt(residual / dof) if dof > 0 else np.nan, lift)
-        errors = errors * noise
-        rows += [
-            (prefix + name, *line)
-            for name, line in zip(names, estimate_lines(estimate, errors, dof, level))
-        ]
-    facts = tuple(header.items())
-    return SummaryTable("Least squares", facts, COLUMNS, tuple(rows), _notes(model, dof))
+    return kept
+
+
+def _estimates(
+    model: Any, kept: dict[str, Any], k: int, dof: float
+) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Names, estimates and classical standard errors of target k, the intercept first."""
+    names, estimate = list(model.terms_), np.atleast_2d(model.coef_)[k]
+    noise = np.sqrt(kept["residual_ss"][k] / dof) if dof > 0 else np.nan
+    with np.errstate(over="ignore", invalid="ignore"):
+        errors = kept["unit_error"] * np.ldexp(noise, kept["exponent"][k])
+    if not model.fit_intercept:
+        return names, estimate, errors[:-1]
+    intercept = np.atleast_1d(model.intercept_)[k]
+    return ["intercept", *names], np.append(intercept, estimate), np.roll(errors, 1)
+
+
+def _robust(model: Any, wanted: Wanted) -> Any:
+    """(target, classical errors) -> robust errors, degrees of freedom, Wald test; None if classical."""
+    if wanted.errors == "classical":
+        return None
+    from pellucid.linear_model.robust import robust_covariance, training_rows
+    from pellucid.numerics.families import NORMAL, GLMLoss
+    from pellucid.numerics.links import LINKS
+
+    problem, groups = training_rows(model, wanted)
+    loss, rank = GLMLoss(NORMAL, LINKS["identity"]), model.rank_ + int(model.fit_intercept)
+    n = problem.total if wanted.weights == "frequency" else problem.n
+
+    def of_target(k: int, classical: np.ndarray) -> tuple[np.ndarray, float, dict[str, float]]:
+        Y = problem.y.reshape(problem.n, -1)
+        b0 = float(np.atleast_1d(model.intercept_)[min(k, np.size(model.intercept_) - 1)])
+        coef = np.atleast_2d(model.coef_)[k]
+        C = robust_covariance(
+            model, loss, problem, groups, wanted, coef, b0, np.ascontiguousarray(Y[:, k]), rank
+        )
+        dof = float(groups.max()) if groups is not None else n - rank
+        return robust_lines(C, coef, classical, model, dof)
+
+    return of_target
+
+
+def robust_lines(
+    C: np.ndarray, coef: np.ndarray, classical: np.ndarray, model: Any, dof: float
+) -> tuple[np.ndarray, float, dict[str, float]]:
+    """Errors in the order of the lines (NaN where the classical ones are), dof, the Wald test."""
+    errors = np.sqrt(np.maximum(np.diagonal(C), 0.0))
+    errors = np.roll(errors, 1) if model.fit_intercept else errors[:-1]
+    errors = np.where(np.isnan(classical), np.nan, errors)
+    slopes = len(coef)
+    if not slopes or np.isnan(errors).any():
+        return errors, dof, {}
+    unit = np.sqrt(np.maximum(np.diagonal(C)[:-1], 1e-300))
+    scaled = C[:-1, :-1] / unit / unit[:, None]
+    F = float((coef / unit) @ np.linalg.lstsq(scaled, coef / unit, rcond=None)[0]) / slopes
+    return errors, dof, {"Wald F": F, "p of Wald F": float(fdtrc(slopes, dof, max(F, 0.0)))}
 
 
 def estimate_lines(
@@ -70,20 +125,32 @@ def estimate_lines(
 
 
 def _fit_facts(
-    prefix: str, residual: float, total: float, slopes: int, dof: float, lift: int
+    prefix: str, kept: dict[str, Any], k: int, slopes: int, dof: float, n: float, wanted: Wanted
 ) -> dict[str, float]:
-    with np.errstate(divide="ignore", invalid="ignore"):
+    residual, total, lift = (kept[name][k] for name in ("residual_ss", "total_ss", "exponent"))
+    constant = kept["constant"]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         r2 = 1 - residual / total if total > 0 else np.nan
         noise = residual / dof if dof > 0 else np.nan
+        adjusted = 1 - (1 - r2) * (n - int(constant)) / dof if dof > 0 else np.nan
         F = np.float64(total - residual) / slopes / noise if slopes else np.nan
         p = float(fdtrc(slopes, dof, F)) if slopes and dof > 0 else np.nan
-    return {
-        f"{prefix}R2": float(r2),
-        f"{prefix}residual sd": float(np.ldexp(np.sqrt(noise), lift)),
-        f"{prefix}degrees of freedom": float(dof),
-        f"{prefix}F": float(F),
-        f"{prefix}p of F": p,
-    }
+        likelihood = -0.5 * n * (np.log(2 * np.pi * residual / n) + 2 * lift * np.log(2) + 1)
+        if wanted.weights == "precision":
+            likelihood += 0.5 * kept["log_weights"]
+        k_all = slopes + int(constant) + 1  # the variance is estimated too, as R counts
+        facts = {
+            "R2": float(r2),
+            "adjusted R2": float(adjusted),
+            "residual sd": float(np.ldexp(np.sqrt(noise), lift)),
+            "degrees of freedom": float(dof),
+            "F": float(F),
+            "p of F": p,
+            "log-likelihood": float(likelihood),
+            "AIC": float(2 * k_all - 2 * likelihood),
+            "BIC": float(k_all * np.log(n) - 2 * likelihood),
+        }
+    return {prefix + name: value for name, value in facts.items()}
 
 
 def _notes(model: Any, dof: float) -> tuple[str, ...]:
@@ -105,3 +172,28 @@ def missing_notes(schema: Any) -> list[str]:
         f"{schema.name(j)}: {count:g}" for j, count in enumerate(schema.n_missing) if count > 0
     ]
     return [f"Missing in training ({'; '.join(found)})."] if found else []
+
+
+def penalised_summary(model: Any, facts: dict[str, Any]) -> SummaryTable:
+    """Estimates alone: with a penalty theory gives no standard errors."""
+    coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    several = len(coef) > 1
+    rows = []
+    for k, line in enumerate(coef):
+        prefix = f"target {k}: " if several else ""
+        b0 = float(intercept[min(k, len(intercept) - 1)])
+        names = ["intercept", *model.terms_] if model.fit_intercept else list(model.terms_)
+        values = [b0, *line.tolist()] if model.fit_intercept else line.tolist()
+        rows += [(prefix + name, value) for name, value in zip(names, values)]
+    note = (
+        "Coefficients are shrunk by a penalty: theory gives no standard errors or p-values for them. "
+        "pellucid.inspection.bootstrap(model, X, y, 'coef_') shows how much they vary from sample "
+        "to sample (it does not remove the bias); an unpenalised model has standard errors."
+    )
+    notes = (note, *missing_notes(model.schema_))
+    status = vars(model).get("status_")
+    if status is not None and not status.ok:
+        notes = (str(status), *notes)
+    return SummaryTable(
+        type(model).__name__, tuple(facts.items()), ("term", "coef"), tuple(rows), notes
+    )

@@ -34,8 +34,10 @@ def _check_kept(kept: dict[str, Any], p: int, targets: int) -> None:
     }
     if any(np.shape(kept[name]) != (length,) for name, length in lengths.items()):
         raise DataError("the sums of squares belong to other columns or targets")
-    if not (kept["total"] > 0 and kept["rows"] > 0):
+    if not (kept["total"] > 0 and kept["rows"] > 0 and isinstance(kept["constant"], bool)):
         raise DataError("there are no rows")
+    if not all(isinstance(kept[name], float) for name in ("condition", "log_weights")):
+        raise DataError("the facts about the table are no numbers")
 
 
 class LinearRegression(Regressor):
@@ -148,6 +150,9 @@ class LinearRegression(Regressor):
             "unit_error": found.unit_error,
             "total": problem.total,
             "rows": problem.n,
+            "constant": bool(self.fit_intercept),
+            "condition": found.condition,
+            "log_weights": float(np.log(problem.weights).sum()),
         }
         return {
             "coef_": found.coef,
@@ -212,13 +217,28 @@ class LinearRegression(Regressor):
             "method": "coefficient times distance from the training mean",
         }
 
-    def summary(self, *, weights: str = "frequency", level: float = 0.95) -> Any:
+    def summary(
+        self,
+        *,
+        errors: str = "classical",
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        weights: str = "frequency",
+        level: float = 0.95,
+    ) -> Any:
         """Estimates with standard errors, t, p and confidence intervals, R2 and the F test.
 
+        `errors`: "classical" (equal variances), "HC0", "HC1", "HC2", "HC3" (any variances) or
+        "clustered" (rows of one of the `groups` depend on each other). All but the first need the
+        rows of the fit again: X, y, and sample_weight if there were weights.
         `weights="frequency"` counts a weight k as k rows; `"precision"` counts each row once and
         takes weights as inverse variances (WLS).
         """
         from pellucid.linear_model.inference import least_squares_summary
+        from pellucid.linear_model.robust import Wanted
 
         self._check_fitted()
-        return least_squares_summary(self, weights, level)
+        asked = Wanted(errors, X, y, sample_weight, None, groups, weights, level)
+        return least_squares_summary(self, asked)

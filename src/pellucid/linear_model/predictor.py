@@ -27,6 +27,24 @@ class LinearPredictor(Regressor):
         scores = linear_scores(X, self.coef_, self.intercept_)
         return additive_parts(self, X, scores, "response")
 
+    def summary(self) -> Any:
+        """The coefficients; theory gives no standard errors for penalised ones (bootstrap them)."""
+        from pellucid.linear_model.inference import penalised_summary
+
+        self._check_fitted()
+        return penalised_summary(self, self._strengths_shown())
+
+    def _strengths_shown(self) -> dict[str, Any]:
+        """Facts for the head of `summary()`."""
+        shown = {
+            name: vars(self).get(name) for name in ("alpha_", "alpha", "l1_ratio_", "l1_ratio")
+        }
+        return {
+            name.rstrip("_"): float(value)
+            for name, value in shown.items()
+            if isinstance(value, int | float) and f"{name}_" not in vars(self)
+        }
+
     def _check_state(self) -> None:
         """Refuse arrays that do not belong to the columns or to each other (model files)."""
         check_coefficients(self)

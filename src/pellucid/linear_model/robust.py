@@ -1,0 +1,149 @@
+"""Robust standard errors of least squares and GLMs, from a fitted model and its training rows.
+
+Invariant: the rows are the ones of the fit (the scores at the estimates sum to 0), else an error
+says so; with "frequency" weights a weight is a number of copies, with "precision" it multiplies
+the score of one row.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pellucid.data import Problem
+from pellucid.data.output import opened
+from pellucid.data.problem import prepare
+from pellucid.data.targets import as_vector, check_lengths
+from pellucid.errors import DataError, ParameterError
+from pellucid.linear_model import glm_solver
+from pellucid.linear_model.likelihood import flat_solver
+from pellucid.numerics.families import GLMLoss
+from pellucid.numerics.linalg import cholesky_factor
+from pellucid.numerics.sandwich import KINDS, sandwich
+
+ERRORS = ("classical", *KINDS)
+STRANGE = 1e-6  # share of the fit that the scores of the fit's own rows cannot miss
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What `summary()` was asked for."""
+
+    errors: str = "classical"
+    X: Any = None
+    y: Any = None
+    sample_weight: Any = None
+    offset: Any = None
+    groups: Any = None
+    weights: str = "frequency"
+    level: float = 0.95
+
+    def check(self) -> None:
+        for name, options in (("errors", ERRORS), ("weights", ("frequency", "precision"))):
+            value = getattr(self, name)
+            if value not in options:
+                raise ParameterError(f"{name} must be one of {options}. Got {value!r} instead.")
+        if not 0 < self.level < 1:
+            raise ParameterError(f"level must be in (0, 1). Got {self.level!r} instead.")
+        if self.errors != "classical" and (self.X is None or self.y is None):
+            raise ParameterError(
+                f"{self.errors} standard errors are computed from the training rows, which a fitted "
+                "model does not keep: give them again, summary(errors=..., X=X, y=y)."
+            )
+        if (self.errors == "clustered") != (self.groups is not None):
+            raise ParameterError("groups= and errors='clustered' belong together.")
+
+
+def training_rows(model: Any, wanted: Wanted) -> tuple[Problem, np.ndarray | None]:
+    """The training rows, encoded as at the fit, and the group codes of those that count."""
+    X, y, weights, offset = opened(wanted.X, wanted.y, wanted.sample_weight, wanted.offset)
+    wishes = replace(model._wishes(), schema=model.schema_)
+    problem, rows = prepare(X, y, weights, offset, model.table, wishes)
+    if wanted.groups is None:
+        return problem, None
+    given = as_vector(wanted.groups, "groups")
+    check_lengths(rows.n_rows, len(given))
+    if problem.position is not None:
+        given = given[problem.position >= 0]
+    return problem, np.unique(given, return_inverse=True)[1]
+
+
+def robust_covariance(
+    model: Any, loss: GLMLoss, problem: Problem, groups: np.ndarray | None, wanted: Wanted,
+    coef: np.ndarray, intercept: float, y: np.ndarray, rank: int,
+) -> np.ndarray:  # fmt: skip
+    """Covariance of (coefficients, intercept) in the user's units; `rank` counts the intercept."""
+    task = glm_solver.prepare(
+        problem.X, y, problem.weights, problem.offset, loss, 0.0, model.fit_intercept
+    )
+    objective, x = task.objective, task.from_user(np.append(coef, intercept))
+    objective.evaluate(x)
+    copies = wanted.weights == "frequency"
+    counts = objective.weights if copies else np.ones(problem.n)
+    visit, H, H_expected = _score_rows(objective, x, copies)
+    _check_same_rows(objective, x, H)
+    bread, hat = _inverse(H), _inverse(H_expected)
+    n = problem.total if copies else float(problem.n)
+
+    def with_leverage(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        scores, table, bend = visit(rows)
+        return scores, bend * np.einsum("ij,jk,ik->i", table, hat, table, optimize=True)
+
+    C = sandwich(
+        bread, with_leverage, objective.X.blocks, counts, wanted.errors,
+        n=n, rank=rank, groups=groups,
+    )  # fmt: skip
+    if not copies:  # squares of weights in the meat: their unit falls out
+        C = np.ldexp(C, task.weights_lift)
+    return task.covariance(C)
+
+
+def _score_rows(objective: Any, x: np.ndarray, copies: bool) -> Any:
+    """Scores, columns with the constant and expected curvature by rows; both curvatures summed."""
+    eta, loss = objective.last["eta"], objective.curve.loss
+
+    def visit(rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        block = objective.block(rows)
+        table = np.empty((rows.stop - rows.start, objective.X.p + 1))
+        table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
+        table[:, -1] = float(objective.intercept)
+        w = 1.0 if copies else objective.weights[rows]
+        slope = w * loss.gradient(objective.y[rows], eta[rows])
+        return table * slope[:, None], table, w * loss.expected(objective.y[rows], eta[rows])
+
+    k = objective.X.p + 1
+    H, expected = np.zeros((k, k)), np.zeros((k, k))
+    for rows in objective.X.blocks:
+        w = objective.weights[rows]
+        table, bend = visit(rows)[1:]
+        own = w * loss.curvature(objective.y[rows], eta[rows])
+        H += table.T @ (table * own[:, None])
+        expected += table.T @ (table * (bend * (w if copies else 1.0))[:, None])
+    return visit, H, expected
+
+
+def _inverse(H: np.ndarray) -> np.ndarray:
+    """H^-1, or its inverse on what the rows tell apart."""
+    free = np.diagonal(H) != 0
+    C = np.zeros_like(H)
+    part = H[np.ix_(free, free)]
+    factor = cholesky_factor(part) if part.size else None
+    if factor is not None:
+        rows = factor.inverse_rows()
+        C[np.ix_(free, free)] = rows @ rows.T
+    elif part.size:
+        solve = flat_solver(part)[0]
+        C[np.ix_(free, free)] = np.column_stack([solve(unit) for unit in np.eye(len(part))])
+    return C
+
+
+def _check_same_rows(objective: Any, x: np.ndarray, H: np.ndarray) -> None:
+    """At the rows of the fit the gradient is 0, up to rounding."""
+    value, g = objective.evaluate(x)
+    step = _inverse(H) @ g
+    size = float(np.sqrt(np.diagonal(H)) @ np.abs(x)) + 1.0
+    if not np.sqrt(max(float(g @ step), 0.0)) <= STRANGE * max(size, np.sqrt(abs(value))):
+        raise DataError(
+            "X, y and sample_weight are not the rows that this model was fitted to: its "
+            "coefficients are not the best ones for them. Give the same rows as to fit."
+        )
