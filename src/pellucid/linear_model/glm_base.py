@@ -34,6 +34,19 @@ PARAMETERS = {
 }
 
 
+FACTS = ("rank", "total", "rows", "deviance", "pearson", "null_deviance", "log_likelihood")
+
+
+def check_facts(kept: Any, p: int) -> None:
+    """Refuse what a forged model file put in place of the facts for `summary()`."""
+    covariance = kept.get("covariance") if isinstance(kept, dict) else None
+    right = isinstance(covariance, np.ndarray) and covariance.shape == (p + 1, p + 1)
+    right = right and all(isinstance(kept.get(name), int | float) for name in FACTS)
+    aliased = np.asarray(kept["aliased"]) if right else np.zeros(0)
+    if not right or aliased.ndim != 1 or np.any((aliased < 0) | (aliased >= p + 1)):
+        raise DataError("the facts for inference belong to other columns")
+
+
 class GLMRegressor(Regressor):
     """A regressor whose mean is a function (inverse link) of x . coef_ + intercept_ + offset."""
 
@@ -196,8 +209,6 @@ class GLMRegressor(Regressor):
         """Refuse arrays that do not belong to the columns or to each other (model files)."""
         check_coefficients(self)
         if "inference_" in vars(self):
-            from pellucid.linear_model.glm_inference import check_facts
-
             check_facts(self.inference_, len(self.coef_))
 
     # Using --------------------------------------------------------------------------------------

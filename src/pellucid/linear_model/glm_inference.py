@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import chdtrc, fdtrc, gammaln, xlogy
 
 from pellucid.data import Problem
-from pellucid.errors import DataError, PellucidError
+from pellucid.errors import PellucidError
 from pellucid.linear_model.glm_solver import Task, information
 from pellucid.linear_model.inference import (
     COLUMNS,
@@ -117,15 +117,6 @@ def _tweedie(y: np.ndarray, mu: np.ndarray, power: float, scale: float) -> np.nd
     some = np.where(y > 0, y, 1.0)
     t = ((power - 1) * scale / some) ** -a / ((2 - power) * scale)
     return kernel / scale + np.where(y > 0, log_wright_bessel(a, 0.0, t) - np.log(some), 0.0)
-
-
-def check_facts(kept: Any, p: int) -> None:
-    """Refuse what a forged model file put in place of the facts."""
-    covariance = kept.get("covariance") if isinstance(kept, dict) else None
-    right = isinstance(covariance, np.ndarray) and covariance.shape == (p + 1, p + 1)
-    aliased = np.asarray(kept["aliased"]) if right else np.zeros(0)
-    if not right or aliased.ndim != 1 or np.any((aliased < 0) | (aliased >= p + 1)):
-        raise DataError("the facts for inference belong to other columns")
 
 
 def glm_summary(model: Any, wanted: Wanted) -> SummaryTable:
