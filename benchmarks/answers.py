@@ -115,3 +115,12 @@ def lost_variance(relative: float) -> Answer:
         return float((centred**2).sum() - (kept**2).sum())
 
     return Answer("lost variance", measure, relative=relative)
+
+
+def negative_log_likelihood(relative: float) -> Answer:
+    """Minus the mean log density of the learned rows."""
+
+    def measure(model: Any, sample: Sample) -> float:
+        return -float(model.score(sample.X))
+
+    return Answer("negative log likelihood", measure, relative=relative)

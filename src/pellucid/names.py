@@ -35,6 +35,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "SGDClassifier",
         "TweedieRegressor",
     ),
+    "pellucid.mixture": ("GaussianMixture",),
     "pellucid.naive_bayes": (
         "BernoulliNB",
         "CategoricalNB",

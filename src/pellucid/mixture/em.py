@@ -1,0 +1,223 @@
+"""Expectation and maximisation for Gaussian mixtures.
+
+Rows are centred and divided by powers of two near the standard deviations of the columns; so
+squares neither overflow nor lose digits, whatever the units. One pass over the rows does both
+steps: shares of the components, and the moments of the rows about the means as they were.
+
+Invariant: the log likelihood does not fall (beyond rounding), because every covariance is the best
+one above the floor; blocks are combined in order, so bits do not depend on threads.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.errors import DataError
+from pellucid.mixture import _loops
+from pellucid.mixture.shapes import Shape, log_determinants
+from pellucid.records import Recorder, Solution, Status
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+# A component below this share of the rows keeps its mean and covariance: nothing speaks for others.
+NEGLIGIBLE = 1e-14
+# Covariances of columns beyond these powers of two would not be float64 numbers.
+REACH = 500
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Z = (X - centre) / 2**power, weights that sum to `total`, variances of the columns of Z."""
+
+    Z: np.ndarray
+    w: np.ndarray
+    centre: np.ndarray
+    power: np.ndarray
+    variance: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray, weights: np.ndarray, common: bool) -> "Rows":
+        """`common`: one power of two for all columns, for shapes that compare them."""
+        w = weights / weights.max()
+        size = np.frexp(np.abs(X).max(axis=0))[1]
+        Z = np.ldexp(X, -size)
+        centre = (w @ Z) / w.sum()
+        Z -= centre
+        variance = (w @ (Z * Z)) / w.sum()
+        # Rounding of a constant column is not variance.
+        flat = variance <= (4 * np.finfo(float).eps * np.abs(centre)) ** 2
+        variance[flat], Z[:, flat] = np.where(centre[flat] != 0, centre[flat] ** 2, 1.0), 0.0
+        power = np.frexp(np.sqrt(variance))[1]
+        total = size + power
+        if common:
+            total = np.full_like(total, total.max())
+        Z = np.ascontiguousarray(np.ldexp(Z, size - total))
+        _check_reach(total, len(X))
+        return cls(Z, w, np.ldexp(centre, size), total, np.ldexp(variance, 2 * (size - total)))
+
+    @property
+    def unit_volume(self) -> float:
+        """Log of the volume that one unit of Z has in X."""
+        return float(self.power.sum()) * float(np.log(2.0))
+
+    def inside(self, means: np.ndarray) -> np.ndarray:
+        """Means of X in units of Z."""
+        return np.ldexp(means - self.centre, -self.power)
+
+
+def _check_reach(power: np.ndarray, n: int) -> None:
+    far = np.flatnonzero(np.abs(power) > REACH)
+    if far.size:
+        j = int(far[0])
+        raise DataError(
+            f"The variance of column {j} is no float64 number: its values spread over about "
+            f"2**{int(power[j])}. Change its unit."
+        )
+
+
+@dataclass
+class Mixture:
+    """What iterates: shares, means and covariances in units of Z, and the roots of the latter."""
+
+    weights: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    roots: np.ndarray
+
+    @property
+    def logs(self) -> np.ndarray:
+        """log weight + log determinant + constant of every component."""
+        K, p = self.means.shape
+        with np.errstate(divide="ignore"):
+            return np.log(self.weights) + log_determinants(self.roots, K) - 0.5 * p * LOG_2PI
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What a pass over some rows adds up."""
+
+    bound: float
+    mass: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+    def merge(self, other: "Moments") -> "Moments":
+        self.mass.__iadd__(other.mass)
+        self.first.__iadd__(other.first)
+        self.second.__iadd__(other.second)
+        return Moments(self.bound + other.bound, self.mass, self.first, self.second)
+
+
+class Expectation:
+    """EM on fixed rows with components of one shape.
+
+    1. Shares of the components in each row; moments of the rows about the old means.
+    2. New weights, means and covariances from the moments.
+    3. Stop when the mean log likelihood of step 1 changed by less than tol.
+    """
+
+    def __init__(self, rows: Rows, shape: Shape, max_iter: int, tol: float) -> None:
+        self.rows, self.shape, self.max_iter, self.tol = rows, shape, max_iter, tol
+        # Small blocks: every thread has several.
+        self.blocks = parallel.row_blocks(*(rows.Z.shape[0], 8 * rows.Z.shape[1]))
+        self.stop = parallel.StopFlag()
+
+    def solve(self, start: Mixture, previous: float = -np.inf) -> Solution:
+        """Iterate from `start`; x = (mixture, mean log likelihoods)."""
+        state, recorder = start, Recorder("mixture", self.max_iter)
+        bounds: list[float] = []
+        volume, converged = self.rows.unit_volume, False
+        for iteration in range(1, self.max_iter + 1):
+            found = self.pass_over(state)  # 1
+            bounds.append(found.bound / float(self.rows.w.sum()) - volume)
+            self.check(bounds[-1])
+            state = self.maximise(state, found)  # 2
+            change = bounds[-1] - previous
+            recorder.add(
+                iteration=iteration, objective=-bounds[-1], log_likelihood=bounds[-1],
+                change=change if np.isfinite(change) else None,
+                state={"weights": state.weights, "means": state.means},
+            )  # fmt: skip
+            previous = bounds[-1]
+            if abs(change) < self.tol:  # 3
+                converged = True
+                break
+        status = self.status(converged)
+        return Solution((state, bounds), status, recorder.history(), len(bounds))
+
+    def pass_over(self, state: Mixture) -> Moments:
+        """Moments about the means of `state` over all rows."""
+        K, p = state.means.shape
+        logs, Z, w = state.logs, self.rows.Z, self.rows.w
+
+        def one(block: slice) -> Moments:
+            mass, first, second = np.zeros(K), np.zeros((K, p)), self.shape.empty(K)
+            bound = _loops.expect(
+                Z[block], w[block], state.means, state.roots, logs, mass, first, second,
+                self.stop.array,
+            )  # fmt: skip
+            return Moments(bound, mass, first, second)
+
+        found = parallel.reduce(one, Moments.merge, self.blocks)
+        self.stop.check()
+        return found
+
+    def maximise(self, state: Mixture, found: Moments) -> Mixture:
+        """The mixture of largest expected log likelihood."""
+        mass, total = found.mass, found.mass.sum()
+        live = mass > NEGLIGIBLE * total
+        safe = np.where(live, mass, 1.0)
+        shift = np.where(live[:, None], found.first / safe[:, None], 0.0)
+        covariances = self.shape.covariances(self.about_new_means(found, shift), safe)
+        if self.shape.type != "tied":
+            covariances = np.where(live[:, None, None], covariances, state.covariances)
+        roots = self.shape.roots(covariances)
+        return Mixture(mass / total, state.means + shift, covariances, roots)
+
+    def about_new_means(self, found: Moments, shift: np.ndarray) -> np.ndarray:
+        """Sums of squares about the means after their shift."""
+        second, mass = found.second.copy(), found.mass[:, None]
+        if self.shape.diagonal:
+            return np.maximum(second - (mass * shift**2)[:, None], 0.0)
+        upper = np.triu_indices(second.shape[1], 1)
+        second[:, upper[0], upper[1]] = second[:, upper[1], upper[0]]
+        between = (mass * shift)[:, :, None] * shift[:, None, :]
+        return second - (between.sum(axis=0) if self.shape.type == "tied" else between)
+
+    def check(self, bound: float) -> None:
+        if not np.isfinite(bound):
+            raise DataError(
+                "The mixture has no finite likelihood: some rows lie too far from every component. "
+                "Start from means nearer to the data, or correct the outliers."
+            )
+
+    def status(self, converged: bool) -> Status:
+        if converged:
+            return Status("converged", "The log likelihood no longer rises by tol.")
+        if self.max_iter == 0:
+            return Status("ok", "No step was made, as asked.")
+        return Status(
+            "max_iter",
+            f"{self.max_iter} iterations were not enough: the log likelihood still rises by tol.",
+            "Increase max_iter or tol, or try other starts (n_init).",
+        )
+
+
+def estimated(rows: Rows, shape: Shape, shares: Any) -> Mixture:
+    """The mixture that fits given shares (n, K) of the components in each row."""
+    weighted = shares * rows.w[:, None]
+    mass = weighted.sum(axis=0)
+    live = mass > NEGLIGIBLE * mass.sum()
+    safe = np.where(live, mass, 1.0)
+    means = np.where(live[:, None], (weighted.T @ rows.Z) / safe[:, None], 0.0)
+    second = shape.empty(len(mass))
+    for k in range(len(mass)):
+        d = rows.Z - means[k]
+        part = weighted[:, k] @ (d * d) if shape.diagonal else (d * weighted[:, k, None]).T @ d
+        second[k if len(second) > 1 or len(mass) == 1 else 0] += part
+    if shape.type != "tied":  # a component without rows looks like the whole table
+        apart = np.diag(rows.variance) if not shape.diagonal else rows.variance[None]
+        second = np.where(live[:, None, None], second, apart)
+    covariances = shape.covariances(second, safe)
+    return Mixture(mass / mass.sum(), means, covariances, shape.roots(covariances))

@@ -1,0 +1,363 @@
+"""`GaussianMixture`: the class. Starts come from `starts`, the iterations from `em`."""
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.base import Estimator
+from pellucid.data import Problem
+from pellucid.errors import DataError
+from pellucid.parameters import (
+    Array,
+    Boolean,
+    Choice,
+    Either,
+    Integer,
+    Nothing,
+    RandomState,
+    Real,
+    Verbose,
+)
+from pellucid.records import Solution, Status
+
+TYPES = ("full", "tied", "diag", "spherical")
+STARTS = ("kmeans", "random", "random_from_data", "k-means++")
+
+
+class GaussianMixture(Estimator):
+    """A mixture of normal clouds: weights w, means m and covariances S that maximise
+
+        sum_i log sum_k w_k N(x_i; m_k, S_k)
+
+    by expectation and maximisation, among covariances above a floor.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+        A matrix for each component, one for all, variances of the columns, one variance.
+    tol : float >= 0, default=1e-3
+        Stop when the mean log likelihood changes by less.
+    reg_covar : float >= 0, default=1e-6
+        The floor: no direction of a component has a smaller variance than this share of the
+        variance of the data. So units do not matter, and the likelihood never falls.
+    max_iter : int, default=100
+    n_init : int, default=1
+        Number of starts; the best counts.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
+    weights_init, means_init, precisions_init : arrays or None
+        Parameters to start from, in place of what `init_params` gives.
+    random_state : int, generator or None
+    warm_start : bool, default=False
+        Go on from the last fit.
+    verbose, verbose_interval : without effect; see `pellucid.watching`
+    table : Table, optional
+
+    Attributes
+    ----------
+    weights_ : (K,); means_ : (K, terms), in the order of `terms_`
+    covariances_, precisions_, precisions_cholesky_ : (K, terms, terms), (terms, terms),
+        (K, terms) or (K,), by `covariance_type`
+    converged_, n_iter_, lower_bound_ : mean log likelihood; lower_bounds_ : of each iteration
+    history_, status_, n_features_in_, feature_names_in_, schema_
+
+    Examples
+    --------
+    >>> from pellucid.mixture import GaussianMixture
+    >>> X = [[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]]
+    >>> model = GaussianMixture(2, means_init=[[0, 0], [9, 9]], random_state=0).fit(X)
+    >>> model.means_.round(6)
+    array([[ 1.,  2.],
+           [10.,  2.]])
+    >>> model.predict([[0, 0], [12, 3]])
+    array([0, 1])
+    """
+
+    _kind = "density_estimator"
+    _canonical_rows = True
+    _takes_sparse = False
+    _invariant = ("weight scale",)
+    _parameters = {
+        "n_components": Integer(1),
+        "covariance_type": Choice(*TYPES),
+        "tol": Real(0, None, "left"),
+        "reg_covar": Real(0, None, "left"),
+        "max_iter": Integer(0),
+        "n_init": Integer(1),
+        "init_params": Choice(*STARTS),
+        "weights_init": Either(Nothing, Array),
+        "means_init": Either(Nothing, Array),
+        "precisions_init": Either(Nothing, Array),
+        "random_state": RandomState,
+        "warm_start": Boolean,
+        "verbose": Verbose,
+        "verbose_interval": Integer(1),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        covariance_type: str = "full",
+        tol: float = 1e-3,
+        reg_covar: float = 1e-6,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        weights_init: Any = None,
+        means_init: Any = None,
+        precisions_init: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+        table: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.table = table
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the components. `y` is ignored; weight k counts as k equal rows."""
+        return self._learn(X, y, weights=sample_weight)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Fit, then the likeliest component of each row."""
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return self.fit(X, y, **given).predict(X)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        from pellucid.mixture.em import Expectation, Rows
+        from pellucid.mixture.shapes import Shape
+
+        if problem.total < max(self.n_components, 2):
+            raise DataError(
+                f"Expected n_samples >= n_components but got n_components = {self.n_components}, "
+                f"n_samples = {problem.total:g} (at least 2; 1 sample has no variance)."
+            )
+        with parallel.one_blas_thread():
+            rows = Rows.of(problem.X, problem.weights, self.covariance_type == "spherical")
+            shape = Shape(self.covariance_type, rows.variance, float(self.reg_covar))
+            run = Expectation(rows, shape, self.max_iter, self.tol)
+            best = self._best_run(problem, run)
+            return self._learned_from(best, rows, problem)
+
+    def _best_run(self, problem: Problem, run: Any) -> Solution:
+        """Run from every start; ties go to the first."""
+        if self.warm_start and self.__sklearn_is_fitted__():
+            return run.solve(self._kept(run), self.lower_bound_)
+        seed = parallel.seed_sequence(self.random_state)
+        best: Solution | None = None
+        for i in range(self.n_init):
+            found = run.solve(self._start(problem, run, parallel.stream(seed, "start", i)))
+            if best is None or (found.x[1] and found.x[1][-1] > best.x[1][-1]):
+                best = found
+        assert best is not None
+        return best
+
+    def _start(self, problem: Problem, run: Any, rng: np.random.Generator) -> Any:
+        from pellucid.mixture import starts
+        from pellucid.mixture.em import Mixture, estimated
+        from pellucid.mixture.shapes import from_precisions
+
+        K, p, rows = self.n_components, problem.p, run.rows
+        own: dict[str, Any] = {}
+        if self.weights_init is not None:
+            own["weights"] = starts.given_weights(self.weights_init, K)
+        if self.means_init is not None:
+            own["means"] = rows.inside(starts.given(self.means_init, "means", K, p))
+        if self.precisions_init is not None:
+            precisions = starts.given(self.precisions_init, "precisions")
+            roots = from_precisions(precisions, self.covariance_type, K, p)
+            own["roots"] = np.ascontiguousarray(np.ldexp(roots, rows.power))
+            own["covariances"] = run.shape.empty(K)
+        if {"weights", "means", "roots"} <= set(own):
+            return Mixture(**own)
+        shares = starts.METHODS[self.init_params](problem.X, rows.w, K, rng)
+        return replace(estimated(rows, run.shape, shares), **own)
+
+    def _kept(self, run: Any) -> Any:
+        """The mixture of the last fit, in units of the new rows."""
+        from pellucid.mixture.em import Mixture
+
+        roots = np.ascontiguousarray(np.ldexp(self._roots(), run.rows.power))
+        if self.means_.shape[0] != self.n_components:
+            raise DataError(
+                f"warm_start goes on with {len(self.means_)} components; n_components is "
+                f"{self.n_components}."
+            )
+        covariances = self._stacked(self.covariances_)
+        power = run.rows.power
+        both = -power if run.shape.diagonal else -power[:, None]
+        return Mixture(
+            self.weights_, run.rows.inside(self.means_),
+            np.ldexp(np.ldexp(covariances, -power), both), roots,
+        )  # fmt: skip
+
+    def _learned_from(self, best: Solution, rows: Any, problem: Problem) -> dict[str, Any]:
+        mixture, bounds = best.x
+        power = rows.power
+        upper = np.ldexp(mixture.roots, -power).transpose(0, 2, 1)
+        if self.covariance_type in ("diag", "spherical"):
+            covariances = np.ldexp(mixture.covariances, 2 * power)
+            precisions = upper.transpose(0, 2, 1) ** 2
+        else:
+            covariances = np.ldexp(np.ldexp(mixture.covariances, power), power[:, None])
+            precisions = upper @ upper.transpose(0, 2, 1)
+        upper = upper if precisions.shape[1] > 1 else upper.reshape(precisions.shape)
+        return {
+            "weights_": mixture.weights,
+            "means_": np.ldexp(mixture.means, power) + rows.centre,
+            "covariances_": self._unstacked(covariances),
+            "precisions_": self._unstacked(precisions),
+            "precisions_cholesky_": self._unstacked(upper),
+            "converged_": best.status.code == "converged",
+            "n_iter_": best.n_iter,
+            "lower_bound_": bounds[-1] if bounds else -np.inf,
+            "lower_bounds_": [float(bound) for bound in bounds],
+            "history_": best.history,
+            "status_": self._status(best, problem),
+        }
+
+    def _status(self, best: Solution, problem: Problem) -> Status:
+        if problem.n >= self.n_components:
+            return best.status
+        return Status(
+            "few_rows",
+            f"The table has {problem.n} different rows, fewer than n_components="
+            f"{self.n_components}: some components are empty or repeat others.",
+            f"Use n_components={problem.n} or fewer.",
+        )
+
+    def _unstacked(self, values: np.ndarray) -> np.ndarray:
+        """From (K, p, p), (1, p, p) or (K, 1, p) to scikit-learn's shapes."""
+        if self.covariance_type == "full":
+            return np.ascontiguousarray(values)
+        if self.covariance_type == "tied":
+            return np.ascontiguousarray(values[0])
+        return np.ascontiguousarray(
+            values[:, 0] if self.covariance_type == "diag" else values[:, 0, 0]
+        )
+
+    def _stacked(self, values: np.ndarray) -> np.ndarray:
+        """Back from scikit-learn's shapes."""
+        if self.covariance_type in ("full", "tied"):
+            return values.reshape(-1, *values.shape[-2:])
+        if self.covariance_type == "diag":
+            return values[:, None, :]
+        return np.repeat(values[:, None, None], self.means_.shape[1], axis=2)
+
+    def _roots(self) -> np.ndarray:
+        stacked = self._stacked(self.precisions_cholesky_)
+        return np.ascontiguousarray(
+            stacked.transpose(0, 2, 1) if self.covariance_type in ("full", "tied") else stacked
+        )
+
+    def _check_state(self) -> None:
+        """Refuse parameters of the wrong shape (model files)."""
+        from pellucid.persist.state import expect_array, n_terms
+
+        expect_array(self, "weights_", None, finite=True)
+        K, p = len(self.weights_), n_terms(self)
+        shape = {"full": (K, p, p), "tied": (p, p), "diag": (K, p), "spherical": (K,)}
+        expect_array(self, "means_", K, p, finite=True)
+        for name in ("covariances_", "precisions_", "precisions_cholesky_"):
+            expect_array(self, name, *shape[self.covariance_type], finite=True)
+        if not K or (self.weights_ < 0).any() or not (self._diagonals() > 0).all():
+            raise DataError("weights are negative, or a component has no density")
+
+    def _diagonals(self) -> np.ndarray:
+        roots = self._roots()
+        return roots[:, 0] if roots.shape[1] == 1 else np.diagonal(roots, axis1=1, axis2=2)
+
+    # Using --------------------------------------------------------------------------------------
+
+    def _joint(self, X: np.ndarray) -> np.ndarray:
+        """log w_k N(x; m_k, S_k), (n, K)."""
+        from pellucid.mixture import _loops
+
+        roots = self._roots()
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.weights_) + np.log(self._diagonals()).sum(axis=1)
+        logs = logs - 0.5 * X.shape[1] * np.log(2.0 * np.pi)
+        X, out = np.ascontiguousarray(X), np.empty((X.shape[0], len(logs)))
+        blocks = parallel.row_blocks(X.shape[0], 8 * X.shape[1])
+        parallel.map(lambda b: _loops.joint(X[b], self.means_, roots, logs, out[b]), blocks)
+        return out
+
+    def _proba(self, X: np.ndarray) -> np.ndarray:
+        joint = self._joint(X)
+        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
+
+    def _log_density(self, X: np.ndarray) -> np.ndarray:
+        joint = self._joint(X)
+        top = joint.max(axis=1)
+        return top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The likeliest component of each row; the first if several are."""
+        return self._answer(self._proba, X).argmax(axis=1)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each component, given the row."""
+        return self._answer(self._proba, X)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Log density of each row."""
+        return self._answer(self._log_density, X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log density of the rows."""
+        return float(self.score_samples(X).mean())
+
+    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """New rows (encoded columns, in the order of `terms_`) and their components.
+
+        Rows of the first component come first, as in scikit-learn.
+        """
+        self._check_fitted()
+        if not Integer(1).accepts(n_samples):
+            raise DataError(
+                f"Invalid value for 'n_samples': {n_samples!r}. The sampling requires at least one "
+                "sample."
+            )
+        rng = parallel.stream(parallel.seed_sequence(self.random_state), "sample")
+        counts = rng.multinomial(n_samples, self.weights_ / self.weights_.sum())
+        labels = np.repeat(np.arange(len(counts)), counts)
+        noise = rng.standard_normal((n_samples, self.means_.shape[1]))
+        roots = np.broadcast_to(self._roots(), (len(counts), *self._roots().shape[1:]))
+        X = np.empty_like(noise)
+        for k, root in enumerate(roots):
+            own = noise[labels == k]
+            spread = own / root[0] if len(root) != len(root.T) else np.linalg.solve(root, own.T).T
+            X[labels == k] = self.means_[k] + spread
+        return X, labels
+
+    def _n_parameters(self) -> int:
+        K, p = self.means_.shape
+        spread = {"full": K * p * (p + 1) // 2, "tied": p * (p + 1) // 2, "diag": K * p}
+        return spread.get(self.covariance_type, K) + p * K + K - 1
+
+    def bic(self, X: Any) -> float:
+        """Bayesian information criterion on X: the lower the better."""
+        logs = self.score_samples(X)
+        return float(-2 * logs.sum() + self._n_parameters() * np.log(len(logs)))
+
+    def aic(self, X: Any) -> float:
+        """Akaike information criterion on X: the lower the better."""
+        return float(-2 * self.score_samples(X).sum() + 2 * self._n_parameters())
