@@ -29,7 +29,7 @@ class Estimator(Protocol):
     _layout: ClassVar[str] = "matrix"
     _target: ClassVar[str] = "none"
     _canonical_rows: ClassVar[bool] = False
-    _min_rows: ClassVar[int] = 1
+    _min_rows: ClassVar[int] = 2  # one row shows no pattern; only the baselines take it
     _takes_text: ClassVar[bool] = False
 
     table: Any = None
@@ -102,7 +102,7 @@ class Estimator(Protocol):
         first = not self.__sklearn_is_fitted__()
         with self._undone_on_failure(self._learned()):
             self._check_parameters()
-            wishes = replace(self._wishes(), declared=True)
+            wishes = replace(self._wishes(), declared=True, min_rows=1)
             if self._target == "classes":
                 known = known_classes(classes, None if first else self.classes_)
                 wishes = replace(wishes, classes=known)
@@ -244,7 +244,7 @@ class Classifier(Explained):
 
     _kind = "classifier"
     _target = "classes"
-    # A classifier of one class is an error unless the class says otherwise.
+    # One class leaves nothing to tell apart: only the baseline learns from it.
     _one_class: ClassVar[bool] = False
 
     def _check_problem(self, problem: Problem) -> None:

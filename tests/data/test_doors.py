@@ -14,7 +14,7 @@ from pellucid.cluster import KMeans
 from pellucid.data import Table, Wishes, prepare
 from pellucid.data.containers import intake
 from pellucid.dummy import DummyClassifier, DummyRegressor
-from pellucid.errors import DataError, DataTypeError, ParameterError
+from pellucid.errors import DataConversionWarning, DataError, DataTypeError, ParameterError
 from pellucid.linear_model import LinearRegression
 
 
@@ -169,3 +169,41 @@ def test_gaps_in_numbers_equal_the_plain_rule():
     assert found.schema.terms[:3] == ("x0", "x0 missing", "x1")
     assert np.array_equal(found.X[:, 1] == 1, np.isnan(X[:, 0]))
     assert not np.isnan(found.X).any()
+
+
+BIG = [5, 2**53 + 1, 2**53 + 2]
+WHOLE_NUMBERS = {
+    "array": lambda cells: np.array([cells]).T,
+    "object array": lambda cells: np.array([[c, "a"] for c in cells], dtype=object),
+    "pandas": lambda cells: pd.DataFrame({"x0": cells}),
+    "pandas beside text": lambda cells: pd.DataFrame({"x0": cells, "s": "a"}),
+    "pandas nullable": lambda cells: pd.DataFrame({"x0": pd.array([*cells, None], dtype="Int64")}),
+    "polars": lambda cells: pl.DataFrame({"x0": [*cells, None]}),
+    "arrow": lambda cells: pa.table({"x0": [*cells, None]}),
+}
+
+
+@pytest.mark.parametrize("container", WHOLE_NUMBERS)
+def test_whole_numbers_that_floats_cannot_hold_are_named(container):
+    make = WHOLE_NUMBERS[container]
+    text = r"'x0' holds 1 whole .* \(row 1: 9007199254740993 becomes 9007199254740992\)"
+    with pytest.warns(DataConversionWarning, match=text):
+        intake(make(BIG))
+    intake(make([2**53, -(2**53), 2**60]))  # exact: no warning, which were an error here
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_largest_whole_numbers(dtype):
+    ends = np.iinfo(dtype)
+    with pytest.warns(DataConversionWarning, match=f"holds 1 whole.*row 1: {ends.max} becomes"):
+        intake(np.array([[ends.min], [ends.max]], dtype=dtype))
+
+
+def test_every_term_has_a_name_of_its_own():
+    frame = pd.DataFrame({
+        "a": ["y", "n", "y", "n"], "a=y": [1.0, 2, 3, 5], "a=y (2)": [0.0, 1, 5, 6],
+        "b": [1.0, None, 3, 4], "b missing": [0.0, 1, 0, 2],
+    })  # fmt: skip
+    terms = problem(frame).schema.terms
+    expected = ("a=n", "a=y", "a=y (3)", "a=y (2)", "b", "b missing", "b missing (2)")
+    assert terms == expected

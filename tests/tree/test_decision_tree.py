@@ -215,8 +215,8 @@ def test_constant_columns_one_class_and_too_few_samples(rng):
     assert DecisionTreeClassifier(min_samples_leaf=31).fit(X, y).get_n_leaves() == 1
     constant = DecisionTreeClassifier().fit(X[:, :1], y)
     assert constant.get_n_leaves() == 1 and constant.feature_importances_.tolist() == [0]
-    single = DecisionTreeClassifier().fit(X, np.zeros(30))
-    np.testing.assert_array_equal(single.predict_proba(X), np.ones((30, 1)))
+    with pytest.raises(DataError, match=r"only one class: 0\.0"):
+        DecisionTreeClassifier().fit(X, np.zeros(30))
 
 
 def test_many_levels(rng):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pellucid.data.buffers import to_numpy
-from pellucid.data.cells import RawColumn, datetime_days, factorize
+from pellucid.data.cells import RawColumn, datetime_days, factorize, warn_of_rounding
 from pellucid.errors import DataTypeError
 
 
@@ -20,6 +20,8 @@ def arrow_column(name: str, column: Any) -> RawColumn:
         return RawColumn(name, "number", np.full(len(column), np.nan))
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
+    if pa.types.is_int64(kind) or pa.types.is_uint64(kind):
+        warn_of_rounding(name, to_numpy(column, missing=0))
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return RawColumn(name, "number", _floats(column))
     if pa.types.is_decimal(kind):

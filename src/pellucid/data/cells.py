@@ -7,7 +7,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from pellucid.errors import DataError, DataTypeError
+from pellucid.errors import DataConversionWarning, DataError, DataTypeError, warn
+
+# Whole numbers up to here are exact in float64.
+_EXACT = 2**53
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,9 @@ def object_column(name: str, cells: np.ndarray) -> RawColumn:
 
 def _number_cells(name: str, cells: np.ndarray, missing: np.ndarray) -> np.ndarray:
     values = np.full(len(cells), np.nan)
+    fits = (isinstance(c, int | np.integer) and abs(int(c)) < 2**63 for c in cells)
+    whole = [int(c) if fit else 0 for c, fit in zip(cells, fits)]
+    warn_of_rounding(name, np.array(whole, dtype=np.int64))
     for row in np.flatnonzero(~missing):
         try:
             values[row] = float(cells[row])
@@ -127,6 +133,25 @@ def factorize(cells: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
         else:
             codes[i] = position.setdefault(cell, len(position))
     return codes, tuple(map(plain_level, position))
+
+
+def warn_of_rounding(name: str, values: np.ndarray) -> None:
+    """Say so where float64 cannot hold whole numbers: identifiers would melt together."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
+        return
+    if values.min() >= -_EXACT and values.max() <= _EXACT:
+        return
+    size = np.abs(values).astype(np.uint64)  # right for -2**63 too, which wraps
+    lowest_bit = np.maximum(size & (~size + np.uint64(1)), np.uint64(1))
+    lost = np.flatnonzero(size // lowest_bit > _EXACT)
+    if lost.size:
+        whole = int(values[lost[0]])
+        warn(
+            f"column {name!r} holds {lost.size} whole number(s) beyond 2**53, which float64 rounds "
+            f"(row {lost[0]}: {whole} becomes {int(float(whole))}), so different ones may look "
+            "alike. An identifier teaches nothing: drop the column, or make it text.",
+            DataConversionWarning,
+        )
 
 
 def datetime_days(stamps: np.ndarray) -> np.ndarray:

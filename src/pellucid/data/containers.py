@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from pellucid.data.cells import RawColumn, datetime_days, object_column
+from pellucid.data.cells import RawColumn, datetime_days, object_column, warn_of_rounding
 from pellucid.errors import DataError, DataTypeError
 
 
@@ -158,6 +158,8 @@ def _intake_array(X: Any, owner: str) -> Intake:
     if kind == "c":
         raise DataError(f"Complex data not supported: X has dtype {array.dtype}.")
     if kind in "fiub":
+        for j in range(array.shape[1]) if kind in "iu" else ():
+            warn_of_rounding(f"x{j}", array[:, j])
         return Intake(array.shape[0], None, dense=array)
     if kind == "M":
         days = datetime_days(array)

@@ -6,7 +6,14 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 from pellucid.data.arrow import arrow_column
-from pellucid.data.cells import RawColumn, datetime_days, factorize, object_column, plain_level
+from pellucid.data.cells import (
+    RawColumn,
+    datetime_days,
+    factorize,
+    object_column,
+    plain_level,
+    warn_of_rounding,
+)
 from pellucid.data.containers import check_names, check_shape
 from pellucid.errors import DataError, DataTypeError
 
@@ -44,6 +51,8 @@ def _plain_numbers(X: Any) -> np.ndarray | None:
     if not type(X).__module__.startswith("pandas"):
         return None
     if all(isinstance(d, np.dtype) and d.kind in "fiub" for d in dtypes):
+        for j in (j for j, d in enumerate(dtypes) if d.kind in "iu" and d.itemsize == 8):
+            warn_of_rounding(str(X.columns[j]), X.iloc[:, j].to_numpy())
         return X.to_numpy(dtype=np.float64)
     return None
 
@@ -57,6 +66,9 @@ def _column(name: str, series: nw.Series) -> RawColumn:
         return object_column(name, np.asarray(native, dtype=object))
     if str(getattr(native, "dtype", "")).endswith("[pyarrow]"):
         return arrow_column(name, series.to_arrow())
+    if dtype in (nw.Int64, nw.UInt64):
+        whole = series if series.null_count() == 0 else series.fill_null(0)
+        warn_of_rounding(name, whole.to_numpy())
     if dtype.is_numeric() or dtype == nw.Boolean:
         return RawColumn(name, "number", _floats(series))
     if dtype in (nw.Categorical, nw.Enum, nw.String):

@@ -147,7 +147,9 @@ class Schema:
             "missing": "{0} missing",
             "word": "{0}:{1}",
         }
-        return tuple(labels[role].format(self.name(j), level) for j, role, level in self.blocks())
+        return _unique(
+            [labels[role].format(self.name(j), level) for j, role, level in self.blocks()]
+        )
 
     @property
     def owner(self) -> np.ndarray:
@@ -229,3 +231,18 @@ class Schema:
             f"levels that were not seen in training count as missing: {where}.",
             UnseenLevelWarning,
         )
+
+
+def _unique(names: list[str]) -> tuple[str, ...]:
+    """Each name once: a column `a=y` beside the level y of column `a` makes a second `a=y (2)`."""
+    if len(set(names)) == len(names):
+        return tuple(names)
+    out: dict[str, None] = {}
+    taken = set(names)
+    for name in names:
+        candidate, count = name, 1
+        while candidate in out or (count > 1 and candidate in taken):
+            count += 1
+            candidate = f"{name} ({count})"
+        out[candidate] = None
+    return tuple(out)

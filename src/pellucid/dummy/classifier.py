@@ -43,6 +43,7 @@ class DummyClassifier(ProbabilisticClassifier):
     """
 
     _one_class = True
+    _min_rows = 1
     _poor_score = True
     _parameters = {
         "strategy": Choice(*STRATEGIES),

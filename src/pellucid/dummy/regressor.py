@@ -31,6 +31,7 @@ class DummyRegressor(Regressor):
     array([3.])
     """
 
+    _min_rows = 1
     _several_targets = True
     _poor_score = True
     _target = "several"

@@ -96,7 +96,6 @@ class BaggingClassifier(ProbabilisticClassifier):
     array([0, 1])
     """
 
-    _one_class = True
     _canonical_rows = True
     # The checks fit hundreds of times; five learners show the same faults as ten.
     _check_params = {"n_estimators": 5}

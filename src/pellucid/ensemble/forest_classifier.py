@@ -17,7 +17,6 @@ from pellucid.tree.limits import CLASS_WEIGHTS
 class ForestClassifier(Forest, ProbabilisticClassifier):
     """Mean of the trees' class shares."""
 
-    _one_class = True
     _parameters = FOREST_PARAMETERS | {
         "criterion": Choice(*CLASS_CRITERIA),
         "class_weight": Either(CLASS_WEIGHTS, Choice("balanced", "balanced_subsample"), Nothing),

@@ -25,12 +25,16 @@ def wishes_of(learner: Any, owner: str) -> Wishes:
     if isinstance(learner, Estimator):
         if not isinstance(learner, Classifier):
             raise ParameterError(f"{owner} needs a classifier. Got {learner!r} instead.")
-        return replace(learner._wishes(), owner=owner, canonical_rows=True, min_rows=1)
+        return replace(learner._wishes(), owner=owner, canonical_rows=True)
     tags = learner.__sklearn_tags__()
     if tags.estimator_type != "classifier":
         raise ParameterError(f"{owner} needs a classifier. Got {learner!r} instead.")
     return Wishes(
-        owner=owner, target="classes", canonical_rows=True, takes_sparse=tags.input_tags.sparse
+        owner=owner,
+        target="classes",
+        canonical_rows=True,
+        takes_sparse=tags.input_tags.sparse,
+        min_rows=Estimator._min_rows,
     )
 
 
@@ -93,7 +97,9 @@ def _fit_leaf(part: Problem) -> Any:
     """A tree of one leaf; it looks at no cell, whatever form they have."""
     schema = replace(part.schema, layout="codes")
     X = np.zeros((part.n, schema.n_columns), order="F")
-    return _fit_ours(DecisionTreeClassifier(), replace(part, X=X, schema=schema))
+    leaf, part = DecisionTreeClassifier(), replace(part, X=X, schema=schema)
+    leaf._store(leaf._fit(part), part)  # not `_learn`: for the user one class is an error
+    return leaf
 
 
 def _fit_foreign(learner: Any, part: Problem) -> Any:

@@ -24,6 +24,7 @@ class KVotes(KNearest):
     }
 
     def _check_problem(self, problem: Problem) -> None:
+        super()._check_problem(problem)
         if problem.n < self.n_neighbors:
             raise DataError(
                 f"n_neighbors={self.n_neighbors} needs as many rows, but n_samples={problem.n}. Ask "
@@ -93,8 +94,6 @@ class KNeighborsClassifier(KVotes, ProbabilisticClassifier):
     >>> model.predict_proba([[0.9]]).round(3)
     array([[0.667, 0.333]])
     """
-
-    _one_class = True
 
     def __init__(
         self,

@@ -41,6 +41,7 @@ class NearestNeighbors(KNearest, WithinRadius):
     array([[1, 0]])
     """
 
+    _min_rows = 1  # an index may hold one row
     _parameters = {
         "n_neighbors": Integer(1),
         "radius": Real(0, None, "left"),

@@ -94,7 +94,6 @@ class RadiusNeighborsClassifier(RadiusVotes, ProbabilisticClassifier):
     array([0])
     """
 
-    _one_class = True
     # Some rows of generic checks lie too far apart for radius 1.
     _check_params = {"radius": 1.5, "outlier_label": "most_frequent"}
     _parameters = RadiusVotes._parameters | {

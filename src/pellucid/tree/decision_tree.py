@@ -61,7 +61,6 @@ class DecisionTreeClassifier(TreeModel, ProbabilisticClassifier):
     ['yes', 'no']
     """
 
-    _one_class = True
     _parameters = TREE_PARAMETERS | {
         "criterion": Choice(*CLASS_CRITERIA),
         "class_weight": Either(CLASS_WEIGHTS, Choice("balanced"), Nothing),
