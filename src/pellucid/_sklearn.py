@@ -73,7 +73,7 @@ def tags(facts: dict[str, Any]) -> Any:
         transformer_tags=transformer if facts["transforms"] else None,
         input_tags=InputTags(
             sparse=facts["sparse"], allow_nan=True, positive_only=facts["positive_only"],
-            pairwise=facts["pairwise"],
+            pairwise=facts["pairwise"],  # `categorical` would make scikit-learn's checks easier
         ),
         non_deterministic=False,
     )  # fmt: skip

@@ -167,6 +167,25 @@ def test_arrays_of_other_shapes_are_refused(name, tmp_path, rng):
     pellucid.load(tmp_path / "m")
 
 
+FORGED = [
+    ("LinearRegression", "aliased_", np.array([7])),
+    ("LinearRegression", "aliased_", np.array([-1])),
+    ("LinearRegression", "aliased_", np.array([0.5])),
+    ("PCA", "components_", np.ones((3, 3))),
+    ("PCA", "components_", np.zeros((3, 3))),
+]
+
+
+@pytest.mark.parametrize(("name", "attribute", "forged"), FORGED)
+def test_values_without_meaning_are_refused(name, attribute, forged, tmp_path, rng):
+    X = rng.normal(size=(60, 3))
+    model = fitted(next(cls for cls in CLASSES if cls.__name__ == name), X, rng)
+    setattr(model, attribute, forged)
+    model.save(tmp_path / "m")
+    with pytest.raises(ModelFileError):
+        pellucid.load(tmp_path / "m")
+
+
 @pytest.mark.parametrize("asked", [1, 40])
 def test_the_number_of_clusters_is_that_of_the_centres(asked, rng, monkeypatch):
     """The loops read as many numbers as there are centres, whatever the parameter says by then."""

@@ -226,6 +226,8 @@ class PCA(Explained, Transformer):
                 raise DataError(f"{name} is negative")
         if self.n_components_ != k:
             raise DataError("n_components_ is not the number of components")
+        if k > p or not np.allclose(self.components_ @ self.components_.T, np.eye(k), atol=1e-6):
+            raise DataError("its axes are not at right angles")
 
     # Using --------------------------------------------------------------------------------------
 

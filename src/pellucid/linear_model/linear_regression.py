@@ -188,7 +188,7 @@ class LinearRegression(Regressor):
 
     def _check_state(self) -> None:
         """Refuse arrays that do not belong to the columns or to each other (model files)."""
-        from pellucid.persist.state import expect_array, expect_number, n_terms
+        from pellucid.persist.state import expect_array, expect_number, expect_positions, n_terms
 
         p, several = n_terms(self), self.coef_.ndim == 2
         targets = len(self.coef_) if several else 1
@@ -200,6 +200,7 @@ class LinearRegression(Regressor):
             expect_number(self, "intercept_")
         if "inference_" in vars(self):
             expect_number(self, "rank_", 0)
+            expect_positions(self, "aliased_", p)
             _check_kept(self.inference_, p, targets)
 
     def _predict(self, X: Any) -> np.ndarray:

@@ -87,6 +87,14 @@ def expect_number(model: Any, name: str, low: float = -np.inf) -> None:
         raise ModelFileError(f"its {type(model).__name__} has no {name} in its range")
 
 
+def expect_positions(model: Any, name: str, end: int) -> None:
+    """For `_check_state`: `model.name` is a vector of positions below `end`."""
+    expect_array(model, name, None, dtype=np.int64)
+    positions = getattr(model, name)
+    if ((positions < 0) | (positions >= end)).any():
+        raise ModelFileError(f"its {type(model).__name__} has {name} beyond its columns")
+
+
 def n_terms(model: Any) -> int:
     """The number of columns that the model's schema encodes a table to."""
     return len(model.schema_.owner)
