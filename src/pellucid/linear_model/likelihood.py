@@ -57,8 +57,8 @@ class Likelihood:
             return np.ones((1, 1))
         return np.eye(self.q) - 1.0 / self.n_classes
 
-    def block(self, rows: slice) -> Any:
-        """A block of the table; CSR stays CSR where nothing is taken off."""
+    def block(self, rows: Any) -> Any:
+        """Rows (a slice, or numbers) of the table; CSR stays CSR where nothing is taken off."""
         if self.shift is None:
             return self.X.X[rows]
         return self.X.dense(rows) - self.shift

@@ -1,16 +1,15 @@
 """Logistic regression for two and more classes."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import ProbabilisticClassifier
-from pellucid.data import Problem
-from pellucid.errors import DataError, ParameterError
-from pellucid.numerics.links import expit
-from pellucid.numerics.losses import softmax
-from pellucid.numerics.scores import linear_scores
+from pellucid.data import Problem, Wishes
+from pellucid.errors import ParameterError
+from pellucid.linear_model.linear_classifier import ClassWeight, class_factors, column_means
+from pellucid.linear_model.logistic_base import L1_SOLVERS, SOLVERS, LogisticModel
 from pellucid.parameters import (
     Boolean,
     Choice,
@@ -20,37 +19,11 @@ from pellucid.parameters import (
     Nothing,
     RandomState,
     Real,
-    Test,
     Verbose,
 )
-from pellucid.records import Status
-
-# Every solver finds the same optimum; scikit-learn's other names are understood.
-SOLVERS = {
-    "auto": "auto",
-    "cd": "cd",
-    "gd": "gd",
-    "lbfgs": "lbfgs",
-    "newton": "newton",
-    "newton-cg": "newton",
-    "newton-cholesky": "newton",
-    "liblinear": "auto",
-    "sag": "auto",
-    "saga": "auto",
-}
 
 
-# Solvers that know absolute values: all of these name coordinate descent.
-L1_SOLVERS = ("auto", "cd", "saga", "liblinear")
-
-
-def _means(X: Any, weights: np.ndarray) -> np.ndarray:
-    """Weighted means of the columns; halves are added, because whole sums may overflow."""
-    half = X.T @ (weights / (2 * weights.max()) / (weights / weights.max()).sum())
-    return 2 * np.clip(half, -np.finfo(float).max / 2, np.finfo(float).max / 2)
-
-
-class LogisticRegression(ProbabilisticClassifier):
+class LogisticRegression(LogisticModel):
     """Logistic regression: the coefficients that minimise
 
         sum_i w_i log(1 + exp(-s_i (b0 + x_i . b))) + |b|^2 / (2 C)      (two classes, s = -1 or 1)
@@ -59,8 +32,9 @@ class LogisticRegression(ProbabilisticClassifier):
 
     With `l1_ratio` r the penalty is (r |b|_1 + (1 - r) |b|^2 / 2) / C instead, and coefficients of
     useless columns are exactly 0. The intercept is never penalised. Columns in bad units are scaled
-    inside; the penalty stays in the user's units. Without a penalty (`C=np.inf`), classes that a
-    plane separates are reported.
+    inside; the penalty stays in the user's units. Without a penalty (`C=np.inf`) there are standard
+    errors (`summary`), and classes that some columns separate, wholly or in part, are reported with
+    the names of these columns; `firth=True` has finite coefficients there too.
 
     Parameters
     ----------
@@ -72,15 +46,18 @@ class LogisticRegression(ProbabilisticClassifier):
     dual : False
     tol : float, default=1e-4
         "lbfgs" stops when no slope of the mean objective exceeds it, "gd" when the coefficients
-        move less than it; "newton" always goes to the last digit.
+        move less than it, "sgd" when a pass lowers the mean objective by less; "newton" always goes
+        to the last digit.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1, without effect
     class_weight : dict {label: weight}, "balanced" or None
-    random_state : without effect, no solver draws
-    solver : {"auto", "newton", "lbfgs", "cd", "gd"}, default="auto"
+    random_state : int, generator or None
+        Order of the rows for "sgd"; no other solver draws.
+    solver : {"auto", "newton", "lbfgs", "cd", "gd", "sgd"}, default="auto"
         "auto" is Newton's method unless there are many coefficients, and coordinate descent ("cd")
-        within Newton steps if l1_ratio > 0. "gd" is plain gradient
-        descent, for watching. scikit-learn's other names are accepted for the same optimum.
+        within Newton steps if l1_ratio > 0. "gd" is plain gradient descent, "sgd" descent by
+        mini-batches, both for watching. scikit-learn's other names are accepted for the same
+        optimum.
     max_iter : int, default=100
     verbose : without effect; see `pellucid.watching`
     warm_start : bool, default=False
@@ -89,6 +66,14 @@ class LogisticRegression(ProbabilisticClassifier):
         Number of threads; results do not depend on it.
     step : float or None, keyword-only
         Step of "gd" along the gradient of the mean objective; None takes one that cannot overshoot.
+    firth : bool, default=False, keyword-only
+        Firth's bias-reduced fit: finite on separated classes too. Needs `C=np.inf`.
+    multiclass : {"softmax", "one_vs_rest"}, default="softmax", keyword-only
+        "one_vs_rest" fits every class against all others; probabilities are divided by their sum.
+    tau0, kappa : float, default=10.0 and 1.0, keyword-only
+        Step k of "sgd" is (tau0 + k)**-kappa; kappa lies in (0.5, 1].
+    batch_size : int, default=200, keyword-only
+        Rows of a step of "sgd".
     table : Table, optional
 
     Attributes
@@ -96,8 +81,9 @@ class LogisticRegression(ProbabilisticClassifier):
     coef_ : (1, p), or (classes, p), in the order of `terms_`
     intercept_ : (1,), or (classes,)
     classes_ : labels in sorted order
-    n_iter_ : (1,)
-    history_ : objective, gradient_norm and parameter_norm by iteration
+    n_iter_ : (1,), or (classes,) for one-vs-rest
+    history_ : objective, gradient_norm, parameter_norm by iteration; learning_rate of "sgd"
+    separating_ : positions in `terms_` of columns that separate classes, without a penalty
     status_ : how the solver ended
     n_features_in_, feature_names_in_, schema_
 
@@ -112,7 +98,6 @@ class LogisticRegression(ProbabilisticClassifier):
     'converged'
     """
 
-    _takes_text = True
     _parameters = {
         "C": Real(0, None, "right"),
         "l1_ratio": Real(0, 1, "both"),
@@ -120,9 +105,7 @@ class LogisticRegression(ProbabilisticClassifier):
         "tol": Real(0, None),
         "fit_intercept": Boolean,
         "intercept_scaling": Real(0, None),
-        "class_weight": Either(
-            Nothing, Choice("balanced"), Test(lambda v: isinstance(v, dict), "a dict")
-        ),
+        "class_weight": ClassWeight,
         "random_state": RandomState,
         "solver": Choice(*SOLVERS),
         "max_iter": Integer(0),
@@ -130,15 +113,12 @@ class LogisticRegression(ProbabilisticClassifier):
         "warm_start": Boolean,
         "n_jobs": Jobs,
         "step": Either(Nothing, Real(0, None, "neither")),
+        "firth": Boolean,
+        "multiclass": Choice("softmax", "one_vs_rest"),
+        "tau0": Real(0, None, "neither"),
+        "kappa": Real(0.5, 1, "right"),
+        "batch_size": Integer(1),
     }
-
-    coef_: np.ndarray
-    intercept_: np.ndarray
-    classes_: np.ndarray
-    means_: np.ndarray
-    n_iter_: np.ndarray
-    history_: dict[str, np.ndarray]
-    status_: Status
 
     def __init__(
         self,
@@ -157,6 +137,11 @@ class LogisticRegression(ProbabilisticClassifier):
         warm_start: bool = False,
         n_jobs: int | None = None,
         step: float | None = None,
+        firth: bool = False,
+        multiclass: str = "softmax",
+        tau0: float = 10.0,
+        kappa: float = 1.0,
+        batch_size: int = 200,
         table: Any = None,
     ) -> None:
         self.C = C
@@ -173,39 +158,67 @@ class LogisticRegression(ProbabilisticClassifier):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.step = step
+        self.firth = firth
+        self.multiclass = multiclass
+        self.tau0 = tau0
+        self.kappa = kappa
+        self.batch_size = batch_size
         self.table = table
 
     def _coding(self) -> str:
         return "reference" if np.isinf(self.C) else "onehot"
+
+    def _wishes(self) -> Wishes:
+        """Mini-batches depend on the order of rows: then it is that of their hashes."""
+        return replace(super()._wishes(), canonical_rows=self.solver == "sgd")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients."""
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model.logistic_solvers import Setting
-
         assert problem.classes is not None
         K = len(problem.classes)
+        weights = problem.weights * class_factors(self.class_weight, problem)[problem.y]
         sparse = self._sparse()
-        weights = problem.weights * self._class_weights(problem)[problem.y]
-        setting = Setting(
-            1.0 / self.C, self.fit_intercept, self.tol, self.max_iter, self.step,
-            self._last_state(K, problem.p),
-        )  # fmt: skip
+        separate = self.multiclass == "one_vs_rest" and K > 2
         with parallel.using(self.n_jobs), parallel.one_blas_thread():
-            found = self._solve(problem, weights, K, setting, sparse)
+            found = [
+                self._solve(problem, (problem.y == k).astype(np.int32), weights, 2, sparse, k)
+                for k in range(K)
+            ] if separate else [self._solve(problem, problem.y, weights, K, sparse)]  # fmt: skip
+        x = np.concatenate([one.x for one in found])
+        bad = [one.status for one in found if not one.status.ok]
         return {
-            "coef_": np.ascontiguousarray(found.x[:, :-1]),
-            "intercept_": found.x[:, -1].copy(),
-            "means_": _means(problem.X, weights),
-            "n_iter_": np.array([max(found.n_iter, 1)], dtype=np.int32),
-            "history_": found.history,
-            "status_": found.status,
+            "coef_": np.ascontiguousarray(x[:, :-1]),
+            "intercept_": x[:, -1].copy(),
+            "means_": column_means(problem.X, weights),
+            "n_iter_": np.array([max(one.n_iter, 1) for one in found], dtype=np.int32),
+            "history_": _one_history([one.history for one in found]),
+            "status_": bad[0] if bad else found[0].status,
+            **self._known(found, problem, weights),
+        }
+
+    def _known(self, found: list[Any], problem: Problem, weights: np.ndarray) -> dict[str, Any]:
+        """Without a penalty: facts for inference, and the columns that separate the classes."""
+        known = [one.inference for one in found if getattr(one, "inference", None) is not None]
+        guilty = sorted({j for one in found for j in getattr(one, "separating", ())})
+        if len(known) < len(found):
+            return {"separating_": guilty}
+        from pellucid.linear_model.logistic_inference import facts
+
+        return {
+            "separating_": guilty,
+            "inference_": facts(known, problem, weights, self.fit_intercept),
         }
 
     def _sparse(self) -> bool:
-        """Whether the penalty has absolute values; a solver that cannot know them is an error."""
+        """Whether the penalty has absolute values; solvers and penalties that do not go together."""
+        if self.firth and (np.isfinite(self.C) or self.solver in ("gd", "sgd", "cd")):
+            raise ParameterError(
+                "firth=True is a penalty of its own, solved by Newton's method: it goes with "
+                f"C=np.inf and solver='auto'. Got C={self.C} and solver={self.solver!r}."
+            )
         if np.isinf(self.C) or (self.l1_ratio == 0 and self.solver != "cd"):
             if self.solver == "cd":
                 raise ParameterError("solver='cd' needs a penalty: give a finite C.")
@@ -218,14 +231,29 @@ class LogisticRegression(ProbabilisticClassifier):
         return True
 
     def _solve(
-        self, problem: Problem, weights: np.ndarray, K: int, setting: Any, sparse: bool
+        self, problem: Problem, y: np.ndarray, w: np.ndarray, K: int, sparse: bool, k: int = -1
     ) -> Any:
+        """One problem of K classes; k is the class of a one-vs-rest fit."""
+        from pellucid.linear_model import logistic_descent as watched
         from pellucid.linear_model import logistic_solvers as smooth
         from pellucid.linear_model.logistic_sparse import solve_sparse
 
+        start = self._last_state(len(problem.classes), problem.p)  # type: ignore[arg-type]
+        setting = smooth.Setting(
+            1.0 / self.C, self.fit_intercept, self.tol, self.max_iter,
+            start if k < 0 or start is None else start[k : k + 1], problem.schema.terms, self.firth,
+        )  # fmt: skip
+        given = (problem.X, y, w, K)
         if sparse:
-            return solve_sparse(problem.X, problem.y, weights, K, setting, float(self.l1_ratio))
-        return smooth.solve(problem.X, problem.y, weights, K, SOLVERS[self.solver], setting)
+            return solve_sparse(*given, setting, float(self.l1_ratio))
+        if self.solver == "gd":
+            return watched.solve_descent(*given, setting, self.step)
+        if self.solver == "sgd":
+            seed = parallel.seed_sequence(self.random_state)
+            return watched.solve_sgd(
+                *given, setting, (self.tau0, self.kappa, self.batch_size), seed
+            )
+        return smooth.solve(*given, SOLVERS[self.solver], setting)
 
     def _last_state(self, K: int, p: int) -> np.ndarray | None:
         if not self.warm_start or not self.__sklearn_is_fitted__():
@@ -234,59 +262,15 @@ class LogisticRegression(ProbabilisticClassifier):
             return None
         return np.column_stack([self.coef_, self.intercept_])
 
-    def _class_weights(self, problem: Problem) -> np.ndarray:
-        """One factor per class."""
-        assert problem.classes is not None
-        K = len(problem.classes)
-        if self.class_weight is None:
-            return np.ones(K)
-        if isinstance(self.class_weight, str):
-            counts = np.bincount(problem.y, problem.weights, minlength=K)
-            return problem.weights.sum() / (K * counts)
-        labels = problem.classes.tolist()
-        strange = [label for label in self.class_weight if label not in labels]
-        if strange:
-            raise DataError(
-                f"The classes, {strange}, of class_weight are not among the labels {labels}."
-            )
-        return np.array([float(self.class_weight.get(label, 1.0)) for label in labels])
 
-    def _check_state(self) -> None:
-        """Refuse coefficients that do not belong to the columns and classes (model files)."""
-        from pellucid.persist.state import expect_array, n_terms
-
-        K, p = len(self.classes_), n_terms(self)
-        rows = 1 if K == 2 else K
-        expect_array(self, "coef_", rows, p, finite=True)
-        expect_array(self, "intercept_", rows, finite=True)
-        expect_array(self, "means_", p, finite=True)
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Log-odds of the second class (n,), or scores of all classes (n, K)."""
-        return self._scores(self._encoded(X))
-
-    def _scores(self, X: Any) -> np.ndarray:
-        if len(self.classes_) == 2:
-            return linear_scores(X, self.coef_[0], self.intercept_[0])
-        return linear_scores(X, self.coef_, self.intercept_)
-
-    def _proba(self, X: Any) -> np.ndarray:
-        scores = self._scores(X)
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        return softmax(scores)
-
-    def _codes(self, X: Any) -> np.ndarray:
-        scores = self._scores(X)
-        return (scores > 0).astype(np.int32) if scores.ndim == 1 else scores.argmax(axis=1)
-
-    def _explain(self, X: Any) -> dict[str, Any]:
-        dense = X if isinstance(X, np.ndarray) else X.toarray()
-        scores = self._scores(X)
-        return {
-            "base": self.coef_ @ self.means_ + self.intercept_,
-            "contributions": (dense - self.means_)[:, :, None] * self.coef_.T,
-            "prediction": scores.reshape(len(scores), -1),
-            "scale": "log-odds",
-            "method": "coefficient times distance from the training mean",
-        }
+def _one_history(parts: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Histories of one-vs-rest fits one after the other, with the number of their class."""
+    if len(parts) == 1:
+        return parts[0]
+    names = dict.fromkeys(name for part in parts for name in part)
+    sizes = [len(part["iteration"]) for part in parts]
+    joined = {
+        name: np.concatenate([part.get(name, np.full(n, np.nan)) for part, n in zip(parts, sizes)])
+        for name in names
+    }
+    return joined | {"class": np.repeat(np.arange(len(parts), dtype=float), sizes)}

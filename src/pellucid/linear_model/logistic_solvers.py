@@ -10,35 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.linear_model import _loops
 from pellucid.linear_model.likelihood import Likelihood, flat_solver
+from pellucid.linear_model.separation import Sentry
 from pellucid.numerics.linalg import cholesky_factor
 from pellucid.numerics.optimise import (
     Point,
     Solve,
-    converged,
-    diverged,
-    gradient_descent,
     lbfgs,
     length,
     newton,
-    out_of_iterations,
 )
 from pellucid.numerics.tables import Rows, exponents
-from pellucid.parallel import StopFlag
-from pellucid.records import Recorder, Solution, Status
+from pellucid.records import Solution, Status
 
 FAR = 8.0  # offset in units of spread beyond which a column is centred
 EXTREME = 100  # |log2| of a column's size beyond which it is scaled
 NEWTON_SIZE = 600  # parameters up to which "auto" takes Newton's method
 ACCURACY = 2.0**-47
+INFERENCE_SIZE = 1500  # parameters up to which their covariance is kept
 # Rows that suffice to start from, and to know the curvature by: at least so many, and so many per
 # parameter. What they miss costs an iteration or two, never a digit.
 START_ROWS, START_RATIO = 4096, 20
 CURVATURE_ROWS, CURVATURE_RATIO = 16384, 100
 SAMPLED_FACTORS = 4
-SEPARATED_LOSS = 1e-6  # mean loss at which coefficients that grow for ever are let go
-DESCENT_CELLS = 2**17  # table size up to which gradient descent runs in one compiled loop
 
 
 @dataclass(frozen=True)
@@ -49,8 +43,17 @@ class Setting:
     intercept: bool
     tol: float
     max_iter: int
-    step: float | None
-    x0: np.ndarray | None
+    x0: np.ndarray | None = None
+    terms: tuple[str, ...] = ()  # names of the columns, for messages
+    firth: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted(Solution):
+    """Coefficients (classes, p + 1); without a penalty, what is known about them."""
+
+    separating: tuple[int, ...] = ()  # columns that separate the classes
+    inference: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,18 @@ class Prepared:
         if self.likelihood.shift is not None:
             B[:, -1] += B[:, :-1] @ self.likelihood.shift
         return B.ravel()
+
+    def covariance(self, C: np.ndarray) -> np.ndarray:
+        """The covariance of `to_user(x)` where that of x is C."""
+        q, width = self.likelihood.q, self.likelihood.X.p + 1
+        T = np.eye(width)
+        if self.likelihood.shift is not None:
+            T[-1, :-1] = -self.likelihood.shift
+        blocks = C.reshape(q, width, q, width)
+        moved = np.einsum("ja,kalb,mb->kjlm", T, blocks, T, optimize=True).reshape(C.shape)
+        units = np.tile(np.append(self.units, 0), q)
+        with np.errstate(over="ignore"):
+            return np.ldexp(moved, units + units[:, None])
 
 
 def prepare(X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting) -> Prepared:
@@ -109,31 +124,10 @@ def measure_in(prepared: Prepared) -> Callable[[Point], dict]:
     return measure
 
 
-def stop_when_separated(prepared: Prepared) -> Callable[[Point], Status | None] | None:
-    """Without a penalty, end a climb that has no top: all rows right, and losses nearly 0."""
-    likelihood = prepared.likelihood
-    if np.all(likelihood.alpha > 0):
-        return None
-    small = SEPARATED_LOSS * float(likelihood.weights.sum())
-
-    def stop(point: Point) -> Status | None:
-        if point.value > small or not likelihood.separated(point.x):
-            return None
-        return separated_status()
-
-    return stop
+Stop = Callable[[Point], Status | None] | None
 
 
-def separated_status() -> Status:
-    return Status(
-        "separated",
-        "The columns separate the classes perfectly, so without a penalty the coefficients grow "
-        "without limit; those returned are large and arbitrary, their predictions are right.",
-        "Use a penalty (a finite C).",
-    )
-
-
-def solve_newton(prepared: Prepared, setting: Setting) -> Solution:
+def solve_newton(prepared: Prepared, setting: Setting, stop: Stop = None) -> Solution:
     """Newton's method, started on a few thousand rows if there are many."""
     likelihood = prepared.likelihood
     x0 = start(prepared, setting)
@@ -142,7 +136,7 @@ def solve_newton(prepared: Prepared, setting: Setting) -> Solution:
     scale = np.tile(np.append(prepared.spread, 1.0), likelihood.q)
     found = newton(
         likelihood.evaluate, curvature_of(likelihood), x0, max_iter=setting.max_iter, scale=scale,
-        accuracy=ACCURACY, measure=measure_in(prepared), stop=stop_when_separated(prepared),
+        accuracy=ACCURACY, measure=measure_in(prepared), stop=stop,
     )  # fmt: skip
     return shortest(prepared, found)
 
@@ -216,7 +210,7 @@ def shortest(prepared: Prepared, found: Solution) -> Solution:
     return Solution(found.x - null @ move, found.status, found.history, found.n_iter)
 
 
-def solve_lbfgs(prepared: Prepared, setting: Setting) -> Solution:
+def solve_lbfgs(prepared: Prepared, setting: Setting, stop: Stop = None) -> Solution:
     """L-BFGS on centred columns of unit spread, which are never formed."""
     likelihood, mean, spread = prepared.likelihood, prepared.mean, prepared.spread
     q = likelihood.q
@@ -238,7 +232,7 @@ def solve_lbfgs(prepared: Prepared, setting: Setting) -> Solution:
     B[:, -1] += B[:, :-1] @ mean
     B[:, :-1] *= spread
     total = float(likelihood.weights.sum())
-    measure, stop = measure_in(prepared), stop_when_separated(prepared)
+    measure = measure_in(prepared)
 
     def as_seen(point: Point) -> Point:
         return Point(outer(point.x), point.value, point.gradient)
@@ -251,115 +245,83 @@ def solve_lbfgs(prepared: Prepared, setting: Setting) -> Solution:
     return Solution(outer(found.x), found.status, found.history, found.n_iter)
 
 
-def solve_descent(
-    X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting
-) -> Solution:
-    """Plain gradient descent on the mean loss, in the user's own units; x is (classes, p + 1).
-
-    Two classes have one row of coefficients, more have one row each.
-    """
-    pivot, rows = n_classes == 2, 1 if n_classes == 2 else n_classes
-    A = X if isinstance(X, np.ndarray) else X.toarray()
-    A = np.column_stack([A, np.full(len(A), float(setting.intercept))])
-    x0 = np.zeros((rows, A.shape[1])) if setting.x0 is None else setting.x0.copy()
-    total = float(w.sum())
-    strength = setting.alpha / total
-    mask = np.append(np.ones(X.shape[1]), 0.0)
-    step = setting.step or default_step(A, w, strength, n_classes)
-    if A.size <= DESCENT_CELLS:
-        return _compiled_descent(A, y, w, pivot, x0, step, strength, mask, setting)
-
-    def evaluate(x: np.ndarray) -> tuple[float, np.ndarray]:
-        B = x.reshape(rows, -1)
-        Z = A @ B.T
-        R = np.empty_like(Z)
-        loss = _loops.class_losses(Z, y, w, pivot, R) / total
-        G = R.T @ A / total + strength * mask * B
-        return total * (loss + 0.5 * strength * float(np.sum(mask * B**2))), total * G.ravel()
-
-    return gradient_descent(
-        evaluate, x0.ravel(), step=step / total, tol=setting.tol, max_iter=setting.max_iter
-    )
-
-
-def default_step(A: np.ndarray, w: np.ndarray, strength: float, n_classes: int) -> float:
-    """1 / (largest curvature that the mean loss can have): descent cannot overshoot."""
-    gram = A.T @ (A * w[:, None]) / w.sum()
-    largest = float(np.linalg.eigvalsh(gram)[-1])
-    return 1.0 / max(largest * (0.25 if n_classes == 2 else 0.5) + strength, 1e-300)
-
-
-def _compiled_descent(
-    A: np.ndarray, y: np.ndarray, w: np.ndarray, pivot: bool, x0: np.ndarray, step: float,
-    strength: float, mask: np.ndarray, setting: Setting,
-) -> Solution:  # fmt: skip
-    recorder, flag = Recorder("gd", setting.max_iter), StopFlag()
-    B, G = np.ascontiguousarray(x0), np.zeros((len(x0) + 1, A.shape[1]))
-    G[-1] = mask
-    z = np.empty(len(x0))
-    every = max(1, setting.max_iter // 5000)
-    chunk = every * max(1, 2**20 // (A.size * every + 1))
-    done, change = 0, np.inf
-    while done < setting.max_iter and change > setting.tol and np.all(np.isfinite(B)):
-        flag.check()
-        steps = min(chunk, setting.max_iter - done)
-        notes = np.empty((steps // every + 1, 4))
-        made, noted, change = _loops.descend(
-            A, y, w, pivot, B, step, strength, setting.tol, done, steps, every, notes, G, z
-        )
-        done += made
-        _note(recorder, notes[:noted])
-    # The state after the last step closes the history.
-    notes = np.empty((1, 4))
-    _loops.descend(A, y, w, pivot, B.copy(), 0.0, strength, -1.0, 0, 1, 1, notes, G, z)
-    notes[0, 0] = done
-    _note(recorder, notes)
-    if not np.all(np.isfinite(B)):
-        status = diverged(done)
-    elif change <= setting.tol:
-        status = converged(done)
-    else:
-        status = out_of_iterations(done, f"the last change was {change:.2g}")
-    return Solution(B, status, recorder.history(), done)
-
-
-def _note(recorder: Recorder, notes: np.ndarray) -> None:
-    names = ("iteration", "objective", "gradient_norm", "parameter_norm")
-    if len(notes):
-        recorder.extend(**dict(zip(names, notes.T)))
-
-
 def solve(
     X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, solver: str, setting: Setting
-) -> Solution:
+) -> Fitted:
     """Coefficients as scikit-learn has them: x (1, p + 1), or (classes, p + 1) with sum 0."""
     lift = int(exponents(w.max()))
     if abs(lift) > EXTREME:  # the objective in other units, so that its squares are floats
         setting = replace(setting, alpha=float(np.ldexp(setting.alpha, -lift)))
-        found = solve(X, y, np.ldexp(w, -lift), n_classes, solver, setting)
+        done = solve(X, y, np.ldexp(w, -lift), n_classes, solver, setting)
         with np.errstate(over="ignore"):
             lifted = {
-                name: np.ldexp(found.history[name], lift) for name in ("objective", "gradient_norm")
+                name: np.ldexp(done.history[name], lift) for name in ("objective", "gradient_norm")
             }
-        return replace(found, history=found.history | lifted)
-    if solver == "gd":
-        found = solve_descent(X, y, w, n_classes, setting)
-        return Solution(
-            found.x.reshape(-1, X.shape[1] + 1), found.status, found.history, found.n_iter
-        )
+        return replace(done, history=done.history | lifted, inference=None)
     prepared = prepare(X, y, w, n_classes, setting)
+    sentry = Sentry(prepared.likelihood, setting.terms) if setting.alpha == 0 else None
+    if setting.firth:
+        from pellucid.linear_model.logistic_firth import solve_firth
+
+        prepared, found = solve_firth(prepared, setting)
+    else:
+        found = _solve_smooth(prepared, setting, solver, sentry)
+    status, separation = found.status, None if sentry is None else sentry.found
+    if sentry is not None and not status.ok and not setting.firth:
+        status = sentry.ask(found.x) or status
+        separation = sentry.found
+    known = None
+    if setting.alpha == 0 and prepared.likelihood.size <= INFERENCE_SIZE:
+        known = information(prepared, found.x)
+    return Fitted(
+        _symmetric(prepared.to_user(found.x), n_classes, setting.intercept), status, found.history,
+        found.n_iter, () if separation is None else tuple(separation.columns.tolist()), known,
+    )  # fmt: skip
+
+
+def _solve_smooth(
+    prepared: Prepared, setting: Setting, solver: str, sentry: Sentry | None
+) -> Solution:
     if solver == "auto":
         solver = "newton" if prepared.likelihood.size <= NEWTON_SIZE else "lbfgs"
-    found = (
-        solve_newton(prepared, setting) if solver == "newton" else solve_lbfgs(prepared, setting)
-    )
-    status = found.status
-    if not status.ok and setting.alpha == 0 and prepared.likelihood.separated(found.x):
-        status = separated_status()
-    B = prepared.to_user(found.x)
-    if not setting.intercept:
+    way = solve_newton if solver == "newton" else solve_lbfgs
+    stop = None if sentry is None else lambda point: sentry(point.x, point.value)
+    return way(prepared, setting, stop)
+
+
+def _symmetric(B: np.ndarray, n_classes: int, intercept: bool) -> np.ndarray:
+    """Coefficients of all classes that sum to 0, from differences to class 0."""
+    if not intercept:
         B[:, -1] = 0.0
     if n_classes > 2:
         B = np.concatenate([np.zeros((1, B.shape[1])), B])
         B -= B.mean(axis=0)
-    return Solution(B, status, found.history, found.n_iter)
+    return B
+
+
+def information(prepared: Prepared, x: np.ndarray) -> dict[str, Any]:
+    """Covariance of the differences to class 0 in the user's units, rank, aliased columns, loss.
+
+    The covariance is (q (p + 1), q (p + 1)), class by class, intercepts last; NaN if columns span
+    each other.
+    """
+    F = prepared.likelihood
+    width, used = F.X.p + 1, np.ones((F.q, F.X.p + 1), dtype=bool)
+    used[:, -1] = F.intercept
+    free = np.flatnonzero(used)
+    H = F.curvature(x)[np.ix_(free, free)]
+    C, aliased = np.full((F.size, F.size), np.nan), np.zeros(0, dtype=np.int64)
+    factor = cholesky_factor(H)
+    rank = len(free)
+    if factor is None:
+        null = flat_solver(H)[1]
+        rank -= null.shape[1]
+        columns = free % width
+        size = np.abs(null) / np.maximum(np.abs(null).max(axis=0), 1e-300)
+        aliased = np.unique(columns[(size > 1e-6).any(axis=1)])
+    else:
+        rows = factor.inverse_rows()
+        C[:] = 0.0
+        C[np.ix_(free, free)] = rows @ rows.T
+        C = prepared.covariance(C)
+    return {"covariance": C, "rank": rank, "aliased": aliased, "loss": float(F.evaluate(x)[0])}

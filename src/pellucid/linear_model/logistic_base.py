@@ -1,0 +1,123 @@
+"""What logistic models share: scores, probabilities, explanation, summary, the check of files.
+
+Invariant: `coef_` is (1, terms) for two classes and (classes, terms) for more; `_separate` says
+whether the rows of `coef_` are fits of their own (one-vs-rest) or one softmax.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.base import ProbabilisticClassifier
+from pellucid.errors import ModelFileError
+from pellucid.numerics.links import expit
+from pellucid.numerics.losses import softmax
+from pellucid.numerics.scores import linear_scores
+from pellucid.records import Status
+
+# Every solver finds the same optimum; scikit-learn's other names are understood.
+SOLVERS = {
+    "auto": "auto",
+    "cd": "cd",
+    "gd": "gd",
+    "lbfgs": "lbfgs",
+    "newton": "newton",
+    "newton-cg": "newton",
+    "newton-cholesky": "newton",
+    "liblinear": "auto",
+    "sag": "auto",
+    "saga": "auto",
+    "sgd": "sgd",
+}
+
+# Solvers that know absolute values: all of these name coordinate descent.
+L1_SOLVERS = ("auto", "cd", "saga", "liblinear")
+
+
+class LogisticModel(ProbabilisticClassifier):
+    """Base of `LogisticRegression` and `LogisticRegressionCV`."""
+
+    _takes_text = True
+
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    classes_: np.ndarray
+    means_: np.ndarray
+    n_iter_: np.ndarray
+    history_: dict[str, np.ndarray]
+    status_: Status
+
+    def _separate(self) -> bool:
+        """Whether every class has a fit of its own, against all others."""
+        return getattr(self, "multiclass", "softmax") == "one_vs_rest" and len(self.classes_) > 2
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Log-odds of the second class (n,), or scores of all classes (n, K)."""
+        return self._scores(self._encoded(X))
+
+    def _scores(self, X: Any) -> np.ndarray:
+        if len(self.classes_) == 2:
+            return linear_scores(X, self.coef_[0], self.intercept_[0])
+        return linear_scores(X, self.coef_, self.intercept_)
+
+    def _proba(self, X: Any) -> np.ndarray:
+        scores = self._scores(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        if self._separate():  # chances of the classes, divided by their sum; by way of logarithms
+            scores = -np.logaddexp(0.0, -scores)
+        return softmax(scores)
+
+    def _codes(self, X: Any) -> np.ndarray:
+        scores = self._scores(X)
+        return (scores > 0).astype(np.int32) if scores.ndim == 1 else scores.argmax(axis=1)
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        dense = X if isinstance(X, np.ndarray) else X.toarray()
+        scores = self._scores(X)
+        return {
+            "base": self.coef_ @ self.means_ + self.intercept_,
+            "contributions": (dense - self.means_)[:, :, None] * self.coef_.T,
+            "prediction": scores.reshape(len(scores), -1),
+            "scale": "log-odds",
+            "method": "coefficient times distance from the training mean",
+        }
+
+    def summary(self, *, level: float = 0.95) -> Any:
+        """Coefficients with standard errors, tests and intervals, deviance, AIC.
+
+        Only a fit without penalty (`C=np.inf`) or Firth's has them; a penalised one says so.
+        Several classes are shown as differences to the first.
+        """
+        from pellucid.linear_model.logistic_inference import logistic_summary
+
+        self._check_fitted()
+        return logistic_summary(self, level)
+
+    def predict_interval(self, X: Any, *, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper ends (n, K) of confidence intervals for the class probabilities.
+
+        They are intervals for the log-odds of each class against the others, brought back to
+        probabilities: always within 0 and 1. Only without a penalty.
+        """
+        from pellucid.linear_model.logistic_inference import probability_interval
+
+        self._check_fitted()
+        return self._answer(lambda encoded: probability_interval(self, encoded, level), X)
+
+    def _check_state(self) -> None:
+        """Refuse coefficients that do not belong to the columns and classes (model files)."""
+        from pellucid.linear_model.logistic_inference import check_facts
+        from pellucid.persist.state import expect_array, n_terms
+
+        K, p = len(self.classes_), n_terms(self)
+        rows = 1 if K == 2 else K
+        expect_array(self, "coef_", rows, p, finite=True)
+        expect_array(self, "intercept_", rows, finite=True)
+        expect_array(self, "means_", p, finite=True)
+        guilty = vars(self).get("separating_", [])
+        numbers = isinstance(guilty, list) and all(type(j) is int and 0 <= j < p for j in guilty)
+        if not numbers:
+            raise ModelFileError("it names columns that it does not have")
+        if "inference_" in vars(self):
+            check_facts(self.inference_, K if self._separate() else K - 1, p)

@@ -1,0 +1,222 @@
+"""Standard errors, tests and intervals of logistic models, from what the fit kept.
+
+Invariant: nothing is shown where theory gives no answer: penalised fits have no standard errors,
+coefficients that separation sends to infinity have none either.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc, ndtri
+
+from pellucid.data import Problem
+from pellucid.errors import ModelFileError, ParameterError, PellucidError
+from pellucid.linear_model.inference import COLUMNS, estimate_lines, missing_notes
+from pellucid.numerics.links import expit
+from pellucid.numerics.losses import softmax
+from pellucid.records import SummaryTable
+
+LINES = tuple("z" if name == "t" else name for name in COLUMNS)
+
+
+def facts(known: list[dict[str, Any]], problem: Problem, w: np.ndarray, intercept: bool) -> dict:
+    """What `summary()` needs: one softmax fit, or one fit per class against the others."""
+    assert problem.classes is not None
+    K = len(problem.classes)
+    counts = np.bincount(problem.y, w, minlength=K)
+    sizes = [counts] if len(known) == 1 else [np.array([counts.sum() - c, c]) for c in counts]
+    if intercept:
+        null = sum(float(-(n * np.log(n / n.sum())).sum()) for n in sizes)
+    else:
+        null = sum(float(n.sum() * np.log(len(n))) for n in sizes)
+    blocks = [one["covariance"] for one in known]
+    m = len(blocks[0])
+    covariance = np.zeros((m * len(blocks),) * 2)
+    for k, block in enumerate(blocks):
+        covariance[k * m : (k + 1) * m, k * m : (k + 1) * m] = block
+    return {
+        "covariance": covariance, "rank": int(sum(one["rank"] for one in known)),
+        "aliased": np.unique(np.concatenate([one["aliased"] for one in known])).astype(np.int64),
+        "log_likelihood": -float(sum(one["loss"] for one in known)),
+        "null": -null, "rows": float(problem.total),
+    }  # fmt: skip
+
+
+def check_facts(kept: Any, q: int, p: int) -> None:
+    """Refuse what a forged model file put in place of the facts."""
+    numbers = ("rank", "log_likelihood", "null", "rows")
+    found = kept if isinstance(kept, dict) else {}
+    C, aliased = found.get("covariance"), found.get("aliased")
+    size = q * (p + 1)
+    right = all(isinstance(found.get(name), int | float) for name in numbers)
+    right = right and type(C) is np.ndarray and type(aliased) is np.ndarray
+    if right:
+        assert C is not None and aliased is not None
+        right = C.dtype == np.float64 and C.shape == (size, size)
+        right = right and aliased.dtype.kind == "i" and aliased.ndim == 1
+        right = right and not np.any((aliased < 0) | (aliased > p))
+    if not right:
+        raise ModelFileError("its facts for inference belong to other columns")
+
+
+def check_level(level: float) -> None:
+    if not (isinstance(level, int | float) and 0 < level < 1):
+        raise ParameterError(f"level must be in (0, 1). Got {level!r} instead.")
+
+
+def logistic_summary(model: Any, level: float) -> SummaryTable:
+    """The table of a fitted logistic model."""
+    check_level(level)
+    kept = vars(model).get("inference_")
+    title = type(model).__name__
+    B = np.column_stack([model.intercept_, model.coef_])
+    if kept is None:
+        return _without_errors(model, title, B)
+    prefixes, estimates = _differences(model, B)
+    errors = _errors(kept["covariance"], len(estimates))
+    errors[:, 1:][:, list(model.separating_)] = np.nan
+    names = ["intercept", *model.terms_]
+    rows: list[tuple] = []
+    for prefix, estimate, error in zip(prefixes, estimates, errors):
+        first = 0 if model.fit_intercept else 1
+        with np.errstate(invalid="ignore"):
+            lines = estimate_lines(estimate[first:], error[first:], np.inf, level)
+        rows += [(prefix + name, *line) for name, line in zip(names[first:], lines)]
+    return SummaryTable(title, _header(model, kept), LINES, tuple(rows), _notes(model, kept))
+
+
+def _differences(model: Any, B: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Names and values of the coefficients that have standard errors."""
+    labels = [str(label) for label in model.classes_.tolist()]
+    if len(labels) == 2:
+        return [""], B
+    if model._separate():
+        return [f"{label}: " for label in labels], B
+    return [f"{label}: " for label in labels[1:]], B[1:] - B[0]
+
+
+def _errors(covariance: np.ndarray, q: int) -> np.ndarray:
+    """Standard errors (q, p + 1), the intercept first."""
+    with np.errstate(invalid="ignore"):
+        errors = np.sqrt(np.diagonal(covariance)).reshape(q, -1)
+    return np.column_stack([errors[:, -1], errors[:, :-1]])
+
+
+def _header(model: Any, kept: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    rows, rank, value = kept["rows"], kept["rank"], kept["log_likelihood"]
+    K = len(model.classes_)
+    free = (K if model._separate() else K - 1) * int(model.fit_intercept)
+    facts: list[tuple[str, Any]] = [("rows", rows)]
+    if K == 2:
+        facts.append(("class", str(model.classes_.tolist()[1])))
+    elif not model._separate():
+        facts.append(("compared with", str(model.classes_.tolist()[0])))
+    facts += [
+        ("rank", rank), ("log-likelihood", value), ("deviance", -2 * value),
+        ("null deviance", -2 * kept["null"]), ("AIC", 2 * rank - 2 * value),
+        ("BIC", rank * float(np.log(rows)) - 2 * value),
+    ]  # fmt: skip
+    gain = 2 * (value - kept["null"])
+    if rank > free:
+        facts += [("LR chi2", gain), ("p of LR", float(chdtrc(rank - free, max(gain, 0.0))))]
+        if kept["null"] < 0:
+            facts.append(("McFadden R2", 1 - value / kept["null"]))
+    return tuple(facts)
+
+
+def _notes(model: Any, kept: dict[str, Any]) -> tuple[str, ...]:
+    notes = []
+    if len(kept["aliased"]):
+        names = [*model.terms_, "intercept"]
+        named = ", ".join(names[j] for j in kept["aliased"])
+        notes.append(
+            f"Not told apart by the data: {named}. Their coefficients are not unique, and standard "
+            "errors are not shown; predictions are not affected."
+        )
+    if getattr(model, "firth", False):
+        notes.append("Firth's bias-reduced estimates; the log-likelihood is without his term.")
+    if len(model.separating_):
+        notes.append("Standard errors of columns that separate the classes are not shown.")
+    if not model.status_.ok:
+        notes.append(str(model.status_))
+    return (*notes, *missing_notes(model.schema_))
+
+
+def _without_errors(model: Any, title: str, B: np.ndarray) -> SummaryTable:
+    """Estimates alone."""
+    labels = [str(label) for label in model.classes_.tolist()]
+    prefixes = [""] if len(labels) == 2 else [f"{label}: " for label in labels]
+    names = ["intercept", *model.terms_]
+    rows = tuple(
+        (prefix + name, value)
+        for prefix, row in zip(prefixes, B.tolist())
+        for name, value in zip(names, row)
+    )
+    return SummaryTable(
+        title, (("C", _strength(model)),), ("term", "coef"), rows,
+        (_why_no_errors(model), *missing_notes(model.schema_)),
+    )  # fmt: skip
+
+
+def _strength(model: Any) -> float:
+    return float(np.max(vars(model).get("C_", getattr(model, "C", np.nan))))
+
+
+def _why_no_errors(model: Any) -> str:
+    if np.isfinite(_strength(model)):
+        return (
+            "Coefficients are shrunk by a penalty: theory gives no standard errors or p-values "
+            "here. Fit with C=np.inf for them."
+        )
+    return "This solver, or so wide a table, keeps no standard errors: use solver='auto'."
+
+
+def probability_interval(model: Any, X: Any, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Ends (n, K) of intervals for the probabilities, on the scale of each class's log-odds.
+
+    The log-odds of class k, z_k - log sum of exp(z_l) over the others, have the slopes
+    (1 for k, -p_l / (1 - p_k) for l) by the scores.
+    """
+    check_level(level)
+    kept = vars(model).get("inference_")
+    if kept is None or model._separate():
+        what = "one-vs-rest fits have no joint intervals" if kept else _why_no_errors(model)
+        raise PellucidError(f"{type(model).__name__} has no predict_interval here: {what}")
+    if np.isnan(kept["covariance"]).any() or len(model.separating_):
+        raise PellucidError(
+            f"{type(model).__name__} has no predict_interval here: " + " ".join(_notes(model, kept))
+        )
+    table = X if isinstance(X, np.ndarray) else X.toarray()
+    table = np.column_stack([table, np.full(len(table), float(model.fit_intercept))])
+    K = len(model.classes_)
+    scores = model._scores(X)
+    Z = np.column_stack([np.zeros(len(table)), scores]) if K == 2 else scores
+    P = softmax(Z)
+    slopes = _slopes(P)  # (n, K, q)
+    blocks = kept["covariance"].reshape(K - 1, table.shape[1], K - 1, table.shape[1])
+    V = np.einsum("ni,kilj,nj->nkl", table, blocks, table, optimize=True)
+    errors = np.sqrt(np.maximum(np.einsum("nak,nkl,nal->na", slopes, V, slopes), 0.0))
+    reach = ndtri((1 + level) / 2) * errors
+    odds = _log_odds(Z)
+    return expit(odds - reach), expit(odds + reach)
+
+
+def _slopes(P: np.ndarray) -> np.ndarray:
+    """Slopes of the log-odds of class k by the scores of the classes 1..q, (n, K, q)."""
+    K = P.shape[1]
+    others = np.where(np.eye(K, dtype=bool), 0.0, P[:, None, :])  # (n, k, l)
+    total = others.sum(axis=2, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = np.where(total > 0, others / total, 0.0)
+    return (np.eye(K) - shares)[:, :, 1:]
+
+
+def _log_odds(Z: np.ndarray) -> np.ndarray:
+    """z_k - log sum_{l != k} exp(z_l), (n, K)."""
+    K = Z.shape[1]
+    out = np.empty_like(Z)
+    for k in range(K):
+        rest = np.delete(Z, k, axis=1)
+        top = rest.max(axis=1)
+        out[:, k] = Z[:, k] - top - np.log(np.exp(rest - top[:, None]).sum(axis=1))
+    return out

@@ -1,0 +1,282 @@
+"""Separated classes: found, named, finite; Firth's estimates; standard errors and intervals."""
+
+import numpy as np
+import pytest
+
+import pellucid
+from pellucid.errors import ConvergenceWarning, ParameterError, PellucidError
+from pellucid.linear_model import LogisticRegression
+
+# 79 cases of endometrial cancer (Heinze and Schemper 2002; Agresti 2015): neovascularisation,
+# pulsatility index, height of the endometrium; histology grade. No case with neovascularisation
+# has a low grade.
+ENDOMETRIAL = """
+0 13 1.64 0, 0 16 2.26 0, 0 8 3.14 0, 0 34 2.68 0, 0 20 1.28 0, 0 5 2.31 0, 0 17 1.8 0, 0 10 1.68 0,
+0 26 1.56 0, 0 17 2.31 0, 0 8 2.01 0, 0 7 1.89 0, 0 20 3.15 0, 0 10 1.23 0, 0 18 1.27 0, 0 16 1.76 0,
+0 18 2 0, 0 8 2.64 1, 0 29 .88 1, 0 12 1.27 1, 0 20 1.37 1, 1 38 .97 1, 1 22 1.14 1, 1 7 .88 1,
+1 25 .91 1, 1 15 .58 1, 0 7 .97 1, 0 28 1.5 0, 0 11 1.33 0, 0 19 2.37 0, 0 10 1.82 0, 0 10 3.13 0,
+0 18 1.31 0, 0 14 1.92 0, 0 21 1.64 0, 0 11 2.01 0, 0 17 1.88 0, 0 25 1.93 0, 0 16 2.11 0,
+0 19 1.29 0, 0 15 1.72 0, 0 33 .75 0, 0 24 1.92 0, 0 48 1.84 1, 0 12 1.11 1, 0 19 1.61 1, 0 2 1.18 1,
+1 22 1.44 1, 1 40 1.18 1, 1 5 .93 1, 1 0 1.17 1, 0 21 1.19 1, 0 15 1.06 1, 0 29 2.02 0, 0 15 2.29 0,
+0 12 2.33 0, 0 3 2.9 0, 0 20 1.7 0, 0 23 1.41 0, 0 12 2.25 0, 0 22 1.54 0, 0 42 1.97 0, 0 15 1.75 0,
+0 13 2.16 0, 0 14 2.57 0, 0 19 1.37 0, 0 12 3.61 0, 0 13 2.04 0, 0 10 2.17 0, 0 12 1.69 1,
+1 49 .27 1, 0 6 1.84 1, 0 5 1.3 1, 0 17 .96 1, 1 11 1.01 1, 1 21 .98 1, 0 5 .35 1, 1 19 1.02 1,
+0 33 .85 1"""
+
+
+def endometrial():
+    rows = np.array([[float(v) for v in row.split()] for row in ENDOMETRIAL.split(",")])
+    return rows[:, :3], rows[:, 3].astype(int)
+
+
+def noise(n, p, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, p))
+
+
+def one_column():
+    X = noise(60, 3)
+    return X, (X[:, 1] > 0.2).astype(int), [1], True
+
+
+def two_columns():
+    X = noise(200, 4)
+    return X, (X[:, 1] + X[:, 2] > 0).astype(int), [1, 2], True
+
+
+def one_level():
+    X = noise(200, 4, 1)
+    X[:, 2] = np.arange(200) % 2
+    y = np.random.default_rng(2).integers(0, 2, 200)
+    y[X[:, 2] == 1] = 1
+    return X, y, [2], False
+
+
+def touching_plane():
+    X = noise(200, 3, 3)
+    X[:40, 1] = -X[:40, 0]
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    y[:40] = np.random.default_rng(4).integers(0, 2, 40)
+    return X, y, [0, 1], False
+
+
+def one_class_of_three():
+    X = noise(300, 3, 5)
+    y = np.random.default_rng(6).integers(0, 3, 300)
+    X[:, 0] = np.where(y == 2, 1, -1) * np.abs(X[:, 0])
+    return X, y, [0], False
+
+
+def three_in_a_row():
+    y = np.repeat(np.arange(3), 20)
+    X = noise(60, 2, 7)
+    X[:, 1] = 3 * y + np.random.default_rng(8).uniform(-1, 1, 60)
+    return X, y, [1], True
+
+
+def published():
+    return *endometrial(), [0], False
+
+
+def through_the_origin():
+    X = np.abs(noise(60, 2, 9))
+    y = np.arange(60) % 2
+    X[:, 1] *= np.where(y == 1, 1, -1)
+    return X, y, [1], True
+
+
+CASES = [
+    one_column, two_columns, one_level, touching_plane, one_class_of_three, three_in_a_row, published,
+    through_the_origin,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("units", [1.0, 2.0**-60])
+def test_separation_is_found_and_its_columns_named(case, units):
+    X, y, guilty, complete = case()
+    options = {"fit_intercept": case is not through_the_origin, "C": np.inf}
+    words = r"\(complete" if complete else r"\(quasi-complete"
+    with pytest.warns(ConvergenceWarning, match=words) as caught:
+        model = LogisticRegression(**options).fit(X * units, y)
+    assert model.status_.code == "separated" and model.separating_ == guilty
+    assert all(repr(model.terms_[j]) in str(caught[0].message) for j in guilty)
+    assert np.isfinite(model.coef_).all() and np.isfinite(model.predict_proba(X * units)).all()
+    assert (model.score(X * units, y) == 1) == complete
+    errors = np.array(model.summary().frame()["std error"], dtype=float)
+    assert np.isnan(errors).any()
+    with pytest.raises(PellucidError, match="no predict_interval"):
+        model.predict_interval(X)
+
+
+def test_breast_cancer_is_separated_completely():
+    X, y = pytest.importorskip("sklearn.datasets").load_breast_cancer(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match=r"\(complete"):
+        LogisticRegression(C=np.inf).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"\(quasi"):
+        # Iris: setosa stands apart, the other two classes overlap.
+        iris = pytest.importorskip("sklearn.datasets").load_iris(return_X_y=True)
+        LogisticRegression(C=np.inf).fit(*iris)
+
+
+@pytest.mark.parametrize("slope", [1.0, 40.0])
+@pytest.mark.parametrize("solver", ["newton", "lbfgs"])
+def test_steep_but_overlapping_classes_are_not_separated(slope, solver):
+    X = noise(400, 3, 10)
+    rng = np.random.default_rng(11)
+    y = (slope * X[:, 0] + rng.logistic(size=400) > 0).astype(int)
+    model = LogisticRegression(C=np.inf, solver=solver, max_iter=2000).fit(X, y)
+    assert model.status_.code == "converged" and model.separating_ == []
+
+
+def test_levels_are_named_as_the_user_wrote_them():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(12)
+    port = rng.choice(["C", "Q", "S"], 150)
+    y = np.where(port == "Q", "no", np.where(rng.uniform(size=150) < 0.5, "yes", "no"))
+    table = pandas.DataFrame({"age": rng.normal(size=150), "port": port})
+    with pytest.warns(ConvergenceWarning, match="'port=Q'"):
+        LogisticRegression(C=np.inf).fit(table, y)
+
+
+# Firth --------------------------------------------------------------------------------------------
+
+
+def test_firth_equals_the_published_estimates():
+    X, y = endometrial()
+    model = LogisticRegression(C=np.inf, firth=True).fit(X, y)
+    assert model.status_.code == "converged" and model.separating_ == []
+    table = model.summary().frame()
+    np.testing.assert_allclose(table["coef"], [3.77456, 2.92927, -0.03475, -2.60416], atol=5e-6)
+    np.testing.assert_allclose(table["std error"], [1.48869, 1.55076, 0.03958, 0.77602], atol=5e-6)
+
+
+@pytest.mark.parametrize("counts", [(3, 9, 7, 2), (0, 5, 4, 3), (0, 6, 8, 0)])
+def test_firth_of_a_two_by_two_table_adds_a_half_to_every_cell(counts):
+    X, y = np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([0, 1, 0, 1])
+    keep = np.array(counts) > 0
+    model = LogisticRegression(C=np.inf, firth=True)
+    model.fit(X[keep], y[keep], sample_weight=np.array(counts)[keep])
+    a, b, c, d = np.array(counts) + 0.5
+    assert model.intercept_[0] == pytest.approx(np.log(b / a), abs=1e-12)
+    assert model.coef_[0, 0] == pytest.approx(np.log(d / c) - np.log(b / a), abs=1e-12)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4])
+def test_firth_without_columns_of_use_adds_a_half_to_every_class(classes):
+    """A saturated multinomial model with Jeffreys' prior has probabilities (n_k + 1/2) / ..."""
+    y = np.repeat(np.arange(classes), np.arange(1, classes + 1))
+    model = LogisticRegression(C=np.inf, firth=True).fit(np.zeros((len(y), 1)), y)
+    shares = np.arange(1, classes + 1) + 0.5
+    np.testing.assert_allclose(model.predict_proba([[0.0]])[0], shares / shares.sum(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_the_slope_of_firths_objective_is_its_derivative(K):
+    from pellucid.linear_model.likelihood import Likelihood
+    from pellucid.linear_model.logistic_firth import Jeffreys
+    from pellucid.numerics.tables import Rows
+
+    X, rng = noise(40, 2, 13), np.random.default_rng(14)
+    y = rng.integers(0, K, 40).astype(np.int32)
+    F = Jeffreys(Likelihood(Rows(X), y, rng.uniform(0.5, 2, 40), K, np.zeros(2), True))
+    x = rng.normal(size=(K - 1) * 3)
+    slope, h = F.evaluate(x)[1], 1e-6
+    for j in range(len(x)):
+        step = np.zeros_like(x)
+        step[j] = h
+        change = (F.evaluate(x + step)[0] - F.evaluate(x - step)[0]) / (2 * h)
+        assert change == pytest.approx(slope[j], abs=1e-6)
+
+
+def test_firth_leaves_out_columns_that_others_span():
+    X, y = endometrial()
+    base = LogisticRegression(C=np.inf, firth=True).fit(X, y)
+    wide = np.column_stack([X, X[:, 1] - 2 * X[:, 2], np.full(len(X), 7.0)])
+    model = LogisticRegression(C=np.inf, firth=True).fit(wide, y)
+    np.testing.assert_allclose(model.predict_proba(wide), base.predict_proba(X), atol=1e-9)
+
+
+def test_firth_needs_no_other_penalty():
+    X, y = endometrial()
+    with pytest.raises(ParameterError, match=r"C=np\.inf"):
+        LogisticRegression(firth=True).fit(X, y)
+
+
+# Standard errors ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("units", [1.0, 1e6])
+def test_summary_equals_statsmodels(K, units):
+    sm = pytest.importorskip("statsmodels.api")
+    X, rng = noise(250, 3, 15), np.random.default_rng(16)
+    y = (X @ rng.normal(size=(3, K)) + rng.gumbel(size=(250, K))).argmax(axis=1)
+    X = X * [1.0, units, 1.0] + [0.0, 0.0, 100.0]
+    model = LogisticRegression(C=np.inf).fit(X, y)
+    scaled = X / [1.0, units, 1.0] - [0.0, 0.0, 100.0]
+    fit = sm.MNLogit(y, sm.add_constant(scaled)).fit(disp=0, method="newton", maxiter=50)
+    table = model.summary()
+    shown = table.frame()
+    errors = np.array(shown["std error"]).reshape(K - 1, 4)[:, 1:] * [1.0, units, 1.0]
+    np.testing.assert_allclose(errors, fit.bse.T[:, 1:], rtol=1e-8)
+    coef = np.array(shown["coef"]).reshape(K - 1, 4)[:, 1:] * [1.0, units, 1.0]
+    np.testing.assert_allclose(coef, fit.params.T[:, 1:], rtol=1e-8)
+    np.testing.assert_allclose(
+        np.array(shown["p"]).reshape(K - 1, 4)[:, 1:], fit.pvalues.T[:, 1:], rtol=1e-6, atol=1e-15
+    )
+    facts = dict(table.header)
+    assert facts["log-likelihood"] == pytest.approx(fit.llf, rel=1e-10)
+    assert facts["AIC"] == pytest.approx(fit.aic, rel=1e-10)
+    assert facts["BIC"] == pytest.approx(fit.bic, rel=1e-10)
+    assert facts["LR chi2"] == pytest.approx(fit.llr, rel=1e-8)
+    assert facts["p of LR"] == pytest.approx(fit.llr_pvalue, rel=1e-6)
+
+
+def test_a_penalised_fit_has_no_p_values():
+    X, y = endometrial()
+    table = LogisticRegression().fit(X, y).summary()
+    assert table.columns == ("term", "coef")
+    assert "no standard errors or p-values" in str(table)
+    with pytest.raises(PellucidError, match="no predict_interval"):
+        LogisticRegression().fit(X, y).predict_interval(X)
+
+
+def test_dependent_columns_are_named_in_the_summary():
+    X, y = noise(100, 2, 17), np.random.default_rng(18).integers(0, 2, 100)
+    table = LogisticRegression(C=np.inf).fit(np.column_stack([X, X[:, 0]]), y).summary()
+    assert "Not told apart by the data: x0, x2." in table.notes[0]
+
+
+def test_two_classes_have_the_intervals_of_the_linear_predictor():
+    sm = pytest.importorskip("statsmodels.api")
+    X, rng = noise(120, 2, 19), np.random.default_rng(20)
+    y = (X[:, 0] + rng.logistic(size=120) > 0).astype(int)
+    low, high = LogisticRegression(C=np.inf).fit(X, y).predict_interval(X, level=0.9)
+    fit = sm.GLM(y, sm.add_constant(X), sm.families.Binomial()).fit(tol=1e-14)
+    frame = fit.get_prediction(sm.add_constant(X)).summary_frame(alpha=0.1)
+    np.testing.assert_allclose(low[:, 1], frame["mean_ci_lower"], rtol=1e-6)
+    np.testing.assert_allclose(high[:, 1], frame["mean_ci_upper"], rtol=1e-6)
+    np.testing.assert_allclose(low[:, 0], 1 - high[:, 1], rtol=1e-9)
+
+
+def test_intervals_of_a_softmax_cover():
+    """Truth is inside nine times in ten, for every class."""
+    rng = np.random.default_rng(21)
+    B, X = rng.normal(size=(3, 2)), rng.normal(size=(400, 2))
+    new = np.array([[0.5, -0.5]])
+    truth = np.exp(new @ B.T) / np.exp(new @ B.T).sum()
+    inside = np.zeros(3)
+    for _ in range(200):
+        y = (X @ B.T + rng.gumbel(size=(400, 3))).argmax(axis=1)
+        low, high = LogisticRegression(C=np.inf).fit(X, y).predict_interval(new, level=0.9)
+        inside += ((low <= truth) & (truth <= high))[0]
+    assert np.all(np.abs(inside / 200 - 0.9) < 0.065)
+
+
+def test_facts_survive_a_file(tmp_path):
+    X, y = endometrial()
+    model = LogisticRegression(C=np.inf, firth=True).fit(X, y)
+    model.save(tmp_path / "m.pellucid")
+    again = pellucid.load(tmp_path / "m.pellucid")
+    assert str(again.summary()) == str(model.summary())
+    np.testing.assert_array_equal(again.predict_interval(X), model.predict_interval(X))
