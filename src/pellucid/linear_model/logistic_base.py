@@ -107,7 +107,6 @@ class LogisticModel(ProbabilisticClassifier):
 
     def _check_state(self) -> None:
         """Refuse coefficients that do not belong to the columns and classes (model files)."""
-        from pellucid.linear_model.logistic_inference import check_facts
         from pellucid.persist.state import expect_array, n_terms
 
         K, p = len(self.classes_), n_terms(self)
@@ -121,3 +120,20 @@ class LogisticModel(ProbabilisticClassifier):
             raise ModelFileError("it names columns that it does not have")
         if "inference_" in vars(self):
             check_facts(self.inference_, K if self._separate() else K - 1, p)
+
+
+def check_facts(kept: Any, q: int, p: int) -> None:
+    """Refuse what a forged model file put in place of the facts."""
+    numbers = ("rank", "log_likelihood", "null", "rows")
+    found = kept if isinstance(kept, dict) else {}
+    C, aliased = found.get("covariance"), found.get("aliased")
+    size = q * (p + 1)
+    right = all(isinstance(found.get(name), int | float) for name in numbers)
+    right = right and type(C) is np.ndarray and type(aliased) is np.ndarray
+    if right:
+        assert C is not None and aliased is not None
+        right = C.dtype == np.float64 and C.shape == (size, size)
+        right = right and aliased.dtype.kind == "i" and aliased.ndim == 1
+        right = right and not np.any((aliased < 0) | (aliased > p))
+    if not right:
+        raise ModelFileError("its facts for inference belong to other columns")

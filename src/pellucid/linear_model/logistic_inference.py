@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import chdtrc, ndtri
 
 from pellucid.data import Problem
-from pellucid.errors import ModelFileError, ParameterError, PellucidError
+from pellucid.errors import ParameterError, PellucidError
 from pellucid.linear_model.inference import COLUMNS, estimate_lines, missing_notes
 from pellucid.numerics.links import expit
 from pellucid.numerics.losses import softmax
@@ -40,23 +40,6 @@ def facts(known: list[dict[str, Any]], problem: Problem, w: np.ndarray, intercep
         "log_likelihood": -float(sum(one["loss"] for one in known)),
         "null": -null, "rows": float(problem.total),
     }  # fmt: skip
-
-
-def check_facts(kept: Any, q: int, p: int) -> None:
-    """Refuse what a forged model file put in place of the facts."""
-    numbers = ("rank", "log_likelihood", "null", "rows")
-    found = kept if isinstance(kept, dict) else {}
-    C, aliased = found.get("covariance"), found.get("aliased")
-    size = q * (p + 1)
-    right = all(isinstance(found.get(name), int | float) for name in numbers)
-    right = right and type(C) is np.ndarray and type(aliased) is np.ndarray
-    if right:
-        assert C is not None and aliased is not None
-        right = C.dtype == np.float64 and C.shape == (size, size)
-        right = right and aliased.dtype.kind == "i" and aliased.ndim == 1
-        right = right and not np.any((aliased < 0) | (aliased > p))
-    if not right:
-        raise ModelFileError("its facts for inference belong to other columns")
 
 
 def check_level(level: float) -> None:
