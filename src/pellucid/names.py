@@ -52,7 +52,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "RadiusNeighborsClassifier",
         "RadiusNeighborsRegressor",
     ),
-    "pellucid.svm": ("SVC",),
+    "pellucid.svm": ("OneClassSVM", "SVC", "SVR"),
     "pellucid.tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
 }
 

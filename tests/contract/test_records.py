@@ -94,7 +94,9 @@ def assert_explains_the_model(model, explanation, X):
     """What is explained is what the model says, on the scale that the explanation names."""
     assert explanation.scale in {"response", "link", "log-odds", "votes", "probability"}
     said = explanation.prediction
-    if not supervised(type(model)):  # what a transformer says; minus its square for distances
+    if hasattr(model, "score_samples") and hasattr(model, "offset_"):  # an outlier detector
+        expected = model.decision_function(X)
+    elif not supervised(type(model)):  # what a transformer says; minus its square for distances
         expected = model.transform(X)
         expected = -(expected**2) if hasattr(model, "cluster_centers_") else expected
     elif explanation.scale == "response":

@@ -2,6 +2,23 @@ import numpy as np
 
 def use_wide(wide: bool) -> bool: ...
 def gaussian(products: np.ndarray, left: np.ndarray, right: np.ndarray, gamma: float) -> None: ...
+def single_gaussian(
+    products: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    gamma: float,
+    slots: np.ndarray,
+    start: int,
+    out: np.ndarray,
+) -> None: ...
+def gaussian_sums(
+    products: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    gamma: float,
+    weights: np.ndarray,
+    out: np.ndarray,
+) -> None: ...
 def add_rows(
     rows: np.ndarray,
     slots: np.ndarray,

@@ -6,18 +6,22 @@ with Q_ij = s_i s_j K_ij. Invariant: the gradient Qa + p is kept for all rows; t
 accepted only if no pair of multipliers violates the optimality conditions by more than `tol`.
 """
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
+from pellucid.numerics.optimise import largest
 from pellucid.records import Recorder, Solution, Status
 from pellucid.svm import _loops
 from pellucid.svm.kernels import Kernel
+from pellucid.svm.rows import Rows
 
 WHOLE = 1500  # up to so many rows the whole kernel matrix is one working set
 WORKING = 512  # rows of a working set otherwise
+ROUNDING = 1e-14  # conditions cannot be met closer than this part of the largest gradient
 FEWEST_STEPS = 10_000_000  # without max_iter: the cap on steps, or 100 per row
 
 
@@ -35,55 +39,37 @@ class Dual:
     K: np.ndarray | None = None  # a kernel matrix that is given
 
 
-class Rows:
-    """Rows of the kernel matrix, the most recently used kept within `megabytes`."""
+@dataclass(frozen=True)
+class Rule:
+    """When to stop: the violation allowed, steps, seconds, and the largest multiplier."""
 
-    def __init__(self, problem: Dual, megabytes: float, working: int) -> None:
-        self.problem, n = problem, problem.X.shape[0]
-        self.norms = problem.kernel.norms(problem.X) if problem.K is None else np.zeros(n)
-        slots = int(min(max(megabytes * 2**20 / (8 * n), working), n))
-        self.kept = np.empty((slots, n)) if problem.K is None else problem.K
-        self.slot = np.full(n, -1)
-        self.owner = np.full(slots, -1)
-        self.used = np.zeros(slots, dtype=np.int64)
-        self.clock = 0
+    tol: float
+    max_iter: int = -1
+    seconds: float | None = None
+    cap: float = np.inf
 
-    def diagonal(self) -> np.ndarray:
-        problem = self.problem
-        if problem.K is not None:
-            return np.ascontiguousarray(np.diagonal(problem.K))
-        return problem.kernel.diagonal(problem.X)
-
-    def slots(self, rows: np.ndarray) -> np.ndarray:
-        """Where in `kept` the kernel rows of distinct rows of X are; missing ones are computed."""
-        if self.problem.K is not None:
-            return rows
-        self.clock += 1
-        held = rows[self.slot[rows] >= 0]
-        self.used[self.slot[held]] = self.clock
-        missing = rows[self.slot[rows] < 0]
-        if len(missing):
-            free = np.argsort(self.used, kind="stable")[: len(missing)]
-            gone = self.owner[free]
-            self.slot[gone[gone >= 0]] = -1
-            self.problem.kernel.rows(self.problem.X, missing, self.norms, self.kept, free)
-            self.slot[missing], self.owner[free], self.used[free] = free, missing, self.clock
-        return self.slot[rows]
-
-    def pull(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """sum_i weights[i] k(x_rows[i], .) for all rows of X, in parallel blocks."""
-        slots = self.slots(rows)
-        out = np.zeros(self.kept.shape[1])
-        parallel.map(
-            lambda b: _loops.add_rows(self.kept, slots, weights, b.start, b.stop, out),
-            parallel.row_blocks(len(out), 64),
-        )
-        return out
+    def steps(self, n: int) -> int:
+        return max(FEWEST_STEPS, 100 * n) if self.max_iter < 0 else self.max_iter
 
 
-def solve(
-    problem: Dual, tol: float, max_iter: int, megabytes: float, recorder: Recorder, cap: float
-) -> Solution:
+@dataclass
+class State:
+    """What the iteration changes: multipliers a, gradient Qa + p, steps, the last working set."""
+
+    a: np.ndarray
+    gradient: np.ndarray
+    taken: int = 0
+    epochs: int = 0
+    last: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+
+def solve(problem: Dual, rule: Rule, megabytes: float, recorder: Recorder) -> Solution:
+    """The minimum, with BLAS on one thread: sums do not depend on the number of threads."""
+    with parallel.one_blas_thread():
+        return _solved(problem, rule, megabytes, recorder)
+
+
+def _solved(problem: Dual, rule: Rule, megabytes: float, recorder: Recorder) -> Solution:
     """Multipliers, gradient and offset by steps on working sets.
 
     1. Working set: the rows that violate the conditions most, and the half of the last set that
@@ -92,49 +78,77 @@ def solve(
     3. The gradient of all rows follows from the kernel rows of the multipliers that moved.
     """
     n = len(problem.signs)
-    a, gradient = problem.start.copy(), problem.linear.copy()
     size = n if n <= WHOLE else WORKING
-    rows, stop = Rows(problem, megabytes, size), parallel.StopFlag()
-    diagonal = rows.diagonal()[problem.base]
-    if a.any():
-        gradient += _pull(problem, rows, np.flatnonzero(a), a, size)
-    most = max(FEWEST_STEPS, 100 * n) if max_iter < 0 else max_iter
-    taken, last, epoch = 0, np.zeros(0, dtype=np.int64), 0
+    rows = Rows(problem, megabytes, size, rule.tol)
+    state = State(problem.start.copy(), problem.linear.copy())
+    if state.a.any():
+        state.gradient = rows.gradient(state.a)
+    most, began, diagonal = rule.steps(n), time.monotonic(), rows.diagonal()[problem.base]
     while True:
-        upper, lower = _sides(problem, a)
-        pull = -problem.signs * gradient
-        gap = _violation(pull, upper, lower)
-        recorder.add(iteration=taken, objective=_objective(problem, a, gradient), violation=gap)
-        if gap <= tol or taken >= most or (epoch and a.max() > cap):
+        gap = _note(problem, state, recorder)
+        tol = max(rule.tol, ROUNDING * largest(state.gradient))
+        late = rule.seconds is not None and time.monotonic() - began > rule.seconds
+        beyond = state.epochs > 0 and state.a.max(initial=0.0) > rule.cap
+        if gap <= tol and rows.too_coarse(state.a, tol):
+            rows.refine()
+            state.gradient = rows.gradient(state.a)
+            continue
+        if gap <= tol or late or beyond or state.taken >= most:
             break
-        chosen = _working_set(pull, upper, lower, last, size)
+        _improve(problem, replace(rule, tol=tol), rows, diagonal, state, gap, size)
+    status = _status(gap, replace(rule, tol=tol), state.taken, beyond, late)
+    offset = _offset(problem, state.a, state.gradient)
+    return Solution((state.a, state.gradient, offset), status, {}, state.taken)
+
+
+def _improve(
+    problem: Dual, rule: Rule, rows: Rows, diagonal: np.ndarray, state: State, gap: float, size: int
+) -> None:
+    """One working set: choose it (1), solve it (2), and carry its moves to all rows (3)."""
+    upper, lower = _sides(problem, state.a)
+    pull = -problem.signs * state.gradient
+    chosen = _working_set(pull, upper, lower, state.last, size)  # 1
+    own, slope, signs = state.a[chosen], state.gradient[chosen], problem.signs[chosen]
+    whole = size == len(problem.signs)
+    target = rule.tol if whole else max(0.1 * gap, 0.5 * rule.tol)
+    allowed = min(rule.steps(len(pull)) - state.taken, 50 * size)
+    stop, local = parallel.StopFlag(), rows.local(chosen)
+    count, _ = _loops.steps(
+        local, diagonal[chosen], signs, problem.limits[chosen], own, slope, target, allowed,
+        rule.cap, stop.array,
+    )  # fmt: skip  # 2
+    stop.check()
+    if whole:  # 3
+        state.gradient = problem.linear + signs * (local @ (signs * own))
+    else:
         base, place = np.unique(problem.base[chosen], return_inverse=True)
-        local = np.ascontiguousarray(
-            rows.kept[np.ix_(rows.slots(base)[place], problem.base[chosen])]
-        )
-        own, slope = a[chosen], gradient[chosen]
-        target = tol if size == n else max(0.1 * gap, 0.5 * tol)
-        count, _ = _loops.steps(
-            local, diagonal[chosen], problem.signs[chosen], problem.limits[chosen], own, slope,
-            target, min(most - taken, 50 * size), cap, stop.array,
+        moved = np.bincount(place, (own - state.a[chosen]) * signs)
+        some = np.flatnonzero(moved)
+        state.gradient += problem.signs * rows.pull(base[some], moved[some])[problem.base]
+    state.a[chosen] = own
+    state.taken, state.epochs, state.last = state.taken + max(count, 1), state.epochs + 1, chosen
+
+
+def _note(problem: Dual, state: State, recorder: Recorder) -> float:
+    """Record the objective, the violation and the duality gap; returns the violation."""
+    upper, lower = _sides(problem, state.a)
+    with np.errstate(over="ignore", invalid="ignore"):
+        gap = _violation(-problem.signs * state.gradient, upper, lower)
+        recorder.add(
+            iteration=state.taken, objective=_objective(problem, state.a, state.gradient),
+            violation=gap, duality_gap=_duality_gap(problem, state.a, state.gradient),
         )  # fmt: skip
-        stop.check()
-        moved = np.bincount(place, (own - a[chosen]) * problem.signs[chosen])
-        gradient += problem.signs * rows.pull(base, moved)[problem.base]
-        a[chosen] = own
-        taken, epoch, last = taken + max(count, 1), epoch + 1, chosen
-    status = _status(gap, tol, taken, most, a.max(initial=0.0) > cap)
-    return Solution((a, gradient, _offset(problem, a, gradient)), status, {}, taken)
+    return gap
 
 
-def _pull(problem: Dual, rows: Rows, free: np.ndarray, a: np.ndarray, size: int) -> np.ndarray:
-    """Q a for a start that is not zero."""
-    out = np.zeros(problem.X.shape[0])
-    base, inverse = np.unique(problem.base[free], return_inverse=True)
-    weight = np.bincount(inverse, a[free] * problem.signs[free])
-    for i in range(0, len(base), size):
-        out += rows.pull(base[i : i + size], weight[i : i + size])
-    return problem.signs * out[problem.base]
+def _duality_gap(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
+    """Primal minus dual objective: sum_i a_i max(e_i, 0) + (C_i - a_i) max(-e_i, 0), with
+    e = gradient - s rho. NaN while a hard margin (C = inf) is violated: no primal value is finite.
+    """
+    slack = gradient - problem.signs * _offset(problem, a, gradient)
+    short = slack < 0
+    gap = a @ np.maximum(slack, 0.0) + (problem.limits[short] - a[short]) @ -slack[short]
+    return float(gap) if np.isfinite(gap) else np.nan
 
 
 def _sides(problem: Dual, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -188,13 +202,14 @@ def _offset(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
     return float(np.mean(ends)) if ends else 0.0
 
 
-def _status(gap: float, tol: float, taken: int, most: int, beyond: bool) -> Status:
+def _status(gap: float, rule: Rule, taken: int, beyond: bool, late: bool) -> Status:
     if beyond:
         return Status("not_separable", "The classes cannot be separated.", "Give a finite C.")
-    if gap <= tol:
-        return Status("converged", f"No condition is violated by more than tol={tol:g}.")
-    return Status(
-        "max_iter",
-        f"{taken} steps were not enough: conditions are violated by {gap:.2g}, tol={tol:g}.",
-        "Scale the columns to comparable units, lower C or gamma, or raise max_iter.",
-    )
+    if gap <= rule.tol:
+        return Status("converged", f"No condition is violated by more than tol={rule.tol:g}.")
+    left = f"conditions are violated by {gap:.2g}, tol={rule.tol:g}."
+    advice = "Scale the columns to comparable units, lower C or gamma, or raise "
+    if late:
+        words = f"{rule.seconds:g} seconds ({taken} steps) were not enough: {left}"
+        return Status("max_time", words, advice + "max_time.")
+    return Status("max_iter", f"{taken} steps were not enough: {left}", advice + "max_iter.")

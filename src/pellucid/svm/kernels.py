@@ -1,6 +1,7 @@
 """Kernels: inner products of rows in another space, block by block.
 
 Invariant: a block is a C-contiguous float64 array whose bits depend on its rows alone, not on threads.
+Products come from BLAS in blocks that stay in the cache; the exponential follows at once.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,9 @@ from pellucid.errors import DataError
 from pellucid.svm import _loops
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
-BLOCK = 256  # rows per task
+BLOCK = 128  # rows per task
+CHUNK = 256  # columns of kernel values that are held at once
+STRIP = 32  # kernel rows computed at once where whole rows are kept
 
 
 @dataclass(frozen=True)
@@ -75,12 +78,46 @@ class Kernel:
         self, X: Any, chosen: np.ndarray, norms: np.ndarray, out: np.ndarray, slots: np.ndarray
     ) -> None:
         """Write k(x_i, x_j) for the chosen i and all j to out[slots], in parallel blocks of j."""
-        left = X[chosen]
+        single = out.dtype == np.float32
 
         def task(block: slice) -> None:
-            out[slots, block] = self.block(left, X[block], norms[chosen], norms[block])
+            for i in range(0, len(chosen), STRIP):
+                some, to = chosen[i : i + STRIP], slots[i : i + STRIP]
+                if not single:
+                    out[to, block] = self.block(X[some], X[block], norms[some], norms[block])
+                    continue
+                products = np.ascontiguousarray(_products(X[some], X[block]))
+                _loops.single_gaussian(
+                    products, norms[some], norms[block], self.gamma, to, block.start, out
+                )
 
-        parallel.map(task, parallel.row_blocks(X.shape[0], max(len(chosen), 1)))
+        parallel.map(task, parallel.row_blocks(X.shape[0], CHUNK))
+
+    def square(self, X: Any, norms: np.ndarray) -> np.ndarray:
+        """k(x_i, x_j) for all pairs of rows, in parallel blocks of i."""
+        n = X.shape[0]
+        out = np.empty((n, n))
+
+        def task(i: int) -> None:
+            part = slice(i, i + BLOCK)
+            out[part] = self.block(X[part], X, norms[part], norms)
+
+        parallel.map(task, range(0, n, BLOCK))
+        return out
+
+    def sums(self, X: Any, Z: Any, right: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+        """sum_j k(x_i, z_j) coefficients[j], (rows of X, m), for a block of rows."""
+        out = np.zeros((X.shape[0], coefficients.shape[1]))
+        left, one = self.norms(X), coefficients.shape[1] == 1
+        for j in range(0, Z.shape[0], CHUNK):
+            part = slice(j, j + CHUNK)
+            if one and self.name == "rbf":
+                products = np.ascontiguousarray(_products(X, Z[part]))
+                weights = np.ascontiguousarray(coefficients[part, 0])
+                _loops.gaussian_sums(products, left, right[part], self.gamma, weights, out[:, 0])
+            else:
+                out += self.block(X, Z[part], left, right[part]) @ coefficients[part]
+        return out
 
 
 def _products(X: Any, Z: Any) -> np.ndarray:
@@ -89,13 +126,13 @@ def _products(X: Any, Z: Any) -> np.ndarray:
 
 
 def weighted_sum(kernel: Kernel, X: Any, Z: Any, coefficients: np.ndarray) -> np.ndarray:
-    """sum_j k(x_i, z_j) coefficients[j], (n, m), in blocks of rows."""
+    """sum_j k(x_i, z_j) coefficients[j], (n, m), in parallel blocks of rows."""
     out = np.empty((X.shape[0], coefficients.shape[1]))
     right = kernel.norms(Z)
 
     def task(i: int) -> None:
         rows = slice(i, min(i + BLOCK, X.shape[0]))
-        out[rows] = kernel.block(X[rows], Z, None, right) @ coefficients
+        out[rows] = kernel.sums(X[rows], Z, right, coefficients)
 
     parallel.map(task, range(0, X.shape[0], BLOCK))
     return out

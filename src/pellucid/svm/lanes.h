@@ -1,4 +1,5 @@
-/* Gaussian kernels over arrays, in lanes of four doubles: the same steps for every element, so builds round alike. */
+/* Inner loops of support vector machines, in lanes of four doubles: every element goes through the
+   same steps in every build, so builds round alike. */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -7,27 +8,31 @@
 
 typedef double lanes __attribute__((vector_size(32), aligned(8)));
 typedef uint64_t marks __attribute__((vector_size(32), aligned(8)));
+typedef float singles __attribute__((vector_size(16), aligned(4)));
 #define ALL(v) ((lanes){v, v, v, v})
+#define AT(pointer) (*(lanes *)(pointer))
+#define READ(pointer) (*(const lanes *)(pointer))
 
-/* exp(x) for x <= 0, to about one unit in the last place; 0 below -708. */
+INLINE lanes chosen(marks mark, lanes yes, lanes no)
+{
+    return (lanes)(((marks)yes & mark) | ((marks)no & ~mark));
+}
+
+/* exp(x) for x <= 0, to about one unit in the last place; 0 below -708. The polynomial interpolates
+   (exp(r) - 1 - r) / r^2 at Chebyshev's points, to 2e-17 of exp(r). */
 INLINE lanes exp_of(lanes x)
 {
     const lanes magic = ALL(6755399441055744.0); /* 1.5 * 2^52: adding it rounds to an integer */
     const lanes shifted = x * 1.4426950408889634 + magic;
     const lanes k = shifted - magic;
     const lanes r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
-    lanes s = ALL(2.08767569878681e-09); /* 1 / 12! */
-    s = s * r + 2.505210838544172e-08;
-    s = s * r + 2.755731922398589e-07;
-    s = s * r + 2.755731922398589e-06;
-    s = s * r + 2.48015873015873e-05;
-    s = s * r + 1.984126984126984e-04;
-    s = s * r + 1.388888888888889e-03;
-    s = s * r + 8.333333333333333e-03;
-    s = s * r + 4.1666666666666664e-02;
-    s = s * r + 1.6666666666666666e-01;
-    s = s * r + 0.5;
-    s = s * (r * r) + r + 1.0;
+    const lanes r2 = r * r, r4 = r2 * r2;
+    const lanes a = (0.5000000000000001 + 0.16666666666666669 * r)
+                    + (0.041666666666624094 + 0.00833333333333006 * r) * r2;
+    const lanes b = (0.0013888888917230724 + 0.00019841269863066696 * r)
+                    + (2.4801521269532122e-05 + 2.7557268439678e-06 * r) * r2;
+    const lanes c = 2.7620101012098e-07 + 2.5100395159429243e-08 * r;
+    const lanes s = ((a + (b + c * r4) * r4) * r2 + r) + 1.0;
     const marks power = ((marks)shifted << 52) + ((uint64_t)1023 << 52);
     const marks kept = (marks)(x > ALL(-708.0));
     return (lanes)((marks)(s * (lanes)power) & kept);
@@ -35,7 +40,7 @@ INLINE lanes exp_of(lanes x)
 
 INLINE lanes bell(lanes products, lanes norms, double own, double gamma)
 {
-    const lanes squared = ALL(own) + norms - 2.0 * products;
+    const lanes squared = (own + norms) - (products + products);
     const marks kept = (marks)(squared > ALL(0.0));
     return exp_of(-gamma * (lanes)((marks)squared & kept));
 }
@@ -46,57 +51,175 @@ INLINE void bells_body(double *restrict row, const double *restrict norms, doubl
 {
     ptrdiff_t j = 0;
     for (; j + 8 <= n; j += 8) {
-        const lanes a = bell(*(lanes *)(row + j), *(const lanes *)(norms + j), own, gamma);
-        const lanes b = bell(*(lanes *)(row + j + 4), *(const lanes *)(norms + j + 4), own, gamma);
-        *(lanes *)(row + j) = a;
-        *(lanes *)(row + j + 4) = b;
+        const lanes a = bell(AT(row + j), READ(norms + j), own, gamma);
+        const lanes b = bell(AT(row + j + 4), READ(norms + j + 4), own, gamma);
+        AT(row + j) = a;
+        AT(row + j + 4) = b;
     }
     for (; j < n; j++) row[j] = bell(ALL(row[j]), ALL(norms[j]), own, gamma)[0];
 }
 
-/* out += weight * row. */
-INLINE void add_body(double *restrict out, const double *restrict row, double weight, ptrdiff_t n)
+/* The same, rounded to single precision and written to `out`. */
+INLINE void single_bells_body(const double *restrict row, const double *restrict norms, double own,
+                              double gamma, ptrdiff_t n, float *restrict out)
 {
-    for (ptrdiff_t j = 0; j < n; j++) out[j] += weight * row[j];
+    ptrdiff_t j = 0;
+    for (; j + 8 <= n; j += 8) {
+        const lanes a = bell(READ(row + j), READ(norms + j), own, gamma);
+        const lanes b = bell(READ(row + j + 4), READ(norms + j + 4), own, gamma);
+        *(singles *)(out + j) = __builtin_convertvector(a, singles);
+        *(singles *)(out + j + 4) = __builtin_convertvector(b, singles);
+    }
+    for (; j < n; j++) out[j] = (float)bell(ALL(row[j]), ALL(norms[j]), own, gamma)[0];
 }
 
-static void bells_plain(double *row, const double *norms, double own, double gamma, ptrdiff_t n)
+/* sum_j weights[j] exp(-gamma max(own + norms[j] - 2 row[j], 0)). */
+INLINE double bell_sum_body(const double *restrict row, const double *restrict norms, double own,
+                            double gamma, const double *restrict weights, ptrdiff_t n)
 {
-    bells_body(row, norms, own, gamma, n);
+    ptrdiff_t j = 0;
+    lanes first = ALL(0.0), second = ALL(0.0);
+    for (; j + 8 <= n; j += 8) {
+        first += READ(weights + j) * bell(READ(row + j), READ(norms + j), own, gamma);
+        second += READ(weights + j + 4) * bell(READ(row + j + 4), READ(norms + j + 4), own, gamma);
+    }
+    first += second;
+    double total = (first[0] + first[1]) + (first[2] + first[3]);
+    for (; j < n; j++) total += weights[j] * bell(ALL(row[j]), ALL(norms[j]), own, gamma)[0];
+    return total;
 }
-static void add_plain(double *out, const double *row, double weight, ptrdiff_t n)
+
+/* out += sum_i weights[i] * rows[i], in the order of i. */
+#define ADD(name, real)                                                                            \
+    INLINE void name(double *restrict out, const real *const *rows, const double *weights,         \
+                     ptrdiff_t m, ptrdiff_t n)                                                     \
+    {                                                                                              \
+        ptrdiff_t i = 0;                                                                           \
+        for (; i + 4 <= m; i += 4) {                                                               \
+            const real *restrict a = rows[i], *restrict b = rows[i + 1];                           \
+            const real *restrict c = rows[i + 2], *restrict d = rows[i + 3];                       \
+            const double p = weights[i], q = weights[i + 1], r = weights[i + 2], s = weights[i + 3]; \
+            for (ptrdiff_t j = 0; j < n; j++)                                                      \
+                out[j] = (((out[j] + p * a[j]) + q * b[j]) + r * c[j]) + s * d[j];                 \
+        }                                                                                          \
+        for (; i < m; i++)                                                                         \
+            for (ptrdiff_t j = 0; j < n; j++) out[j] += weights[i] * rows[i][j];                   \
+    }
+ADD(add_double_body, double)
+ADD(add_single_body, float)
+
+/* Place of the first largest of value + bar, and that number; bar is 0 or -inf. */
+INLINE ptrdiff_t largest_body(const double *value, const double *bar, ptrdiff_t n, double *most)
 {
-    add_body(out, row, weight, n);
+    ptrdiff_t t = 0, best = -1;
+    lanes top = ALL(-INFINITY);
+    marks where = {0, 0, 0, 0}, now = {0, 1, 2, 3};
+    for (; t + 4 <= n; t += 4, now += 4) {
+        const lanes x = READ(value + t) + READ(bar + t);
+        const marks better = (marks)(x > top);
+        top = chosen(better, x, top);
+        where = (now & better) | (where & ~better);
+    }
+    *most = -INFINITY;
+    for (int l = 0; l < 4; l++)
+        if (top[l] > *most || (top[l] == *most && best >= 0 && (ptrdiff_t)where[l] < best)) {
+            *most = top[l];
+            best = (ptrdiff_t)where[l];
+        }
+    for (; t < n; t++)
+        if (value[t] + bar[t] > *most) {
+            *most = value[t] + bar[t];
+            best = t;
+        }
+    return best;
 }
+
+/* Place of the first largest (best - x)^2 / curvature where x = value + bar < best, or -1; `least`
+   is the smallest x. bar is 0 or +inf; the curvature is own + diagonal - 2 row, at least `tiny`. */
+INLINE ptrdiff_t partner_body(const double *value, const double *bar, const double *diagonal,
+                              const double *row, double own, double best, double tiny, ptrdiff_t n,
+                              double *least)
+{
+    ptrdiff_t t = 0, found = -1;
+    lanes top = ALL(0.0), low = ALL(INFINITY);
+    marks where = {0, 0, 0, 0}, now = {0, 1, 2, 3};
+    for (; t + 4 <= n; t += 4, now += 4) {
+        const lanes x = READ(value + t) + READ(bar + t), kernel = READ(row + t);
+        const lanes step = best - x;
+        lanes curve = (own + READ(diagonal + t)) - (kernel + kernel);
+        curve = chosen((marks)(curve < ALL(tiny)), ALL(tiny), curve);
+        const lanes gain = step * step / curve;
+        const marks better = (marks)(gain > top) & (marks)(step > ALL(0.0));
+        top = chosen(better, gain, top);
+        where = (now & better) | (where & ~better);
+        low = chosen((marks)(x < low), x, low);
+    }
+    double most = 0.0;
+    *least = INFINITY;
+    for (int l = 0; l < 4; l++) {
+        if (low[l] < *least) *least = low[l];
+        if (top[l] > most || (top[l] == most && found >= 0 && (ptrdiff_t)where[l] < found)) {
+            most = top[l];
+            found = (ptrdiff_t)where[l];
+        }
+    }
+    for (; t < n; t++) {
+        const double x = value[t] + bar[t], step = best - x;
+        double curve = (own + diagonal[t]) - (row[t] + row[t]);
+        if (curve < tiny) curve = tiny;
+        if (x < *least) *least = x;
+        if (step > 0.0 && step * step / curve > most) {
+            most = step * step / curve;
+            found = t;
+        }
+    }
+    return found;
+}
+
+/* value -= p * a + q * b. */
+INLINE void lower_body(double *restrict value, const double *restrict a, const double *restrict b,
+                       double p, double q, ptrdiff_t n)
+{
+    for (ptrdiff_t t = 0; t < n; t++) value[t] -= p * a[t] + q * b[t];
+}
+
 #if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("avx2"))) static void bells_wide(double *row, const double *norms, double own,
-                                                       double gamma, ptrdiff_t n)
-{
-    bells_body(row, norms, own, gamma, n);
-}
-__attribute__((target("avx2"))) static void add_wide(double *out, const double *row, double weight,
-                                                     ptrdiff_t n)
-{
-    add_body(out, row, weight, n);
-}
 static int wide_chosen = 0;
 static int choose_wide(int wide) { return wide_chosen = wide && __builtin_cpu_supports("avx2"); }
-static void bells(double *row, const double *norms, double own, double gamma, ptrdiff_t n)
-{
-    (wide_chosen ? bells_wide : bells_plain)(row, norms, own, gamma, n);
-}
-static void add(double *out, const double *row, double weight, ptrdiff_t n)
-{
-    (wide_chosen ? add_wide : add_plain)(out, row, weight, n);
-}
+#define BOTH(type, name, parameters, arguments)                                                    \
+    static type name##_plain parameters { return name##_body arguments; }                          \
+    __attribute__((target("avx2"))) static type name##_wide parameters                             \
+    {                                                                                              \
+        return name##_body arguments;                                                              \
+    }                                                                                              \
+    static type name parameters { return (wide_chosen ? name##_wide : name##_plain)arguments; }
 #else
 static int choose_wide(int wide) { return 0; }
-static void bells(double *row, const double *norms, double own, double gamma, ptrdiff_t n)
-{
-    bells_plain(row, norms, own, gamma, n);
-}
-static void add(double *out, const double *row, double weight, ptrdiff_t n)
-{
-    add_plain(out, row, weight, n);
-}
+#define BOTH(type, name, parameters, arguments)                                                    \
+    static type name parameters { return name##_body arguments; }
 #endif
+
+BOTH(void, bells, (double *row, const double *norms, double own, double gamma, ptrdiff_t n),
+     (row, norms, own, gamma, n))
+BOTH(void, single_bells,
+     (const double *row, const double *norms, double own, double gamma, ptrdiff_t n, float *out),
+     (row, norms, own, gamma, n, out))
+BOTH(double, bell_sum,
+     (const double *row, const double *norms, double own, double gamma, const double *weights,
+      ptrdiff_t n),
+     (row, norms, own, gamma, weights, n))
+BOTH(void, add_double,
+     (double *out, const double *const *rows, const double *weights, ptrdiff_t m, ptrdiff_t n),
+     (out, rows, weights, m, n))
+BOTH(void, add_single,
+     (double *out, const float *const *rows, const double *weights, ptrdiff_t m, ptrdiff_t n),
+     (out, rows, weights, m, n))
+BOTH(ptrdiff_t, largest, (const double *value, const double *bar, ptrdiff_t n, double *most),
+     (value, bar, n, most))
+BOTH(ptrdiff_t, partner,
+     (const double *value, const double *bar, const double *diagonal, const double *row, double own,
+      double best, double tiny, ptrdiff_t n, double *least),
+     (value, bar, diagonal, row, own, best, tiny, n, least))
+BOTH(void, lower,
+     (double *value, const double *a, const double *b, double p, double q, ptrdiff_t n),
+     (value, a, b, p, q, n))

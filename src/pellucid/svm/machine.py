@@ -1,7 +1,8 @@
 """What kernel machines share: the kernel's parameters, the rows it sees, support vectors, sums.
 
-Invariant: a fitted machine is its support vectors, their coefficients and offsets; for "rbf" all rows
-are moved by the training mean first, which changes no distance and saves digits.
+Invariant: a fitted machine is its support vectors, their coefficients and offsets. The kernel sees
+`X * scale_ - centre_`: for "rbf" all rows are moved by the training mean, which changes no distance
+and saves digits; `scale_` is empty unless `standardize` asks for it.
 """
 
 from dataclasses import replace
@@ -12,8 +13,9 @@ import numpy as np
 from pellucid.base import Estimator
 from pellucid.data import Problem, Wishes
 from pellucid.errors import DataError
-from pellucid.parameters import Boolean, Choice, Either, Function, Integer, Real, Verbose
-from pellucid.svm import kernels
+from pellucid.parameters import Boolean, Choice, Either, Function, Integer, Nothing, Real, Verbose
+from pellucid.records import Recorder, Solution
+from pellucid.svm import cost, kernels
 from pellucid.svm.kernels import Kernel
 
 KERNEL_PARAMETERS = {
@@ -26,7 +28,11 @@ KERNEL_PARAMETERS = {
     "cache_size": Real(0, None, "neither"),
     "verbose": Verbose,
     "max_iter": Integer(-1),
+    "max_time": Either(Nothing, Real(0, None, "neither")),
+    "standardize": Boolean,
 }
+# A multiplier beyond this, times k(x, x), means a margin below 1e-5 of the radius of the rows.
+HARD = 1e10
 TOO_LARGE = (
     "The kernel of these rows exceeds the largest float64. Divide the columns by a power of ten, or "
     "standardise them."
@@ -34,6 +40,26 @@ TOO_LARGE = (
 
 
 DENSE_CELLS = 2**22  # smaller sparse tables are spread out
+
+
+def inverse_deviations(X: Any, weights: np.ndarray) -> np.ndarray:
+    """1 / standard deviation of each column, by weight; 1 for a constant column."""
+    total = weights.sum()
+    mean = np.asarray(weights @ X).ravel() / total
+    if isinstance(X, np.ndarray):
+        variance = weights @ (X - mean) ** 2 / total
+    else:
+        variance = np.asarray(weights @ X.multiply(X).tocsr()).ravel() / total - mean**2
+    spread = np.sqrt(np.maximum(variance, 0.0))
+    usable = np.isfinite(spread) & (spread > 1e-14 * np.abs(mean)) & (spread > 1e-150)
+    return np.where(usable, 1.0 / np.where(usable, spread, 1.0), 1.0)
+
+
+def scaled(X: Any, scale: np.ndarray) -> Any:
+    """Columns times `scale`; an empty scale leaves them alone."""
+    if not len(scale):
+        return X
+    return X * scale if isinstance(X, np.ndarray) else type(X)(X.multiply(scale))
 
 
 def _spread(X: Any) -> Any:
@@ -59,11 +85,14 @@ class KernelMachine(Estimator):
     def _prepared(self, problem: Problem, weights: np.ndarray) -> tuple[Any, dict[str, Any]]:
         """Training rows as the kernel sees them, and the facts that new rows need."""
         X = problem.X
+        nothing = np.zeros(0)
         if self._pairwise:
-            return self._square(problem), {"centre_": np.zeros(0), "gamma_": 0.0}
+            return self._square(problem), {"centre_": nothing, "scale_": nothing, "gamma_": 0.0}
         X = _spread(X)
         dense = isinstance(X, np.ndarray)
         with np.errstate(over="ignore", invalid="ignore"):
+            scale = inverse_deviations(X, problem.weights) if self.standardize else nothing
+            X = scaled(X, scale)
             move = dense and isinstance(self.kernel, str) and self.kernel == "rbf"
             gamma = self._width(X, weights)
             centre = weights @ X / weights.sum() if move else np.zeros(X.shape[1])
@@ -71,7 +100,25 @@ class KernelMachine(Estimator):
             largest = (X.max(), -X.min()) if dense else (abs(X).max(),) if X.nnz else (0.0,)
         if not np.isfinite([gamma, *largest]).all() or max(largest) > 1e150:
             raise DataError(TOO_LARGE)
-        return X, {"centre_": centre, "gamma_": float(gamma)}
+        cost.preview(type(self).__name__, X.shape[0], X.shape[1], self.cache_size)
+        return X, {"centre_": centre, "scale_": scale, "gamma_": float(gamma)}
+
+    def _minimum(
+        self, X: Any, gamma: float, recorder: Recorder, hard: bool = False, **parts: np.ndarray
+    ) -> Solution:
+        """The dual problem on rows X with the given signs, linear term, limits, start and base."""
+        from pellucid.svm import dual
+
+        kernel = self._kernel(gamma)
+        given = X if self._pairwise else None
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = kernel.diagonal(X) if given is None else np.diagonal(given)
+        if not np.isfinite(size).all():
+            raise DataError(TOO_LARGE)
+        cap = HARD / max(float(size.max()), 1e-300) if hard else np.inf
+        problem = dual.Dual(X=X, kernel=kernel, K=given, **parts)
+        rule = dual.Rule(self.tol, self.max_iter, self.max_time, cap)
+        return dual.solve(problem, rule, self.cache_size, recorder)
 
     def _width(self, X: Any, weights: np.ndarray) -> float:
         """gamma; "scale" is 1 / (columns x variance of all cells), counted by weight."""
@@ -139,8 +186,11 @@ class KernelMachine(Estimator):
     def support_vectors_(self) -> Any:
         """The support vectors, in encoded columns."""
         self._check_fitted()
-        moved = isinstance(self.vectors_, np.ndarray) and not self._pairwise
-        return self._vectors() + self.centre_ if moved else self._vectors()
+        vectors = self._vectors()
+        if self._pairwise:
+            return vectors
+        moved = vectors + self.centre_ if isinstance(vectors, np.ndarray) else vectors
+        return scaled(moved, 1.0 / self.scale_)
 
     def _sums(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
         """sum_j k(x_i, v_j) coefficients[j] for encoded rows, (n, m)."""
@@ -153,11 +203,17 @@ class KernelMachine(Estimator):
                 )
             return X[:, self.support_] @ coefficients
         vectors = self._vectors()
+        X = scaled(X, self.scale_)
         if isinstance(vectors, np.ndarray):
             X = (X if isinstance(X, np.ndarray) else X.toarray()) - self.centre_
         elif isinstance(X, np.ndarray):
             vectors = vectors.toarray()
         return kernels.weighted_sum(self._kernel(self.gamma_), X, vectors, coefficients)
+
+    def _limits(self, weights: np.ndarray) -> np.ndarray:
+        """C times the weights; rows of weight 0 carry nothing, even if C is infinite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.where(weights > 0, self.C * np.minimum(weights, 1e300), 0.0)
 
     @property
     def coef_(self) -> np.ndarray:
@@ -168,7 +224,7 @@ class KernelMachine(Estimator):
         return self._linear_weights()
 
     def _linear_weights(self) -> np.ndarray:
-        return np.asarray(self.dual_coef_ @ self._vectors())
+        return scaled(np.asarray(self.dual_coef_ @ self._vectors()), self.scale_)
 
     def _check_vectors(self) -> None:
         """Refuse support vectors that do not belong together (model files)."""
@@ -179,6 +235,7 @@ class KernelMachine(Estimator):
         expect_array(self, "support_", None, dtype=np.int32)
         expect_number(self, "gamma_", 0.0)
         expect_array(self, "centre_", 0 if self._pairwise else p, finite=True)
+        expect_array(self, "scale_", p if len(self.scale_) else 0, finite=True)
         if isinstance(self.vectors_, tuple):
             _check_sparse(self.vectors_, m, p)
         else:
@@ -186,6 +243,42 @@ class KernelMachine(Estimator):
         rows, seen = self.shape_fit_[0], self.support_
         if m and not 0 <= seen.min() <= seen.max() < rows:
             raise ModelFileError("its support vectors are not among its training rows")
+
+    def _check_one_machine(self) -> None:
+        """Refuse arrays of a single machine that do not belong together (model files)."""
+        from pellucid.errors import ModelFileError
+        from pellucid.persist.state import expect_array
+
+        m = len(self.support_)
+        expect_array(self, "dual_coef_", 1, m, finite=True)
+        expect_array(self, "intercept_", 1, finite=True)
+        expect_array(self, "n_support_", 1, dtype=np.int32)
+        if self.n_support_[0] != m:
+            raise ModelFileError("it has other support vectors than it counts")
+        self._check_vectors()
+
+
+def one_machine(
+    model: Any, problem: Problem, X: Any, facts: dict[str, Any], coefficients: np.ndarray,
+    rho: float, found: Solution, recorder: Recorder,
+) -> dict[str, Any]:  # fmt: skip
+    """Learned attributes of a model with one machine: f(x) = sum_i coefficients[i] k(x_i, x) - rho."""
+    rows = np.flatnonzero(coefficients)
+    return facts | model._supported(problem, X, rows) | {
+        "dual_coef_": np.ascontiguousarray(coefficients[rows])[None, :],
+        "intercept_": np.array([-rho]),
+        "n_support_": np.array([len(rows)], dtype=np.int32),
+        "n_iter_": int(max(found.n_iter, 1)),
+        "shape_fit_": (n_rows(problem), problem.p),
+        "fit_status_": 0 if found.status.ok else 1,
+        "history_": recorder.history(),
+        "status_": found.status,
+    }  # fmt: skip
+
+
+def n_rows(problem: Problem) -> int:
+    """Rows of the user's table, those of weight 0 too."""
+    return problem.n if problem.position is None else len(problem.position)
 
 
 def _check_sparse(parts: tuple, n: int, p: int) -> None:

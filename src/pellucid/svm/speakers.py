@@ -1,4 +1,7 @@
-"""The support vectors that speak for and against a prediction."""
+"""Who speaks for a prediction: columns of linear kernels, else support vectors for and against.
+
+Invariant: `base`, the votes that are listed and `others` add up to the prediction.
+"""
 
 from itertools import combinations
 from typing import Any
@@ -7,9 +10,30 @@ import numpy as np
 
 from pellucid.records import Prototypes
 
+SHOWN = 10
+METHOD = "the support vectors with the largest terms"
 
-def speakers(model: Any, X: Any, shown: int) -> Prototypes:
-    """The support vectors with the largest terms; all other terms are summed up in `others`.
+
+def linear_parts(model: Any, X: Any, said: np.ndarray, scale: str) -> dict[str, Any]:
+    """Exact contributions of the columns, for a machine with a linear kernel."""
+    X = X if isinstance(X, np.ndarray) else X.toarray()
+    return {
+        "base": model.intercept_,
+        "contributions": (X * model.coef_[0])[:, :, None],
+        "prediction": said[:, None],
+        "scale": scale,
+        "method": "weights of the linear kernel",
+    }
+
+
+def one_speaks(model: Any, X: Any, said: np.ndarray, scale: str) -> Prototypes:
+    """Terms coefficient x kernel of a single machine, on the scale of its answer."""
+    votes = model._sums(X, np.diag(model.dual_coef_[0]))[:, :, None]
+    return _listed(model, X, votes, said[:, None], model.intercept_, None, scale)
+
+
+def speakers(model: Any, X: Any) -> Prototypes:
+    """The support vectors of a classifier with the largest terms, for and against each class.
 
     For two classes a vote is coefficient x kernel, on the scale of the decision function. For more, it
     is the sum of these terms over the pairs of a class, and `others` holds what the counting of pairs
@@ -29,20 +53,31 @@ def speakers(model: Any, X: Any, shown: int) -> Prototypes:
             votes[:, :, i] += terms[:, :, number]
             votes[:, :, j] -= terms[:, :, number]
         said, base = model._scores(X), np.zeros(K)
-    k = min(shown, votes.shape[1])
+    classes = tuple(model.classes_.tolist())
+    return _listed(model, X, votes, said, base, classes, "votes")
+
+
+def _listed(
+    model: Any, X: Any, votes: np.ndarray, said: np.ndarray, base: np.ndarray, classes: Any,
+    scale: str,
+) -> Prototypes:  # fmt: skip
+    """The largest votes one by one, all others as a sum."""
+    k = min(SHOWN, votes.shape[1])
     order = np.argsort(-np.abs(votes).max(axis=2), axis=1, kind="stable")[:, :k]
     spoken = np.take_along_axis(votes, order[:, :, None], axis=1)
     return Prototypes(
         rows=model.support_[order].astype(np.int64), distances=_distances(model, X, order),
-        votes=spoken, prediction=said, classes=tuple(model.classes_.tolist()), scale="votes",
-        method="the support vectors with the largest terms", base=base,
+        votes=spoken, prediction=said, classes=classes, scale=scale, method=METHOD, base=base,
         others=said - base - spoken.sum(axis=1),
     )  # fmt: skip
 
 
 def _distances(model: Any, X: Any, order: np.ndarray) -> np.ndarray:
-    """Euclidean distances in encoded columns; NaN for given kernels, which know none."""
+    """Euclidean distances as the kernel sees the rows; NaN for given kernels, which know none."""
+    from pellucid.svm.machine import scaled
+
     if model._pairwise:
         return np.full(order.shape, np.nan)
+    X = scaled(X, model.scale_)
     dense = [T if isinstance(T, np.ndarray) else T.toarray() for T in (X, model._vectors())]
     return np.sqrt(((dense[0][:, None] - model.centre_ - dense[1][order]) ** 2).sum(axis=2))

@@ -11,11 +11,8 @@ from pellucid.data import Problem
 from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.parameters import Boolean, Choice, Either, Nothing, RandomState, Real, Test
 from pellucid.records import Recorder, Solution, Status
-from pellucid.svm.machine import KERNEL_PARAMETERS, KernelMachine
-
-# A multiplier beyond this, times k(x, x), means a margin below 1e-5 of the radius of the rows.
-HARD = 1e10
-SHOWN = 10
+from pellucid.svm.machine import KERNEL_PARAMETERS, KernelMachine, n_rows, scaled
+from pellucid.svm.speakers import linear_parts, speakers
 
 
 class SVC(KernelMachine, Classifier):
@@ -50,6 +47,10 @@ class SVC(KernelMachine, Classifier):
         Accepted for compatibility: equal votes are always decided by the decision function.
     random_state : int, generator or None
         Accepted for compatibility: nothing is drawn.
+    max_time : float or None
+        Seconds allowed per pair of classes; a fit that needs more keeps what it has and says so.
+    standardize : bool, default=False
+        Divide columns by their standard deviations first.
     table : Table, optional
 
     Attributes
@@ -58,7 +59,7 @@ class SVC(KernelMachine, Classifier):
     dual_coef_ : (classes - 1, support vectors), multipliers with their signs.
     intercept_, coef_ (linear kernel), class_weight_, classes_, shape_fit_, fit_status_
     n_iter_ : steps per pair of classes.
-    history_ : dual objective and violation of the conditions after each working set.
+    history_ : dual objective, violation of the conditions and duality gap after each working set.
     status_ : how the solver ended.
     n_features_in_, feature_names_in_, schema_
 
@@ -98,6 +99,8 @@ class SVC(KernelMachine, Classifier):
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         random_state: Any = None,
+        max_time: float | None = None,
+        standardize: bool = False,
         table: Any = None,
     ) -> None:
         self.C = C
@@ -114,6 +117,8 @@ class SVC(KernelMachine, Classifier):
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.random_state = random_state
+        self.max_time = max_time
+        self.standardize = standardize
         self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -126,8 +131,7 @@ class SVC(KernelMachine, Classifier):
         weights = problem.weights * factors[problem.y]
         X, facts = self._prepared(problem, weights)
         recorder = Recorder("SVC")
-        with np.errstate(over="ignore", invalid="ignore"):
-            limits = np.where(weights > 0, self.C * np.minimum(weights, 1e300), 0.0)
+        limits = self._limits(weights)
         pairs = list(combinations(range(K), 2))
         found = parallel.interruptible(
             self._solve_pairs, X, problem.y, limits, pairs, facts["gamma_"], recorder
@@ -146,7 +150,7 @@ class SVC(KernelMachine, Classifier):
             "n_support_": counts,
             "n_iter_": np.array([one.n_iter for one in found], dtype=np.int32),
             "class_weight_": factors,
-            "shape_fit_": (_n_rows(problem), problem.p),
+            "shape_fit_": (n_rows(problem), problem.p),
             "fit_status_": 0 if worst.ok else 1,
             "history_": recorder.history(),
             "status_": Status(worst.code, worst.message, worst.suggestion),
@@ -173,36 +177,27 @@ class SVC(KernelMachine, Classifier):
     def _solve_pairs(
         self, X: Any, y: np.ndarray, limits: np.ndarray, pairs: list, gamma: float, recorder: Any
     ) -> list[Solution]:
-        from pellucid.svm import dual
-
-        kernel = self._kernel(gamma)
-
         def one(pair: tuple[int, int]) -> Solution:
             rows = np.flatnonzero((y == pair[0]) | (y == pair[1]))
             n = len(rows)
             part = X[np.ix_(rows, rows)] if self._pairwise else (X if n == len(y) else X[rows])
             own = Recorder(f"SVC {pair[0]} {pair[1]}")
-            problem = dual.Dual(
-                X=part, kernel=kernel, signs=np.where(y[rows] == pair[0], 1.0, -1.0),
-                linear=-np.ones(n), limits=limits[rows], start=np.zeros(n), base=np.arange(n),
-                K=part if self._pairwise else None,
+            found = self._minimum(
+                part, gamma, own, np.isinf(self.C),
+                signs=np.where(y[rows] == pair[0], 1.0, -1.0), linear=-np.ones(n),
+                limits=limits[rows], start=np.zeros(n), base=np.arange(n),
             )  # fmt: skip
-            with np.errstate(over="ignore", invalid="ignore"):
-                size = dual.Rows(problem, 0, 1).diagonal()
-            if not np.isfinite(size).all():
-                from pellucid.svm.machine import TOO_LARGE
-
-                raise DataError(TOO_LARGE)
-            cap = HARD / max(float(size.max()), 1e-300) if np.isinf(self.C) else np.inf
-            found = dual.solve(problem, self.tol, self.max_iter, self.cache_size, own, cap)
             return Solution((rows, *found.x), found.status, own.history(), found.n_iter)
 
         found = [one(pairs[0])] if len(pairs) == 1 else parallel.map(one, pairs)
         steps = 0
         for number, solution in enumerate(found):
-            columns = (solution.history[name] for name in ("iteration", "objective", "violation"))
-            for i, value, gap in zip(*columns):
-                recorder.add(iteration=steps + int(i), objective=value, violation=gap, pair=number)
+            names = ("iteration", "objective", "violation", "duality_gap")
+            for i, value, wrong, gap in zip(*(solution.history[name] for name in names)):
+                recorder.add(
+                    iteration=steps + int(i), objective=value, violation=wrong, duality_gap=gap,
+                    pair=number,
+                )  # fmt: skip
             steps += solution.n_iter
         return found
 
@@ -234,23 +229,13 @@ class SVC(KernelMachine, Classifier):
         return self._answer(ask, X)
 
     def _linear_weights(self) -> np.ndarray:
-        return np.asarray((self._vectors().T @ self._pair_coefficients()).T)
+        return scaled(np.asarray((self._vectors().T @ self._pair_coefficients()).T), self.scale_)
 
     def _explain(self, X: Any) -> Any:
         """Contributions of columns (linear, two classes), else the support vectors that speak."""
-        K = len(self.classes_)
-        if self.kernel == "linear" and K == 2:
-            X = X if isinstance(X, np.ndarray) else X.toarray()
-            return {
-                "base": self.intercept_,
-                "contributions": (X * self.coef_[0])[:, :, None],
-                "prediction": self._scores(X)[:, None],
-                "scale": "votes",
-                "method": "weights of the linear kernel",
-            }
-        from pellucid.svm.speakers import speakers
-
-        return speakers(self, X, SHOWN)
+        if self.kernel == "linear" and len(self.classes_) == 2:
+            return linear_parts(self, X, self._scores(X), "votes")
+        return speakers(self, X)
 
     def _check_state(self) -> None:
         """Refuse arrays that do not belong together (model files)."""
@@ -265,10 +250,6 @@ class SVC(KernelMachine, Classifier):
         if (self.n_support_ < 0).any() or self.n_support_.sum() != m:
             raise ModelFileError("its SVC has other support vectors than its classes count")
         self._check_vectors()
-
-
-def _n_rows(problem: Problem) -> int:
-    return problem.n if problem.position is None else len(problem.position)
 
 
 def _gathered(y: np.ndarray, pairs: list, found: list[Solution], K: int) -> tuple:

@@ -1,0 +1,184 @@
+"""SVR and OneClassSVM against LIBSVM's optimum, their own optimality conditions, and bad input."""
+
+import numpy as np
+import pytest
+from sklearn import datasets
+from sklearn import svm as peer
+
+import pellucid
+from pellucid.errors import ConvergenceWarning, DataError, ModelFileError
+from pellucid.svm import SVR, OneClassSVM, dual
+
+
+def tables():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    yield "sine", X, np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=120)
+    yield "offset", X, 500 + 20 * X[:, 0] + rng.normal(size=120)
+    yield "steps", np.round(X), np.round(3 * X[:, 1])
+    X, y = datasets.load_diabetes(return_X_y=True)
+    yield "diabetes", X[:200] * 20, y[:200]
+
+
+def kernel_matrix(name, X, Z, gamma):
+    if name == "rbf":
+        return np.exp(-gamma * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
+    return X @ Z.T if name == "linear" else (gamma * (X @ Z.T)) ** 3
+
+
+@pytest.mark.parametrize("case", list(tables()), ids=lambda case: case[0])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+def test_tube_of_libsvm(case, kernel):
+    """The dual objective from the multipliers, in one formula for both."""
+    _, X, y = case
+    ours = SVR(kernel=kernel, tol=1e-8, epsilon=0.2).fit(X, y)
+    theirs = peer.SVR(kernel=kernel, tol=1e-10, epsilon=0.2).fit(X, y)
+    assert ours.status_.code == "converged"
+
+    def objective(model):
+        a = model.dual_coef_[0]
+        K = kernel_matrix(kernel, model.support_vectors_, model.support_vectors_, theirs._gamma)
+        return a @ y_of(model) - 0.2 * np.abs(a).sum() - 0.5 * a @ K @ a
+
+    def y_of(model):
+        return y[model.support_]
+
+    # Equal rows with different targets are told apart by both; equal (x, y) are one row of ours.
+    assert objective(ours) == pytest.approx(objective(theirs), rel=1e-8)
+    assert np.allclose(ours.predict(X), theirs.predict(X), atol=1e-4 * np.abs(y).max())
+    assert abs(ours.dual_coef_.sum()) < 1e-9
+    gaps = ours.history_["duality_gap"]
+    assert 0 <= gaps[-1] <= 1e-6 * max(1.0, abs(ours.history_["objective"][-1])) + 1e-6
+
+
+def test_straight_line_by_hand():
+    """Four rows on y = 2x + 1; a tube of half width 0.5 around a flatter line."""
+    X, y = np.arange(4.0)[:, None], 2 * np.arange(4.0) + 1
+    model = SVR(kernel="linear", C=100, epsilon=0.5, tol=1e-9).fit(X, y)
+    # slope (6 - 2 * 0.5) / 3 touches the tube at both ends, the flattest line that costs nothing
+    assert model.coef_[0, 0] == pytest.approx(5 / 3, abs=1e-7)
+    assert model.intercept_[0] == pytest.approx(1.5, abs=1e-7)
+    assert sorted(model.support_) == [0, 3]
+    why = model.explain([[2.0]])
+    assert why.contributions[0, 0, 0] == pytest.approx(10 / 3, abs=1e-6)
+
+
+def test_large_tables_use_working_sets(monkeypatch):
+    X, y = datasets.make_friedman1(500, random_state=0)
+    whole = SVR(tol=1e-7).fit(X, y)
+    monkeypatch.setattr(dual, "WHOLE", 100)
+    monkeypatch.setattr(dual, "WORKING", 64)
+    parts = SVR(tol=1e-7, cache_size=0.3).fit(X, y)
+    assert len(parts.history_["iteration"]) > 5
+    a, b = (model.history_["objective"][-1] for model in (whole, parts))
+    assert a == pytest.approx(b, rel=1e-11)
+    coarse = SVR(tol=1e-3).fit(X, y)  # rows in single precision
+    assert np.allclose(coarse.predict(X), whole.predict(X), atol=5e-3)
+
+
+def test_single_precision_is_left_when_it_is_too_coarse(monkeypatch):
+    """Multipliers of 1e6 times a rounding of 6e-8 would exceed the tolerance."""
+    monkeypatch.setattr(dual, "WHOLE", 50)
+    monkeypatch.setattr(dual, "WORKING", 40)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y = 1e5 * np.sin(3 * X[:, 0])
+    model = SVR(C=1e6, tol=1e-2, gamma=0.5, max_iter=400_000)
+    model.fit(X, y)
+    assert model.status_.ok
+    K = kernel_matrix("rbf", X, model.support_vectors_, 0.5)
+    f = K @ model.dual_coef_[0] + model.intercept_[0]
+    free = np.abs(model.dual_coef_[0]) < 1e6
+    errors = np.abs(y - f)[model.support_[free]]
+    assert np.allclose(errors, 0.1, atol=0.02)
+
+
+def test_weights_are_repetition():
+    rng = np.random.default_rng(2)
+    X, y, w = rng.normal(size=(60, 3)), rng.normal(size=60), rng.integers(0, 4, 60)
+    for Model in (SVR, OneClassSVM):
+        ours = Model().fit(X, y, sample_weight=w)
+        copies = Model().fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+        assert np.array_equal(ours.predict(X), copies.predict(X))
+
+
+@pytest.mark.parametrize("nu", [0.05, 0.5, 0.91])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_region_of_libsvm(nu, kernel):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(150, 3)) + 1.0
+    ours = OneClassSVM(nu=nu, kernel=kernel, tol=1e-9).fit(X)
+    theirs = peer.OneClassSVM(nu=nu, kernel=kernel, tol=1e-10).fit(X)
+    scale = np.abs(theirs.score_samples(X)).max()
+    assert np.allclose(ours.score_samples(X), theirs.score_samples(X), atol=1e-6 * scale)
+    assert np.allclose(ours.offset_, theirs.offset_, atol=1e-6 * scale)
+    outside = (ours.decision_function(X) < -1e-9 * scale).mean()
+    assert outside <= nu + 1e-12 <= len(ours.support_) / 150 + 1e-9
+    assert ours.dual_coef_.sum() == pytest.approx(nu * 150)
+    assert set(ours.fit_predict(X)) <= {-1, 1}
+
+
+def test_a_region_that_may_leave_out_all_rows():
+    """nu = 1: every multiplier is 1, and LIBSVM has no finite offset."""
+    X = np.random.default_rng(1).normal(size=(50, 2))
+    model = OneClassSVM(nu=1.0, gamma=0.3).fit(X)
+    assert np.array_equal(model.dual_coef_, np.ones((1, 50)))
+    assert np.allclose(model.score_samples(X), kernel_matrix("rbf", X, X, 0.3).sum(axis=1))
+    assert np.isfinite(model.offset_).all()
+
+
+def test_explanations():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), rng.normal(size=40)
+    for model in (SVR().fit(X, y), OneClassSVM().fit(X)):
+        why = model.explain(X[:4])
+        assert why.gap() < 1e-12
+        assert (np.abs(why.votes[:, 0, 0]) >= np.abs(why.votes[:, -1, 0])).all()
+    straight = OneClassSVM(kernel="linear").fit(X + 3).explain(X[:2] + 3)
+    assert straight.gap() < 1e-10
+
+
+def test_caps_are_honest():
+    X, y = datasets.make_friedman1(300, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="2 steps were not enough"):
+        model = SVR(max_iter=2).fit(X, y)
+    assert model.fit_status_ == 1
+    with pytest.warns(ConvergenceWarning, match="seconds .* were not enough"):
+        late = SVR(C=1e4, tol=1e-9, max_time=1e-9).fit(X, y)
+    assert late.status_.code == "max_time"
+
+
+def test_standardised_columns():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 3)) * [1e-4, 1.0, 1e5]
+    y = X[:, 0] * 1e4 + X[:, 2] * 1e-5
+    for kernel in ("rbf", "linear"):
+        own = SVR(standardize=True, kernel=kernel, tol=1e-7).fit(X, y)
+        by_hand = SVR(kernel=kernel, tol=1e-7).fit(X / X.std(axis=0), y)
+        assert np.allclose(own.predict(X), by_hand.predict(X / X.std(axis=0)), atol=1e-5)
+        assert np.allclose(own.support_vectors_, X[own.support_])
+        assert np.isclose(own.explain(X[:3]).gap(), 0, atol=1e-9)
+
+
+def test_bad_input():
+    X, y = np.eye(3), [1.0, 2.0, 3.0]
+    with pytest.raises(ValueError, match="'epsilon' parameter of SVR"):
+        SVR(epsilon=-1).fit(X, y)
+    with pytest.raises(ValueError, match="'C' parameter of SVR"):
+        SVR(C=0).fit(X, y)
+    with pytest.raises(ValueError, match="'nu' parameter of OneClassSVM"):
+        OneClassSVM(nu=0.0).fit(X)
+    with pytest.raises(DataError, match="semi-definite"):
+        SVR(kernel="precomputed").fit(-np.eye(3), y)
+
+
+@pytest.mark.parametrize("part", ["dual_coef_", "vectors_", "n_support_", "scale_", "support_"])
+def test_forged_files_are_refused(part, tmp_path):
+    rng = np.random.default_rng(0)
+    model = SVR(standardize=True).fit(rng.normal(size=(30, 2)), rng.normal(size=30))
+    value = getattr(model, part)
+    forged = value + np.int32(99) if value.dtype.kind == "i" else value[..., 1:].copy()
+    setattr(model, part, forged)
+    model.save(tmp_path / "m.pellucid")
+    with pytest.raises(ModelFileError):
+        pellucid.load(tmp_path / "m.pellucid")
