@@ -77,3 +77,22 @@ def test_a_model_that_cannot_be_sent_to_a_child_is_an_error_that_says_so():
 
     with pytest.raises(DataError, match="'here' cannot be sent to a process of its own"):
         pellucid.compare("penguins", models=["tree"], extra={"here": Local()})
+
+
+def test_a_search_that_hangs_ends_with_the_candidates_it_had(monkeypatch, tmp_path):
+    from dataclasses import replace
+
+    from pellucid.compare import run
+    from pellucid.compare.prepare import prepare
+    from pellucid.compare.session import Session
+    from pellucid.compare.settings import Settings
+
+    monkeypatch.setattr(run, "LEAST_KILL", 1.0)
+    settings = Settings.of({"models": "majority", "cv": 2, "model_timeout": 1.5})
+    plan, findings = prepare("penguins", settings, None, {"slow": troublemakers.Sleeps()})
+    tried = [{"seconds": 0.0}, {"seconds": 600.0}]
+    models = [replace(c, candidates=tried) if c.id == "slow" else c for c in plan.contenders]
+    plan = replace(plan, contenders=models)
+    found = row(Session(plan, tmp_path, lambda event: None, findings).run(), "slow")
+    assert found["status"] == "ok" and found["params"] == {"seconds": 0.0}
+    assert "the search was cut short by the time limit in 3 of 3 rounds" in found["notes"]

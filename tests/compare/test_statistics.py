@@ -45,6 +45,40 @@ def test_holm_is_holms_method():
     assert np.isnan(adjusted[3])
 
 
+def test_folds_that_score_alike_still_leave_doubt():
+    scores = {"a": [1.0] * 5, "b": [0.95] * 5, "c": [0.5] * 5}
+    behind = statistics.Behind("accuracy", (60.0, 40.0))
+    found = statistics.standings(scores, 0.25, 1, (0.0, 1.0), behind=behind)
+    assert (found["a"].low, found["a"].high) == pytest.approx(statistics.wilson(1.0, 100))
+    assert found["a"].low < 0.97 and found["b"].low < 0.9 and found["b"].high > 0.97
+    # Five rows of a hundred make the difference: the sign test of five.
+    assert found["b"].p == pytest.approx(2 * 0.5**5) and found["b"].tied
+    assert found["c"].p < 1e-9 and not found["c"].tied
+
+
+def test_the_rows_behind_a_score_by_metric():
+    def behind(metric, *rows):
+        return statistics.Behind(metric, rows)
+
+    assert behind("accuracy", 30.0, 10.0).rows == 40
+    # The mean of two recalls has the variance of a share among 4 / (1/30 + 1/10) rows.
+    assert behind("balanced_accuracy", 30.0, 10.0).rows == pytest.approx(30)
+    assert behind("f1", 30.0, 10.0).rows == 10
+    assert behind("rmse").rows is None and behind("rmse").interval(2.0) == (2.0, 2.0)
+    assert behind("roc_auc", 30.0, 10.0).interval(1.0) == statistics.auc_interval(1.0, 10, 30)
+    assert behind("roc_auc", 30.0, 10.0).least_p(0.1) == 0.0
+
+
+def test_what_a_constant_scores_is_exact():
+    scores = {"a": [0.7, 0.8, 0.75], "constant": [0.5] * 3}
+    behind = statistics.Behind("roc_auc", (20.0, 20.0))
+    found = statistics.standings(
+        scores, 0.5, 1, (0.0, 1.0), behind=behind, exact=frozenset(["constant"])
+    )
+    assert (found["constant"].low, found["constant"].high) == (0.5, 0.5)
+    assert found["a"].high - found["a"].low > 0.1
+
+
 def test_standings_mark_the_tied_and_turn_losses_round():
     scores = {
         "a": [1.0, 1.1, 0.9, 1.0, 1.05],
@@ -123,14 +157,15 @@ def fold_scores(rng, n, p, signal):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "signal"), [(60, 0.4), (200, 0.6), (400, 0.2)])
+@pytest.mark.parametrize(("n", "signal"), [(60, 0.4), (200, 0.6), (400, 0.2), (60, 2.0)])
 def test_intervals_cover(n, signal, rng):
     """Nominal 95 %: the score on new rows lies inside in at least 90 % of 300 tables."""
     inside = 0
     for _ in range(300):
         scores, truth = fold_scores(rng, n, 5, signal)
-        low, high = statistics.interval(scores, 0.25, (0.0, 1.0))
-        inside += low <= truth <= high
+        behind = statistics.Behind("accuracy", (n / 2, n / 2))
+        found = statistics.standings({"a": scores}, 0.25, 1, (0.0, 1.0), behind=behind)["a"]
+        inside += found.low <= truth <= found.high
     assert inside / 300 >= 0.90
 
 

@@ -42,7 +42,7 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
     from pellucid.compare.prepare import prepare
 
     if not given["only_plan"]:
-        warm_up()
+        warm_up(models=request.settings.models)
     plan, findings = prepare(request.data, request.settings, note=request.voice.note)
     if given["only_plan"]:
         from pellucid.app.planning import plan_text

@@ -18,6 +18,7 @@ from pellucid.compare.registry import BASELINES
 from pellucid.model_selection.grids import edges
 
 ORDINARY = {"UnseenLevelWarning"}  # a rare level is absent from some fold: told in log.txt only
+STOPPED = "(max_iter)"  # in the warning of a solver that ran out of iterations
 TIE_BREAK = {"classification": "log_loss", "regression": "rmse"}
 
 
@@ -56,7 +57,9 @@ def leaderboard(plan: Plan, memory: Memory) -> tuple[list[dict[str, Any]], str |
     bounds = (0.0, 1.0) if plan.metric.name in BOUNDED else (-np.inf, np.inf)
     if plan.metric.name in ("log_loss", "rmse", "mae"):
         bounds = (0.0, np.inf)
-    standing = statistics.standings(ranked, _ratio(plan), plan.metric.sign, bounds)
+    standing = statistics.standings(
+        ranked, _ratio(plan), plan.metric.sign, bounds, behind=_behind(plan), exact=_exact(plan)
+    )
     ranks = {c.id: c.rank for c in plan.contenders}
     loss = {
         name: float(np.mean(found[TIE_BREAK[plan.material.task]]))
@@ -69,6 +72,24 @@ def leaderboard(plan: Plan, memory: Memory) -> tuple[list[dict[str, Any]], str |
         for c in plan.contenders
     ]
     return sorted(rows, key=lambda row: row["place"] or 10**6), best
+
+
+def _behind(plan: Plan) -> statistics.Behind | None:
+    """The tested rows of each class; None for numbers."""
+    material = plan.material
+    if material.classes is None:
+        return None
+    tested = np.unique(np.concatenate([test for _, test in plan.folds]))
+    y, w = material.y[tested], material.weights[tested]
+    total = w.sum() ** 2 / (w**2).sum() / len(w) if w.any() else 0.0
+    counts = np.bincount(y, minlength=len(material.classes))
+    return statistics.Behind(plan.metric.name, tuple(float(n * total) for n in counts if n))
+
+
+def _exact(plan: Plan) -> frozenset[str]:
+    """The baseline says the same of every row: some scores of it are known beforehand."""
+    known = plan.metric.name in ("roc_auc", "balanced_accuracy")
+    return frozenset([BASELINES[plan.material.task]] if known else [])
 
 
 def _ratio(plan: Plan) -> float:
@@ -137,8 +158,16 @@ def notes(plan: Plan, memory: Memory, contender: Contender) -> list[str]:
         by_kind.setdefault(category, []).append((text, count))
     for category, texts in sorted(by_kind.items()):
         total = sum(count for _, count in texts)
-        out.append(f"{total} {category}: {texts[0][0]}")
+        if all(STOPPED in text for text, _ in texts):
+            fits = len(records) * (plan.inner * _tried(contender) + 1)
+            out.append(f"{total} of {fits} fits stopped at max_iter, before they had converged")
+        else:
+            out.append(f"{total} {category}: {texts[0][0]}")
     return out + at_edge(contender, records, plan.settings.effort)
+
+
+def _tried(contender: Contender) -> int:
+    return len(contender.candidates) if len(contender.candidates) > 1 else 0
 
 
 def at_edge(contender: Contender, records: list[dict[str, Any]], effort: str) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pkgutil
 import signal
 import sys
 import threading
@@ -17,7 +18,11 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+from pellucid.compare.registry import BASELINES, ENTRIES
+from pellucid.names import ESTIMATORS
 
 PRELOAD = "pellucid.compare.preload"
 
@@ -28,14 +33,15 @@ def _context() -> Any:
     return multiprocessing.get_context("forkserver")
 
 
-def warm_up(more: Iterable[str] = ()) -> None:
+def warm_up(more: Iterable[str] = (), models: Iterable[str] = ()) -> None:
     """Start the fork server now, so that it loads while this process reads the table.
 
-    `more` are modules that the user's own models need; a server without them is started anew.
+    `more` are modules that the user's own models need, `models` the names of those that take part
+    (default: all). A server that lacks one of their modules is started anew.
     """
     from multiprocessing import forkserver
 
-    wanted = {PRELOAD, *more} - {"__main__"}
+    wanted = {PRELOAD, *more, *modules(models)} - {"__main__"}
     if not wanted <= _loaded:
         end = getattr(forkserver._forkserver, "_stop", None)
         if _loaded and end is not None:
@@ -44,6 +50,20 @@ def warm_up(more: Iterable[str] = ()) -> None:
         _context().set_forkserver_preload(sorted(_loaded))
     with _empty_main():
         forkserver.ensure_running()
+
+
+def modules(models: Iterable[str]) -> list[str]:
+    """The modules of the families of some models, found without importing them."""
+    named, names = set(models), set(ESTIMATORS)
+    if named:
+        named |= set(BASELINES.values())
+        names = {entry.module for entry in ENTRIES if entry.id in named}
+    out = []
+    for name in sorted(names):
+        folder = Path(__file__).parents[1] / name.rpartition(".")[2]
+        out.append(name)
+        out += [f"{name}.{found.name}" for found in pkgutil.iter_modules([str(folder)])]
+    return out
 
 
 @contextmanager

@@ -47,6 +47,7 @@ class Job:
     memory: float  # bytes above what the process has at the start
     parts: str  # folder of the answers
     portrait: dict[str, Any] | None = None  # the plane to draw regions on
+    hurry: bool = False  # no further candidates: fit the best of those known
     best: int = 0  # the chosen candidate, once known
 
 
@@ -126,6 +127,8 @@ class Worker:
         job = self.job
         if len(job.candidates) == 1:
             return 0, False
+        if job.hurry:
+            return self.choose(job.known), True
         splits = self.bench.inner_splits(job.train, job.fold)
         found, cut = dict(job.known), False
         for c in range(len(job.candidates)):

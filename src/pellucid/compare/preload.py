@@ -1,4 +1,4 @@
-"""What the fork server loads once for all children: the numerical packages and every family.
+"""What the fork server loads once for all children, beside the families that `crew` names.
 
 Importing this module is its whole purpose: a child that finds everything loaded begins its first
 fit a few milliseconds after it was asked for. Something that cannot be imported is passed over here;
@@ -10,8 +10,6 @@ import importlib
 import os
 import pkgutil
 import sys
-
-from pellucid.names import ESTIMATORS
 
 if "numpy" not in sys.modules:  # children compute on one thread: none need be made and forked
     os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
@@ -27,11 +25,11 @@ OURS = (
 
 
 def load_all() -> None:
-    """Import every module of the families and of what they stand on."""
+    """Import the numerical packages and all that families stand on."""
     for name in PACKAGES:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    for name in (*OURS, *ESTIMATORS):
+    for name in OURS:
         with contextlib.suppress(ImportError):
             package = importlib.import_module(name)
             for found in pkgutil.iter_modules(getattr(package, "__path__", ())):

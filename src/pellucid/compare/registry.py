@@ -123,6 +123,7 @@ def _r(id: str, path: str, rank: int, cost: float, says: str, **more: Any) -> En
 
 _C = Range(0.001, 1000, (4, 7, 13))
 _ALPHA = Range(1000, 0.001, (4, 7, 13))
+_PATIENT = {"max_iter": 1000}  # wide tables of rare levels take more steps than scikit-learn's 100
 _SCALED = {"standardize": True}  # distances and margins depend on the units
 _NEIGHBOURS = Range(65, 1, (3, 7, 9), whole=True)
 _LEAVES = Range(40, 1, (3, 5, 7), whole=True)
@@ -152,8 +153,8 @@ ENTRIES = (
     _c("qda", "discriminant_analysis.QuadraticDiscriminantAnalysis", 3, 0.1, "normal clouds, each of its own shape", space={"reg_param": Choices((0.1, 0.0), (0.5, 0.1, 0.01, 0.0), (0.9, 0.5, 0.1, 0.03, 0.01, 0.001, 0.0))}),
     _c("ridge_classifier", "linear_model.RidgeClassifier", 1, 0.1, "least squares on the classes", space={"alpha": _ALPHA}),
     _c("perceptron", "linear_model.Perceptron", 1, 0.3, "moves a plane at each mistake", prefer=_SCALED, space={"alpha": Choices((0.0001,), (0.01, 0.001, 0.0001), (0.03, 0.01, 0.003, 0.001, 0.0001))}),
-    _c("logistic", "linear_model.LogisticRegression", 1, 0.3, "log-odds are a weighted sum", space={"C": _C}),
-    _c("logistic_l1", "linear_model.LogisticRegression", 1, 1.5, "log-odds from few columns", params={"l1_ratio": 1.0, "solver": "saga"}, space={"C": Range(0.01, 100, (3, 5, 9))}),
+    _c("logistic", "linear_model.LogisticRegression", 1, 0.3, "log-odds are a weighted sum", params=_PATIENT, space={"C": _C}),
+    _c("logistic_l1", "linear_model.LogisticRegression", 1, 1.5, "log-odds from few columns", params={**_PATIENT, "l1_ratio": 1.0, "solver": "saga"}, space={"C": Range(0.01, 100, (3, 5, 9))}),
     _c("knn", "neighbors.KNeighborsClassifier", 3, 0.5, "asks the nearest rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
     _c("tree", "tree.DecisionTreeClassifier", 2, 0.2, "one question after the other", space=_TREE),
     _c("svm_linear", "svm.LinearSVC", 1, 0.8, "the widest straight margin", prefer=_SCALED, space={"C": _C}),

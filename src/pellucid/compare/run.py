@@ -3,7 +3,8 @@
 Each (model, fold) is one order to a process of the crew. Cheap models run first; the last round of
 each model (search and fit on all training rows) comes after all folds, so that a board exists early.
 A model has a time: its share is given to each of its rounds, a search stops between two candidates
-when the share is used up, and a process that has not ended at one and a half shares is killed.
+when the share is used up, and a process that has not ended at one and a half shares is killed; a
+round that had scored some candidate by then is done again with the best of those alone.
 Invariant: whatever a child does (raise, hang, die, eat memory) the others finish and the model's row
 says why it has no score.
 """
@@ -38,6 +39,7 @@ class Child:
     member: Member
     started: float
     share: float
+    hurry: bool = False  # it only fits the best candidate that is known
     stopping: bool = False
     ended: dict[str, Any] | None = None
 
@@ -131,7 +133,7 @@ class Runner:
         for child in self.active:
             self.ask_to_stop(child)
 
-    def launch(self, contender: Contender, fold: str) -> None:
+    def launch(self, contender: Contender, fold: str, hurry: bool = False) -> None:
         train, test = (self.plan.train, self.plan.train[:0])
         if fold != FINAL:
             train, test = self.plan.folds[int(fold)]
@@ -142,10 +144,10 @@ class Runner:
             foreign=contender.entry is None, dropped=contender.dropped,
             candidates=contender.candidates, fold=fold, train=train, test=test,
             metrics=self.plan.metrics, known=known, deadline=share, memory=self.memory_limit,
-            parts=str(self.parts), portrait=self.plane if fold == FINAL else None,
+            parts=str(self.parts), portrait=self.plane if fold == FINAL else None, hurry=hurry,
         )  # fmt: skip
         member = self.crew.order(work, job, job.estimator)
-        self.active.append(Child(contender, fold, member, time.monotonic(), share))
+        self.active.append(Child(contender, fold, member, time.monotonic(), share, hurry))
         self.hear({"event": "started", "model": contender.id, "fold": fold})
 
     def wait(self) -> None:
@@ -200,10 +202,18 @@ class Runner:
             self.take("done", child, message)
         elif message["kind"] == "failed":
             self.fail(child, "failed", message["why"])
+        elif message["kind"] == "late" and self.can_hurry(child):
+            self.launch(child.contender, child.fold, hurry=True)
         elif message["kind"] == "late":
             self.fail(child, "timed out", f"a round took more than {child.age:.0f} s")
         elif message["kind"] == "died" and not (child.stopping or self.stopping):
             self.fail(child, "failed", f"its process ended ({_signal(child.process.exitcode)})")
+
+    def can_hurry(self, child: Child) -> bool:
+        """Whether a killed search had scored a candidate, with which its round can still end."""
+        known = self.memory.candidates.get((child.contender.id, child.fold), {})
+        scored = any(record["scores"] for record in known.values())
+        return scored and not (child.hurry or self.stopping or self.out_of_time)
 
     def fail(self, child: Child, how: str, why: str) -> None:
         model = child.contender.id

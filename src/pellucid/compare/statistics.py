@@ -5,8 +5,11 @@ Fold scores of cross validation are not independent: their training rows overlap
 
     s^2 (1 / J + n_test / n_train),
 
-and the t distribution with J - 1 degrees of freedom gives intervals and tests. Comparisons with the
-best model are paired by fold and corrected for their number by Holm's method. All functions take
+and the t distribution with J - 1 degrees of freedom gives intervals and tests. Folds that happen to
+score alike say too little of the uncertainty (all of them 1.0: none at all), so where the metric is
+a share of rows the interval is never narrower than that of the rows behind it, and a difference is
+never surer than the sign test of the fewest rows that could make it. Comparisons with the best model
+are paired by fold and corrected for their number by Holm's method. All functions take
 and return plain numbers; scores are oriented so that higher is better.
 """
 
@@ -53,6 +56,41 @@ def interval(
     return max(bounds[0], mean - half), min(bounds[1], mean + half)
 
 
+@dataclass(frozen=True)
+class Behind:
+    """What stands behind a mean score: the metric, and the tested rows of each class.
+
+    Weighted rows count as (sum of weights)^2 / sum of squared weights.
+    """
+
+    metric: str
+    by_class: tuple[float, ...]
+
+    @property
+    def rows(self) -> float | None:
+        """So many independent rows tell as much of a share; None if the metric is no share."""
+        if self.metric == "accuracy":
+            return sum(self.by_class)
+        if self.metric not in ("balanced_accuracy", "f1", "average_precision"):
+            return None
+        if len(self.by_class) == 2 and self.metric != "balanced_accuracy":
+            return self.by_class[1]
+        return len(self.by_class) ** 2 / sum(1 / max(n, 1.0) for n in self.by_class)
+
+    def interval(self, mean: float, level: float = LEVEL) -> tuple[float, float]:
+        """Of these rows as one sample: Wilson's, Newcombe's for the AUC, else no width."""
+        if self.rows is not None:
+            return wilson(mean, self.rows, level)
+        if self.metric == "roc_auc":
+            fewest = min(self.by_class)
+            return auc_interval(mean, fewest, sum(self.by_class) - fewest, level)
+        return mean, mean
+
+    def least_p(self, difference: float) -> float:
+        """The sign test if all rows that differ speak for the same model."""
+        return 0.0 if self.rows is None else min(1.0, 2.0 ** (1 - abs(difference) * self.rows))
+
+
 def paired_p(best: Sequence[float], other: Sequence[float], ratio: float) -> float:
     """Two-sided p of the corrected resampled t-test that two models are equally good."""
     difference = np.asarray(best, dtype=float) - np.asarray(other, dtype=float)
@@ -95,8 +133,13 @@ def standings(
     sign: int,
     bounds: tuple[float, float],
     level: float = LEVEL,
+    behind: Behind | None = None,
+    exact: frozenset[str] = frozenset(),
 ) -> dict[str, Standing]:
-    """Every model against the best; the best is tied with itself. Scores are as measured."""
+    """Every model against the best; the best is tied with itself. Scores are as measured.
+
+    `exact` names models whose score follows from what they are, like the AUC of a constant.
+    """
     means = {name: float(np.mean(values)) for name, values in scores.items()}
     ranked = sorted(
         (name for name, mean in means.items() if np.isfinite(mean)),
@@ -108,10 +151,18 @@ def standings(
         for name in ranked
         if best is not None and name != best
     }
+    if behind is not None and best is not None:
+        least = {name: behind.least_p(means[best] - means[name]) for name in p}
+        p = {
+            name: max(value, least[name]) if value == value else value for name, value in p.items()
+        }
     adjusted = dict(zip(p, holm(list(p.values()))))
     out = {}
     for name, values in scores.items():
         low, high = interval(values, ratio, bounds, level)
+        if behind is not None and name not in exact and low == low:
+            own = behind.interval(means[name], level)
+            low, high = min(low, own[0]), max(high, own[1])
         scored = name in ranked
         out[name] = Standing(
             mean=means[name],
@@ -153,7 +204,9 @@ def wilson(share: float, n: float, level: float = LEVEL) -> tuple[float, float]:
     return max(0.0, float(centre - half)), min(1.0, float(centre + half))
 
 
-def auc_interval(auc: float, n_pos: int, n_neg: int, level: float = LEVEL) -> tuple[float, float]:
+def auc_interval(
+    auc: float, n_pos: float, n_neg: float, level: float = LEVEL
+) -> tuple[float, float]:
     """Newcombe's (2006) interval of the area under the ROC curve; not empty at 0 and 1.
 
     It solves (theta - auc)^2 = z^2 V(theta) for theta, V being Hanley and McNeil's variance with

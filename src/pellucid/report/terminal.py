@@ -118,13 +118,20 @@ def board(data: dict[str, Any], timings: dict[str, Any]) -> str:
     lines = title(data)
     lines += table(data, timings)
     lines += ["", *verdict(data), *test_part(data, timings)]
-    told = [row for row in data["leaderboard"] if row["notes"] and row["status"] == "ok"]
-    for k, row in enumerate(told):
-        lines += [""] if not k else []
-        for i, note in enumerate(row["notes"][:3]):
-            head = "NOTES  " if not (k or i) else "       "
-            lines += wrapped(f"{row['model']}: {clean(note, 200)}", head, "         ")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + note_lines(data)) + "\n"
+
+
+def note_lines(data: dict[str, Any]) -> list[str]:
+    """What was noted about models, each thing once with all it is true of."""
+    of: dict[str, list[str]] = {}
+    for row in data["leaderboard"]:
+        for note in row["notes"][:3] if row["place"] else []:
+            of.setdefault(clean(note, 200), []).append(row["model"])
+    lines = [""] if of else []
+    for k, (note, models) in enumerate(of.items()):
+        head = "       " if k else "NOTES  "
+        lines += wrapped(f"{', '.join(models)}: {note}", head, "         ")
+    return lines
 
 
 def title(data: dict[str, Any]) -> list[str]:
@@ -269,7 +276,7 @@ def test_part(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
     parts = [with_interval(name, test) for name in names]
     times = timings.get("openings", 1)
     opened = "opened once" if times <= 1 else f"opened {times} times"
-    text = f"({opened}, {test['model']} only, {test['rows']} rows): " + "   ".join(parts)
+    text = f"({opened}, {test['model']} only, {test['rows']} rows): " + "; ".join(parts)
     lines = wrapped(text, "TEST PART  ", "  ")
     own = score(test["baseline"].get(names[0]), names[0])
     also = "" if "foretold" not in test else (
