@@ -111,7 +111,7 @@ def test_files_are_short():
 
 def test_module_names_say_what_is_inside():
     vague = {"utils", "util", "helpers", "helper", "common", "misc"}
-    folders = [PACKAGE, ROOT / "tests", ROOT / "benchmarks"]
+    folders = [PACKAGE, *(ROOT / name for name in ("tests", "benchmarks", "scorecard"))]
     names = [p.relative_to(ROOT) for folder in folders for p in folder.rglob("*.py*")]
     wrong = [str(p) for p in names if vague & {word.strip("_") for word in (*p.parts[:-1], p.stem)}]
     assert not wrong, wrong
@@ -144,7 +144,7 @@ def project_texts():
         ".json",
         "",
     }
-    for top in ("src", "tests", "docs", "benchmarks", "examples", ".ci"):
+    for top in ("src", "tests", "docs", "benchmarks", "scorecard", "examples", ".ci"):
         for path in sorted((ROOT / top).rglob("*")):
             if path.is_file() and path.suffix in kinds and "__pycache__" not in path.parts:
                 yield path, path.read_text()

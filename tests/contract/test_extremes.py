@@ -10,6 +10,7 @@ from pellucid.errors import PellucidError
 from tests.contract.classes import applies_to, invariant, regressor, tags, weighted
 from tests.contract.compare import answers, asks, assert_close, assert_same_bits, fitted
 from tests.contract.data import numbers
+from tests.sizes import cases
 
 RNG = np.random.default_rng(11)
 MAX = np.finfo(float).max
@@ -138,7 +139,7 @@ def test_units_of_columns_do_not_matter(Model, k):
 @pytest.mark.slow
 def test_random_finite_arrays(Model):
     """Any bits that are a finite number: subnormal, signed zeros, the largest, all at once."""
-    for seed in range(60):
+    for seed in cases(60, 2500):  # 100,000 over all classes
         rng = np.random.default_rng([seed, 17])
         sample = numbers(Model, n=int(rng.integers(9, 18)), p=int(rng.integers(1, 6)))
         bits = rng.integers(0, 2**64, sample.X.shape, dtype=np.uint64).view(np.float64)

@@ -8,6 +8,7 @@ from pellucid.tree.criteria import CLASS_CRITERIA, impurity
 from pellucid.tree.grower import grow
 from pellucid.tree.presort import presort
 from pellucid.tree.splitter import Limits
+from tests.sizes import cases
 from tests.tree import naive
 
 CRITERIA = [*(name for name in CLASS_CRITERIA if name != "log_loss"), "squared_error"]
@@ -93,7 +94,7 @@ def check_node(nodes, node, m, X, y, w, kinds, criterion, k, min_rows, min_weigh
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_every_node_has_the_best_division(criterion, rng):
-    for _ in range(60):
+    for _ in cases(60, 2000):
         n, d = int(rng.integers(2, 16)), int(rng.integers(1, 5))
         X, kinds, n_levels = random_table(rng, n, d)
         y, k = random_target(rng, n, criterion)
