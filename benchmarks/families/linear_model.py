@@ -28,6 +28,21 @@ WORKLOADS = (
         goals={"fit": 2.0, "predict": 1.0},
     ),
     Workload(
+        name="ridge, 5 penalties, one row left out",
+        estimator="linear_model.RidgeCV",
+        source=regression(50_000, 100),
+        params={"alphas": (0.01, 0.1, 1.0, 10.0, 100.0)},
+        answer=squared_error(relative=1e-8),
+        goals={"fit": 4.0},
+    ),
+    Workload(
+        name="Bayesian ridge",
+        estimator="linear_model.BayesianRidge",
+        source=regression(200_000, 100),
+        answer=squared_error(relative=1e-6),
+        goals={"fit": 10.0},
+    ),
+    Workload(
         name="lasso, tall",
         estimator="linear_model.Lasso",
         source=regression(200_000, 100),

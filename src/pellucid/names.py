@@ -22,6 +22,8 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "RandomForestRegressor",
     ),
     "pellucid.linear_model": (
+        "BayesianRegression",
+        "BayesianRidge",
         "ElasticNet",
         "GammaRegressor",
         "GeneralizedLinearModel",
@@ -31,6 +33,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "Perceptron",
         "PoissonRegressor",
         "Ridge",
+        "RidgeCV",
         "RidgeClassifier",
         "SGDClassifier",
         "TweedieRegressor",

@@ -1,5 +1,7 @@
 """Linear models: the prediction is a function of one weighted sum of the columns."""
 
+from pellucid.linear_model.bayesian_regression import BayesianRegression
+from pellucid.linear_model.bayesian_ridge import BayesianRidge
 from pellucid.linear_model.elastic_net import ElasticNet
 from pellucid.linear_model.gamma import GammaRegressor
 from pellucid.linear_model.generalized_linear_model import GeneralizedLinearModel
@@ -11,10 +13,13 @@ from pellucid.linear_model.perceptron import Perceptron
 from pellucid.linear_model.poisson import PoissonRegressor
 from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.ridge_classifier import RidgeClassifier
+from pellucid.linear_model.ridge_cv import RidgeCV
 from pellucid.linear_model.sgd_classifier import SGDClassifier
 from pellucid.linear_model.tweedie import TweedieRegressor
 
 __all__ = [
+    "BayesianRegression",
+    "BayesianRidge",
     "ElasticNet",
     "GammaRegressor",
     "GeneralizedLinearModel",
@@ -24,6 +29,7 @@ __all__ = [
     "Perceptron",
     "PoissonRegressor",
     "Ridge",
+    "RidgeCV",
     "RidgeClassifier",
     "SGDClassifier",
     "TweedieRegressor",

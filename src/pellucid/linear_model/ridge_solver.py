@@ -66,16 +66,21 @@ def prepare(X: Any, Y: np.ndarray, weights: np.ndarray, intercept: bool) -> Ridg
     return Ridge(design, weights_lift, units, lift)
 
 
-def ridge(X: Any, Y: np.ndarray, weights: np.ndarray, alpha: np.ndarray, intercept: bool) -> Any:
+def ridge(
+    X: Any, Y: np.ndarray, weights: np.ndarray, alpha: np.ndarray, intercept: bool,
+    made: Any = None,
+) -> Any:  # fmt: skip
     """coef (k, p), intercept (k,) and means (p,) for targets Y (n, k), alpha (k,) each.
 
     1. Scale by powers of two; centre.
     2. Tall tables: factor X'WX + alpha; wide ones: factor XX' + alpha; refine.
     3. Where alpha is 0, or too small to be seen, the shortest least-squares solution.
+    `made` is a `Tall` or `Wide` of the same table, if there is one already.
     """
-    task = prepare(X, Y, weights, intercept)
-    tall = task.design.X.n >= task.design.X.p
-    solve = Tall(task) if tall else Wide(task)
+    if made is None:
+        task = prepare(X, Y, weights, intercept)
+        made = Tall(task) if task.design.X.n >= task.design.X.p else Wide(task)
+    task, solve = made.task, made
     b = np.zeros((Y.shape[1], X.shape[1]))
     rest = np.zeros(Y.shape[1], dtype=bool)
     for strength in np.unique(alpha):

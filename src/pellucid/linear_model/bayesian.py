@@ -1,0 +1,55 @@
+"""What Bayesian linear regressions share: predictions with their standard deviation, intervals.
+
+Invariant: `covariance_` (p + 1, p + 1) is that of the coefficients and, last, of the prediction at
+`means_`; the two parts are independent where the intercept has a flat prior.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.linear_model.predictor import LinearPredictor
+from pellucid.numerics.scores import linear_scores
+
+
+class BayesianPredictor(LinearPredictor):
+    """A linear regressor that knows how sure it is."""
+
+    def _variances(self, X: Any) -> tuple[np.ndarray, float]:
+        """Variance of x . b + b0 for encoded rows, and that of the noise."""
+        raise NotImplementedError
+
+    def _mean_and_sd(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        spread, noise = self._variances(X)
+        return linear_scores(X, self.coef_, self.intercept_), np.sqrt(spread + noise)
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The predicted number of each row; with `return_std` also the standard deviation of a new
+        observation: noise and uncertainty of the coefficients."""
+        return self._answer(self._mean_and_sd if return_std else self._predict, X)
+
+    def predict_interval(
+        self, X: Any, level: float = 0.95, *, kind: str = "observation"
+    ) -> np.ndarray:
+        """Low and high end (n, 2) of what holds a new observation (or, with kind="mean", the mean
+        of such observations) with probability `level`."""
+        from pellucid.linear_model.intervals import check_interval, normal_reach
+
+        check_interval(level, kind)
+
+        def ends(X: Any) -> np.ndarray:
+            spread, noise = self._variances(X)
+            sd = np.sqrt(spread + (noise if kind == "observation" else 0.0))
+            middle = linear_scores(X, self.coef_, self.intercept_)
+            return middle[:, None] + normal_reach(level) * sd[:, None] * np.array([-1.0, 1.0])
+
+        return self._answer(ends, X)
+
+
+def quadratic(rows: np.ndarray, C: np.ndarray) -> np.ndarray:
+    """x' C x of each row, never negative."""
+    return np.maximum(np.einsum("ij,ij->i", rows @ C, rows), 0.0)
+
+
+def dense(X: Any) -> np.ndarray:
+    return X if isinstance(X, np.ndarray) else X.toarray()

@@ -1,0 +1,99 @@
+"""Folds for models that choose their own penalty: how much of each row is trained on and tested.
+
+Invariant: a weight k is k copies of a row, so contiguous folds cut between copies, and a row can
+stand on both sides; splitters and lists speak of the rows that the user gave.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pellucid.data import Problem
+from pellucid.errors import DataError, ParameterError
+from pellucid.parameters import Either, Integer, Nothing, Test
+
+
+def _splits(cv: Any) -> bool:
+    return hasattr(cv, "split") and hasattr(cv, "get_n_splits")
+
+
+def _iterates(cv: Any) -> bool:
+    return hasattr(cv, "__iter__") and not isinstance(cv, str | bytes | dict)
+
+
+CV = Either(
+    Nothing,
+    Integer(2),
+    Test(lambda v: _splits(v) or _iterates(v), "a splitter or an iterable of (train, test) rows"),
+)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Weights (n,) of the rows of a problem in the training and in the test part."""
+
+    train: np.ndarray
+    test: np.ndarray
+
+
+def make_folds(cv: Any, problem: Problem, default: int = 5) -> list[Fold]:
+    """Folds of the rows of a problem; an int, or None, gives contiguous ones."""
+    if cv is None or Integer(2).accepts(cv):
+        return _contiguous(int(cv or default), problem)
+    n = problem.n if problem.position is None else len(problem.position)
+    if _splits(cv):
+        cv = cv.split(np.zeros((n, 1)), _target(problem, n))
+    parts = list(cv)
+    if not parts or any(not _iterates(part) or len(part) != 2 for part in parts):
+        raise ParameterError(
+            "The 'cv' parameter must be an int, a splitter, or pairs (train, test) of row numbers. "
+            f"Got {cv!r} instead."
+        )
+    folds = [Fold(_weights(a, problem, n), _weights(b, problem, n)) for a, b in parts]
+    for fold in folds:
+        if not fold.train.any() or not fold.test.any():
+            raise DataError("A fold of cv has no rows to train on, or none to test.")
+    return folds
+
+
+def _contiguous(k: int, problem: Problem) -> list[Fold]:
+    copies = problem.weights if problem.counts else np.ones(problem.n)
+    ends = np.concatenate([[0.0], np.cumsum(copies)])
+    total = int(ends[-1])
+    if total < k:
+        raise DataError(
+            f"Cannot have number of splits n_splits={k} greater than the number of samples: "
+            f"n_samples={total}. Give a smaller cv."
+        )
+    sizes = np.full(k, total // k)
+    sizes[: total % k] += 1
+    edges = np.concatenate([[0], np.cumsum(sizes)])
+    folds = []
+    for low, high in pairwise(edges):
+        inside = np.clip(np.minimum(ends[1:], high) - np.maximum(ends[:-1], low), 0.0, None)
+        test = inside if problem.counts else inside * problem.weights
+        folds.append(Fold(problem.weights - test, test))
+    return folds
+
+
+def _weights(rows: Any, problem: Problem, n: int) -> np.ndarray:
+    """Weights of the rows that the user numbers, or marks."""
+    rows = np.asarray(rows)
+    if rows.dtype == bool:
+        rows = np.flatnonzero(rows)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or (len(rows) and rows.max() >= n):
+        raise DataError(f"cv must hold row numbers below {n}, the number of rows of X.")
+    times = np.bincount(rows, minlength=n).astype(float)
+    if problem.position is not None:
+        times = times[problem.position >= 0]
+    return times * problem.weights
+
+
+def _target(problem: Problem, n: int) -> np.ndarray:
+    if problem.position is None:
+        return problem.y
+    y = np.zeros((n, *problem.y.shape[1:]))
+    y[problem.position >= 0] = problem.y
+    return y

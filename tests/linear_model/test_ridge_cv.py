@@ -1,0 +1,139 @@
+"""RidgeCV: rows really left out, scikit-learn, weights, vectors."""
+
+import numpy as np
+import pytest
+
+from pellucid.errors import DataError, ParameterError
+from pellucid.linear_model import Ridge, RidgeCV
+from tests.oracles import shared
+
+ALPHAS = np.array([1e-3, 0.3, 10.0, 300.0])
+
+
+def sample(n=30, p=5, k=1, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-1, 2, p) + 5
+    Y = X @ rng.normal(size=(p, k)) + rng.normal(size=(n, k))
+    return X, Y if k > 1 else Y[:, 0]
+
+
+def left_out(X, y, alpha, intercept, w=None):
+    """Predictions of each row by a ridge regression that has not seen it (one copy of it)."""
+    w = np.ones(len(X)) if w is None else w
+    guess = []
+    for i in range(len(X)):
+        less = w - (np.arange(len(X)) == i)
+        model = Ridge(alpha, fit_intercept=intercept).fit(X, y, less)
+        guess.append(model.predict(X[[i]])[0])
+    return np.array(guess)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("shape", [(30, 5), (12, 40), (12, 11), (8, 8)])
+def test_rows_left_out_as_if_really_left_out(shape, intercept):
+    X, y = sample(*shape)
+    model = RidgeCV(ALPHAS, fit_intercept=intercept, store_cv_results=True).fit(X, y)
+    for a, alpha in enumerate(ALPHAS):
+        expected = (y - left_out(X, y, alpha, intercept)) ** 2
+        np.testing.assert_allclose(model.cv_results_[:, a], expected, rtol=1e-6)
+    scores = model.cv_results_.mean(axis=0)
+    assert model.alpha_ == ALPHAS[scores.argmin()]
+    assert model.best_score_ == pytest.approx(-scores.min(), rel=1e-12)
+    plain = Ridge(model.alpha_, fit_intercept=intercept).fit(X, y)
+    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(20, 3), (10, 15)])
+def test_one_copy_is_left_out(shape):
+    X, y = sample(*shape)
+    w = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
+    model = RidgeCV(ALPHAS, store_cv_results=True).fit(X, y, w)
+    for a, alpha in enumerate(ALPHAS):
+        expected = (y - left_out(X, y, alpha, True, w)) ** 2
+        np.testing.assert_allclose(model.cv_results_[:, a], expected, rtol=1e-6)
+    rows = np.repeat(np.arange(len(y)), w.astype(int))
+    again = RidgeCV(ALPHAS).fit(X[rows], y[rows])
+    assert again.alpha_ == model.alpha_
+    assert again.best_score_ == pytest.approx(model.best_score_, rel=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"cv": 4}, {"scoring": "neg_mean_absolute_error"},
+                                     {"cv": 3, "scoring": "neg_mean_absolute_error"},
+                                     {"alpha_per_target": True}])  # fmt: skip
+@pytest.mark.parametrize("k", [1, 3])
+def test_scikit_learn_chooses_the_same(options, k):
+    from sklearn.linear_model import RidgeCV as Theirs
+
+    X, y = sample(60, 6, k)
+    ours, theirs = RidgeCV(ALPHAS, **options).fit(X, y), Theirs(ALPHAS, **options).fit(X, y)
+    np.testing.assert_array_equal(ours.alpha_, theirs.alpha_)
+    np.testing.assert_allclose(ours.best_score_, theirs.best_score_, rtol=1e-8)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-7)
+
+
+def test_boston_vectors():
+    table = shared.frame("boston.csv")
+    X, y = table.drop(columns="MEDV").to_numpy(float), table["MEDV"].to_numpy(float)
+    assert RidgeCV([0.01, 1.0, 100.0]).fit(X, y).alpha_ == 0.01
+    folds = np.array_split(np.arange(len(y)), 5)
+    parts = [(np.setdiff1d(np.arange(len(y)), rows), rows) for rows in folds]
+
+    def squares(model, X, y):
+        return -float(np.sum((model.predict(X) - y) ** 2))
+
+    errors = {}
+    for alpha in (0.0, 1.0, 10.0):
+        model = RidgeCV([alpha], cv=parts, scoring=squares).fit(X, y)
+        errors[alpha] = -model.best_score_ * 5 / len(y)
+    expected = {0.0: 37.083050, 1.0: 35.220178, 10.0: 33.351799}
+    assert errors == pytest.approx(expected, abs=5e-7)
+    assert RidgeCV([0.0, 1.0, 10.0], cv=5, scoring=squares).fit(X, y).alpha_ == 10.0
+
+
+def test_nearly_dependent_columns_and_small_penalties():
+    """Squares of columns would drown alpha; the triangle keeps it."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 4))
+    X[:, 3] = X[:, 2] + 1e-7 * rng.normal(size=40)
+    y = X @ [1, 2, 3, 4] + rng.normal(size=40)
+    model = RidgeCV([1e-12, 1e-3], store_cv_results=True).fit(X, y)
+    for a, alpha in enumerate((1e-12, 1e-3)):
+        expected = (y - left_out(X, y, alpha, True)) ** 2
+        np.testing.assert_allclose(model.cv_results_[:, a], expected, rtol=1e-4)
+
+
+def test_sparse_tables_and_splitters():
+    from scipy.sparse import csr_array
+    from sklearn.model_selection import KFold
+
+    X, y = sample(40, 6)
+    X[np.abs(X) < 5] = 0
+    dense, thin = RidgeCV(ALPHAS).fit(X, y), RidgeCV(ALPHAS).fit(csr_array(X), y)
+    assert dense.alpha_ == thin.alpha_
+    np.testing.assert_allclose(dense.coef_, thin.coef_, rtol=1e-10)
+    folds = KFold(4, shuffle=True, random_state=0)
+    by_object = RidgeCV(ALPHAS, cv=folds).fit(X, y)
+    by_list = RidgeCV(ALPHAS, cv=list(folds.split(X))).fit(X, y)
+    assert by_object.best_score_ == by_list.best_score_
+
+
+def test_what_cannot_be_is_said():
+    X, y = sample()
+    with pytest.raises(ParameterError, match="alphas"):
+        RidgeCV([-1.0]).fit(X, y)
+    with pytest.raises(ParameterError, match="incompatible"):
+        RidgeCV(cv=3, store_cv_results=True).fit(X, y)
+    with pytest.raises(DataError, match="n_splits=9"):
+        RidgeCV(cv=9).fit(X[:5], y[:5])
+    with pytest.raises(DataError, match="row numbers below 30"):
+        RidgeCV(cv=[([0, 1], [99])]).fit(X, y)
+
+
+def test_zero_is_least_squares():
+    from pellucid.linear_model import LinearRegression
+
+    X, y = sample()
+    model = RidgeCV([0.0]).fit(X, y)
+    np.testing.assert_allclose(model.coef_, LinearRegression().fit(X, y).coef_, rtol=1e-10)
+    guess = left_out(X, y, 0.0, True)
+    assert model.best_score_ == pytest.approx(-np.mean((y - guess) ** 2), rel=1e-8)
