@@ -55,6 +55,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "RadiusNeighborsClassifier",
         "RadiusNeighborsRegressor",
     ),
+    "pellucid.neural_network": ("MLPClassifier", "MLPRegressor"),
     "pellucid.svm": ("OneClassSVM", "SVC", "SVR"),
     "pellucid.tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
 }

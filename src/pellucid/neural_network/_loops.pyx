@@ -1,0 +1,63 @@
+"""Loops of networks: what NumPy would do in several passes over small arrays, in one.
+
+Every function works in place, on float64 or float32 alike.
+"""
+
+cdef extern from "steps.h":
+    void adam_double_plain(double *x, const double *g, double *m, double *v, Py_ssize_t n,
+                           double decay, double rate, double beta1, double beta2,
+                           double epsilon) noexcept nogil
+    void adam_float_plain(float *x, const float *g, float *m, float *v, Py_ssize_t n,
+                          float decay, float rate, float beta1, float beta2,
+                          float epsilon) noexcept nogil
+
+ctypedef fused real:
+    double
+    float
+
+
+def add_and_rectify(real[:, ::1] Z, const real[::1] b):
+    """Z = max(Z + b, 0); NaN stays, so that divergence is seen."""
+    cdef Py_ssize_t i, j
+    cdef real value
+    with nogil:
+        for i in range(Z.shape[0]):
+            for j in range(Z.shape[1]):
+                value = Z[i, j] + b[j]
+                Z[i, j] = 0 if value < 0 else value
+
+
+def rectified_slope(const real[:, ::1] A, real[:, ::1] D):
+    """D = D where A > 0, else 0: the slope of the rectifier at 0 is 0."""
+    cdef Py_ssize_t i, j
+    with nogil:
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                D[i, j] = D[i, j] if A[i, j] > 0 else 0
+
+
+def momentum(real[::1] x, const real[::1] g, real[::1] v, double decay, double rate, double keep,
+             bint nesterov):
+    """v = keep v - rate slope; x += v, or (Nesterov) keep v - rate slope, slope = g + decay x."""
+    cdef Py_ssize_t i
+    cdef real slope, speed, r = <real> rate, k = <real> keep, d = <real> decay
+    with nogil:
+        for i in range(x.shape[0]):
+            slope = g[i] + d * x[i]
+            speed = k * v[i] - r * slope
+            v[i] = speed
+            x[i] += k * speed - r * slope if nesterov else speed
+
+
+def adam(real[::1] x, const real[::1] g, real[::1] m, real[::1] v, double decay, double rate,
+         double beta1, double beta2, double epsilon):
+    """One step of Adam with means m of the slopes g + decay x and v of their squares."""
+    cdef Py_ssize_t n = x.shape[0]
+    if n == 0:
+        return
+    with nogil:
+        if real is double:
+            adam_double_plain(&x[0], &g[0], &m[0], &v[0], n, decay, rate, beta1, beta2, epsilon)
+        else:
+            adam_float_plain(&x[0], &g[0], &m[0], &v[0], n, <float> decay, <float> rate,
+                             <float> beta1, <float> beta2, <float> epsilon)

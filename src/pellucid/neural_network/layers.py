@@ -1,0 +1,171 @@
+"""Layers, activations and losses, as tables of small functions.
+
+Invariant: every slope and every gradient here is checked against finite differences. A loss is
+written with the scores z of the last layer, before its activation; so no probability of 0 or 1 is
+ever put into a logarithm.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.errors import ParameterError
+from pellucid.parameters import Integer, Real
+
+
+@dataclass(frozen=True)
+class Activation:
+    """`apply(Z, b)`: Z = a(Z + b), in place; `slope(A, D)`: D = D * a'(z), in place, given A = a(z)."""
+
+    apply: Callable[[np.ndarray, np.ndarray], None]
+    slope: Callable[[np.ndarray, np.ndarray], None]
+
+
+def _identity(Z: np.ndarray, b: np.ndarray) -> None:
+    Z += b
+
+
+def _rectify(Z: np.ndarray, b: np.ndarray) -> None:
+    from pellucid.neural_network import _loops
+
+    _loops.add_and_rectify(Z, b)
+
+
+def _rectified_slope(A: np.ndarray, D: np.ndarray) -> None:
+    from pellucid.neural_network import _loops
+
+    _loops.rectified_slope(A, D)
+
+
+def _tanh(Z: np.ndarray, b: np.ndarray) -> None:
+    Z += b
+    np.tanh(Z, out=Z)
+
+
+def _tanh_slope(A: np.ndarray, D: np.ndarray) -> None:
+    D *= (1.0 - A) * (1.0 + A)
+
+
+def _logistic(Z: np.ndarray, b: np.ndarray) -> None:
+    Z += b
+    with np.errstate(over="ignore"):
+        np.exp(np.negative(Z, out=Z), out=Z)
+        Z += 1.0
+        np.reciprocal(Z, out=Z)
+
+
+def _logistic_slope(A: np.ndarray, D: np.ndarray) -> None:
+    D *= A * (1.0 - A)
+
+
+ACTIVATIONS = {
+    "identity": Activation(_identity, lambda A, D: None),
+    "logistic": Activation(_logistic, _logistic_slope),
+    "tanh": Activation(_tanh, _tanh_slope),
+    "relu": Activation(_rectify, _rectified_slope),
+}
+
+
+@dataclass(frozen=True)
+class Loss:
+    """`output`: the activation of the last layer; `answer(Z)`: that activation;
+
+    `evaluate(Z, Y, share)`: sum_i share_i loss_i, and Z becomes share_i dloss_i/dz.
+    """
+
+    output: str
+    answer: Callable[[np.ndarray], np.ndarray]
+    evaluate: Callable[[np.ndarray, np.ndarray, np.ndarray], float]
+
+
+def _squared(Z: np.ndarray, Y: np.ndarray, share: np.ndarray) -> float:
+    Z -= Y
+    value = 0.5 * float(share @ np.einsum("ij,ij->i", Z, Z))
+    Z *= share[:, None]
+    return value
+
+
+def _log(Z: np.ndarray, Y: np.ndarray, share: np.ndarray) -> float:
+    small = np.exp(-np.abs(Z))
+    losses = np.maximum(Z, 0.0) - Y * Z + np.log1p(small)
+    value = float(share @ losses.sum(axis=1))
+    np.divide(np.where(Z >= 0, 1.0, small), 1.0 + small, out=Z)
+    Z -= Y
+    Z *= share[:, None]
+    return value
+
+
+def _cross_entropy(Z: np.ndarray, Y: np.ndarray, share: np.ndarray) -> float:
+    Z -= Z.max(axis=1, keepdims=True)
+    own = np.einsum("ij,ij->i", Z, Y)
+    np.exp(Z, out=Z)
+    total = Z.sum(axis=1, keepdims=True)
+    value = float(share @ (np.log(total[:, 0]) - own))
+    Z /= total
+    Z -= Y
+    Z *= share[:, None]
+    return value
+
+
+def _poisson(Z: np.ndarray, Y: np.ndarray, share: np.ndarray) -> float:
+    constant = np.where(Y > 0, Y * np.log(np.where(Y > 0, Y, 1.0)), 0.0) - Y
+    losses = constant - Y * Z
+    np.exp(Z, out=Z)
+    value = float(share @ (losses + Z).sum(axis=1))
+    Z -= Y
+    Z *= share[:, None]
+    return value
+
+
+def softmax(Z: np.ndarray) -> np.ndarray:
+    """Shares of exp(z) in each row."""
+    E = np.exp(Z - Z.max(axis=1, keepdims=True))
+    return E / E.sum(axis=1, keepdims=True)
+
+
+def logistic(Z: np.ndarray) -> np.ndarray:
+    """1 / (1 + exp(-z)), exact in both tails."""
+    small = np.exp(-np.abs(Z))
+    return np.where(Z >= 0, 1.0, small) / (1.0 + small)
+
+
+LOSSES = {
+    "squared": Loss("identity", lambda Z: Z, _squared),
+    "log": Loss("logistic", logistic, _log),
+    "cross_entropy": Loss("softmax", softmax, _cross_entropy),
+    "poisson": Loss("exp", np.exp, _poisson),
+}
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A layer whose units see all values of the layer before: a(x W + b).
+
+    Parameters
+    ----------
+    units : number of values it gives.
+    activation : "relu", "tanh", "logistic" or "identity"; for the last layer also "softmax" and
+        "exp", as the loss demands.
+    dropout : share of its values that are set to 0 in a step of training.
+    """
+
+    units: int
+    activation: str = "relu"
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not Integer(1).accepts(self.units):
+            raise ParameterError(
+                f"The 'units' parameter of Dense must be {Integer(1)}. Got {self.units!r} instead."
+            )
+        known = [*ACTIVATIONS, "softmax", "exp"]
+        if self.activation not in known:
+            raise ParameterError(
+                f"The 'activation' parameter of Dense must be one of {known}. Got "
+                f"{self.activation!r} instead."
+            )
+        if not Real(0, 1).accepts(self.dropout):
+            raise ParameterError(
+                f"The 'dropout' parameter of Dense must be {Real(0, 1)}. Got {self.dropout!r} instead."
+            )

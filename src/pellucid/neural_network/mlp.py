@@ -1,0 +1,332 @@
+"""What `MLPClassifier` and `MLPRegressor` share: options, fitting, explanation, model files."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.base import Explained
+from pellucid.data import Problem, Wishes
+from pellucid.errors import DataError, ModelFileError, ParameterError
+from pellucid.neural_network.layers import LOSSES, Dense
+from pellucid.neural_network.network import Network
+from pellucid.parameters import (
+    Boolean,
+    Choice,
+    Either,
+    Integer,
+    RandomState,
+    Real,
+    Test,
+    Verbose,
+)
+from pellucid.records import Status
+
+DTYPES = {"float64": np.float64, "float32": np.float32}
+SOLVERS = ("lbfgs", "sgd", "adam", "gd")
+
+
+def _are_sizes(value: Any) -> bool:
+    if isinstance(value, str | bytes | dict) or not hasattr(value, "__len__"):
+        return Integer(1).accepts(value)
+    if np.ndim(value) > 1:
+        return False
+    return all(Integer(1).accepts(size) for size in value)
+
+
+OPTIONS = {
+    "hidden_layer_sizes": Test(_are_sizes, "an int > 0, or a sequence of ints > 0"),
+    "activation": Choice("identity", "logistic", "tanh", "relu"),
+    "solver": Choice(*SOLVERS),
+    "alpha": Real(0, None),
+    "batch_size": Either(Choice("auto"), Integer(1)),
+    "learning_rate": Choice("constant", "invscaling", "adaptive"),
+    "learning_rate_init": Real(0, None, "neither"),
+    "power_t": Real(0, None),
+    "max_iter": Integer(1),
+    "shuffle": Boolean,
+    "random_state": RandomState,
+    "tol": Real(0, None),
+    "verbose": Verbose,
+    "warm_start": Boolean,
+    "momentum": Real(0, 1, "both"),
+    "nesterovs_momentum": Boolean,
+    "early_stopping": Boolean,
+    "validation_fraction": Real(0, 1),
+    "beta_1": Real(0, 1),
+    "beta_2": Real(0, 1),
+    "epsilon": Real(0, None, "neither"),
+    "n_iter_no_change": Either(Integer(1), Choice(np.inf)),
+    "max_fun": Integer(1),
+    "dropout": Real(0, 1),
+    "dtype": Choice(*DTYPES),
+    "standardize": Boolean,
+}
+
+
+class MultiLayer(Explained):
+    """Base of both: a network between the encoded columns and the scores of the outputs."""
+
+    _canonical_rows = True
+    # Every check trains anew: a small network with large steps learns the checks' tables in time.
+    _check_params = {"hidden_layer_sizes": 20, "learning_rate_init": 0.02, "max_iter": 40}
+
+    hidden_layer_sizes: Any
+    activation: str
+    solver: str
+    alpha: float
+    batch_size: Any
+    learning_rate: str
+    learning_rate_init: float
+    power_t: float
+    max_iter: int
+    shuffle: bool
+    random_state: Any
+    tol: float
+    warm_start: bool
+    momentum: float
+    nesterovs_momentum: bool
+    early_stopping: bool
+    validation_fraction: float
+    beta_1: float
+    beta_2: float
+    epsilon: float
+    n_iter_no_change: Any
+    max_fun: int
+    dropout: float
+    dtype: str
+    standardize: bool
+
+    def _wishes(self) -> Wishes:
+        """Without shuffling the user's order of rows is what was asked for."""
+        return replace(super()._wishes(), canonical_rows=bool(self.shuffle))
+
+    # What the two have to say -------------------------------------------------------------------
+
+    def _loss(self, problem: Problem) -> str:
+        """Name of the loss in `layers.LOSSES`."""
+        raise NotImplementedError
+
+    def _targets(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        """Targets (n, outputs), weights, and further learned attributes."""
+        raise NotImplementedError
+
+    def _held_back(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
+        """Rows to judge by, for early stopping."""
+        raise NotImplementedError
+
+    def _score_of(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
+        """Score of the network on rows held back, the higher the better."""
+        raise NotImplementedError
+
+    # Fitting ------------------------------------------------------------------------------------
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        scaling = self._scaling(problem)
+        warm = self.warm_start and self.__sklearn_is_fitted__()
+        if warm:
+            scaling = {name: vars(self)[name] for name in scaling}
+        return self._train(problem, scaling, warm)
+
+    def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
+        scaling = self._scaling(problem)
+        if not first:
+            scaling = {name: vars(self)[name] for name in scaling}
+        return self._train(problem, scaling, not first, more=True)
+
+    def _check_more(self) -> None:
+        """Whether a batch can be learned from alone."""
+        if self.solver not in ("sgd", "adam"):
+            raise ParameterError(
+                "partial_fit is only available for stochastic optimizers. "
+                f"{self.solver} is not stochastic."
+            )
+        if self.early_stopping:
+            raise ParameterError("partial_fit does not support early_stopping=True")
+
+    def _scaling(self, problem: Problem) -> dict[str, np.ndarray]:
+        """Centre and unit of every encoded column; (0, 1) unless they are standardised."""
+        from pellucid.neural_network.scaling import centre_and_unit
+
+        if self.standardize:
+            centre, unit = centre_and_unit(problem.X, problem.weights)
+            return {"shift_": centre, "scale_": unit}
+        return {"shift_": np.zeros(problem.p), "scale_": np.ones(problem.p)}
+
+    def _inside(self, X: Any, scaling: dict[str, np.ndarray] | None = None) -> Any:
+        """Encoded rows as the network sees them."""
+        own = scaling or {"shift_": self.shift_, "scale_": self.scale_}
+        if not self.standardize:
+            return X
+        if isinstance(X, np.ndarray):
+            return (X - own["shift_"]) / own["scale_"]
+        return X.multiply(1.0 / own["scale_"]).tocsr()
+
+    def _train(
+        self, problem: Problem, scaling: dict[str, np.ndarray], warm: bool, more: bool = False
+    ) -> dict[str, Any]:
+        from pellucid.neural_network.scaling import column_means
+        from pellucid.neural_network.training import Trainer, Walk
+
+        Y, weights, learned = self._targets(problem)
+        seed = parallel.seed_sequence(self.random_state)
+        network = self._new_network(problem, Y.shape[1])
+        if warm:
+            self._fill(network)
+        else:
+            network.draw(parallel.stream(seed, "start"))
+        X = self._inside(problem.X, scaling)
+        rows, judge = self._split(problem, X, Y, weights, seed, more)
+        if rows is not None:
+            X, Y, weights = X[rows], Y[rows], weights[rows]
+        plan = self._plan(X.shape[0], more)
+        begun = int(self.n_iter_) if more and warm else 0
+        kept = self.walk_ if begun else None
+        walk = None if kept is None else Walk(**{k: _copied(v) for k, v in kept.items()})
+        found = Trainer(network, X, Y, weights, plan, judge).run(seed, walk, begun)
+        learned |= self._learned_from(network, found, begun)
+        if more:
+            learned |= {"walk_": vars(found.x[0]), "n_iter_": begun + found.n_iter}
+            done = Status("ok", "One more pass was made, as asked.")
+            learned["status_"] = found.status if found.status.code == "diverged" else done
+            learned["loss_curve_"] = (self.loss_curve_ if begun else []) + learned["loss_curve_"]
+        else:
+            learned["walk_"] = None
+        means = self.means_ if more and warm else column_means(problem.X, problem.weights)
+        return learned | scaling | {"means_": means}
+
+    def _new_network(self, problem: Problem, outputs: int) -> Network:
+        loss = self._loss(problem)
+        hidden = [Dense(int(k), self.activation, float(self.dropout)) for k in self._sizes()]
+        layers = [*hidden, Dense(outputs, LOSSES[loss].output)]
+        return Network(problem.p, layers, loss, DTYPES[self.dtype])
+
+    def _sizes(self) -> list[int]:
+        sizes = self.hidden_layer_sizes
+        return [int(k) for k in sizes] if hasattr(sizes, "__len__") else [int(sizes)]
+
+    def _fill(self, network: Network) -> None:
+        """Parameters of the last fit into a network of the same shape."""
+        old = [*self.coefs_, *self.intercepts_]
+        new = [*network.coefs, *network.intercepts]
+        if [a.shape for a in old] != [a.shape for a in new]:
+            raise DataError(
+                f"The fitted network has layers of {[len(b) for b in self.intercepts_]} units, "
+                f"hidden_layer_sizes={self.hidden_layer_sizes!r} asks for others: fit anew."
+            )
+        for target, kept in zip(new, old):
+            target[...] = kept
+
+    def _plan(self, n: int, more: bool) -> Any:
+        from pellucid.neural_network.training import Plan
+
+        return Plan(
+            solver=self.solver, alpha=float(self.alpha), schedule=self.learning_rate,
+            batch=min(200, n) if self.batch_size == "auto" else int(self.batch_size),
+            rate=float(self.learning_rate_init), power=float(self.power_t),
+            epochs=1 if more else int(self.max_iter), shuffle=bool(self.shuffle),
+            tol=float(self.tol), momentum=float(self.momentum), nesterov=bool(self.nesterovs_momentum),
+            beta1=float(self.beta_1), beta2=float(self.beta_2), epsilon=float(self.epsilon),
+            patience=self.n_iter_no_change, max_fun=int(self.max_fun),
+        )  # fmt: skip
+
+    def _split(
+        self, problem: Problem, X: Any, Y: np.ndarray, weights: np.ndarray, seed: Any, more: bool
+    ) -> tuple[Any, Any]:
+        """Rows to learn from and the judge of the others; (None, None) without early stopping.
+
+        Equal rows are one row here: none of them is on both sides.
+        """
+        if not self.early_stopping or more or self.solver == "lbfgs":
+            return None, None
+        held = self._held_back(problem, parallel.stream(seed, "validation"))
+        rows = np.setdiff1d(np.arange(problem.n), held)
+        if len(held) < 2 or not len(rows):
+            raise DataError(
+                f"The validation set is too small: {len(held)} of {problem.n} rows. Increase "
+                "'validation_fraction' or the size of your dataset."
+            )
+        aside = X[held], Y[held], weights[held]
+        return rows, lambda network: self._score_of(network, *aside)
+
+    def _learned_from(self, network: Network, found: Any, begun: int) -> dict[str, Any]:
+        walk, progress = found.x
+        stopping = bool(progress.scores)
+        seen = 0 if walk is None else walk.seen
+        return {
+            "coefs_": [W.copy() for W in network.coefs],
+            "intercepts_": [b.copy() for b in network.intercepts],
+            "n_iter_": found.n_iter,
+            "n_layers_": len(network.units),
+            "n_outputs_": network.units[-1],
+            "out_activation_": LOSSES[network.loss].output,
+            "loss_": progress.losses[-1],
+            "loss_curve_": [float(loss) for loss in progress.losses],
+            "best_loss_": None if stopping else float(progress.best_loss),
+            "validation_scores_": [float(s) for s in progress.scores] if stopping else None,
+            "best_validation_score_": float(progress.best_score) if stopping else None,
+            "t_": int(seen),
+            "history_": found.history,
+            "status_": found.status,
+        }
+
+    # Using --------------------------------------------------------------------------------------
+
+    def _network(self) -> Network:
+        """The fitted network."""
+        loss = next(name for name, loss in LOSSES.items() if loss.output == self.out_activation_)
+        sizes = [len(b) for b in self.intercepts_]
+        layers = [Dense(k, self.activation) for k in sizes[:-1]]
+        layers.append(Dense(sizes[-1], self.out_activation_))
+        network = Network(self.coefs_[0].shape[0], layers, loss, self.coefs_[0].dtype)
+        self._fill(network)
+        return network
+
+    def _raw(self, X: Any) -> np.ndarray:
+        """Scores of the outputs, (n, outputs)."""
+        return self._network().scores(self._inside(X))
+
+    def summary(self) -> Any:
+        """The layers, their shapes and numbers of parameters."""
+        self._check_fitted()
+        return self._network().summary()
+
+    def _contributions(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Scores at the training means, and what each column adds to them."""
+        from pellucid.neural_network.secants import contributions
+
+        dense = X if isinstance(X, np.ndarray) else X.toarray()
+        network, base = self._network(), self._inside(self.means_[None])
+        return network.scores(base)[0], contributions(network, self._inside(dense), base[0])
+
+    def _check_state(self) -> None:
+        """Refuse layers that do not follow each other (model files)."""
+        from pellucid.persist.state import expect_array, n_terms
+
+        name, at = type(self).__name__, n_terms(self)
+        for key in ("shift_", "scale_", "means_"):
+            expect_array(self, key, at, finite=True)
+        if not (self.scale_ > 0).all():
+            raise ModelFileError(f"its {name} divides by a unit that is not positive")
+        coefs, intercepts = vars(self).get("coefs_"), vars(self).get("intercepts_")
+        if type(coefs) is not list or type(intercepts) is not list or not coefs:
+            raise ModelFileError(f"its {name} has no layers")
+        kind = DTYPES[self.dtype]
+        for W, b in zip(coefs, intercepts):
+            good = all(type(a) is np.ndarray and a.dtype == kind for a in (W, b))
+            if not good or W.shape != (at, b.size) or b.ndim != 1:
+                raise ModelFileError(f"its {name} has layers that do not follow each other")
+            if not (np.isfinite(W).all() and np.isfinite(b).all()):
+                raise ModelFileError(f"its {name} has parameters that are not finite")
+            at = b.size
+        outputs = [loss.output for loss in LOSSES.values()]
+        right = len(coefs) == len(intercepts) and vars(self).get("n_outputs_") == at
+        if not right or vars(self).get("out_activation_") not in outputs:
+            raise ModelFileError(f"its {name} has other outputs than layers")
+        if [len(b) for b in intercepts[:-1]] != self._sizes():
+            raise ModelFileError(f"its {name} has other layers than hidden_layer_sizes says")
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if isinstance(value, np.ndarray) else value

@@ -1,0 +1,227 @@
+"""A network that tells classes apart."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid.base import ProbabilisticClassifier
+from pellucid.data import Problem
+from pellucid.errors import DataError, ParameterError
+from pellucid.neural_network.layers import logistic, softmax
+from pellucid.neural_network.mlp import OPTIONS, MultiLayer
+from pellucid.neural_network.network import Network
+from pellucid.parameters import Choice, Either, Nothing, Test
+
+
+class MLPClassifier(MultiLayer, ProbabilisticClassifier):
+    """A multi-layer perceptron: layers of units between the columns and the log-odds of the classes,
+
+        minimise mean_i w_i log loss(y_i, network(x_i)) + alpha |W|^2 / (2 sum_i w_i)
+
+    in mini-batches. Columns should have comparable scales: see `standardize`.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : int or sequence of ints, default=(100,)
+        Units of each hidden layer; () is a linear model.
+    activation : {"identity", "logistic", "tanh", "relu"}, default="relu"
+    solver : {"lbfgs", "sgd", "adam", "gd"}, default="adam"
+        "gd" is plain gradient descent on all rows.
+    alpha : float >= 0, default=0.0001
+        Strength of the penalty on the weights; intercepts are free.
+    batch_size : int or "auto", default="auto"
+        Rows of a step; "auto" is min(200, rows).
+    learning_rate : {"constant", "invscaling", "adaptive"}, default="constant"
+        For "sgd" and "gd": learning_rate_init; divided by t**power_t; divided by 5 when the loss stalls.
+    learning_rate_init : float > 0, default=0.001
+    power_t : float >= 0, default=0.5
+    max_iter : int, default=200
+        Passes over the rows at most ("lbfgs": iterations).
+    shuffle : bool, default=True
+        A new random order for every pass; False keeps the order of the rows.
+    random_state : int, generator or None
+    tol : float >= 0, default=1e-4
+        Stop when loss (or validation score) has not improved by it for `n_iter_no_change` passes;
+        for "lbfgs" when every slope is at most this.
+    verbose : without effect; see `pellucid.watching`
+    warm_start : bool, default=False
+    momentum : float in [0, 1], default=0.9, for "sgd"
+    nesterovs_momentum : bool, default=True
+    early_stopping : bool, default=False
+        Judge by the accuracy on a held-back share of the rows, and keep the best parameters.
+    validation_fraction : float in [0, 1), default=0.1
+    beta_1, beta_2, epsilon : floats, for "adam"
+    n_iter_no_change : int, default=10
+    max_fun : int, default=15000, for "lbfgs"
+    class_weight : dict {label: weight}, "balanced" or None
+    dropout : float in [0, 1), default=0.0
+        Share of the hidden values set to 0 in a step ("sgd" and "adam").
+    dtype : {"float64", "float32"}, default="float64"
+        Precision of the network; float32 is about twice as fast.
+    standardize : bool, default=False
+        Subtract the mean of each column and divide by its standard deviation, inside.
+    table : Table, optional
+
+    Attributes
+    ----------
+    coefs_, intercepts_ : lists of (inputs, units) and (units,), layer by layer
+    loss_, best_loss_, loss_curve_, validation_scores_, best_validation_score_, t_
+    n_iter_, n_layers_, n_outputs_, out_activation_
+    shift_, scale_, means_ : of the encoded columns
+    history_, status_, classes_, n_features_in_, feature_names_in_, schema_
+
+    Examples
+    --------
+    >>> from pellucid.neural_network import MLPClassifier
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0]], [0, 1]
+    >>> model = MLPClassifier((5, 2), solver="lbfgs", alpha=1e-5, random_state=1).fit(X, y)
+    >>> model.predict([[2.0, 2.0], [-1.0, -2.0]])
+    array([1, 0])
+    >>> [W.shape for W in model.coefs_]
+    [(2, 5), (5, 2), (2, 1)]
+    """
+
+    _parameters = OPTIONS | {
+        "class_weight": Either(
+            Nothing, Choice("balanced"), Test(lambda v: isinstance(v, dict), "a dict")
+        ),
+    }
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Any = (100,),
+        activation: str = "relu",
+        *,
+        solver: str = "adam",
+        alpha: float = 0.0001,
+        batch_size: Any = "auto",
+        learning_rate: str = "constant",
+        learning_rate_init: float = 0.001,
+        power_t: float = 0.5,
+        max_iter: int = 200,
+        shuffle: bool = True,
+        random_state: Any = None,
+        tol: float = 1e-4,
+        verbose: bool = False,
+        warm_start: bool = False,
+        momentum: float = 0.9,
+        nesterovs_momentum: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-8,
+        n_iter_no_change: Any = 10,
+        max_fun: int = 15000,
+        class_weight: Any = None,
+        dropout: float = 0.0,
+        dtype: str = "float64",
+        standardize: bool = False,
+        table: Any = None,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.solver = solver
+        self.alpha = alpha
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.learning_rate_init = learning_rate_init
+        self.power_t = power_t
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.tol = tol
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.momentum = momentum
+        self.nesterovs_momentum = nesterovs_momentum
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.n_iter_no_change = n_iter_no_change
+        self.max_fun = max_fun
+        self.class_weight = class_weight
+        self.dropout = dropout
+        self.dtype = dtype
+        self.standardize = standardize
+        self.table = table
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the network; weight k counts as k equal rows."""
+        return self._learn(X, y, weights=sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
+        """One more pass, over these rows."""
+        self._check_parameters()
+        self._check_more()
+        if isinstance(self.class_weight, str):
+            raise ParameterError(
+                "class_weight 'balanced' is not supported for partial_fit: a batch does not know the "
+                "sizes of all classes. Give the weights as a dict."
+            )
+        return self._learn_more(X, y, weights=sample_weight, classes=classes)
+
+    def _loss(self, problem: Problem) -> str:
+        assert problem.classes is not None
+        return "log" if len(problem.classes) == 2 else "cross_entropy"
+
+    def _targets(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        assert problem.classes is not None
+        K, y = len(problem.classes), problem.y
+        Y = (y == 1)[:, None].astype(float) if K == 2 else np.eye(K)[y]
+        return Y, problem.weights * self._factors(problem)[y], {}
+
+    def _factors(self, problem: Problem) -> np.ndarray:
+        """One factor per class; "balanced" makes the weights of all classes equal."""
+        assert problem.classes is not None
+        labels = problem.classes.tolist()
+        if self.class_weight is None:
+            return np.ones(len(labels))
+        if isinstance(self.class_weight, str):
+            counts = np.bincount(problem.y, problem.weights, minlength=len(labels))
+            return problem.weights.sum() / (len(labels) * np.where(counts > 0, counts, 1.0))
+        strange = [label for label in self.class_weight if label not in labels]
+        if strange:
+            raise DataError(
+                f"The classes, {strange}, of class_weight are not among the labels {labels}."
+            )
+        return np.array([float(self.class_weight.get(label, 1.0)) for label in labels])
+
+    def _held_back(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
+        """The same share of every class; a class of one row stays with the rows to learn from."""
+        held = []
+        for k in range(len(problem.classes)):  # type: ignore[arg-type]
+            own = rng.permutation(np.flatnonzero(problem.y == k))
+            held.append(own[: round(self.validation_fraction * len(own))][: len(own) - 1])
+        return np.sort(np.concatenate(held))
+
+    def _score_of(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
+        Z = network.scores(X)
+        right = (Z[:, 0] > 0) == (Y[:, 0] > 0) if Z.shape[1] == 1 else Z.argmax(1) == Y.argmax(1)
+        return float(np.average(right, weights=w))
+
+    def _proba(self, X: Any) -> np.ndarray:
+        Z = self._raw(X)
+        if Z.shape[1] > 1:
+            return softmax(Z)
+        return np.column_stack([logistic(-Z[:, 0]), logistic(Z[:, 0])])
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        base, contributions = self._contributions(X)
+        return {
+            "base": base,
+            "contributions": contributions,
+            "prediction": self._raw(X),
+            "scale": "log-odds",
+            "method": "integrated gradients from the training mean",
+        }
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        K = len(self.classes_)
+        if self.n_outputs_ != (1 if K == 2 else K):
+            raise DataError("the outputs are not those of the classes")
+        if self.out_activation_ != ("logistic" if K == 2 else "softmax"):
+            raise DataError("the last layer does not give probabilities")

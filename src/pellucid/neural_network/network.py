@@ -1,0 +1,256 @@
+"""`Network`: dense layers, their parameters in one vector, and the gradient of a loss.
+
+Layout of the parameters: the matrices W (inputs, units) of all layers in C order, then the vectors
+b of all layers. `coefs` and `intercepts` are views into it.
+
+Invariant: `gradient` is the derivative of `loss` in every parameter, checked against finite
+differences and against a plain loop over rows and units.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.errors import ParameterError
+from pellucid.neural_network.layers import ACTIVATIONS, LOSSES, Dense
+from pellucid.records import SummaryTable
+
+# Numbers in the widest layer of a block of rows, so that it stays in the cache.
+WIDTH = 16
+
+
+class Workspace:
+    """Arrays that are written again and again: values and slopes of every layer, the gradient."""
+
+    def __init__(self, network: "Network", rows: int) -> None:
+        units = network.units[1:]
+        self.values = [np.empty((rows, k), network.dtype) for k in units]
+        self.slopes = [np.empty((rows, k), network.dtype) for k in units]
+        self.gradient = np.empty(network.n_parameters, network.dtype)
+        self.coefs, self.intercepts = network.views(self.gradient)
+
+
+class Network:
+    """Layers that follow each other, and a loss.
+
+    Parameters
+    ----------
+    inputs : number of columns.
+    layers : `Dense` layers; more can be added with `add`.
+    loss : {"squared", "log", "cross_entropy", "poisson"}, default="squared"
+        Per row: sum (y - z)**2 / 2, log loss of each output, cross entropy of all, half the Poisson
+        deviance. The last layer's activation must be that of the loss: "identity", "logistic",
+        "softmax", "exp".
+    dtype : float64 or float32
+
+    Examples
+    --------
+    >>> from pellucid.neural_network import Dense, Network
+    >>> network = Network(13).add(Dense(8, "relu")).add(Dense(1, "identity"))
+    >>> network.n_parameters
+    121
+    >>> print(network.summary())
+    Network
+    inputs      13
+    parameters  121
+    loss        squared
+    <BLANKLINE>
+    layer    weights  activation  parameters
+    -------  -------  ----------  ----------
+    dense 1  13 x 8   relu               112
+    dense 2  8 x 1    identity             9
+    """
+
+    def __init__(
+        self, inputs: int, layers: Sequence[Dense] = (), loss: str = "squared", dtype: Any = float
+    ) -> None:
+        if loss not in LOSSES:
+            raise ParameterError(
+                f"The 'loss' parameter of Network must be one of {list(LOSSES)}. Got {loss!r} instead."
+            )
+        self.inputs, self.loss, self.dtype = int(inputs), loss, np.dtype(dtype)
+        self.layers: list[Dense] = list(layers)
+        self.parameters = np.zeros(self.n_parameters, self.dtype)
+
+    def add(self, layer: Dense) -> Self:
+        """One more layer at the end; parameters that were set are kept, the new ones are 0."""
+        old = [*self.coefs, *self.intercepts]
+        self.layers.append(layer)
+        self.parameters = np.zeros(self.n_parameters, self.dtype)
+        half = len(old) // 2
+        for new, kept in zip([*self.coefs[:half], *self.intercepts[:half]], old):
+            new[...] = kept
+        return self
+
+    @property
+    def units(self) -> list[int]:
+        """Number of inputs, then of the values of each layer."""
+        return [self.inputs, *(layer.units for layer in self.layers)]
+
+    @property
+    def n_parameters(self) -> int:
+        units = self.units
+        return sum((a + 1) * b for a, b in pairwise(units))
+
+    @property
+    def n_weights(self) -> int:
+        """Parameters that the penalty counts: all but the intercepts."""
+        return self.n_parameters - sum(self.units[1:])
+
+    def views(self, vector: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """The parts of a parameter vector: matrices and intercepts of the layers."""
+        units, coefs, intercepts, at = self.units, [], [], 0
+        for a, b in pairwise(units):
+            coefs.append(vector[at : at + a * b].reshape(a, b))
+            at += a * b
+        for b in units[1:]:
+            intercepts.append(vector[at : at + b])
+            at += b
+        return coefs, intercepts
+
+    @property
+    def coefs(self) -> list[np.ndarray]:
+        return self.views(self.parameters)[0]
+
+    @property
+    def intercepts(self) -> list[np.ndarray]:
+        return self.views(self.parameters)[1]
+
+    def check(self) -> None:
+        """Refuse a network whose last layer does not belong to its loss."""
+        wanted = LOSSES[self.loss].output
+        if not self.layers or self.layers[-1].activation != wanted:
+            found = self.layers[-1].activation if self.layers else "no layer"
+            raise ParameterError(
+                f"With loss {self.loss!r} the last layer must have activation {wanted!r}, not "
+                f"{found!r}."
+            )
+        for number, layer in enumerate(self.layers[:-1], 1):
+            if layer.activation not in ACTIVATIONS:
+                raise ParameterError(
+                    f"Layer {number} has activation {layer.activation!r}, which only the last layer "
+                    "can have."
+                )
+
+    def draw(self, rng: np.random.Generator) -> Self:
+        """Random parameters after Glorot: uniform, of a size that keeps values and slopes alike."""
+        hidden = self.layers[0].activation if len(self.layers) > 1 else "identity"
+        factor = 2.0 if hidden == "logistic" else 6.0
+        for W, b in zip(self.coefs, self.intercepts):
+            bound = np.sqrt(factor / sum(W.shape))
+            W[...] = rng.uniform(-bound, bound, W.shape)
+            b[...] = rng.uniform(-bound, bound, b.shape)
+        return self
+
+    def summary(self) -> SummaryTable:
+        """The layers, their shapes and numbers of parameters."""
+        rows = [
+            [f"dense {i}", f"{W.shape[0]} x {W.shape[1]}", layer.activation, W.size + b.size]
+            for i, (layer, W, b) in enumerate(zip(self.layers, self.coefs, self.intercepts), 1)
+        ]
+        facts = {"inputs": self.inputs, "parameters": self.n_parameters, "loss": self.loss}
+        columns = ("layer", "weights", "activation", "parameters")
+        return SummaryTable("Network", facts, columns, rows)  # type: ignore[arg-type]
+
+    # From rows to answers -----------------------------------------------------------------------
+
+    def scores(self, X: Any) -> np.ndarray:
+        """Values of the last layer before its activation, float64."""
+        coefs, intercepts = self.coefs, self.intercepts
+        out = np.empty((X.shape[0], self.units[-1]))
+
+        def one(rows: slice) -> None:
+            A = self.rows_of(X, rows)
+            for layer, W, b in zip(self.layers[:-1], coefs, intercepts):
+                A = np.ascontiguousarray(A @ W)
+                ACTIVATIONS[layer.activation].apply(A, b)
+            out[rows] = A @ coefs[-1] + intercepts[-1]
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            parallel.map(one, self.blocks(X.shape[0]))
+        return out
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Values of the last layer."""
+        with np.errstate(over="ignore"):
+            return LOSSES[self.loss].answer(self.scores(X))
+
+    def rows_of(self, X: Any, rows: Any) -> Any:
+        """Some rows, in the network's precision."""
+        with np.errstate(over="ignore"):
+            return X[rows].astype(self.dtype, copy=False)
+
+    def blocks(self, n: int) -> list[slice]:
+        """Blocks of rows: a function of n and the layers alone."""
+        return parallel.row_blocks(n, max(max(self.units), WIDTH))
+
+    # Loss and gradient --------------------------------------------------------------------------
+
+    def backward(
+        self, X: Any, Y: np.ndarray, share: np.ndarray, space: Workspace,
+        masks: Sequence[np.ndarray | None] = (),
+    ) -> float:  # fmt: skip
+        """sum_i share_i loss_i of some rows; its gradient is left in `space.gradient`.
+
+        1. Values of the layers from first to last (`masks` scale the hidden ones: dropout).
+        2. The loss, and its slope in the scores.
+        3. Slopes of the layers from last to first, and with them those of the parameters.
+        """
+        m, coefs, intercepts = X.shape[0], self.coefs, self.intercepts
+        last = len(self.layers) - 1
+        A: list[Any] = [X]
+        for i, layer in enumerate(self.layers):  # 1
+            Z = space.values[i][:m]
+            _product(A[-1], coefs[i], Z)
+            if i == last:
+                Z += intercepts[i]
+                break
+            ACTIVATIONS[layer.activation].apply(Z, intercepts[i])
+            if masks and masks[i] is not None:
+                Z *= masks[i]
+            A.append(Z)
+        D = space.slopes[last][:m]
+        D[...] = Z
+        value = LOSSES[self.loss].evaluate(D, Y, share)  # 2
+        for i in range(last, -1, -1):  # 3
+            _product(A[i].T, D, space.coefs[i])
+            np.add.reduce(D, axis=0, out=space.intercepts[i])
+            if i == 0:
+                break
+            before = space.slopes[i - 1][:m]
+            np.matmul(D, coefs[i].T, out=before)
+            mask = masks[i - 1] if masks else None
+            values = A[i]
+            if mask is not None:
+                before *= mask
+                values = values / np.where(mask > 0, mask, 1.0)  # as before the dropout
+            ACTIVATIONS[self.layers[i - 1].activation].slope(values, before)
+            D = before
+        return value
+
+    def gradient(self, X: Any, Y: np.ndarray, weights: Any = None) -> tuple[float, np.ndarray]:
+        """Weighted mean of the loss over the rows, and its gradient, block by block."""
+        self.check()
+        share = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=float)
+        share = (share / share.sum()).astype(self.dtype)
+
+        def one(rows: slice) -> tuple[float, np.ndarray]:
+            space = Workspace(self, rows.stop - rows.start)
+            value = self.backward(self.rows_of(X, rows), Y[rows], share[rows], space)
+            return value, space.gradient
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            return parallel.reduce(
+                one, lambda a, b: (a[0] + b[0], np.add(a[1], b[1], out=a[1])), self.blocks(X.shape[0])
+            )  # fmt: skip
+
+
+def _product(a: Any, b: np.ndarray, out: np.ndarray) -> None:
+    """out = a @ b; a may be sparse."""
+    if isinstance(a, np.ndarray):
+        np.matmul(a, b, out=out)
+    else:
+        out[...] = a @ b

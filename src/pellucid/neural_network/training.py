@@ -1,0 +1,291 @@
+"""Training: mini-batches, steps, epochs, early stopping, and what to do when it diverges.
+
+Invariant: the order of rows and the dropped values depend on (seed, epoch) alone, BLAS runs on one
+thread inside a step, and large batches are added up in blocks; so bits do not depend on threads.
+What is returned is always finite: after a divergence, the parameters before that epoch.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.neural_network import _loops
+from pellucid.neural_network.layers import ACTIVATIONS, Dense
+from pellucid.neural_network.network import Network, Workspace
+from pellucid.numerics.optimise import lbfgs
+from pellucid.records import Recorder, Solution, Status
+
+TOO_LARGE = 1e20  # parameters beyond it are as good as infinite
+SMALLEST_RATE = 1e-6
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the user asked for. `solver`: "gd" (all rows, plain steps), "sgd", "adam", "lbfgs"."""
+
+    solver: str = "adam"
+    alpha: float = 0.0
+    batch: int = 200
+    schedule: str = "constant"
+    rate: float = 0.001
+    power: float = 0.5
+    epochs: int = 200
+    shuffle: bool = True
+    tol: float = 1e-4
+    momentum: float = 0.9
+    nesterov: bool = True
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    patience: float = 10
+    max_fun: int = 15000
+
+
+@dataclass
+class Walk:
+    """What the optimiser remembers from step to step: `first`, `second` per parameter."""
+
+    first: np.ndarray
+    second: np.ndarray
+    rate: float
+    step: int = 0
+    seen: int = 0  # rows
+
+    @classmethod
+    def begin(cls, network: Network, plan: Plan) -> "Walk":
+        return cls(np.zeros_like(network.parameters), np.zeros_like(network.parameters), plan.rate)
+
+    def move(self, network: Network, g: np.ndarray, decay: float, plan: Plan) -> None:
+        """One step along the gradient; `decay` is the penalty's share of it (no intercepts)."""
+        self.step += 1
+        rate = self.rate
+        if plan.solver == "adam":
+            rate *= float(np.sqrt(1 - plan.beta2**self.step) / (1 - plan.beta1**self.step))
+        cut = network.n_weights
+        for part, own in ((slice(0, cut), decay), (slice(cut, None), 0.0)):
+            x, slope, m = network.parameters[part], g[part], self.first[part]
+            if plan.solver == "adam":
+                second = self.second[part]
+                _loops.adam(x, slope, m, second, own, rate, plan.beta1, plan.beta2, plan.epsilon)
+            elif plan.solver == "sgd":
+                _loops.momentum(x, slope, m, own, rate, plan.momentum, plan.nesterov)
+            else:
+                _loops.momentum(x, slope, m, own, rate, 0.0, False)
+
+
+@dataclass
+class Progress:
+    """Losses, scores and the best of them."""
+
+    losses: list[float] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    best_loss: float = np.inf
+    best_score: float = -np.inf
+    best: np.ndarray | None = None
+    waited: int = 0
+
+    def note(self, loss: float, score: float | None, parameters: np.ndarray, tol: float) -> None:
+        self.losses.append(loss)
+        if score is None:
+            self.waited = self.waited + 1 if loss > self.best_loss - tol else 0
+            self.best_loss = min(self.best_loss, loss)
+            return
+        self.scores.append(score)
+        self.waited = self.waited + 1 if score < self.best_score + tol else 0
+        if score > self.best_score:
+            self.best_score, self.best = score, parameters.copy()
+
+
+class Trainer:
+    """Trains a network on rows X, targets Y (n, outputs) and weights; the network is changed.
+
+    `judge(network)`: a score on rows held back, the higher the better, for early stopping.
+    """
+
+    def __init__(
+        self, network: Network, X: Any, Y: np.ndarray, weights: np.ndarray, plan: Plan,
+        judge: Callable[[Network], float] | None = None,
+    ) -> None:  # fmt: skip
+        network.check()
+        self.network, self.plan, self.judge = network, plan, judge
+        self.X, self.Y = X, np.ascontiguousarray(Y, dtype=network.dtype)
+        self.weights = weights
+        self.n = X.shape[0]
+        whole = plan.solver == "gd"
+        self.batch = self.n if whole else min(plan.batch, self.n)
+        # A batch larger than a block is added up block by block, on several threads.
+        self.large = self.batch > network.blocks(self.n)[0].stop
+        self.space = Workspace(network, min(self.batch, 1 if self.large else self.batch))
+        self.X_batch = np.empty((0, 0))
+        if isinstance(X, np.ndarray):
+            self.X_batch = np.empty((0 if self.large else self.batch, X.shape[1]), network.dtype)
+
+    def run(self, seed: Any, walk: Walk | None = None, begun: int = 0) -> Solution:
+        """Epochs until nothing improves; x = (Walk, Progress)."""
+        if self.plan.solver == "lbfgs":
+            return self._lbfgs()
+        plan, recorder, progress = self.plan, Recorder("network", self.plan.epochs), Progress()
+        walk = walk or Walk.begin(self.network, plan)
+        status: Status | None = None
+        epoch = 0
+        with parallel.one_blas_thread(), np.errstate(all="ignore"):
+            while status is None and epoch < plan.epochs:
+                epoch += 1
+                before = self.network.parameters.copy()
+                loss, status = self._epoch(walk, seed, begun + epoch)
+                if status is not None:  # diverged
+                    self.network.parameters[...] = before
+                    loss = progress.losses[-1] if progress.losses else self._start_loss()
+                score = self.judge(self.network) if self.judge is not None else None
+                progress.note(loss, score, self.network.parameters, plan.tol)
+                recorder.add(
+                    iteration=begun + epoch, objective=loss, validation_score=score,
+                    learning_rate=walk.rate, state={"parameters": self.network.parameters},
+                )  # fmt: skip
+                status = status or self._verdict(walk, progress)
+        if progress.best is not None:
+            self.network.parameters[...] = progress.best
+        status = status or Status(
+            "max_iter",
+            f"Stochastic Optimizer: Maximum iterations ({plan.epochs}) reached and the optimization "
+            "hasn't converged yet.",
+            "Increase max_iter, or learning_rate_init if the loss falls slowly.",
+        )
+        return Solution((walk, progress), status, recorder.history(), epoch)
+
+    def _start_loss(self) -> float:
+        """The loss before any step; the largest float where it is not finite."""
+        value = self.network.gradient(self.X, self.Y, self.weights)[0]
+        return value if np.isfinite(value) else float(np.finfo(float).max)
+
+    def _verdict(self, walk: Walk, progress: Progress) -> Status | None:
+        """Whether to stop after this epoch; lowers the rate of the schedules that do so."""
+        plan = self.plan
+        if plan.schedule == "invscaling" and plan.solver != "adam":
+            walk.rate = plan.rate / (walk.seen + 1) ** plan.power
+        if progress.waited <= plan.patience:
+            return None
+        if plan.schedule == "adaptive" and plan.solver != "adam" and walk.rate > SMALLEST_RATE:
+            walk.rate, progress.waited = walk.rate / 5.0, 0
+            return None
+        if self.judge is not None:
+            said = f"The validation score did not improve by tol for {plan.patience} epochs."
+            return Status("early_stopped", said)
+        return Status("converged", f"The loss did not improve by tol for {plan.patience} epochs.")
+
+    # One epoch ----------------------------------------------------------------------------------
+
+    def _epoch(self, walk: Walk, seed: Any, epoch: int) -> tuple[float, Status | None]:
+        """All rows once: mean loss, and a status if it diverged."""
+        rng = parallel.stream(seed, "epoch", epoch)
+        mixed = self.plan.shuffle and self.batch < self.n
+        order = rng.permutation(self.n) if mixed else np.arange(self.n)
+        total, flag = 0.0, parallel.StopFlag()
+        for start in range(0, self.n, self.batch):
+            flag.check()
+            rows = order[start : start + self.batch]
+            value, mass = self._gradient(rows, rng)
+            decay = self.plan.alpha / mass
+            W = self.network.parameters[: self.network.n_weights]
+            value += 0.5 * decay * float(W @ W)
+            if not np.isfinite(value):
+                return value, self._diverged(walk.step + 1, epoch, rows)
+            total += value * len(rows)
+            walk.move(self.network, self.space.gradient, decay, self.plan)
+        walk.seen += self.n
+        if not float(np.abs(self.network.parameters).max()) < TOO_LARGE:
+            return total, self._diverged(walk.step, epoch, rows)
+        return total / self.n, None
+
+    def _gradient(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
+        """Mean loss of a batch, its gradient in the workspace, and the batch's sum of weights."""
+        w = self.weights[rows]
+        mass = float(w.sum())
+        if self.large:
+            value, g = self.network.gradient(self.X[rows], self.Y[rows], w)
+            self.space.gradient[...] = g
+            return value, mass
+        share = (w / mass).astype(self.network.dtype, copy=False)
+        masks = [
+            None if not layer.dropout else _mask(rng, len(rows), layer, self.network.dtype)
+            for layer in self.network.layers[:-1]
+        ]
+        X = self._rows(rows)
+        some = any(mask is not None for mask in masks)
+        return self.network.backward(
+            X, self.Y[rows], share, self.space, masks if some else ()
+        ), mass
+
+    def _rows(self, rows: np.ndarray) -> Any:
+        if not isinstance(self.X, np.ndarray):
+            return self.X[rows].astype(self.network.dtype, copy=False)
+        if self.X.dtype != self.network.dtype:
+            return self.network.rows_of(self.X, rows)
+        return np.take(self.X, rows, axis=0, out=self.X_batch[: len(rows)], mode="clip")
+
+    def _diverged(self, step: int, epoch: int, rows: np.ndarray) -> Status:
+        """Name the first layer whose values are no longer finite."""
+        network, A = self.network, self.network.rows_of(self.X, rows)
+        where = "the loss"
+        for i, (layer, W, b) in enumerate(
+            zip(network.layers, network.coefs, network.intercepts), 1
+        ):
+            if not np.abs(W).max(initial=0.0) < TOO_LARGE:
+                where = f"the weights of layer {i}"
+                break
+            A = np.ascontiguousarray(A @ W)
+            ACTIVATIONS.get(layer.activation, ACTIVATIONS["identity"]).apply(A, b)
+            if not np.isfinite(A).all():
+                where = f"the values of layer {i}"
+                break
+        return Status(
+            "diverged",
+            f"Training diverged in step {step} (epoch {epoch}): {where} grew beyond all bounds. The "
+            "parameters before this epoch are kept.",
+            "Lower learning_rate_init, or standardise the columns (and the target of a regressor).",
+        )
+
+    # All rows at once ---------------------------------------------------------------------------
+
+    def _lbfgs(self) -> Solution:
+        network, plan, calls = self.network, self.plan, 0
+        mass, cut = float(self.weights.sum()), network.n_weights
+        start = network.parameters.copy()
+
+        def evaluate(x: np.ndarray) -> tuple[float, np.ndarray]:
+            nonlocal calls
+            calls += 1
+            network.parameters[...] = x
+            value, g = network.gradient(self.X, self.Y, self.weights)
+            g = g.astype(float)
+            g[:cut] += plan.alpha / mass * x[:cut]
+            return value + 0.5 * plan.alpha / mass * float(x[:cut] @ x[:cut]), g
+
+        def enough(point: Any) -> Status | None:
+            if calls < plan.max_fun:
+                return None
+            return Status("max_fun", f"The loss was evaluated {calls} times.", "Increase max_fun.")
+
+        with np.errstate(all="ignore"):
+            limits = {"tol": plan.tol, "max_iter": plan.epochs}
+            found = lbfgs(evaluate, start.astype(float), stop=enough, **limits)  # type: ignore[arg-type]
+            status = found.status
+            finite = bool(np.isfinite(found.x).all()) and status.code != "diverged"
+            network.parameters[...] = found.x if finite else start
+            if not finite:
+                status = self._diverged(calls, 1, np.arange(self.n))
+        losses = [float(v) for v in found.history["objective"]]
+        best = min(losses, default=np.inf)
+        if not np.isfinite(losses).all():
+            best = float(np.finfo(float).max)
+            found.history["objective"] = np.nan_to_num(found.history["objective"], nan=best)
+        progress = Progress(losses=losses, best_loss=best)
+        return Solution((None, progress), status, found.history, max(found.n_iter, 1))
+
+
+def _mask(rng: np.random.Generator, m: int, layer: Dense, dtype: Any) -> np.ndarray:
+    keep = 1.0 - layer.dropout
+    return (rng.random((m, layer.units)) < keep).astype(dtype) / dtype.type(keep)

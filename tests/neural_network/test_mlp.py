@@ -1,0 +1,468 @@
+"""MLPClassifier and MLPRegressor: worked examples, scikit-learn's steps, stopping, divergence."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn.neural_network
+from sklearn.datasets import load_breast_cancer, load_iris, make_regression
+
+import pellucid
+from pellucid import parallel
+from pellucid.errors import ConvergenceWarning, DataError, ParameterError
+from pellucid.linear_model import LinearRegression, LogisticRegression
+from pellucid.neural_network import Dense, MLPClassifier, MLPRegressor, Network
+from pellucid.neural_network.training import Plan, Trainer
+from tests.oracles import shared
+
+SK = {
+    MLPClassifier: sklearn.neural_network.MLPClassifier,
+    MLPRegressor: sklearn.neural_network.MLPRegressor,
+}
+
+
+def quiet(model, *data, **more):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(*data, **more)
+
+
+def standard(X):
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def split(n, seed=123):
+    state = np.random.RandomState(seed)
+    test = state.choice(np.arange(n), int(n * 0.25), replace=False)
+    return np.setdiff1d(np.arange(n), test), test
+
+
+def book_network(inputs, loss, output, seed):
+    """Eight rectifiers; W1, c1, W2, c2 drawn in this order, divided by 5."""
+    state = np.random.RandomState(seed)
+    network = Network(inputs, [Dense(8, "relu"), Dense(1, output)], loss)
+    W1, c1, W2, c2 = (state.randn(*shape) / 5 for shape in ((8, inputs), (8,), (1, 8), (1,)))
+    for part, value in zip([*network.coefs, *network.intercepts], [W1.T, W2.T, c1, c2]):
+        part[...] = value
+    return network
+
+
+def descend(network, X, y, step, epochs):
+    plan = Plan(solver="gd", rate=step, epochs=epochs, tol=0.0, patience=np.inf)
+    Trainer(network, X, y[:, None].astype(float), np.ones(len(X)), plan).run(
+        parallel.seed_sequence(0)
+    )
+    return network
+
+
+def test_breast_cancer_by_the_book():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = standard(X)
+    train, test = split(len(X))
+    assert test[:5].tolist() == [333, 273, 201, 178, 85]
+    network = book_network(30, "log", "logistic", 123)
+    descend(network, X[train], y[train], 1e-4 * len(train), 1000)
+    right = ((network.scores(X[test])[:, 0] > 0) == y[test]).sum()
+    assert right == 140
+
+
+def test_boston_by_the_book_is_better_than_least_squares():
+    table = shared.frame("boston.csv").to_numpy(dtype=float)
+    X, y = standard(table[:, :-1]), table[:, -1]
+    train, test = split(len(X))
+    assert test[:5].tolist() == [410, 85, 280, 422, 199]
+    network = book_network(13, "squared", "identity", 0)
+    descend(network, X[train], y[train], 1e-5 * 2 * len(train), 1000)
+    found = ((network.predict(X[test])[:, 0] - y[test]) ** 2).mean()
+    line = LinearRegression().fit(X[train], y[train])
+    assert ((line.predict(X[test]) - y[test]) ** 2).mean() == pytest.approx(24.9456, abs=1e-4)
+    assert found == pytest.approx(16.38, abs=0.01)
+
+
+def test_toy_network_of_the_course():
+    model = quiet(
+        MLPClassifier((5, 2), solver="lbfgs", alpha=1e-5, random_state=1), [[0, 0], [1, 1]], [0, 1]
+    )
+    assert model.predict([[2, 2], [-1, -2]]).tolist() == [1, 0]
+    assert [W.shape for W in model.coefs_] == [(2, 5), (5, 2), (2, 1)]
+
+
+# scikit-learn ----------------------------------------------------------------------------------
+
+ITERATED = {
+    "adam": {"solver": "adam", "beta_1": 0.8},
+    "sgd": {"solver": "sgd", "momentum": 0.0},
+    "momentum": {"solver": "sgd", "nesterovs_momentum": False},
+    "nesterov": {"solver": "sgd", "learning_rate_init": 0.05},
+    "invscaling": {"solver": "sgd", "learning_rate": "invscaling", "learning_rate_init": 0.3},
+}
+
+
+def data(Model):
+    if Model is MLPRegressor:
+        X, y = make_regression(80, 4, n_targets=1, noise=1.0, random_state=0)
+        return X, y / 50
+    X, y = load_iris(return_X_y=True)
+    return standard(X), y
+
+
+@pytest.mark.parametrize("way", ITERATED)
+@pytest.mark.parametrize("Model", [MLPClassifier, MLPRegressor])
+def test_steps_are_those_of_scikit_learn(monkeypatch, Model, way):
+    """From the same start, all rows in each step: the same path to ten digits."""
+    X, y = data(Model)
+    w = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
+    options = {
+        "hidden_layer_sizes": (6, 4), "activation": "tanh", "batch_size": len(X), "max_iter": 25,
+        "alpha": 0.1, "shuffle": False, "random_state": 0, "tol": 0.0,
+    } | ITERATED[way]  # fmt: skip
+    start = quiet(SK[Model](**options | {"solver": "sgd", "learning_rate_init": 1e-300}), X, y)
+    monkeypatch.setattr(
+        Network, "draw", lambda self, rng: [
+            part.__setitem__(..., value)
+            for part, value in zip([*self.coefs, *self.intercepts], [*start.coefs_, *start.intercepts_])
+        ],
+    )  # fmt: skip
+    theirs, ours = quiet(SK[Model](**options), X, y, w), quiet(Model(**options), X, y, w)
+    for a, b in zip([*ours.coefs_, *ours.intercepts_], [*theirs.coefs_, *theirs.intercepts_]):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(ours.loss_curve_, theirs.loss_curve_, rtol=1e-10)
+    assert ours.n_iter_ == theirs.n_iter_
+
+
+@pytest.mark.parametrize("Model", [MLPClassifier, MLPRegressor])
+def test_lbfgs_is_as_good_as_scikit_learns(Model):
+    X, y = data(Model)
+    options = {
+        "hidden_layer_sizes": 5,
+        "solver": "lbfgs",
+        "alpha": 1.0,
+        "activation": "tanh",
+        "max_iter": 1000,
+    }
+    ours = [quiet(Model(**options, random_state=k), X, y).best_loss_ for k in range(4)]
+    theirs = [quiet(SK[Model](**options, random_state=k), X, y).loss_ for k in range(4)]
+    assert min(ours) <= min(theirs) * 1.01
+
+
+def test_poisson_loss_is_that_of_scikit_learn(rng):
+    X = rng.normal(size=(300, 3))
+    y = rng.poisson(np.exp(0.3 + np.abs(X[:, 0])))
+    options = {"hidden_layer_sizes": 4, "solver": "lbfgs", "alpha": 0.01, "max_iter": 500}
+    ours = [quiet(MLPRegressor("poisson", **options, random_state=k), X, y) for k in range(3)]
+    theirs = [quiet(SK[MLPRegressor]("poisson", **options, random_state=k), X, y) for k in range(3)]
+    assert min(m.best_loss_ for m in ours) <= min(m.loss_ for m in theirs) * 1.01
+    assert (ours[0].predict(X) > 0).all() and ours[0].out_activation_ == "exp"
+
+
+def test_no_hidden_layer_is_logistic_regression():
+    X, y = load_iris(return_X_y=True)
+    X = standard(X)
+    model = quiet(
+        MLPClassifier((), solver="lbfgs", alpha=1.0, tol=1e-9, max_iter=2000, random_state=0), X, y
+    )
+    line = LogisticRegression(C=1.0).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), line.predict_proba(X), atol=1e-5)
+
+
+def test_several_targets(rng):
+    X = rng.normal(size=(200, 2))
+    Y = np.column_stack([np.abs(X[:, 0]), X[:, 1] ** 2])
+    model = quiet(
+        MLPRegressor(hidden_layer_sizes=20, solver="lbfgs", random_state=0, max_iter=500), X, Y
+    )
+    assert model.predict(X).shape == (200, 2) and model.score(X, Y) > 0.98
+    explanation = model.explain(X[:7])
+    assert explanation.contributions.shape == (7, 2, 2)
+    model.alpha, model.max_iter = 0.0, 1  # the loss counts both targets
+    start = quiet(
+        MLPRegressor(hidden_layer_sizes=3, solver="lbfgs", alpha=0, max_iter=1, random_state=0),
+        X,
+        Y,
+    )
+    expected = ((start.predict(X) - Y) ** 2).sum(axis=1).mean() / 2
+    assert start.loss_ == pytest.approx(expected, rel=1e-9)
+
+
+# Stopping and divergence -----------------------------------------------------------------------
+
+
+def test_divergence_names_layer_and_step():
+    X, y = make_regression(100, 5, random_state=0)
+    model = MLPRegressor(
+        hidden_layer_sizes=(8, 4), solver="sgd", learning_rate_init=1e6, random_state=0
+    )
+    with pytest.warns(
+        ConvergenceWarning, match=r"diverged in step \d+ \(epoch \d+\).* layer \d.*Lower"
+    ):
+        model.fit(X, y)
+    assert model.status_.code == "diverged"
+    assert np.isfinite(model.predict(X)).all() and np.isfinite(model.history_["objective"]).all()
+
+
+def test_divergence_keeps_the_parameters_before_the_epoch():
+    X, y = make_regression(50, 3, random_state=0)
+    options = {"hidden_layer_sizes": 4, "solver": "gd", "random_state": 0}
+    model = quiet(MLPRegressor(**options, learning_rate_init=1e300), X, y)
+    start = quiet(MLPRegressor(**options, learning_rate_init=1e-300, max_iter=1), X, y)
+    assert all((a == b).all() for a, b in zip(model.coefs_, start.coefs_))
+
+
+def test_early_stopping_judges_by_rows_that_were_not_learned(rng):
+    X = rng.normal(size=(120, 3))
+    X = np.concatenate([X, X[:60]])  # equal rows must not be on both sides
+    y = (X[:, 0] > 0).astype(int)
+    seen = {}
+
+    class Spy(MLPClassifier):
+        def _score_of(self, network, X, Y, w):
+            seen["held"] = X
+            return super()._score_of(network, X, Y, w)
+
+    model = quiet(Spy(early_stopping=True, random_state=0, validation_fraction=0.2), X, y)
+    held = {row.tobytes() for row in seen["held"]}
+    assert len(held) == 24
+    assert model.best_validation_score_ == max(model.validation_scores_)
+    assert model.best_loss_ is None
+    again = np.frombuffer(b"".join(held)).reshape(-1, 3)
+    twice = {row.tobytes() for row in X[:60]}
+    w = [2 if row.tobytes() in twice else 1 for row in again]
+    found = model.score(again, (again[:, 0] > 0).astype(int), sample_weight=w)
+    assert found == pytest.approx(model.best_validation_score_)
+
+
+def test_too_few_rows_to_judge_by_are_named(rng):
+    with pytest.raises(DataError, match="validation set is too small"):
+        MLPRegressor(early_stopping=True).fit(rng.normal(size=(8, 2)), np.arange(8.0))
+
+
+@pytest.mark.parametrize("schedule", ["constant", "adaptive"])
+def test_stops_when_the_loss_stalls(schedule):
+    X, y = data(MLPClassifier)
+    model = MLPClassifier(5, solver="sgd", learning_rate=schedule, learning_rate_init=0.5, tol=1e-2,
+                          max_iter=2000, random_state=0).fit(X, y)  # fmt: skip
+    assert model.status_.code == "converged"
+    rates = model.history_["learning_rate"]
+    assert (rates[-1] <= 1e-6) == (schedule == "adaptive")
+
+
+def test_too_few_passes_are_said():
+    X, y = data(MLPClassifier)
+    with pytest.warns(ConvergenceWarning, match=r"Maximum iterations \(2\)"):
+        MLPClassifier(max_iter=2, random_state=0).fit(X, y)
+
+
+# Options of our own ----------------------------------------------------------------------------
+
+
+def test_batches_of_partial_fit_continue_the_walk():
+    X, y = data(MLPClassifier)
+    options = {"hidden_layer_sizes": 5, "batch_size": 32, "random_state": 3}
+    parts = MLPClassifier(**options)
+    for _ in range(4):
+        parts.partial_fit(X, y, classes=[0, 1, 2])
+    whole = quiet(MLPClassifier(**options, max_iter=4), X, y)
+    assert all((a == b).all() for a, b in zip(parts.coefs_, whole.coefs_))
+    assert parts.n_iter_ == 4 and parts.loss_curve_ == whole.loss_curve_
+
+
+@pytest.mark.parametrize("options", [{"solver": "lbfgs"}, {"early_stopping": True}])
+def test_batches_need_a_stochastic_solver(options):
+    X, y = data(MLPRegressor)
+    with pytest.raises(ParameterError, match="partial_fit"):
+        MLPRegressor(**options).partial_fit(X, y)
+
+
+def test_warm_start_goes_on():
+    X, y = data(MLPRegressor)
+    model = quiet(
+        MLPRegressor(
+            hidden_layer_sizes=6, solver="lbfgs", max_iter=5, warm_start=True, random_state=0
+        ),
+        X,
+        y,
+    )
+    first = model.loss_
+    quiet(model, X, y)
+    assert model.loss_ < first
+    with pytest.raises(DataError, match="fit anew"):
+        model.set_params(hidden_layer_sizes=7).fit(X, y)
+
+
+def test_standardising_inside_is_standardising_outside():
+    X, y = load_breast_cancer(return_X_y=True)
+    one = quiet(
+        MLPClassifier(8, max_iter=20, standardize=True, shuffle=False, random_state=0), X, y
+    )
+    other = quiet(MLPClassifier(8, max_iter=20, shuffle=False, random_state=0), standard(X), y)
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(standard(X)), atol=1e-9)
+
+
+def test_targets_are_standardised_too(rng):
+    X = rng.normal(size=(150, 3))
+    y = 1e6 + 1e4 * np.abs(X[:, 0])
+    model = quiet(
+        MLPRegressor(standardize=True, solver="lbfgs", hidden_layer_sizes=10, random_state=0), X, y
+    )
+    assert model.score(X, y) > 0.97
+    explanation = model.explain(X)
+    total = explanation.base + explanation.contributions.sum(axis=1)
+    np.testing.assert_allclose(total[:, 0], model.predict(X), rtol=1e-12)
+
+
+def test_sparse_tables_are_dense_tables():
+    from scipy import sparse
+
+    X, y = data(MLPClassifier)
+    X = np.where(X > 0.3, X, 0.0)
+    options = {"hidden_layer_sizes": 7, "max_iter": 15, "random_state": 0}
+    one = quiet(MLPClassifier(**options), X, y)
+    other = quiet(MLPClassifier(**options), sparse.csr_array(X), y)
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-10)
+
+
+def test_single_precision_is_close():
+    X, y = data(MLPClassifier)
+    options = {"hidden_layer_sizes": 10, "max_iter": 40, "random_state": 0}
+    one, other = (quiet(MLPClassifier(**options, dtype=t), X, y) for t in ("float64", "float32"))
+    assert other.coefs_[0].dtype == np.float32
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-3)
+
+
+def test_dropout_drops(rng):
+    X, y = data(MLPClassifier)
+    options = {
+        "hidden_layer_sizes": 10,
+        "max_iter": 60,
+        "learning_rate_init": 0.05,
+        "random_state": 0,
+    }
+    models = [quiet(MLPClassifier(**options, dropout=p), X, y) for p in (0.0, 0.5, 0.5)]
+    assert models[1].loss_ > models[0].loss_  # harder to learn
+    assert (models[1].coefs_[0] == models[2].coefs_[0]).all()  # but by the seed alone
+    assert models[1].score(X, y) > 0.7
+
+
+def test_large_batches_have_equal_bits_for_any_number_of_threads(rng):
+    X = rng.normal(size=(40_000, 6))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    found = []
+    for threads in (1, 2):
+        pellucid.set_threads(threads)
+        try:
+            model = quiet(MLPClassifier(8, solver="gd", max_iter=3, random_state=0), X, y)
+            found.append(np.concatenate([model.coefs_[0].ravel(), model.predict_proba(X)[:, 0]]))
+        finally:
+            pellucid.set_threads(None)
+    assert found[0].tobytes() == found[1].tobytes()
+
+
+def test_class_weights_move_the_boundary():
+    X, y = load_breast_cancer(return_X_y=True)
+    options = {
+        "hidden_layer_sizes": 4,
+        "solver": "lbfgs",
+        "alpha": 10,
+        "standardize": True,
+        "random_state": 0,
+    }
+    plain, heavy = (quiet(MLPClassifier(**options, class_weight=c), X, y) for c in (None, {0: 50}))
+    assert (heavy.predict(X) == 0).sum() > (plain.predict(X) == 0).sum()
+    with pytest.raises(DataError, match="class_weight"):
+        MLPClassifier(class_weight={7: 1.0}).fit(X, y)
+
+
+# Explanations ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("hidden", "digits"), [((9,), 1e-6), ((9, 7), 2e-3)])
+@pytest.mark.parametrize("activation", ["relu", "tanh", "logistic"])
+def test_explanations_are_integrated_gradients(hidden, digits, activation):
+    X, y = data(MLPRegressor)
+    model = quiet(
+        MLPRegressor(
+            hidden_layer_sizes=hidden, activation=activation, solver="lbfgs", random_state=0
+        ),
+        X,
+        y,
+    )
+    explanation = model.explain(X[:5])
+    total = explanation.base + explanation.contributions.sum(axis=1)
+    assert np.abs(total - explanation.prediction).max() < 1e-10
+    base, points = X.mean(axis=0), (np.arange(20_000) + 0.5) / 20_000
+    step = 1e-6
+    for i in range(5):
+        way = base + points[:, None] * (X[i] - base)
+        for j in range(X.shape[1]):
+            move = step * (np.arange(X.shape[1]) == j)
+            slope = (model.predict(way + move) - model.predict(way - move)).mean() / (2 * step)
+            found = explanation.contributions[i, j, 0]
+            assert found == pytest.approx(
+                slope * (X[i, j] - base[j]), abs=max(digits, 1e-3 * (activation == "relu"))
+            )
+
+
+# What it refuses -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"hidden_layer_sizes": (3, 0)}, "hidden_layer_sizes.*ints > 0"),
+        ({"hidden_layer_sizes": -1}, "hidden_layer_sizes"),
+        ({"hidden_layer_sizes": 2.5}, "hidden_layer_sizes"),
+        ({"learning_rate_init": 0.0}, "learning_rate_init"),
+        ({"solver": "newton"}, "solver"),
+        ({"dropout": 1.0}, "dropout"),
+        ({"dtype": "float16"}, "dtype"),
+    ],
+)
+def test_wrong_parameters_are_named(options, words):
+    X, y = data(MLPClassifier)
+    with pytest.raises(ParameterError, match=words):
+        MLPClassifier(**options).fit(X, y)
+
+
+def test_negative_counts_are_named(rng):
+    with pytest.raises(DataError, match=r"poisson.*not negative.*-2"):
+        MLPRegressor("poisson").fit(rng.normal(size=(5, 1)), [1, 2, -2, 0, 1])
+
+
+def test_one_column_of_labels(rng):
+    with pytest.raises(DataError, match="1d array"):
+        MLPClassifier().fit(rng.normal(size=(6, 2)), np.eye(2)[[0, 1, 0, 1, 0, 1]].astype(int))
+
+
+def test_verbose_prints_nothing(capsys):
+    X, y = data(MLPClassifier)
+    quiet(MLPClassifier(max_iter=3, verbose=True, random_state=0), X, y)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_larger_batches_than_the_table_are_all_rows():
+    X, y = data(MLPClassifier)
+    options = {"hidden_layer_sizes": 3, "max_iter": 5, "random_state": 0}
+    one = quiet(MLPClassifier(**options, batch_size=10_000), X, y)
+    other = quiet(MLPClassifier(**options, batch_size=150), X, y)
+    np.testing.assert_allclose(one.coefs_[0], other.coefs_[0], rtol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "target"), [("mnist_test10k.csv.gz", "digit"), ("fashion_mnist_10k.csv.gz", "label")]
+)
+def test_images_are_told_apart_as_well_as_by_scikit_learn(name, target):
+    table = shared.frame(name).drop(columns="subset", errors="ignore")
+    X, y = table.drop(columns=target).to_numpy(dtype=float) / 255, table[target].to_numpy()
+    train, test = split(len(X), 0)
+    train = np.random.default_rng(0).permutation(train)[:3000]
+    options = {"hidden_layer_sizes": 64, "max_iter": 12}
+    scores = {
+        Model: np.mean([
+            quiet(Model(**options, random_state=k), X[train], y[train]).score(X[test], y[test])
+            for k in range(2)
+        ])
+        for Model in (MLPClassifier, SK[MLPClassifier])
+    }  # fmt: skip
+    # Other draws: the means of two runs differ by about 0.005 from run to run.
+    assert scores[MLPClassifier] >= scores[SK[MLPClassifier]] - 0.01

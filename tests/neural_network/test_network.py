@@ -1,0 +1,203 @@
+"""Networks: worked gradients, loop form and matrix form, finite differences, the loops."""
+
+import numpy as np
+import pytest
+
+from pellucid.errors import ParameterError
+from pellucid.neural_network import Dense, Network, _loops
+from pellucid.neural_network.layers import ACTIVATIONS, LOSSES
+from pellucid.neural_network.network import Workspace
+from tests.neural_network import plain
+
+X = np.array([[1.0, 2.0], [-1.0, 0.5]])
+W1 = np.array([[0.5, -0.25], [1.0, 0.75], [-0.5, 0.5]])
+C1 = np.array([0.1, -0.2, 0.3])
+W2 = np.array([[1.0, -1.0, 0.5], [0.25, 0.5, -0.75]])
+C2 = np.array([0.05, -0.1])
+# Summed loss, targets, loss, and its gradient in W1, c1, W2, c2.
+WORKED = {
+    "squared": (
+        [[1, 0], [0, 2]], 16.45640625,
+        [[-5.2625, -10.525], [5.975, 11.95], [-8.36875, -4.471875]], [-5.2625, 5.975, 1.44375],
+        [[-0.55, -12.65, -3.1925], [0.095, 2.185, -5.30375]], [-4.35, -4.825],
+    ),
+    "log": (
+        [[1, 0], [0, 1]], 5.12251453721336,
+        [[-0.6978111758, -1.3956223517], [1.1602360542, 2.3204721085],
+         [-1.7396398210, -1.3511832879]], [-0.6978111758, 1.1602360542, -0.0371627377],
+        [[-0.0851952802, -1.9594914445, -0.0096503400],
+         [0.0616566505, 1.4181029604, -0.2505394870]], [-0.2120367052, -0.0918074865],
+    ),
+}  # fmt: skip
+
+
+def by_hand(W1, c1, W2, c2, loss):
+    network = Network(W1.shape[1], loss=loss).add(Dense(len(W1), "relu"))
+    network.add(Dense(len(W2), LOSSES[loss].output))
+    for part, given in zip([*network.coefs, *network.intercepts], [W1.T, W2.T, c1, c2]):
+        part[...] = given
+    return network
+
+
+@pytest.mark.parametrize("loss", WORKED)
+def test_worked_gradients(loss):
+    Y, value, *expected = WORKED[loss]
+    Y = np.array(Y, dtype=float)
+    network = by_hand(W1, C1, W2, C2, loss)
+    np.testing.assert_allclose(network.scores(X), [[-1.75, 0.475], [0.575, -0.8875]], atol=1e-12)
+    scale = len(X) * (2 if loss == "squared" else 1)  # from halved means to sums
+    found, gradient = network.gradient(X, Y)
+    assert found * scale == pytest.approx(value, abs=1e-9)
+    assert plain.loss_of(network.scores(X), Y, loss) == pytest.approx(value, abs=1e-9)
+    (dW1, dW2), (dc1, dc2) = network.views(gradient * scale)
+    for ours, wanted in zip((dW1.T, dc1, dW2.T, dc2), expected):
+        np.testing.assert_allclose(ours, wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared", "log"])
+def test_loop_form_and_matrix_form_agree(rng, loss):
+    X, parts = rng.normal(size=(9, 4)), [rng.normal(size=s) for s in ((5, 4), 5, (3, 5), 3)]
+    Y = rng.integers(0, 2, (9, 3)).astype(float)
+    loops = plain.gradients_by_loops(X, Y, *parts, loss)
+    matrices = plain.gradients_by_matrices(X, Y, *parts, loss)
+    scale = len(X) * (2 if loss == "squared" else 1)
+    (dW1, dW2), (dc1, dc2) = by_hand(*parts, loss).views(by_hand(*parts, loss).gradient(X, Y)[1])
+    for a, b, ours in zip(loops, matrices, (dW1.T, dc1, dW2.T, dc2)):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(ours * scale, a, rtol=1e-11, atol=1e-12)
+
+
+def differences(value, x, step=1e-5):
+    """Central differences of fourth order."""
+    out = np.empty_like(x)
+    for i in range(len(x)):
+        at = [value(x + k * step * (np.arange(len(x)) == i)) for k in (-2, -1, 1, 2)]
+        out[i] = (at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * step)
+    return out
+
+
+def problem(rng, loss, activation, depth=2):
+    K = 3
+    hidden = [Dense(4, activation)] * depth
+    network = Network(3, [*hidden, Dense(K, LOSSES[loss].output)], loss).draw(rng)
+    Y = np.eye(K)[rng.integers(0, K, 8)] * (2.5 if loss in ("squared", "poisson") else 1)
+    return network, rng.normal(size=(8, 3)), Y, rng.random(8) + 0.1
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gradients_are_derivatives(rng, loss, activation):
+    network, X, Y, w = problem(rng, loss, activation)
+    gradient = network.gradient(X, Y, w)[1].copy()
+
+    def value(x):
+        network.parameters[...] = x
+        return network.gradient(X, Y, w)[0]
+
+    found = differences(value, network.parameters.copy())
+    assert np.abs(found - gradient).max() < 1e-7 * max(1, np.abs(gradient).max())
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_gradients_with_dropout_are_derivatives(rng, activation):
+    network, X, Y, w = problem(rng, "squared", activation)
+    masks = [(rng.random((8, 4)) < 0.5) * 2.0 for _ in range(2)]
+    space, share = Workspace(network, 8), w / w.sum()
+    network.backward(X, Y, share, space, masks)
+    gradient = space.gradient.copy()
+
+    def value(x):
+        network.parameters[...] = x
+        return network.backward(X, Y, share, space, masks)
+
+    found = differences(value, network.parameters.copy())
+    assert np.abs(found - gradient).max() < 1e-7 * max(1, np.abs(gradient).max())
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_losses_stay_finite_at_sure_answers(loss):
+    Z, Y = np.array([[800.0, -800.0], [-700.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])
+    if loss == "poisson":
+        Z = Z / 10
+    value = LOSSES[loss].evaluate(Z, Y, np.array([0.5, 0.5]))
+    assert np.isfinite(value) and np.isfinite(Z).all()
+
+
+def test_absolute_value_by_two_units():
+    one = np.array([[1.0], [-1.0]])
+    network = by_hand(one, np.zeros(2), one.T * [[1, -1]], np.zeros(1), "squared")
+    assert network.predict(np.array([[-3.0], [0.0], [2.5]])).ravel().tolist() == [3.0, 0.0, 2.5]
+
+
+def test_rectifier_has_slope_zero_at_zero():
+    D = np.ones((1, 3))
+    ACTIVATIONS["relu"].slope(np.array([[0.0, -1.0, 2.0]]), D)
+    assert D.tolist() == [[0.0, 0.0, 1.0]]
+
+
+def test_summary_counts_parameters():
+    network = Network(13).add(Dense(8, "relu")).add(Dense(1, "identity"))
+    table = network.summary().frame()
+    assert table["parameters"] == [112, 9] and network.n_parameters == 121
+    assert table["weights"] == ["13 x 8", "8 x 1"]
+
+
+def test_adding_a_layer_keeps_the_parameters(rng):
+    network = Network(3).add(Dense(4)).draw(rng)
+    before = network.coefs[0].copy()
+    network.add(Dense(2, "identity"))
+    assert (network.coefs[0] == before).all() and not network.coefs[1].any()
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: Network(2, loss="hinge"), "'loss' parameter of Network"),
+        (lambda: Dense(0), "'units' parameter of Dense"),
+        (lambda: Dense(3, "step"), "'activation' parameter of Dense"),
+        (lambda: Dense(3, dropout=1.0), "'dropout' parameter of Dense"),
+        (lambda: Network(2, [Dense(1, "relu")]).check(), "must have activation 'identity'"),
+        (lambda: Network(2).check(), "no layer"),
+        (
+            lambda: Network(2, [Dense(3, "softmax"), Dense(1, "identity")]).check(),
+            "only the last layer",
+        ),
+    ],
+)
+def test_wrong_networks_are_named(build, words):
+    with pytest.raises(ParameterError, match=words):
+        build()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_loops_of_optimisers(rng, dtype):
+    x, slopes = rng.normal(size=37).astype(dtype), rng.normal(size=(5, 37)).astype(dtype)
+    digits = 1e-13 if dtype is np.float64 else 1e-5
+    found, m, v = x.copy(), np.zeros_like(x), np.zeros_like(x)
+    for t, g in enumerate(slopes, 1):
+        rate = 0.1 * np.sqrt(1 - 0.99**t) / (1 - 0.8**t)
+        _loops.adam(found, g, m, v, 0.0, rate, 0.8, 0.99, 0.0)
+    np.testing.assert_allclose(
+        found, plain.adam(x, slopes, 0.1, 0.8, 0.99, 0.0), rtol=digits, atol=digits
+    )
+    for nesterov in (False, True):
+        found, v = x.copy(), np.zeros_like(x)
+        for g in slopes:
+            _loops.momentum(found, g, v, 0.0, 0.1, 0.7, nesterov)
+        expected = plain.momentum(x, slopes, 0.1, 0.7, nesterov)
+        np.testing.assert_allclose(found, expected, rtol=digits, atol=digits)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_loops_of_rectifiers(rng, dtype):
+    Z, b = rng.normal(size=(7, 5)).astype(dtype), rng.normal(size=5).astype(dtype)
+    A = Z.copy()
+    _loops.add_and_rectify(A, b)
+    assert (np.maximum(Z + b, 0) == A).all()
+    D = rng.normal(size=(7, 5)).astype(dtype)
+    expected = np.where(A > 0, D, 0)
+    _loops.rectified_slope(A, D)
+    assert (expected == D).all()
+    A[2, 2] = np.nan
+    _loops.add_and_rectify(A, b)
+    assert np.isnan(A[2, 2])  # divergence must not be hidden
