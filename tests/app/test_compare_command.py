@@ -207,3 +207,25 @@ def test_hostile_names_and_labels(tmp_path, monkeypatch, capsys):
     assert call(capsys, "explain", "run", "--row", "0")[0] == 0
     shown = call(capsys, "compare", "--resume", "-o", "run", "--format", "md")[1]
     assert "<script>" not in shown.replace("\\<", "")
+
+
+def test_the_report_is_opened_at_the_end(here, capsys, monkeypatch):
+    import click
+
+    opened = []
+    monkeypatch.setattr(click, "launch", opened.append)
+    code, _, _ = call(
+        capsys,
+        "compare",
+        "xor",
+        "--models",
+        "majority",
+        "--cv",
+        "2",
+        "-o",
+        "shown",
+        "--open",
+        "-qq",
+    )
+    page = here / "shown" / "report.html"
+    assert code == 0 and opened == [page.resolve().as_uri()] and page.exists()

@@ -254,3 +254,48 @@ def test_predicting_starts_light(tree):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"scipy", "sklearn", "pandas", "polars", "rich", "jinja2"}
     assert not heavy & set(json.loads(done.stdout))
+
+
+def test_swapped_arguments_are_told(tree, capsys):
+    assert cli.run(["predict", "new.csv", "m.pellucid"]) == 2
+    said = capsys.readouterr().err
+    assert "m.pellucid is a model and new.csv is none: the model comes first." in said
+    assert said.endswith("Say: pellucid predict m.pellucid new.csv\n") and said.count("\n") == 1
+    assert cli.run(["explain", "new.csv", "m.pellucid"]) == 2
+    assert "Say: pellucid explain m.pellucid new.csv" in capsys.readouterr().err
+
+
+def test_two_tables_or_a_missing_model_are_not_taken_for_swapped(tree, capsys):
+    assert cli.run(["predict", "new.csv", "new.csv"]) == 2
+    assert "new.csv" in (said := capsys.readouterr().err) and "comes first" not in said
+    assert cli.run(["predict", "none.pellucid", "new.csv"]) == 2
+    assert "There is no model file 'none.pellucid'" in capsys.readouterr().err
+
+
+def test_an_encoding_can_be_named(tree, table, capsys):
+    text = Path("new.csv").read_text().replace("red", "röd")
+    Path("new.csv").write_bytes(text.encode("cp1252"))
+    assert cli.run(["predict", "m.pellucid", "new.csv", "--encoding", "cp1252"]) == 0
+    assert "röd" in capsys.readouterr().err  # an unseen level, told by its name
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_reasons_in_every_format(tree, table, form):
+    assert cli.run(["predict", "m.pellucid", "new.csv", "--explain", "3", "-o", f"o.{form}"]) == 0
+    rows = (
+        parquet.read_table("o.parquet").to_pylist()
+        if form == "parquet"
+        else [json.loads(line) for line in Path("o.jsonl").read_text().splitlines()]
+    )
+    assert len(rows) == 60 and rows[0]["why_1"].startswith("weight (")
+    assert set(rows[0]) == {"prediction", "p_ja, gern", "p_nein", "why_1", "why_2", "why_3"}
+
+
+def test_rows_outside_the_training_range_are_counted(tree, table, capsys):
+    far = table.slice(0, 5).set_column(2, "weight", pa.array([9.0, -9.0, 0.0, 0.0, 0.0]))
+    write_csv(far, "far.csv")
+    assert cli.run(["predict", "m.pellucid", "far.csv"]) == 0
+    said = capsys.readouterr().err
+    assert "warning: 2 of 5 rows lie outside the training range (weight > " in said
+    assert cli.run(["predict", "m.pellucid", "far.csv", "-qq"]) == 0
+    assert capsys.readouterr().err == ""

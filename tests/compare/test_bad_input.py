@@ -1,7 +1,12 @@
 """Wrong input: exit code 2 and one helpful line, nothing half-written."""
 
+import json
+import subprocess
+import sys
+
 import pytest
 
+import pellucid
 from pellucid.app import cli
 
 GOOD = "a,b,y\n" + "".join(f"{i % 7},{i * 3 % 11},{'uv'[i % 2]}\n" for i in range(40))
@@ -138,3 +143,35 @@ def test_wrong_settings_file(complain, tmp_path):
     assert "there is no setting 'taget'. Did you mean 'target'?" in complain(GOOD)
     (tmp_path / "pellucid.toml").write_text("target = \n")
     assert "not valid TOML" in complain(GOOD)
+
+
+def test_another_encoding_can_be_named(complain, tmp_path, capsys):
+    text = ("größe,y\n" + "".join(f"{i % 7},{'äu'[i % 2]}\n" for i in range(40))).encode("cp1252")
+    told = complain(text, "-t", "y", "--encoding", "ascii")
+    assert "t.csv is not ASCII: byte 0xf6" in told and "--encoding cp1252" in told
+    assert "There is no encoding 'klingon'" in complain(text, "-t", "y", "--encoding", "klingon")
+    assert cli.run(["check", "t.csv", "-t", "y", "--encoding", "cp1252"]) == 0
+    assert "ä = 20 (50.0 %)" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kilobytes", "file"), [(2, "pellucid-"), (40, "events.jsonl"), (120, "")])
+def test_a_full_disk_leaves_no_half_of_a_file(tmp_path, kilobytes, file):
+    def little_room():
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * 1024, kilobytes * 1024))
+
+    command = [sys.executable, "-c", "from pellucid.app.cli import main; main()", "compare", "tips"]
+    command += ["--models", "ols", "--effort", "quick", "--cv", "3", "-q", "-o", "run"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=little_room
+    )
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert "error: cannot write" in done.stderr and file in done.stderr
+    left = {path.name: path for path in (tmp_path / "run").iterdir()}
+    assert "report.html" not in left and not any(name.startswith(".") for name in left)
+    for name in ("results.json", "timings.json"):
+        assert name not in left or json.loads(left[name].read_text())
+    if "model.pellucid" in left:
+        assert pellucid.load(left["model.pellucid"])

@@ -20,11 +20,13 @@ def noise(rng, n=80, p=4):
 
 @pytest.mark.slow
 def test_on_noise_the_baseline_is_recommended(rng):
-    models = ["majority", "lda", "logistic", "naive_bayes", "tree"]
+    """All models take part; tables are small, so that ten of them take seconds."""
     runs = [
-        pellucid.compare(noise(rng), "y", effort="quick", models=models, seed=k) for k in range(20)
+        pellucid.compare(noise(rng, n=50, p=2), "y", effort="quick", cv=4, test_size=0, seed=k)
+        for k in range(10)
     ]
-    assert sum(run.recommended == "majority" for run in runs) >= 18
+    assert all(len(run.rows) > 12 for run in runs)
+    assert sum(run.recommended == "majority" for run in runs) >= 9
 
 
 def findings(table, target="y", **settings):

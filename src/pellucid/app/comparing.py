@@ -110,6 +110,8 @@ def race(request: Request, plan: Any, findings: Any) -> int:
         )
         return INTERRUPTED
     wrote(voice, folder, result)
+    if given["open_"]:
+        click.launch((folder / "report.html").resolve().as_uri())
     return code
 
 

@@ -84,7 +84,9 @@ class Opened:
     task: str | None = None
 
 
-def open_table(data: Any, note: Callable[[str], None] | None = None) -> Opened:
+def open_table(
+    data: Any, note: Callable[[str], None] | None = None, encoding: str | None = None
+) -> Opened:
     """Read a path or a built-in data set, or take a table in memory."""
     if not isinstance(data, str | os.PathLike):
         table, container = exchange.as_arrow(data)
@@ -104,7 +106,7 @@ def open_table(data: Any, note: Callable[[str], None] | None = None) -> Opened:
             f"there is no file {text} and no data set of that name.{hint} "
             f"Data sets: {', '.join(datasets.names())}."
         )
-    table = read(text, note=note)
+    table = read(text, note=note, encoding=encoding)
     if text == "-":
         return Opened(table, "stdin", "-", exchange.fingerprint(table))
     stem = os.path.basename(text).split(".")[0] or "table"
@@ -115,7 +117,7 @@ def gather(
     data: Any, settings: Settings, y: Any = None, note: Callable[[str], None] | None = None
 ) -> Material:
     """Read the table and give every column its role."""
-    opened = data if isinstance(data, Opened) else open_table(data, note)
+    opened = data if isinstance(data, Opened) else open_table(data, note, settings.encoding)
     table, target = opened.table, settings.target or opened.target
     if y is not None:
         table, target = _with_target(table, y, target)
@@ -128,7 +130,7 @@ def gather(
     roles = _roles(table, settings, target, opened.source)
     n_test = 0
     if settings.test:
-        table, n_test = _with_test_file(table, settings.test, opened.source)
+        table, n_test = _with_test_file(table, settings, opened.source)
     return _assemble(opened, table, target, roles, settings, n_test)
 
 
@@ -219,8 +221,9 @@ def _with_target(table: Any, y: Any, name: str | None) -> tuple[Any, str]:
     return table.append_column(name, column), name
 
 
-def _with_test_file(table: Any, path: str, source: str) -> tuple[Any, int]:
-    test = open_table(path).table
+def _with_test_file(table: Any, settings: Settings, source: str) -> tuple[Any, int]:
+    path = settings.test
+    test = open_table(path, encoding=settings.encoding).table
     for name in table.column_names:
         if name not in test.column_names:
             raise DataError(f"the test file {path} lacks column {name!r}, which {source} has.")

@@ -43,6 +43,7 @@ SETTINGS = (
     Setting("time", "text", None, "Column of times: the past predicts the future."),
     Setting("weights", "text", None, "Column of weights: how often a row counts."),
     Setting("id", "list", (), "Columns that only name a row: kept out of training."),
+    Setting("encoding", "text", None, "Encoding of the file, such as cp1252; default: found."),
     Setting("drop", "list", (), "Columns to leave out."),
     Setting("positive", "text", None, "The class that two-class scores are about; default: the last."),
     Setting("models", "list", (), "Only these models."),

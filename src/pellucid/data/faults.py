@@ -71,8 +71,8 @@ def wrong_encoding(
     other = next(name for name in ("cp1252", "latin-1") if _decodes(word, name))
     return DataError(
         f"{source.name} is not {encoding.upper()}: byte 0x{data[at]:02x} at offset {at}, line "
-        f"{line}. If it comes from Windows or an older program, say encoding={other!r}; the place "
-        f"then reads {word.decode(other)!r}."
+        f"{line}. If it comes from Windows or an older program, say encoding={other!r} (--encoding "
+        f"{other}); the place then reads {word.decode(other)!r}."
     )
 
 

@@ -17,8 +17,8 @@ GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 @click.argument("data", required=False)
 @config_option
 @setting_options(
-    "target", "task", "group", "time", "weights", "id", "drop", "positive", "cv", "test_size",
-    "seed", "select", "ignore",
+    "target", "task", "encoding", "group", "time", "weights", "id", "drop", "positive", "cv",
+    "test_size", "seed", "select", "ignore",
 )  # fmt: skip
 @click.option(
     "--format", "format_", default="text", envvar="PELLUCID_FORMAT",

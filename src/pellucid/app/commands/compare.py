@@ -42,6 +42,7 @@ from pellucid.app.voice import voice_options
     type=click.Choice(["text", "json", "jsonl", "csv", "md"]),
     help="Form of the result on stdout.",
 )
+@click.option("--open", "open_", is_flag=True, help="Open the report in the browser at the end.")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option(
     "--no-progress", is_flag=True, envvar="PELLUCID_NO_PROGRESS", help="No progress on stderr."

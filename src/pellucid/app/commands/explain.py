@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from pellucid.app.commands.predict import encoding_option
 from pellucid.app.voice import Voice, voice_options
 
 FIRST = 3  # rows that are explained if none is named
@@ -26,6 +27,7 @@ FIRST = 3  # rows that are explained if none is named
     help="Form of the explanation.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@encoding_option
 @voice_options
 @click.pass_obj
 def explain(
@@ -36,6 +38,7 @@ def explain(
     allow_missing: bool,
     format_: str,
     as_json: bool,
+    encoding: str | None,
 ) -> None:
     """Explain rows of DATA with MODEL (a file, or a run folder, which knows its own table).
 
@@ -43,13 +46,12 @@ def explain(
     """
     import numpy as np
 
-    from pellucid.app.commands.predict import match_columns
+    from pellucid.app.commands.predict import load_model, match_columns
     from pellucid.data import exchange
-    from pellucid.persist import load
 
     path, data = find(model, data)
-    fitted = load(path)
-    table = read_table(fitted, data, voice)
+    fitted = load_model(path, data, "explain")[1]
+    table = read_table(fitted, data, voice, encoding)
     chosen = rows or tuple(range(min(FIRST, table.num_rows)))
     refuse_outside(chosen, table.num_rows, data)
     matched = match_columns(fitted, table, data, voice, allow_missing, extra_is_fine=True)
@@ -81,7 +83,7 @@ def find(model: str, data: str | None) -> tuple[str, str]:
     return str(path), data or str(stored)
 
 
-def read_table(fitted: Any, data: str, voice: Voice) -> Any:
+def read_table(fitted: Any, data: str, voice: Voice, encoding: str | None) -> Any:
     """A file, or the name of a built-in data set."""
     from pellucid.app.commands.predict import written_as_text
     from pellucid.data import datasets
@@ -89,7 +91,7 @@ def read_table(fitted: Any, data: str, voice: Voice) -> Any:
 
     if data in datasets.names() and not Path(data).exists():
         return datasets.load(data).table
-    return read(data, text=written_as_text(fitted), note=voice.note)
+    return read(data, text=written_as_text(fitted), note=voice.note, encoding=encoding)
 
 
 def refuse_outside(rows: tuple[int, ...], n: int, source: str) -> None:

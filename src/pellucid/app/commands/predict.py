@@ -7,6 +7,38 @@ import click
 from pellucid.app.voice import Voice, voice_options
 
 NAMED = 5  # so many column names are written out in a message
+encoding_option = click.option(
+    "--encoding", metavar="TEXT", help="Encoding of the file, such as cp1252; default: found."
+)
+
+
+def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
+    """The path of the model (in its run, if a folder is named) and the model.
+
+    Arguments in the wrong order are told apart from a damaged file.
+    """
+    from pathlib import Path
+
+    from pellucid.errors import DataError, ModelFileError
+    from pellucid.persist import load
+
+    if Path(model).is_dir():
+        from pellucid.compare.folder import find_run
+
+        model = str(find_run(model) / "model.pellucid")
+    try:
+        return model, load(model)
+    except ModelFileError:
+        try:
+            other = None if data in (None, "-") else load(str(data))
+        except (ModelFileError, OSError):
+            other = None
+        if other is None:
+            raise
+    raise DataError(
+        f"{data} is a model and {model} is none: the model comes first. Say: pellucid {command} "
+        f"{data} {model}"
+    )
 
 
 @click.command()
@@ -31,6 +63,7 @@ NAMED = 5  # so many column names are written out in a message
 @click.option(
     "--allow-missing", is_flag=True, help="Treat columns that FILE lacks as missing values."
 )
+@encoding_option
 @voice_options
 @click.pass_obj
 def predict(
@@ -42,19 +75,20 @@ def predict(
     ids: tuple[str, ...],
     explained: int,
     allow_missing: bool,
+    encoding: str | None,
 ) -> None:
     """Predict the rows of FILE (CSV, TSV, Parquet or JSON lines; '-' is stdin) with MODEL.
 
-    Writes one row per row of FILE: the column 'prediction' and, for a classifier that knows
-    probabilities, one column 'p_<class>' for each class.
+    MODEL is a model file, or the folder of a run. Writes one row per row of FILE: the column
+    'prediction' and, for a classifier that knows probabilities, one column 'p_<class>' for each
+    class.
     """
     from pellucid.data.read import read
     from pellucid.data.write import format_of, write
-    from pellucid.persist import load
 
     format_ = format_ or format_of(out)  # a wrong name is said before any work is done
-    fitted = load(model)
-    table = read(file, text=written_as_text(fitted), note=voice.note)
+    model, fitted = load_model(model, file, "predict")
+    table = read(file, text=written_as_text(fitted), note=voice.note, encoding=encoding)
     source = "standard input" if file == "-" else file
     kept = {name: table.column(require(name, table, source)) for name in ids}
     rows = match_columns(fitted, table, source, voice, allow_missing)
