@@ -18,6 +18,8 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "BaggingClassifier",
         "ExtraTreesClassifier",
         "ExtraTreesRegressor",
+        "HistGradientBoostingClassifier",
+        "HistGradientBoostingRegressor",
         "RandomForestClassifier",
         "RandomForestRegressor",
     ),
@@ -63,6 +65,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
 # Frozen dataclasses that may occur inside a fitted model, and so inside a model file.
 RECORDS: dict[str, tuple[str, ...]] = {
     "pellucid.data.schema": ("Schema",),
+    "pellucid.ensemble.boosting_trees": ("BoostedTrees",),
     "pellucid.records": ("Status",),
     "pellucid.tree.nodes": ("Nodes",),
 }

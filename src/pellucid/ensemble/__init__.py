@@ -3,6 +3,8 @@
 from pellucid.ensemble.adaboost import AdaBoostClassifier
 from pellucid.ensemble.bagging import BaggingClassifier
 from pellucid.ensemble.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from pellucid.ensemble.hist_gradient_boosting_classifier import HistGradientBoostingClassifier
+from pellucid.ensemble.hist_gradient_boosting_regressor import HistGradientBoostingRegressor
 from pellucid.ensemble.random_forest import RandomForestClassifier, RandomForestRegressor
 
 __all__ = [
@@ -10,6 +12,8 @@ __all__ = [
     "BaggingClassifier",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
 ]

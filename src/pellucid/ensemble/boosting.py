@@ -1,0 +1,126 @@
+"""What the boosting models share: fitting by rounds, early stopping, stages, explanations.
+
+Invariant: `trees_` and `baseline_` say everything; training objects do not survive.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.base import Explained
+from pellucid.data import Problem, prepare
+from pellucid.data.output import opened
+from pellucid.data.targets import offset_values
+from pellucid.ensemble.boosting_trees import BoostedTrees
+from pellucid.errors import DataError, ParameterError, warn
+from pellucid.persist.state import expect_array
+
+WORTH_A_HOP = 2**17  # cells from which a fit runs beside the main thread, so Ctrl-C is heard
+
+
+class Boosting(Explained):
+    """Family of boosted trees: raw prediction = baseline_ + sum of the trees' leaves (+ offset)."""
+
+    _layout = "codes"
+    _takes_sparse = False
+    _canonical_rows = True
+    trees_: BoostedTrees
+    baseline_: np.ndarray
+    # Validation rows that the user gave, while a fit runs.
+    _given: tuple[Any, Any, Any] | None = None
+
+    def _rounds(self) -> int:
+        """Rounds asked for."""
+        raise NotImplementedError
+
+    def _check_signs(self, settings: Any) -> None:
+        """Refuse monotone constraints that the loss cannot keep."""
+
+    def _boosted(self, problem: Problem, objective: Any, settings: Any, share: float) -> Any:
+        """Split off validation rows if they are needed, run the rounds: an `Outcome`."""
+        from pellucid.ensemble.boosting_rounds import boost
+        from pellucid.ensemble.boosting_validation import split
+
+        before = self._kept(settings.rounds)
+        validation = None
+        if settings.patience is not None:
+            if self._given is not None:
+                validation = self._prepared(problem, *self._given)
+            else:
+                problem, validation = split(problem, share, self.random_state)
+        args = (objective, problem, settings, validation, before)
+        if problem.n * problem.p < WORTH_A_HOP:
+            return boost(*args)
+        return parallel.interruptible(boost, *args)
+
+    def _prepared(self, problem: Problem, X: Any, y: Any, weights: Any) -> Problem:
+        """Validation rows by the columns and classes of the training rows."""
+        X, y, weights = opened(X, y, weights)
+        wishes = replace(
+            self._wishes(), schema=problem.schema, classes=problem.classes, canonical_rows=False
+        )
+        return prepare(X, y, weights, None, self.table, wishes)[0]
+
+    def _kept(self, rounds: int) -> tuple[BoostedTrees, np.ndarray] | None:
+        """Trees and start of the earlier fit, with `warm_start`."""
+        if not self.warm_start or "trees_" not in self.__dict__:
+            return None
+        done = self.trees_.n_rounds
+        if rounds < done:
+            name = "max_iter" if hasattr(self, "max_iter") else "n_estimators"
+            raise ParameterError(
+                f"{name}={rounds} must be larger or equal to n_iter_={done} when warm_start==True"
+            )
+        if rounds == done:
+            warn(f"Warm start without more rounds than the {done} before adds none.", UserWarning)
+        return self.trees_, self.baseline_
+
+    def _seed(self, drawing: bool) -> np.random.SeedSequence | None:
+        """The seed of a fit that draws; a fit that does not needs none."""
+        return parallel.seed_sequence(self.random_state) if drawing else None
+
+    # Using --------------------------------------------------------------------------------------
+
+    def _raw(self, X: np.ndarray, offset: Any = None) -> np.ndarray:
+        """Raw predictions (n, K)."""
+        out = np.repeat(self.baseline_[None, :], len(X), axis=0)
+        self.trees_.add(X, out, self.trees_.walkers(), 0, self.trees_.n_rounds)
+        return out if offset is None else out + offset_values(offset, len(X))[:, None]
+
+    def _stages(self, X: Any) -> Iterator[np.ndarray]:
+        """Raw predictions (n, K) after every round."""
+        encoded = self._encoded(X)
+        walkers = self.trees_.walkers()
+        out = np.repeat(self.baseline_[None, :], len(encoded), axis=0)
+        for number in range(self.trees_.n_rounds):
+            self.trees_.add(encoded, out, walkers, number, number + 1)
+            yield out.copy()
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of the whole gain that the divisions by each column bring; 0 without any."""
+        self._check_fitted()
+        return self.trees_.importances()
+
+    def _parts(self, X: np.ndarray, scale: str) -> dict[str, Any]:
+        return {
+            "base": self.baseline_ + self.trees_.bases(),
+            "contributions": self.trees_.contributions(X),
+            "prediction": self._raw(X),
+            "scale": scale,
+            "method": "changes of the mean prediction along the paths",
+        }
+
+    def _check_boosted(self, outputs: int) -> None:
+        """Refuse learned arrays that do not belong together (model files)."""
+        expect_array(self, "baseline_", outputs, finite=True)
+        trees = vars(self).get("trees_")
+        if not isinstance(trees, BoostedTrees) or trees.n_outputs != outputs:
+            raise DataError("the trees do not belong to this model's outputs")
+        if not np.array_equal(trees.n_levels, self.schema_.n_levels):
+            raise DataError("the trees do not belong to these columns")
+        if vars(self).get("n_iter_", trees.n_rounds) != trees.n_rounds:
+            raise DataError("the trees do not belong to this number of rounds")

@@ -1,0 +1,106 @@
+"""Boosting of classes: one output for two classes, one per class for more; stages, explanations."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pellucid.base import ProbabilisticClassifier
+from pellucid.data import Problem
+from pellucid.ensemble.boosting import Boosting
+from pellucid.errors import ParameterError
+from pellucid.numerics.links import expit
+from pellucid.numerics.losses import log_softmax, softmax
+
+
+class ClassBoosting(Boosting, ProbabilisticClassifier):
+    """Family of boosting classifiers with the log loss."""
+
+    def _objective(self, problem: Problem) -> Any:
+        from pellucid.ensemble import boosting_losses as losses
+
+        assert problem.classes is not None
+        K = len(problem.classes)
+        if K > 2 and problem.offset is not None:
+            raise ParameterError(
+                f"offset needs two classes, but y has {K}: the same number added to every class "
+                "changes nothing."
+            )
+        return losses.LOGISTIC if K == 2 else losses.softmax(K)
+
+    def _weighted(self, problem: Problem) -> Problem:
+        """Class weights multiply the weights of rows."""
+        if self.class_weight is None:
+            return problem
+        from pellucid.tree.growing import class_factors
+
+        factors = class_factors(self.class_weight, problem)
+        assert factors is not None
+        weights = problem.weights * factors[problem.y]
+        keep = np.flatnonzero(weights > 0)
+        return (
+            problem.take(keep, weights[keep])
+            if len(keep) < problem.n
+            else problem.reweight(weights)
+        )
+
+    def _shaped(self, raw: np.ndarray) -> np.ndarray:
+        """Decision scores: (n,) for two classes."""
+        return raw[:, 0] if raw.shape[1] == 1 else raw
+
+    def _shares(self, raw: np.ndarray) -> np.ndarray:
+        """Probabilities (n, K) from raw predictions."""
+        if raw.shape[1] > 1:
+            return softmax(raw)
+        return np.column_stack((expit(-raw[:, 0]), expit(raw[:, 0])))
+
+    def _proba(self, X: np.ndarray) -> np.ndarray:
+        return self._shares(self._raw(X))
+
+    def _log_proba(self, X: np.ndarray) -> np.ndarray:
+        raw = self._finite(self._raw(X))
+        if raw.shape[1] > 1:
+            return log_softmax(raw)
+        return -np.column_stack((np.logaddexp(0, raw[:, 0]), np.logaddexp(0, -raw[:, 0])))
+
+    def predict_proba(self, X: Any, *, offset: Any = None) -> np.ndarray:
+        """Probability of each class, in the order of `classes_`."""
+        return self._answer(lambda X: self._shares(self._shifted(X, offset)), X)
+
+    def decision_function(self, X: Any, *, offset: Any = None) -> np.ndarray:
+        """Raw predictions: log-odds of the second class for two classes, else (n, K)."""
+        return self._answer(lambda X: self._shaped(self._shifted(X, offset)), X)
+
+    def _shifted(self, X: np.ndarray, offset: Any) -> np.ndarray:
+        if offset is not None and len(self.classes_) > 2:
+            raise ParameterError("offset needs two classes.")
+        return self._raw(X, offset)
+
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+        """Decision scores after every round."""
+        for raw in self._stages(X):
+            yield self._shaped(raw)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """Probabilities after every round."""
+        for raw in self._stages(X):
+            yield self._shares(raw)
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Labels after every round."""
+        for raw in self._stages(X):
+            yield self.classes_[self._shares(raw).argmax(axis=1)]
+
+    def _own_score(self, raw: np.ndarray, rows: Problem) -> float:
+        """Accuracy on rows with these raw predictions."""
+        raw = raw if rows.offset is None else raw + rows.offset[:, None]
+        right = self._shares(raw).argmax(axis=1) == rows.y
+        return float(np.average(right, weights=rows.weights))
+
+    def _explain(self, X: np.ndarray) -> dict[str, Any]:
+        return self._parts(X, "log-odds")
+
+    def _check_state(self) -> None:
+        """Refuse learned arrays that do not belong together (model files)."""
+        K = len(self.classes_)
+        self._check_boosted(1 if K == 2 else K)

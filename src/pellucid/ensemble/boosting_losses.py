@@ -1,0 +1,157 @@
+"""Losses of boosting: where it starts, slopes and curvatures of every row, and the way back.
+
+Predictions are raw: (K, n) on the scale of the link. Invariant: `slopes` fills (g, h) of the
+weighted loss and returns the mean loss; a loss without curvature has h = weight, and `renew` finds
+the best value of a leaf instead.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.numerics import losses as formulas
+from pellucid.numerics.links import expit
+from pellucid.tree import _histogram
+
+BLOCK = 2**14
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Objective:
+    """One loss of boosting."""
+
+    name: str
+    outputs: int
+    fill: Callable[[Array, Array, Array, Array, int, int], float]  # rows [first, last)
+    start: Callable[[Array, Array, Array | None], Array]
+    inverse: Callable[[Array], Array]
+    constant_curvature: bool = False
+    quantile: float | None = None  # leaves hold this quantile of their residuals
+    link: str = "identity"
+
+    def slopes(self, y: Array, raw: Array, weights: Array, out: Array) -> float:
+        """Fill (g, h) of every row; the mean loss. Sums over fixed blocks, in their order."""
+        n = len(y)
+        blocks = [(first, min(first + BLOCK, n)) for first in range(0, n, BLOCK)]
+        jobs = None if len(blocks) > 1 else 1
+        parts = parallel.map(lambda b: self.fill(y, raw, weights, out, *b), blocks, jobs)
+        return float(sum(parts)) / float(weights.sum())
+
+    def loss(self, y: Array, raw: Array, weights: Array) -> float:
+        """The mean loss."""
+        return self.slopes(y, raw, weights, np.empty((len(raw), len(y), 2)))
+
+
+def _fill_squared(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
+    return _histogram.squared_slopes(y, raw[0], w, out[0], first, last)
+
+
+def _fill_logistic(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
+    return _histogram.logistic_slopes(y, raw[0], w, out[0], first, last)
+
+
+def _fill_softmax(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
+    return _histogram.softmax_slopes(y, raw, w, out, first, last)
+
+
+def _fill_by_formula(loss: formulas.Loss) -> Callable[..., float]:
+    def fill(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
+        y, z, w = y[first:last], raw[0, first:last], w[first:last]
+        out[0, first:last, 0] = w * loss.gradient(y, z)
+        out[0, first:last, 1] = w * loss.curvature(y, z)
+        return float(w @ loss.value(y, z))
+
+    return fill
+
+
+def pinball(q: float) -> formulas.Loss:
+    """q (y - z) above the prediction z, (1 - q) (z - y) below; curvature 1 by convention."""
+    return formulas.Loss(
+        "quantile",
+        value=lambda y, z: np.where(y > z, q * (y - z), (1 - q) * (z - y)),
+        gradient=lambda y, z: np.where(y > z, -q, 1 - q),
+        curvature=lambda y, z: np.ones_like(z - y),
+        domain="real",
+    )
+
+
+def weighted_quantile(values: Array, weights: Array, q: float) -> float:
+    """The first value whose cumulative weight reaches the share q of the total."""
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(weights[order])
+    return float(values[order[min(np.searchsorted(total, q * total[-1]), len(values) - 1)]])
+
+
+# Where boosting starts: the best constant ----------------------------------------------------------
+
+
+def _start_mean(y: Array, w: Array, offset: Array | None) -> Array:
+    share = w / w.sum()
+    y = y if offset is None else y - offset
+    return np.array([share @ y])
+
+
+def _start_quantile(q: float) -> Callable[[Array, Array, Array | None], Array]:
+    def start(y: Array, w: Array, offset: Array | None) -> Array:
+        return np.array([weighted_quantile(y if offset is None else y - offset, w, q)])
+
+    return start
+
+
+def _start_poisson(y: Array, w: Array, offset: Array | None) -> Array:
+    share = w / w.sum()
+    exposure = 1.0 if offset is None else share @ np.exp(offset)
+    return np.array([np.log(share @ y) - np.log(exposure)])
+
+
+def _start_gamma(y: Array, w: Array, offset: Array | None) -> Array:
+    share = w / w.sum()
+    return np.array([np.log(share @ (y if offset is None else y * np.exp(-offset)))])
+
+
+def _start_logistic(y: Array, w: Array, offset: Array | None) -> Array:
+    share = w / w.sum()
+    p = share @ y
+    z = float(np.log(p) - np.log1p(-p))
+    if offset is None:
+        return np.array([z])
+    for _ in range(100):  # Newton on one number; steps are kept short, so it cannot run away
+        q = expit(z + offset)
+        step = float(share @ (y - q)) / max(float(share @ (q * (1 - q))), 1e-300)
+        z += min(max(step, -2.0), 2.0)
+        if abs(step) <= 1e-15 * max(1.0, abs(z)):
+            break
+    return np.array([z])
+
+
+def _start_softmax(y: Array, w: Array, offset: Array | None) -> Array:
+    logs = np.log(np.bincount(y, w) / w.sum())
+    return logs - logs.mean()
+
+
+def _same(raw: Array) -> Array:
+    return raw
+
+
+SQUARED = Objective("squared_error", 1, _fill_squared, _start_mean, _same, constant_curvature=True)
+LOGISTIC = Objective("log_loss", 1, _fill_logistic, _start_logistic, expit, link="logit")
+POISSON = Objective(
+    "poisson", 1, _fill_by_formula(formulas.poisson()), _start_poisson, np.exp, link="log"
+)
+GAMMA = Objective("gamma", 1, _fill_by_formula(formulas.gamma()), _start_gamma, np.exp, link="log")
+
+
+def quantile(q: float) -> Objective:
+    """The q-quantile; 0.5 is the absolute error (half of it)."""
+    return Objective(
+        "quantile", 1, _fill_by_formula(pinball(q)), _start_quantile(q), _same,
+        constant_curvature=True, quantile=q,
+    )  # fmt: skip
+
+
+def softmax(n_classes: int) -> Objective:
+    """Log loss of three and more classes; one tree per class and round."""
+    return Objective("log_loss", n_classes, _fill_softmax, _start_softmax, _same, link="softmax")

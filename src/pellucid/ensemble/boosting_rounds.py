@@ -1,0 +1,243 @@
+"""The rounds of gradient boosting.
+
+1. Cut the columns into bins; start from the best constant.
+2. Slopes and curvatures of the loss at the present predictions.
+3. One tree per output on these, perhaps on a part of the rows; a leaf's value is a Newton step,
+   shrunken, or the best quantile of its residuals.
+4. Add the trees to the predictions; note the losses; stop if the validation score has stalled.
+
+Invariant: what is learned depends on the rows, the settings and the seed, never on threads.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.data import Problem
+from pellucid.ensemble.bags import Drawer
+from pellucid.ensemble.boosting_losses import Objective, weighted_quantile
+from pellucid.ensemble.boosting_trees import BoostedTrees
+from pellucid.ensemble.boosting_units import Units, ordinary_weights, units_of
+from pellucid.errors import DataError
+from pellucid.records import Recorder
+from pellucid.tree.histogram_bins import Bins, learn_bins
+from pellucid.tree.histogram_grower import ROWS, SAME, WEIGHTS, Grower, Limits
+
+Before = tuple[BoostedTrees, np.ndarray]  # trees and start of an earlier fit
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a boosting model asks for, beside its loss."""
+
+    rounds: int
+    rate: float
+    limits: Limits
+    max_bins: int = 255
+    subsample: float = 1.0
+    min_weight_share: float = 0.0
+    signs: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    patience: int | None = None  # rounds without gain on the validation rows; None: no stopping
+    tol: float = 0.0
+    score: Callable[[np.ndarray, Problem], float] | None = (
+        None  # of raw (n, K); None: minus the loss
+    )
+    seed: np.random.SeedSequence | None = None  # None: nothing is drawn
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is learned; scores are those that early stopping looks at."""
+
+    trees: BoostedTrees
+    start: np.ndarray
+    history: dict[str, np.ndarray]
+    train_scores: np.ndarray
+    validation_scores: np.ndarray
+
+
+class Course:
+    """One set of rows on its way: bins, targets and predictions in working units."""
+
+    def __init__(self, problem: Problem, bins: Bins, units: Units, before: Before | None) -> None:
+        self.problem, self.units = problem, units
+        self.words, self.y = bins.words(problem.X), units.target(problem)
+        self.raw = np.ascontiguousarray(units.beginning(problem))
+        self.weights, self.exponent = ordinary_weights(problem.weights)
+        self.slopes = np.empty((len(self.raw), problem.n, 2))
+        self.scores: list[float] = []
+        if before is not None:
+            trees = before[0]
+            more = trees.add(
+                problem.X, np.zeros((problem.n, len(self.raw))), trees.walkers(), 0, trees.n_rounds
+            )
+            self.raw += np.ldexp(more.T, -units.exponent)
+
+    def look(self, score: Callable[[np.ndarray, Problem], float] | None) -> float:
+        """Slopes at the present predictions; the loss, and a note of the score."""
+        found = self.units.objective.slopes(self.y, self.raw, self.weights, self.slopes)
+        loss = self.units.loss(found)
+        self.scores.append(-loss if score is None else score(self.user_raw(), self.problem))
+        return loss
+
+    def user_raw(self) -> np.ndarray:
+        """Raw predictions (n, K) in the user's units."""
+        more = self.raw - self.units.beginning(self.problem)
+        start = self.units.start[:, None]
+        return (start + np.ldexp(more, self.units.exponent)).T
+
+
+def boost(
+    objective: Objective,
+    problem: Problem,
+    settings: Settings,
+    validation: Problem | None = None,
+    before: Before | None = None,
+) -> Outcome:
+    """Run the rounds; more trees are added to those of `before`."""
+    bins = learn_bins(
+        problem.X, problem.kinds, problem.n_levels, problem.weights, settings.max_bins
+    )
+    units = units_of(objective, problem, None if before is None else before[1])
+    train = Course(problem, bins, units, before)
+    test = None if validation is None else Course(validation, bins, units, before)
+    grower, counts = _grower(train, bins, settings)
+    recorder = Recorder("boosting", settings.rounds)
+    score = settings.score if settings.patience is not None else None
+    for number in range(0 if before is None else before[0].n_rounds, settings.rounds + 1):
+        loss = train.look(score)
+        more = {} if test is None else {"validation": test.look(score)}
+        recorder.add(iteration=number, objective=loss, **more)
+        if number == settings.rounds or (test is not None and _stalled(test.scores, settings)):
+            break
+        _one_round(grower, train, settings, counts, number)
+        if test is not None:
+            grower.send(test.words, test.raw)
+    trees = trees_of(grower, bins, problem.n_levels, units)
+    return Outcome(
+        trees if before is None else joined(before[0], trees), units.start, recorder.history(),
+        np.array(train.scores), np.array(test.scores if test is not None else []),
+    )  # fmt: skip
+
+
+def _stalled(scores: list[float], settings: Settings) -> bool:
+    """No score of the last `patience` rounds is better, by `tol`, than the one before them."""
+    if settings.patience is None or len(scores) <= settings.patience:
+        return False
+    reference = scores[-settings.patience - 1] + settings.tol
+    return max(scores[-settings.patience :]) <= reference
+
+
+def _grower(train: Course, bins: Bins, settings: Settings) -> tuple[Grower, np.ndarray | None]:
+    """The grower in working units, and the array of the samples' counts if these are weights."""
+    w, limits, units = train.problem.weights, settings.limits, train.units
+    whole, total = train.problem.counts, float(w.sum())
+    if whole and units.objective.constant_curvature and train.exponent == 0:
+        counting = SAME
+    elif (whole and not train.problem.unweighted) or (not whole and settings.min_weight_share > 0):
+        counting = WEIGHTS
+    else:
+        counting = ROWS
+    with np.errstate(over="ignore", under="ignore"):
+        down = float(np.ldexp(1.0, -train.exponent - units.slope_exponent))
+        gain = float(np.ldexp(limits.min_gain * total, -train.exponent - units.loss_exponent))
+    working = replace(
+        limits, l2=limits.l2 * down, min_curvature=limits.min_curvature * down, min_gain=gain,
+        min_samples_leaf=max(limits.min_samples_leaf, settings.min_weight_share * total),
+    )  # fmt: skip
+    counts = w.copy() if counting == WEIGHTS else None
+    outputs = units.objective.outputs
+    return Grower(
+        bins, train.words, working, outputs, counting, counts, settings.signs, settings.groups
+    ), counts
+
+
+def _one_round(
+    grower: Grower, train: Course, settings: Settings, counts: np.ndarray | None, number: int
+) -> None:
+    n, K = train.problem.n, len(train.raw)
+    rows, keys = np.arange(n, dtype=np.int32), np.zeros(K, dtype=np.uint64)
+    weights = train.weights
+    if settings.seed is not None:
+        stream = parallel.stream(settings.seed, "round", number)
+        keys = stream.integers(0, 2**64, K, dtype=np.uint64)
+        if settings.subsample < 1:
+            bag = Drawer(train.problem, settings.subsample, 1.0, False, False).draw(stream)
+            rows = np.flatnonzero(bag.weights).astype(np.int32)
+            share = bag.weights / train.problem.weights
+            weights = train.weights * share
+            train.slopes *= share[:, None]
+            if counts is not None:
+                counts[:] = bag.weights
+    grower.grow(train.slopes, rows, keys, train.raw, settings.rate)
+    whole, q = len(rows) == n, train.units.objective.quantile
+    grower.leave(update=whole and q is None)
+    if q is not None:
+        values = [
+            weighted_quantile((train.y - train.raw[k])[own], weights[own], q)
+            for k, own in grower.growth.leaf_rows()
+        ]
+        grower.growth.set_values(np.array(values), whole)
+    grower.growth.store()
+    if not whole:
+        grower.send(train.words, train.raw)
+
+
+def trees_of(grower: Grower, bins: Bins, n_levels: np.ndarray, units: Units) -> BoostedTrees:
+    """What the grower stored, with thresholds, levels and values in the user's units."""
+    nodes, bin_sets, start = grower.growth.export()
+    feature, at = nodes["feature"], nodes["bin"]
+    with np.errstate(over="ignore"):
+        value = np.ldexp(nodes["value"], units.exponent)
+    if not np.isfinite(value).all():
+        raise DataError("The values of y are too far apart: a leaf of a tree has no finite value.")
+    threshold = np.zeros(len(nodes))
+    for j, cuts in enumerate(bins.thresholds):
+        own = (feature == j) & (nodes["set_at"] < 0)
+        threshold[own] = np.append(cuts, np.inf)[at[own]]
+    set_start, sets = _level_sets(nodes, bin_sets, bins, n_levels)
+    return BoostedTrees(
+        start=start, feature=feature.copy(), threshold=threshold, left=nodes["left"].copy(),
+        right=nodes["right"].copy(), missing_left=nodes["missing_left"].astype(np.uint8),
+        set_start=set_start, sets=sets, value=value, gain=nodes["gain"].copy(),
+        n_samples=nodes["c"].copy(), weight=nodes["h"].copy(), n_levels=n_levels,
+        n_outputs=units.objective.outputs,
+    )  # fmt: skip
+
+
+def _level_sets(
+    nodes: np.ndarray, bin_sets: np.ndarray, bins: Bins, n_levels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sets of bins as sets of levels, 32 to a word."""
+    set_start = np.full(len(nodes), -1, dtype=np.int32)
+    parts, length = [np.empty(0, dtype=np.uint32)], 0
+    for i in np.flatnonzero(nodes["set_at"] >= 0):
+        j = nodes["feature"][i]
+        words = bin_sets[nodes["set_at"][i]].view(np.uint8)
+        goes_left = np.unpackbits(words, bitorder="little")[bins.bin_of[j]]
+        packed = np.zeros(-(-int(n_levels[j]) // 32) * 4, dtype=np.uint8)
+        packed[: -(-len(goes_left) // 8)] = np.packbits(goes_left, bitorder="little")
+        set_start[i] = length
+        parts.append(packed.view(np.uint32))
+        length += len(parts[-1])
+    return set_start, np.concatenate(parts)
+
+
+def joined(a: BoostedTrees, b: BoostedTrees) -> BoostedTrees:
+    """The trees of two, in order."""
+    both = {
+        name: np.concatenate((getattr(a, name), getattr(b, name)))
+        for name in ("feature", "threshold", "left", "right", "missing_left", "sets", "value",
+                     "gain", "n_samples", "weight")
+    }  # fmt: skip
+    moved = np.where(b.set_start >= 0, b.set_start + len(a.sets), -1).astype(np.int32)
+    return BoostedTrees(
+        start=np.concatenate((a.start, b.start[1:] + a.start[-1])),
+        set_start=np.concatenate((a.set_start, moved)),
+        n_levels=a.n_levels,
+        n_outputs=a.n_outputs,
+        **both,
+    )

@@ -1,0 +1,72 @@
+from typing import Any
+
+import numpy as np
+
+GROWN: np.dtype
+
+class Growth:
+    def __init__(
+        self,
+        words: np.ndarray,
+        n_bins: np.ndarray,
+        kinds: np.ndarray,
+        signs: np.ndarray,
+        weights: np.ndarray | None,
+        counting: int,
+        groups: np.ndarray,
+        n_drafts: int,
+        n_slots: int,
+        limits: tuple[Any, ...],
+        stop: np.ndarray,
+    ) -> None: ...
+    def begin(
+        self,
+        slopes: np.ndarray,
+        rows: np.ndarray,
+        keys: np.ndarray,
+        raw: np.ndarray,
+        rate: float,
+    ) -> None: ...
+    def plan(self) -> int: ...
+    def divide(self) -> None: ...
+    def assign(self) -> tuple[int, int]: ...
+    def search(self) -> None: ...
+    def settle(self) -> None: ...
+    def finish(self) -> int: ...
+    def leave(self, update: bool) -> None: ...
+    def leaf_rows(self) -> list[tuple[int, np.ndarray]]: ...
+    def set_values(self, values: np.ndarray, update: bool) -> None: ...
+    def store(self) -> None: ...
+    def send(self, words: np.ndarray, k: int, raw: np.ndarray, first: int, last: int) -> None: ...
+    def export(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+
+def squared_slopes(
+    y: np.ndarray,
+    raw: np.ndarray,
+    weights: np.ndarray,
+    slopes: np.ndarray,
+    first: int,
+    last: int,
+) -> float: ...
+def logistic_slopes(
+    y: np.ndarray,
+    raw: np.ndarray,
+    weights: np.ndarray,
+    slopes: np.ndarray,
+    first: int,
+    last: int,
+) -> float: ...
+def softmax_slopes(
+    y: np.ndarray,
+    raw: np.ndarray,
+    weights: np.ndarray,
+    slopes: np.ndarray,
+    first: int,
+    last: int,
+) -> float: ...
+def number_bins(
+    values: np.ndarray, thresholds: np.ndarray, cells: np.ndarray, place: int
+) -> None: ...
+def level_bins(
+    codes: np.ndarray, bin_of: np.ndarray, n_bins: int, cells: np.ndarray, place: int
+) -> None: ...

@@ -1,0 +1,113 @@
+"""Growing the trees of gradient boosting on binned columns, one tree per class at a time.
+
+A cell holds its column's bin (uint8); the bin after the last one is for missing values. Four columns
+stand side by side in one word. The histogram of a node holds, for every bin, the sums of the gradients g, of the
+curvatures h and of the samples c of its rows. Only the smaller of two children is counted; its
+sibling is the parent minus it. A division is good by the drop of the quadratic model of the loss,
+g^2 / (h + l2) summed over the children.
+
+Steps of one batch of nodes (numbered again below)
+1. `plan`: leaves are divided best first; the next ones that are likely to be divided form a batch;
+2. `divide`: the rows of each node go left or right, their order kept;
+3. `assign`: which children are searched, where their histograms stand, which columns they may use;
+4. `search`: four columns of a pair of children are one task: count, subtract, best division;
+5. `settle`: best column of every child, ties to the lowest.
+
+A task sums its rows in their order and tasks share nothing, so bits are the same for any number of
+threads. A batch may divide a node that best-first order never reaches: `plan` then leaves it whole.
+"""
+
+from libc.math cimport INFINITY, isnan
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, qsort, realloc
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+
+cdef extern from *:
+    """
+    static inline long next_of(long* counter) {
+        return __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+    }
+    """
+    long next_of(long* counter) nogil
+
+
+cdef enum:
+    WIDTH = 4                   # columns in a word of bins
+    ROWS = 0                    # a sample is a row,
+    SAME = 1                    # or its curvature,
+    WEIGHTS = 2                 # or its weight
+    MANY = 32                   # nodes in a batch where leaves are not limited
+    SUPPORT = 10                # samples below which levels are pooled; and smoothing of their order
+
+
+cdef struct Slope:              # of the loss at one row
+    double g, h
+
+
+cdef struct Entry:              # of a histogram
+    double g, h, c
+
+
+cdef struct Split:
+    double gain, gl, hl, cl
+    uint64_t bins[4]            # a set of bins that go left
+    int32_t feature, bin        # feature -1: no division; bin: the last one that goes left
+    int32_t missing_left, is_set        # missing_left -1: none was missing
+
+
+cdef struct Node:
+    int64_t start, end          # its rows
+    double g, h, c
+    double lower, upper         # of its value, by monotone constraints
+    Split split
+    uint64_t key                # of its random choices
+    double value
+    int32_t parent, left, right, depth
+    int32_t slot                # of its histogram, -1: none
+    int32_t mask                # number of its row of allowed columns, -1: all
+    int32_t divided
+
+
+cdef struct Draft:              # one tree
+    Node* nodes
+    int32_t* front              # leaves of best-first order that can be divided
+    int32_t* rows
+    int32_t* scratch
+    Slope* ordered              # slopes in the order of rows, of the nodes that are counted
+    const Slope* slopes         # by row
+    int32_t m, n_front, n_leaves, batch, done
+
+
+cdef struct Pair:               # two children to be searched; the larger may be -1: no such child
+    int32_t draft, small, large
+    int32_t parent_slot         # -1: both are counted
+    int32_t small_search, large_search
+
+
+cdef struct Grown:              # a node of a finished tree; `GROWN` in NumPy
+    double value, gain, c, h
+    int32_t feature, bin, left, right, missing_left, set_at
+
+
+GROWN = np.dtype(
+    [("value", "f8"), ("gain", "f8"), ("c", "f8"), ("h", "f8"), ("feature", "i4"), ("bin", "i4"),
+     ("left", "i4"), ("right", "i4"), ("missing_left", "i4"), ("set_at", "i4")]
+)
+
+
+cdef struct Limits:
+    double l2, min_c, min_split, min_h, min_gain
+    double share                # of the columns that a node may look at
+    int32_t max_leaves, max_depth
+    bint bounded                # by monotone constraints
+
+
+include "_histogram_count.pxi"
+include "_histogram_scan.pxi"
+include "_histogram_growth.pxi"
+include "_histogram_search.pxi"
+include "_histogram_store.pxi"
+include "_histogram_slopes.pxi"

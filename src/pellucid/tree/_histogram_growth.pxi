@@ -1,0 +1,288 @@
+"""Memory of the growing trees, the order of their nodes, and dividing these (steps 1 and 2)."""
+
+
+cdef inline uint64_t mix(uint64_t z) noexcept nogil:
+    """The finaliser of splitmix64: a child's key follows from its parent's, never from a thread."""
+    z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
+    z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
+    return z ^ (z >> 31)
+
+
+cdef void* grown_to(void* memory, size_t size) except? NULL:
+    cdef void* new = realloc(memory, size)
+    if new == NULL and size > 0:
+        raise MemoryError
+    return new
+
+
+cdef bint is_larger(const Draft* t, const Node* node) noexcept nogil:
+    """Whether a node is the larger of two children; of equal ones that is the right one."""
+    cdef const Node* above = t.nodes + node.parent
+    if node.parent < 0:
+        return False
+    if 2 * (node.end - node.start) == above.end - above.start:
+        return node.start > above.start
+    return 2 * (node.end - node.start) > above.end - above.start
+
+
+cdef class Drafts:
+    """Binned columns, limits and working memory; drafts of the trees that grow together."""
+
+    cdef const uint32_t[:, ::1] words          # (blocks of four columns, rows)
+    cdef const int32_t[::1] n_bins             # 0 for columns that only fill a word
+    cdef const uint8_t[::1] kinds              # 1: bins are levels
+    cdef const signed char[::1] signs          # monotone: 1 up, -1 down
+    cdef const double[::1] weights             # of samples, for WEIGHTS
+    cdef const uint8_t[:, ::1] groups          # columns that may stand on one path; none: all
+    cdef const int32_t[::1] stop
+    cdef int64_t* first                        # entry of a column in a histogram
+    cdef Limits p
+    cdef int counting, n_drafts, n_blocks, n_columns
+    cdef Py_ssize_t n
+    cdef Draft* drafts
+    cdef int32_t* capacity                     # of nodes, by draft
+    cdef Entry* pool
+    cdef int32_t* free_slots
+    cdef int n_slots, n_free
+    cdef int32_t* jobs                         # (draft, node) to be divided
+    cdef Pair* pairs
+    cdef Split* found                          # (pair, side, block)
+    cdef int32_t* leaves                       # (draft, node)
+    cdef uint8_t* masks
+    cdef int n_jobs, n_pairs, n_leaves, n_masks, room_jobs, room_pairs, room_masks, room_leaves
+    cdef long counter
+    cdef Grown* grown                          # all trees so far
+    cdef uint64_t* sets
+    cdef int64_t n_grown, room_grown, n_sets, room_sets
+    cdef list starts
+    cdef const double[:, :, ::1] slopes
+    cdef double[:, ::1] raw
+    cdef double rate
+
+    def __cinit__(self, const uint32_t[:, ::1] words, const int32_t[::1] n_bins,
+                  const uint8_t[::1] kinds, const signed char[::1] signs, weights, int counting,
+                  const uint8_t[:, ::1] groups, int n_drafts, int n_slots, limits, const int32_t[::1] stop):
+        cdef int j, k
+        self.words, self.n_bins, self.kinds, self.signs = words, n_bins, kinds, signs
+        self.weights, self.counting, self.groups, self.stop = weights, counting, groups, stop
+        self.n, self.n_blocks, self.n_columns = words.shape[1], words.shape[0], kinds.shape[0]
+        self.p.l2, self.p.min_c, self.p.min_split, self.p.min_h, self.p.min_gain = limits[:5]
+        self.p.share, self.p.max_leaves, self.p.max_depth, self.p.bounded = limits[5:]
+        self.n_drafts, self.starts = n_drafts, []
+        self.first = <int64_t*> calloc(n_bins.shape[0] + 1, sizeof(int64_t))
+        self.drafts = <Draft*> calloc(n_drafts, sizeof(Draft))
+        self.capacity = <int32_t*> calloc(n_drafts, sizeof(int32_t))
+        if self.first == NULL or self.drafts == NULL or self.capacity == NULL:
+            raise MemoryError
+        for j in range(n_bins.shape[0]):
+            self.first[j + 1] = self.first[j] + n_bins[j] + 1
+        for k in range(n_drafts):
+            self.drafts[k].rows = <int32_t*> grown_to(NULL, self.n * sizeof(int32_t))
+            self.drafts[k].scratch = <int32_t*> grown_to(NULL, self.n * sizeof(int32_t))
+            self.drafts[k].ordered = <Slope*> grown_to(NULL, self.n * sizeof(Slope))
+        self.n_slots = max(n_slots, 1)
+        self.pool = <Entry*> grown_to(NULL, self.n_slots * self.size() * sizeof(Entry))
+        self.free_slots = <int32_t*> grown_to(NULL, self.n_slots * sizeof(int32_t))
+
+    def __dealloc__(self):
+        cdef int k
+        if self.drafts != NULL:
+            for k in range(self.n_drafts):
+                free(self.drafts[k].nodes)
+                free(self.drafts[k].front)
+                free(self.drafts[k].rows)
+                free(self.drafts[k].scratch)
+                free(self.drafts[k].ordered)
+        for memory in (<size_t> self.first, <size_t> self.drafts, <size_t> self.capacity,
+                       <size_t> self.pool, <size_t> self.free_slots, <size_t> self.jobs,
+                       <size_t> self.pairs, <size_t> self.found, <size_t> self.leaves,
+                       <size_t> self.masks, <size_t> self.grown, <size_t> self.sets):
+            free(<void*> <size_t> memory)
+
+    cdef inline int64_t size(self) noexcept nogil:
+        return self.first[self.n_bins.shape[0]]
+
+    cdef int reserve(self, int k, int more) except -1:
+        """Room for more nodes of a draft."""
+        cdef Draft* t = self.drafts + k
+        if t.m + more > self.capacity[k]:
+            self.capacity[k] = 2 * (t.m + more) + 64
+            t.nodes = <Node*> grown_to(t.nodes, self.capacity[k] * sizeof(Node))
+            t.front = <int32_t*> grown_to(t.front, self.capacity[k] * sizeof(int32_t))
+        return 0
+
+    def begin(self, const double[:, :, ::1] slopes, const int32_t[::1] rows, const uint64_t[::1] keys,
+              double[:, ::1] raw, double rate):
+        """The first batch of a round: the roots. rows: those of the trees, sorted."""
+        cdef int k, i
+        cdef Draft* t
+        self.slopes, self.raw, self.rate = slopes, raw, rate
+        self.n_jobs, self.n_masks, self.n_leaves, self.counter = 0, 0, 0, 0
+        self.n_free = self.n_slots
+        for i in range(self.n_slots):
+            self.free_slots[i] = self.n_slots - 1 - i
+        for k in range(self.n_drafts):
+            t = self.drafts + k
+            t.m, t.n_front, t.n_leaves, t.batch, t.done = 0, 0, 1, 0, 0
+            t.slopes = <const Slope*> &slopes[k, 0, 0]
+            self.reserve(k, 1)
+            memset(t.nodes, 0, sizeof(Node))
+            t.m = 1
+            t.nodes[0].end, t.nodes[0].key = rows.shape[0], mix(keys[k])
+            t.nodes[0].lower, t.nodes[0].upper = -INFINITY, INFINITY
+            t.nodes[0].slot, t.nodes[0].mask, t.nodes[0].left, t.nodes[0].parent = -1, -1, -1, -1
+            t.nodes[0].split.feature = -1
+            memcpy(t.rows, &rows[0], rows.shape[0] * sizeof(int32_t))
+            self.add_job(k, -1)
+
+    cdef int add_job(self, int k, int32_t node) except -1:
+        if self.n_jobs == self.room_jobs:
+            self.room_jobs = 2 * self.room_jobs + 64
+            self.jobs = <int32_t*> grown_to(self.jobs, 2 * self.room_jobs * sizeof(int32_t))
+        self.jobs[2 * self.n_jobs], self.jobs[2 * self.n_jobs + 1] = k, node
+        self.n_jobs += 1
+        return 0
+
+    # 1 ------------------------------------------------------------------------------------------
+
+    def plan(self):
+        """Rows of the next batch of nodes to be divided; 0 when every tree is finished."""
+        cdef int k
+        cdef int64_t rows = 0
+        self.n_jobs, self.counter = 0, 0
+        for k in range(self.n_drafts):
+            if not self.drafts[k].done:
+                self.advance(k)
+        for k in range(self.n_jobs):
+            rows += (self.drafts[self.jobs[2 * k]].nodes[self.jobs[2 * k + 1]].end
+                     - self.drafts[self.jobs[2 * k]].nodes[self.jobs[2 * k + 1]].start)
+        return rows
+
+    cdef int best_of_front(self, Draft* t, bint undivided) noexcept nogil:
+        """Place of the leaf with the largest gain; the leftmost one on ties; -1: there is none."""
+        cdef int i, best = -1
+        cdef Node* a
+        cdef Node* b
+        for i in range(t.n_front):
+            a = t.nodes + t.front[i]
+            if undivided and a.divided:
+                continue
+            if best >= 0:
+                b = t.nodes + t.front[best]
+                if a.split.gain < b.split.gain or (
+                        a.split.gain == b.split.gain and a.start > b.start):
+                    continue
+            best = i
+        return best
+
+    cdef int advance(self, int k) except -1:
+        """Follow best-first order as far as it is known, then choose what to divide next."""
+        cdef Draft* t = self.drafts + k
+        cdef int i, side, wanted, left = self.p.max_leaves - t.n_leaves
+        cdef int32_t node, child
+        cdef bint limited = self.p.max_leaves < 2147483647
+        while t.n_front > 0 and left > 0:
+            i = self.best_of_front(t, False) if limited else t.n_front - 1
+            node = t.front[i]
+            if not t.nodes[node].divided:
+                break
+            t.nodes[node].divided = 2           # for good
+            t.front[i] = t.front[t.n_front - 1]
+            t.n_front -= 1
+            t.n_leaves += 1
+            left -= 1
+            for side in range(2):
+                child = t.nodes[node].left if side == 0 else t.nodes[node].right
+                if t.nodes[child].split.feature >= 0:
+                    t.front[t.n_front] = child
+                    t.n_front += 1
+        if t.n_front == 0 or left == 0:
+            t.done = 1
+            return 0
+        wanted = min((left + 1) // 2, t.n_front) if limited else min(<int> MANY, t.n_front)
+        self.reserve(k, 2 * wanted)
+        t.batch = 0
+        while wanted > 0:
+            i = self.best_of_front(t, True) if limited else t.n_front - wanted
+            if i < 0:
+                break
+            node = t.front[i]
+            t.nodes[node].divided = 1
+            t.nodes[node].left, t.nodes[node].right = t.m, t.m + 1
+            t.m += 2
+            self.add_job(k, node)
+            t.batch += 1
+            wanted -= 1
+        return 0
+
+    # 2 ------------------------------------------------------------------------------------------
+
+    def divide(self):
+        """Take nodes of the batch until there are none; may run in several threads at once."""
+        cdef long i
+        with nogil:
+            while self.stop[0] == 0:
+                i = next_of(&self.counter)
+                if i >= self.n_jobs:
+                    break
+                if self.jobs[2 * i + 1] < 0:
+                    self.open_root(self.drafts + self.jobs[2 * i])
+                else:
+                    self.divide_node(self.drafts + self.jobs[2 * i], self.jobs[2 * i + 1])
+
+    cdef void open_root(self, Draft* t) noexcept nogil:
+        cdef Node* root = t.nodes
+        cdef bint whole = root.end == self.n
+        cdef Slope total = gather(t.slopes, t.rows, root.end, NULL if whole else t.ordered)
+        cdef Py_ssize_t i
+        root.g, root.h, root.c = total.g, total.h, <double> root.end
+        if self.counting == SAME:
+            root.c = root.h
+        elif self.counting == WEIGHTS:
+            root.c = 0.0
+            for i in range(root.end):
+                root.c += self.weights[t.rows[i]]
+
+    cdef void divide_node(self, Draft* t, int32_t number) noexcept nogil:
+        cdef Node* node = t.nodes + number
+        cdef Node* left = t.nodes + node.left
+        cdef Node* right = t.nodes + node.right
+        cdef int32_t f = node.split.feature
+        cdef const uint8_t* cells = <const uint8_t*> &self.words[f // WIDTH, 0] + f % WIDTH
+        cdef int64_t at = node.start + send_rows(
+            &node.split, cells, t.rows + node.start, t.scratch + node.start, node.end - node.start,
+            self.n_bins[f])
+        cdef Node* small = left
+        cdef Node* large = right
+        cdef Slope total
+        memset(left, 0, sizeof(Node))
+        memset(right, 0, sizeof(Node))
+        left.start, left.end, right.start, right.end = node.start, at, at, node.end
+        left.parent, right.parent = number, number
+        if is_larger(t, left):
+            small, large = right, left
+        left.c, right.c = node.split.cl, node.c - node.split.cl
+        total = gather(t.slopes, t.rows + small.start, small.end - small.start, t.ordered + small.start)
+        small.g, small.h = total.g, total.h
+        large.g, large.h = node.g - total.g, node.h - total.h
+        left.key, right.key = mix(2 * node.key + 1), mix(2 * node.key + 2)
+        left.left, right.left, left.slot, right.slot, left.mask, right.mask = -1, -1, -1, -1, -1, -1
+        left.depth, right.depth = node.depth + 1, node.depth + 1
+        left.split.feature, right.split.feature = -1, -1
+        self.set_bounds(node, left, right)
+
+    cdef void set_bounds(self, Node* node, Node* left, Node* right) noexcept nogil:
+        """Values below a division by a constrained column stay on their sides of the middle."""
+        cdef double a, b, middle
+        cdef int sign = self.signs[node.split.feature] if self.p.bounded else 0
+        left.lower, left.upper = node.lower, node.upper
+        right.lower, right.upper = node.lower, node.upper
+        if sign == 0:
+            return
+        a = min(max(-left.g / (left.h + self.p.l2), node.lower), node.upper)
+        b = min(max(-right.g / (right.h + self.p.l2), node.lower), node.upper)
+        middle = a + (b - a) / 2
+        if sign > 0:
+            left.upper, right.lower = middle, middle
+        else:
+            left.lower, right.upper = middle, middle

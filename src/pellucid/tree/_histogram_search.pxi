@@ -1,0 +1,235 @@
+"""Histograms and the best divisions of the children of a batch (steps 3 to 5)."""
+
+
+cdef class Search(Drafts):
+    """Drafts whose new nodes are searched for their best divisions."""
+
+    # 3 ------------------------------------------------------------------------------------------
+
+    cdef bint may_divide(self, Draft* t, Node* node) noexcept nogil:
+        return (node.depth < self.p.max_depth and node.c >= 2 * self.p.min_c
+                and node.c >= self.p.min_split and node.end - node.start > 1
+                and node.h >= 2 * self.p.min_h)
+
+    def assign(self):
+        """Pairs of children to be searched: (cells to be counted, number of tasks)."""
+        cdef int i, k
+        cdef int64_t cells = 0
+        cdef Draft* t
+        cdef Node* node
+        cdef Pair* pair
+        self.n_pairs, self.counter = 0, 0
+        if self.n_jobs > self.room_pairs:
+            self.room_pairs = 2 * self.n_jobs
+            self.pairs = <Pair*> grown_to(self.pairs, self.room_pairs * sizeof(Pair))
+            self.found = <Split*> grown_to(
+                self.found, 2 * self.room_pairs * self.n_blocks * sizeof(Split))
+        for i in range(self.n_jobs):
+            k = self.jobs[2 * i]
+            t = self.drafts + k
+            pair = self.pairs + self.n_pairs
+            pair.draft, pair.parent_slot = k, -1
+            if self.jobs[2 * i + 1] < 0:
+                pair.small, pair.large = 0, -1
+            else:
+                node = t.nodes + self.jobs[2 * i + 1]
+                pair.small, pair.large = node.left, node.right
+                if is_larger(t, t.nodes + node.left):
+                    pair.small, pair.large = node.right, node.left
+                pair.parent_slot, node.slot = node.slot, -1
+            cells += self.open_pair(t, pair)
+        return cells * self.n_columns, self.n_pairs * self.n_blocks
+
+    cdef int64_t open_pair(self, Draft* t, Pair* pair) except -1:
+        """Rows to be counted for a pair; its histograms and masks have their places then."""
+        cdef Node* small = t.nodes + pair.small
+        cdef Node* large = t.nodes + pair.large if pair.large >= 0 else NULL
+        cdef bint more = self.p.max_leaves - t.n_leaves > t.batch
+        cdef int64_t rows = small.end - small.start
+        pair.small_search = more and self.may_divide(t, small)
+        pair.large_search = large != NULL and more and self.may_divide(t, large)
+        if not pair.small_search and not pair.large_search:
+            self.release(pair.parent_slot)
+            return 0
+        if pair.large_search and pair.parent_slot < 0:
+            rows += large.end - large.start
+        if pair.large_search:
+            large.slot = pair.parent_slot if pair.parent_slot >= 0 else self.take_slot()
+            self.choose_columns(t, large)
+        else:
+            self.release(pair.parent_slot)
+            pair.parent_slot = -1
+        if pair.small_search:
+            small.slot = self.take_slot()
+            self.choose_columns(t, small)
+        self.n_pairs += 1
+        return rows
+
+    cdef void release(self, int32_t slot) noexcept nogil:
+        if slot >= 0:
+            self.free_slots[self.n_free] = slot
+            self.n_free += 1
+
+    cdef int32_t take_slot(self) noexcept nogil:
+        if self.n_free == 0:
+            return -1
+        self.n_free -= 1
+        return self.free_slots[self.n_free]
+
+    cdef int choose_columns(self, Draft* t, Node* node) except -1:
+        """Columns that a node may look at: those of its groups, of these a random share."""
+        cdef int j, i, g, m = 0, wanted, d = self.n_columns
+        cdef uint64_t key = node.key
+        cdef uint8_t* mask
+        cdef int32_t swap
+        if self.p.share >= 1.0 and self.groups.shape[0] == 0:
+            return 0
+        if self.n_masks == self.room_masks:
+            self.room_masks = 2 * self.room_masks + 16
+            self.masks = <uint8_t*> grown_to(self.masks, <size_t> self.room_masks * d)
+        node.mask = self.n_masks
+        self.n_masks += 1
+        mask = self.masks + <int64_t> node.mask * d
+        memset(mask, self.groups.shape[0] == 0, d)
+        for g in range(self.groups.shape[0]):
+            if self.holds_path(t, node, g):
+                for j in range(d):
+                    mask[j] |= self.groups[g, j]
+        cdef int32_t* columns = <int32_t*> grown_to(NULL, d * sizeof(int32_t))
+        for j in range(d):
+            if mask[j]:
+                columns[m] = j
+                m += 1
+        wanted = max(1, <int> (self.p.share * m)) if m else 0
+        for i in range(wanted):
+            key = mix(key + <uint64_t> 0x9E3779B97F4A7C15)
+            j = i + <int> (key % <uint64_t> (m - i))
+            swap = columns[i]
+            columns[i], columns[j] = columns[j], swap
+        memset(mask, 0, d)
+        for i in range(wanted):
+            mask[columns[i]] = 1
+        free(columns)
+        return 0
+
+    cdef bint holds_path(self, Draft* t, Node* node, int g) noexcept nogil:
+        """Whether group g has all columns that the path to the node divides by."""
+        cdef int32_t above = node.parent
+        while above >= 0:
+            if not self.groups[g, t.nodes[above].split.feature]:
+                return False
+            above = t.nodes[above].parent
+        return True
+
+    # 4 ------------------------------------------------------------------------------------------
+
+    def search(self):
+        """Take pairs and blocks of columns until there are none; may run in several threads."""
+        cdef long i
+        cdef Entry* spare = <Entry*> malloc(2 * WIDTH * 256 * sizeof(Entry))
+        if spare == NULL:
+            raise MemoryError
+        with nogil:
+            while self.stop[0] == 0:
+                i = next_of(&self.counter)
+                if i >= self.n_pairs * self.n_blocks:
+                    break
+                self.search_block(self.pairs + i // self.n_blocks, <int> (i % self.n_blocks),
+                                  self.found + 2 * self.n_blocks * (i // self.n_blocks), spare)
+        free(spare)
+
+    cdef void search_block(self, Pair* pair, int block, Split* found, Entry* spare) noexcept nogil:
+        cdef Draft* t = self.drafts + pair.draft
+        cdef Node* small = t.nodes + pair.small
+        cdef Node* large = t.nodes + pair.large if pair.large_search else NULL
+        cdef int64_t first = self.first[WIDTH * block]
+        cdef int64_t length = self.first[WIDTH * block + WIDTH] - first, i
+        cdef Entry* mine = spare
+        cdef Entry* other = spare + WIDTH * 256
+        if small.slot >= 0:
+            mine = self.pool + small.slot * self.size() + first
+        if large != NULL and large.slot >= 0:
+            other = self.pool + large.slot * self.size() + first
+        if pair.small_search or pair.parent_slot >= 0:
+            self.count(t, small, block, mine, length)
+        if large != NULL:
+            if pair.parent_slot >= 0:           # it holds the parent
+                for i in range(length):
+                    other[i].g -= mine[i].g
+                    other[i].h -= mine[i].h
+                    other[i].c -= mine[i].c
+            else:
+                self.count(t, large, block, other, length)
+            self.best_of_block(large, block, other, found + self.n_blocks + block)
+        if pair.small_search:
+            self.best_of_block(small, block, mine, found + block)
+
+    cdef void count(self, Draft* t, Node* node, int block, Entry* e, int64_t length) noexcept nogil:
+        cdef Entry* columns[WIDTH]
+        cdef const int32_t* rows = t.rows + node.start
+        cdef const Slope* slopes = t.ordered + node.start
+        cdef const double* weights = &self.weights[0] if self.counting == WEIGHTS else NULL
+        cdef int64_t i, n = node.end - node.start
+        cdef int j, where = ORDERED
+        memset(e, 0, length * sizeof(Entry))
+        for j in range(WIDTH):
+            columns[j] = e + (self.first[WIDTH * block + j] - self.first[WIDTH * block])
+        if n == self.n:
+            slopes, where = t.slopes, ALL
+        elif is_larger(t, node):
+            slopes, where = t.slopes, BY_ROW    # only the smaller one's slopes were gathered
+        count_rows(&self.words[block, 0], rows, slopes, weights, n, columns, where, self.counting)
+        if self.counting == SAME:
+            for i in range(length):
+                e[i].c = e[i].h
+
+    cdef void best_of_block(self, Node* node, int block, Entry* e, Split* best) noexcept nogil:
+        cdef int j, f
+        cdef double now = drop(node.g, node.h, self.p.l2, node.lower, node.upper)
+        cdef Entry* column
+        memset(best, 0, sizeof(Split))
+        best.feature = -1
+        best.gain = now + 1e-13 * (now if now > 0 else -now) + self.p.min_gain
+        for j in range(WIDTH):
+            f = WIDTH * block + j
+            if f >= self.n_columns or (
+                    node.mask >= 0 and not self.masks[<int64_t> node.mask * self.n_columns + f]):
+                continue
+            column = e + (self.first[f] - self.first[WIDTH * block])
+            if self.kinds[f]:
+                scan_sets(column, self.n_bins[f], column + self.n_bins[f], node, &self.p, f, best)
+            else:
+                scan_numbers(column, self.n_bins[f], column + self.n_bins[f], node, &self.p,
+                             self.signs[f], f, best)
+        if best.feature >= 0:
+            best.gain -= now
+
+    # 5 ------------------------------------------------------------------------------------------
+
+    def settle(self):
+        """The best column of every searched child."""
+        cdef int i
+        cdef Pair* pair
+        cdef Draft* t
+        for i in range(self.n_pairs):
+            pair = self.pairs + i
+            t = self.drafts + pair.draft
+            if pair.small_search:
+                self.settle_node(t, pair.small, self.found + 2 * self.n_blocks * i)
+            if pair.large_search:
+                self.settle_node(t, pair.large, self.found + (2 * i + 1) * self.n_blocks)
+
+    cdef void settle_node(self, Draft* t, int32_t number, const Split* found) noexcept nogil:
+        cdef Node* node = t.nodes + number
+        cdef int block
+        for block in range(self.n_blocks):
+            if found[block].feature >= 0 and (
+                    node.split.feature < 0 or found[block].gain > node.split.gain):
+                node.split = found[block]
+        if node.split.feature < 0:
+            self.release(node.slot)
+            node.slot = -1
+        elif node.split.missing_left < 0:
+            node.split.missing_left = 2 * node.split.cl > node.c
+        if number == 0 and node.split.feature >= 0:
+            t.front[0], t.n_front = 0, 1

@@ -1,0 +1,173 @@
+"""`Growth`: finished trees, their leaves' values, and what remains of them."""
+
+
+cdef class Growth(Search):
+    """The trees of one round after the other; all of them are read at the end."""
+
+    # The finished trees -------------------------------------------------------------------------
+
+    def finish(self):
+        """Leaves of the finished trees, for `leave`: how many there are."""
+        cdef int k
+        cdef int32_t i
+        cdef Draft* t
+        self.n_leaves, self.counter = 0, 0
+        for k in range(self.n_drafts):
+            t = self.drafts + k
+            if self.n_leaves + t.n_leaves > self.room_leaves:
+                self.room_leaves = 2 * (self.n_leaves + t.n_leaves)
+                self.leaves = <int32_t*> grown_to(
+                    self.leaves, 2 * self.room_leaves * sizeof(int32_t))
+            for i in range(t.m):
+                if self.is_leaf(t, i):
+                    self.leaves[2 * self.n_leaves] = k
+                    self.leaves[2 * self.n_leaves + 1] = i
+                    self.n_leaves += 1
+        return self.n_leaves
+
+    cdef bint is_leaf(self, Draft* t, int32_t i) noexcept nogil:
+        """Divided in vain counts as a leaf; below such a node there is nothing."""
+        return t.nodes[i].divided != 2 and (i == 0 or t.nodes[t.nodes[i].parent].divided == 2)
+
+    def leave(self, bint update):
+        """Values of the leaves from exact sums; with `update` their rows' predictions too."""
+        cdef long i
+        with nogil:
+            while self.stop[0] == 0:
+                i = next_of(&self.counter)
+                if i >= self.n_leaves:
+                    break
+                self.leave_leaf(self.drafts + self.leaves[2 * i], self.leaves[2 * i],
+                                self.leaves[2 * i + 1], update)
+
+    cdef void leave_leaf(self, Draft* t, int k, int32_t number, bint update) noexcept nogil:
+        cdef Node* node = t.nodes + number
+        cdef const int32_t* rows = t.rows + node.start
+        cdef Slope total = gather(t.slopes, rows, node.end - node.start, NULL)
+        cdef int64_t i
+        cdef double value = 0.0
+        node.h = total.h
+        if total.h + self.p.l2 > 0:
+            value = min(max(-total.g / (total.h + self.p.l2), node.lower), node.upper)
+        node.value = self.rate * value
+        if update:
+            for i in range(node.end - node.start):
+                self.raw[k, rows[i]] += node.value
+
+    def leaf_rows(self):
+        """(tree, rows) of every leaf, for losses that find the best value themselves."""
+        cdef int i
+        cdef Draft* t
+        cdef Node* node
+        parts = []
+        for i in range(self.n_leaves):
+            t = self.drafts + self.leaves[2 * i]
+            node = t.nodes + self.leaves[2 * i + 1]
+            parts.append((self.leaves[2 * i],
+                          np.asarray(<int32_t[:node.end - node.start]> (t.rows + node.start)).copy()))
+        return parts
+
+    def set_values(self, const double[::1] values, bint update):
+        """Other values for the leaves, in the order of `leaf_rows`; as in `leave`."""
+        cdef int i
+        cdef int64_t j
+        cdef Draft* t
+        cdef Node* node
+        for i in range(self.n_leaves):
+            t = self.drafts + self.leaves[2 * i]
+            node = t.nodes + self.leaves[2 * i + 1]
+            node.value = self.rate * values[i]
+            for j in range(node.start, node.end if update else node.start):
+                self.raw[self.leaves[2 * i], t.rows[j]] += node.value
+
+    def store(self):
+        """Append the trees of this round, in preorder, to those before."""
+        cdef int k
+        cdef int64_t leaves
+        for k in range(self.n_drafts):
+            leaves = self.drafts[k].n_leaves
+            if self.n_grown + 2 * leaves > self.room_grown:
+                self.room_grown = 2 * (self.n_grown + 2 * leaves)
+                self.grown = <Grown*> grown_to(self.grown, self.room_grown * sizeof(Grown))
+            if self.n_sets + leaves > self.room_sets:
+                self.room_sets = 2 * (self.n_sets + leaves)
+                self.sets = <uint64_t*> grown_to(self.sets, 4 * self.room_sets * sizeof(uint64_t))
+            self.starts.append(self.n_grown)
+            self.store_tree(self.drafts + k)
+
+    cdef int store_tree(self, Draft* t) except -1:
+        """Inner values are means of the leaves below, by samples."""
+        cdef int32_t* stack = <int32_t*> grown_to(NULL, 2 * (t.m + 1) * sizeof(int32_t))
+        cdef int32_t node, above
+        cdef int64_t first = self.n_grown, i
+        cdef int depth = 1
+        cdef Grown* g
+        stack[0], stack[1] = 0, -1
+        while depth > 0:
+            depth -= 1
+            node, above = stack[2 * depth], stack[2 * depth + 1]
+            i = self.n_grown - first
+            if above >= 0:
+                self.grown[first + above].right = <int32_t> i
+            self.describe(t, node, self.grown + first + i)
+            self.n_grown += 1
+            if t.nodes[node].divided == 2:
+                self.grown[first + i].left = <int32_t> i + 1
+                stack[2 * depth], stack[2 * depth + 1] = t.nodes[node].right, <int32_t> i
+                stack[2 * depth + 2], stack[2 * depth + 3] = t.nodes[node].left, -1
+                depth += 2
+        free(stack)
+        for i in range(self.n_grown - first - 1, -1, -1):
+            g = self.grown + first + i
+            if g.feature >= 0:
+                g.h = (g + 1).h + self.grown[first + g.right].h
+                g.value = (g + 1).value + ((self.grown[first + g.right].value - (g + 1).value)
+                                           * (self.grown[first + g.right].c / g.c))
+        return 0
+
+    cdef void describe(self, Draft* t, int32_t number, Grown* g) noexcept nogil:
+        cdef Node* node = t.nodes + number
+        cdef Split* s = &node.split
+        g.value, g.c, g.h, g.gain = node.value, node.c, node.h, 0.0
+        g.feature, g.bin, g.left, g.right, g.missing_left, g.set_at = -1, 0, -1, -1, 0, -1
+        if node.divided != 2:
+            return
+        g.feature, g.bin, g.missing_left, g.gain = s.feature, s.bin, s.missing_left, s.gain
+        if s.is_set:
+            g.set_at = <int32_t> self.n_sets
+            memcpy(self.sets + 4 * self.n_sets, s.bins, sizeof(s.bins))
+            self.n_sets += 1
+
+    def send(self, const uint32_t[:, ::1] words, int k, double[::1] raw, Py_ssize_t first,
+             Py_ssize_t last):
+        """raw += the value of tree k of the last round, for rows [first, last) of binned columns."""
+        cdef const Grown* tree = self.grown + <int64_t> self.starts[len(self.starts) - self.n_drafts + k]
+        cdef const Grown* g
+        cdef Py_ssize_t i
+        cdef int b
+        cdef bint left
+        with nogil:
+            for i in range(first, last):
+                g = tree
+                while g.feature >= 0:
+                    b = words[g.feature // WIDTH, i] >> 8 * (g.feature % WIDTH) & 255
+                    if b >= self.n_bins[g.feature]:
+                        left = g.missing_left
+                    elif g.set_at >= 0:
+                        left = self.sets[4 * g.set_at + (b >> 6)] >> (b & 63) & 1
+                    else:
+                        left = b <= g.bin
+                    g = tree + (g.left if left else g.right)
+                raw[i] += g.value
+
+    def export(self):
+        """(nodes as `GROWN`, sets of bins (m, 4), first node of each tree)."""
+        nodes = np.empty(self.n_grown, dtype=GROWN)
+        sets = np.empty((self.n_sets, 4), dtype=np.uint64)
+        cdef char[::1] out = nodes.view(np.uint8).view(np.int8).reshape(-1)
+        cdef uint64_t[:, ::1] words = sets
+        if self.n_grown:
+            memcpy(&out[0], self.grown, self.n_grown * sizeof(Grown))
+        if self.n_sets:
+            memcpy(&words[0, 0], self.sets, 4 * self.n_sets * sizeof(uint64_t))
+        return nodes, sets, np.array([*self.starts, self.n_grown], dtype=np.int64)

@@ -1,0 +1,115 @@
+"""Bins: columns of a table as uint8, thresholds between bins in the units of the user.
+
+A number's bin is the count of thresholds below it; thresholds are mid-points of neighbouring values,
+all of them if there are few, else at weighted quantiles. A level has a bin of its own, unless there
+are too many: then the rarest share one. Missing values have the bin after the last.
+
+Invariant: x <= thresholds[b] exactly if its bin is <= b.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.tree import _histogram
+
+WIDTH = 4  # columns in a word of bins
+
+
+@dataclass(frozen=True)
+class Bins:
+    """How the columns of a table are cut."""
+
+    thresholds: list[np.ndarray]  # by column, empty for levels
+    bin_of: list[np.ndarray]  # by column: bin of each level (uint8), empty for numbers
+    kinds: np.ndarray  # uint8 (d,), 1: levels
+    n_bins: np.ndarray  # int32, 0 for the columns that fill the last word
+
+    def words(self, X: np.ndarray) -> np.ndarray:
+        """Bins of new rows, (blocks of four columns, rows) as uint32."""
+        n, d = X.shape
+        cells = np.zeros((len(self.n_bins) // WIDTH, n, WIDTH), dtype=np.uint8)
+
+        def fill(j: int) -> None:
+            column = np.ascontiguousarray(X[:, j])
+            block, place = divmod(j, WIDTH)
+            if self.kinds[j]:
+                count = int(self.n_bins[j])
+                _histogram.level_bins(column, self.bin_of[j], count, cells[block], place)
+            else:
+                _histogram.number_bins(column, self.thresholds[j], cells[block], place)
+
+        parallel.map(fill, range(d), _threads(n * d))
+        return cells.view(np.uint32)[:, :, 0]
+
+
+def _threads(cells: int) -> int | None:
+    """Small tables are not worth a parallel region."""
+    return None if cells >= 2**16 else 1
+
+
+def learn_bins(
+    X: np.ndarray, kinds: np.ndarray, n_levels: np.ndarray, weights: np.ndarray, max_bins: int
+) -> Bins:
+    """Cut every column into at most `max_bins` bins, besides the one for missing values."""
+    n, d = X.shape
+    equal = bool((weights == weights[0]).all())
+
+    def cut(j: int) -> tuple[np.ndarray, np.ndarray]:
+        column = np.ascontiguousarray(X[:, j])
+        if kinds[j]:
+            return np.empty(0), _bins_of_levels(column, weights, int(n_levels[j]), max_bins)
+        return _thresholds(column, None if equal else weights, max_bins), np.empty(0, np.uint8)
+
+    found = parallel.map(cut, range(d), _threads(n * d))
+    n_bins = np.zeros(-(-d // WIDTH) * WIDTH, dtype=np.int32)
+    for j, (thresholds, bin_of) in enumerate(found):
+        n_bins[j] = int(bin_of.max(initial=0)) + 1 if kinds[j] else len(thresholds) + 1
+    return Bins(
+        [part[0] for part in found], [part[1] for part in found], kinds.astype(np.uint8), n_bins
+    )
+
+
+def _thresholds(values: np.ndarray, weights: np.ndarray | None, max_bins: int) -> np.ndarray:
+    present = ~np.isnan(values)
+    if not present.all():
+        values = values[present]
+        weights = None if weights is None else weights[present]
+    if not len(values):
+        return np.empty(0)
+    if weights is None:
+        values = np.sort(values)
+    else:
+        order = np.argsort(values, kind="stable")
+        values, weights = values[order], weights[order]
+    first = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
+    distinct = values[first]
+    if len(distinct) > max_bins:
+        last = np.append(first[1:], len(values)) - 1
+        total = last + 1.0 if weights is None else np.cumsum(weights)[last]
+        goals = total[-1] * (np.arange(1, max_bins) / max_bins)
+        ends = np.unique(np.searchsorted(total, goals))
+        ends = ends[ends < len(distinct) - 1]
+    else:
+        ends = np.arange(len(distinct) - 1)
+    return midpoints(distinct[ends], distinct[ends + 1])
+
+
+def midpoints(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """low <= middle < high, whatever the size of the numbers."""
+    middle = 0.5 * low + 0.5 * high
+    return np.where((middle >= high) | (middle < low), low, middle)
+
+
+def _bins_of_levels(
+    codes: np.ndarray, weights: np.ndarray, n_levels: int, max_bins: int
+) -> np.ndarray:
+    if n_levels <= max_bins:
+        return np.arange(n_levels, dtype=np.uint8)
+    present = ~np.isnan(codes)
+    total = np.bincount(codes[present].astype(np.int64), weights[present], minlength=n_levels)
+    frequent = np.sort(np.argsort(-total, kind="stable")[: max_bins - 1])
+    bin_of = np.full(n_levels, max_bins - 1, dtype=np.uint8)
+    bin_of[frequent] = np.arange(max_bins - 1, dtype=np.uint8)
+    return bin_of

@@ -1,0 +1,106 @@
+"""Driver of `_histogram.Growth`: one round of trees, in threads where the work is worth it.
+
+Invariant: threads share the tasks of a batch, never its sums; bits do not depend on their number.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.tree._histogram import GROWN, Growth
+from pellucid.tree.histogram_bins import Bins
+
+ROWS, SAME, WEIGHTS = 0, 1, 2  # what counts as a sample, as in `_histogram.pyx`
+WORTH_THREADS = 2**18  # cells to count, or rows to send times 8, below which one thread is faster
+POOL = 2**28  # bytes of histograms that are kept for subtraction
+UNLIMITED = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a node is not divided."""
+
+    l2: float = 0.0
+    min_samples_leaf: float = 1.0
+    min_samples_split: float = 2.0
+    min_curvature: float = 1e-3
+    min_gain: float = 0.0
+    share: float = 1.0  # of the columns that a node may look at
+    max_leaves: int = UNLIMITED
+    max_depth: int = UNLIMITED
+
+
+class Grower:
+    """Grows rounds of `n_drafts` trees on the same binned rows."""
+
+    def __init__(
+        self,
+        bins: Bins,
+        words: np.ndarray,
+        limits: Limits,
+        n_drafts: int,
+        counting: int,
+        weights: np.ndarray | None = None,
+        signs: np.ndarray | None = None,
+        groups: np.ndarray | None = None,
+    ) -> None:
+        d = len(bins.kinds)
+        self.stop = parallel.StopFlag()
+        self.threads = parallel.get_threads()
+        self.n = words.shape[1]
+        signs = np.zeros(d, dtype=np.int8) if signs is None else signs
+        slot = 24 * int(bins.n_bins.sum() + len(bins.n_bins))
+        wanted = n_drafts * (min(2 * limits.max_leaves, self.n, 512) + 2)
+        self.growth = Growth(
+            words, bins.n_bins, bins.kinds, signs, weights, counting,
+            np.zeros((0, d), dtype=np.uint8) if groups is None else groups, n_drafts,
+            max(1, min(wanted, POOL // slot)),
+            (
+                limits.l2, limits.min_samples_leaf, limits.min_samples_split, limits.min_curvature,
+                limits.min_gain, limits.share, limits.max_leaves, limits.max_depth,
+                bool(signs.any()),
+            ),
+            self.stop.array,
+        )  # fmt: skip
+        self.n_drafts = n_drafts
+
+    def _run(self, phase: Callable[[], None], work: int) -> None:
+        if self.threads > 1 and work >= WORTH_THREADS:
+            parallel.map(lambda _: phase(), range(self.threads), self.threads)
+        else:
+            phase()
+        self.stop.check()
+
+    def grow(
+        self, slopes: np.ndarray, rows: np.ndarray, keys: np.ndarray, raw: np.ndarray, rate: float
+    ) -> None:
+        """The trees of one round, down to their leaves."""
+        growth = self.growth
+        growth.begin(slopes, rows, keys, raw, rate)
+        sent = len(rows) * self.n_drafts
+        while sent:
+            self._run(growth.divide, 8 * sent)
+            cells, tasks = growth.assign()
+            if tasks:
+                self._run(growth.search, cells + 256 * tasks)
+                growth.settle()
+            sent = growth.plan()
+        growth.finish()
+
+    def leave(self, update: bool) -> None:
+        """Values of the leaves; with `update` the predictions of their rows too."""
+        self._run(lambda: self.growth.leave(update), 8 * self.n * self.n_drafts)
+
+    def send(self, words: np.ndarray, raw: np.ndarray) -> None:
+        """Add the last round's trees to the predictions (K, n) of binned rows."""
+        n = words.shape[1]
+        tasks = [
+            (k, f, min(f + 2**13, n)) for k in range(self.n_drafts) for f in range(0, n, 2**13)
+        ]
+        jobs = None if n * self.n_drafts > 2**14 else 1
+        parallel.map(lambda t: self.growth.send(words, t[0], raw[t[0]], t[1], t[2]), tasks, jobs)
+
+
+__all__ = ["GROWN", "ROWS", "SAME", "UNLIMITED", "WEIGHTS", "Grower", "Limits"]
