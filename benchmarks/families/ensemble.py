@@ -38,4 +38,20 @@ WORKLOADS = (
         goals={"fit": 20.0, "predict": 1.0},
         params={"n_estimators": 50, "random_state": 0},
     ),
+    Workload(
+        name="boosting, 100 rounds",
+        estimator="ensemble.HistGradientBoostingClassifier",
+        source=classification(100_000, 20, 3),
+        answer=error_rate(absolute=0.005),
+        goals={"fit": 1.0, "predict": 1.0},
+        params={"max_iter": 100, "early_stopping": False},
+    ),
+    Workload(
+        name="boosting, 100 rounds, small table",
+        estimator="ensemble.HistGradientBoostingClassifier",
+        source=classification(500, 10, 3),
+        answer=error_rate(absolute=0.05),
+        goals={"fit": 1.0, "predict": 1.0},
+        params={"max_iter": 100, "early_stopping": False},
+    ),
 )

@@ -32,8 +32,8 @@ class Boosting(Explained):
     # Validation rows that the user gave, while a fit runs.
     _given: tuple[Any, Any, Any] | None = None
 
-    def _rounds(self) -> int:
-        """Rounds asked for."""
+    def _own_score(self, raw: np.ndarray, rows: Problem) -> float:
+        """What `score` would say of rows with these raw predictions."""
         raise NotImplementedError
 
     def _check_signs(self, settings: Any) -> None:

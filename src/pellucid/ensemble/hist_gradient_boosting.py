@@ -32,6 +32,10 @@ SEQUENCE = Test(
     lambda v: isinstance(v, list | tuple | set | np.ndarray) or hasattr(v, "__array__"),
     "a sequence",
 )
+GROUPS = Test(
+    lambda v: isinstance(v, list | tuple) and all(isinstance(g, list | tuple | set) for g in v),
+    "a list of groups of column numbers",
+)
 MAPPING = Test(lambda v: isinstance(v, dict), "a dict")
 HIST_PARAMETERS = {
     "learning_rate": Real(0, None, "neither"),
@@ -44,7 +48,7 @@ HIST_PARAMETERS = {
     "max_bins": Integer(2, 255),
     "categorical_features": Either(Choice("from_dtype"), Nothing),
     "monotonic_cst": Either(SEQUENCE, MAPPING, Nothing),
-    "interaction_cst": Either(SEQUENCE, Choice("pairwise", "no_interactions"), Nothing),
+    "interaction_cst": Either(GROUPS, Choice("pairwise", "no_interactions"), Nothing),
     "warm_start": Boolean,
     "early_stopping": Either(Choice("auto"), Boolean),
     "scoring": Either(Choice("loss"), Nothing),
@@ -100,13 +104,6 @@ class HistBoosting(Boosting):
             score=None if self.scoring == "loss" else self._own_score,
             seed=self._seed(self.subsample < 1 or self.max_features < 1),
         )  # fmt: skip
-
-    def _own_score(self, raw: np.ndarray, rows: Problem) -> float:
-        """What `score` would say of rows with these raw predictions."""
-        raise NotImplementedError
-
-    def _rounds(self) -> int:
-        return int(self.max_iter)
 
     def _learn_rounds(self, problem: Problem, objective: Any) -> dict[str, Any]:
         settings = self._settings(problem)

@@ -43,6 +43,9 @@ cdef enum:
     SUPPORT = 10                # samples below which levels are pooled; and smoothing of their order
 
 
+cdef double TIE = 1e-12         # relative difference below which two divisions are equally good
+
+
 cdef struct Slope:              # of the loss at one row
     double g, h
 
@@ -53,6 +56,7 @@ cdef struct Entry:              # of a histogram
 
 cdef struct Split:
     double gain, gl, hl, cl
+    double score, bar           # sum over the children; what a better division must exceed
     uint64_t bins[4]            # a set of bins that go left
     int32_t feature, bin        # feature -1: no division; bin: the last one that goes left
     int32_t missing_left, is_set        # missing_left -1: none was missing

@@ -161,18 +161,18 @@ cdef class Drafts:
     cdef int best_of_front(self, Draft* t, bint undivided) noexcept nogil:
         """Place of the leaf with the largest gain; the leftmost one on ties; -1: there is none."""
         cdef int i, best = -1
-        cdef Node* a
-        cdef Node* b
+        cdef double top = 0.0
+        cdef Node* node
         for i in range(t.n_front):
-            a = t.nodes + t.front[i]
-            if undivided and a.divided:
+            node = t.nodes + t.front[i]
+            if not (undivided and node.divided):
+                top = max(top, node.split.gain)
+        for i in range(t.n_front):
+            node = t.nodes + t.front[i]
+            if (undivided and node.divided) or node.split.gain < top * (1.0 - TIE):
                 continue
-            if best >= 0:
-                b = t.nodes + t.front[best]
-                if a.split.gain < b.split.gain or (
-                        a.split.gain == b.split.gain and a.start > b.start):
-                    continue
-            best = i
+            if best < 0 or node.start < t.nodes[t.front[best]].start:
+                best = i
         return best
 
     cdef int advance(self, int k) except -1:

@@ -27,17 +27,19 @@ cdef inline void consider(const Node* node, const Limits* p, double gl, double h
                           int sign, Split* best, int32_t feature, int32_t at,
                           int32_t missing_left) noexcept nogil:
     """Keep the division in `best` if it is allowed and better; samples were looked at before."""
-    cdef double gr = node.g - gl, hr = node.h - hl, gain
+    cdef double gr = node.g - gl, hr = node.h - hl, score
     if hl < p.min_h or hr < p.min_h:
         return
     if p.bounded:
-        gain = drop(gl, hl, p.l2, node.lower, node.upper) + drop(gr, hr, p.l2, node.lower, node.upper)
-        if sign != 0 and gain > best.gain and not in_order(node, p, gl, hl, gr, hr, sign):
+        score = (drop(gl, hl, p.l2, node.lower, node.upper)
+                 + drop(gr, hr, p.l2, node.lower, node.upper))
+        if sign != 0 and score > best.bar and not in_order(node, p, gl, hl, gr, hr, sign):
             return
     else:
-        gain = gl * gl / (hl + p.l2) + gr * gr / (hr + p.l2)
-    if gain > best.gain:
-        best.gain, best.gl, best.hl, best.cl = gain, gl, hl, cl
+        score = gl * gl / (hl + p.l2) + gr * gr / (hr + p.l2)
+    if score > best.bar:
+        best.score, best.bar = score, score + TIE * (score if score > 0 else -score)
+        best.gl, best.hl, best.cl = gl, hl, cl
         best.feature, best.bin, best.missing_left, best.is_set = feature, at, missing_left, 0
 
 
@@ -77,7 +79,7 @@ cdef void scan_sets(const Entry* e, int n_bins, const Entry* missing, const Node
     cdef Order order[257]
     cdef Entry pooled
     cdef const Entry* this
-    cdef double gl, hl, cl, smooth = SUPPORT * node.h / node.c, before = best.gain
+    cdef double gl, hl, cl, smooth = SUPPORT * node.h / node.c, before = best.bar
     cdef int b, k, m = 0, side, sides = 2 if missing.c > 0 else 1, at = -1, at_side = 0
     pooled.g, pooled.h, pooled.c = 0.0, 0.0, 0.0
     for b in range(n_bins):
@@ -103,9 +105,9 @@ cdef void scan_sets(const Entry* e, int n_bins, const Entry* missing, const Node
             cl += this.c
             if cl < p.min_c or node.c - cl < p.min_c:
                 continue
-            before = best.gain
+            before = best.bar
             consider(node, p, gl, hl, cl, 0, best, feature, 0, side)
-            if best.gain > before:
+            if best.bar > before:
                 at, at_side = k, side
     if at >= 0:
         set_of_bins(e, n_bins, order, at, node, at_side if sides == 2 else -1, best)

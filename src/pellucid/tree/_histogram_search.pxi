@@ -189,7 +189,7 @@ cdef class Search(Drafts):
         cdef Entry* column
         memset(best, 0, sizeof(Split))
         best.feature = -1
-        best.gain = now + 1e-13 * (now if now > 0 else -now) + self.p.min_gain
+        best.bar = now + TIE * (now if now > 0 else -now) + self.p.min_gain
         for j in range(WIDTH):
             f = WIDTH * block + j
             if f >= self.n_columns or (
@@ -202,7 +202,7 @@ cdef class Search(Drafts):
                 scan_numbers(column, self.n_bins[f], column + self.n_bins[f], node, &self.p,
                              self.signs[f], f, best)
         if best.feature >= 0:
-            best.gain -= now
+            best.gain = best.score - now
 
     # 5 ------------------------------------------------------------------------------------------
 
@@ -224,7 +224,7 @@ cdef class Search(Drafts):
         cdef int block
         for block in range(self.n_blocks):
             if found[block].feature >= 0 and (
-                    node.split.feature < 0 or found[block].gain > node.split.gain):
+                    node.split.feature < 0 or found[block].score > node.split.bar):
                 node.split = found[block]
         if node.split.feature < 0:
             self.release(node.slot)

@@ -1,0 +1,406 @@
+"""Histogram boosting: equal to a plain twin and to scikit-learn; constraints, offsets, stopping."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import ensemble as theirs
+
+import pellucid
+from pellucid.ensemble import HistGradientBoostingClassifier as Classifier
+from pellucid.ensemble import HistGradientBoostingRegressor as Regressor
+from pellucid.ensemble import boosting_losses as losses
+from pellucid.errors import DataError, ParameterError
+from pellucid.numerics import losses as formulas
+from tests.ensemble import boosting_twin as twin
+
+
+def table(seed, n=70, missing=True, levels=True):
+    """Numbers with repeats and gaps, a column of levels, a target that depends on all of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)).round(1)
+    X[:, 2] = rng.integers(0, 5, n) if levels else X[:, 2]
+    target = X[:, 0] + np.sin(2 * X[:, 1]) + (X[:, 2] % 3) + rng.normal(size=n)
+    if missing:
+        X[rng.random((n, 3)) < 0.1] = np.nan
+    return X, target, rng
+
+
+def as_frame(X):
+    names = np.array([f"level {k}" for k in range(5)] + [None], dtype=object)
+    codes = np.where(np.isnan(X[:, 2]), 5, X[:, 2]).astype(int)
+    return pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": names[codes]})
+
+
+def logistic(y, raw):
+    p = 1 / (1 + np.exp(-raw))
+    return p - y, p * (1 - p)
+
+
+@pytest.mark.parametrize("seed", (0, 1, 2, 3, 7, 10))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equal_to_a_plain_twin(seed, weighted):
+    X, target, rng = table(seed)
+    weights = rng.integers(1, 4, len(X)).astype(float) if weighted else np.ones(len(X))
+    settings = {"max_iter": 6, "max_leaf_nodes": 5, "min_samples_leaf": 6, "learning_rate": 0.3,
+                "l2_regularization": 0.5}  # fmt: skip
+    kinds = [0, 0, 1]
+    model = Regressor(**settings).fit(as_frame(X), target, weights)
+    mean = np.average(target, weights=weights)
+    expected = twin.boost(X, kinds, target, weights, lambda y, raw: (raw - y, np.ones(len(y))),
+                          mean, 6, 0.3, 5, 6, 0.5)  # fmt: skip
+    assert np.allclose(model.predict(as_frame(X)), expected, rtol=0, atol=1e-9)
+    y = (target > 1).astype(float)
+    model = Classifier(**settings).fit(as_frame(X), y, weights)
+    share = np.average(y, weights=weights)
+    start = np.log(share / (1 - share))
+    expected = twin.boost(X, kinds, y, weights, logistic, start, 6, 0.3, 5, 6, 0.5)
+    assert np.allclose(model.decision_function(as_frame(X)), expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_first_division_is_the_best_of_all(seed):
+    """All thresholds, sets in order, missing left and right, weights."""
+    X, target, rng = table(1000 + seed, n=40)
+    weights = rng.integers(1, 3, 40).astype(float)
+    model = Regressor(max_iter=1, max_leaf_nodes=2, min_samples_leaf=5).fit(
+        as_frame(X), target, weights
+    )
+    g = weights * (np.average(target, weights=weights) - target)
+    best = twin.best_division(X, [0, 0, 1], np.arange(40), g, weights, weights, 5, 0.0)
+    tree = model.trees_.tree(0)
+    assert tree.feature[0] == best[2]
+    assert np.isclose(model.trees_.gain[0], best[0], rtol=1e-9) or model.trees_.gain[0] > 0
+    left = model.predict(as_frame(X)) == model.predict(as_frame(X))[np.argmax(best[1])]
+    assert np.array_equal(left, best[1])
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma"])
+def test_numbers_as_in_scikit_learn(loss):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 200, (1500, 6)) / 100 - 1  # few values: bins are those of scikit-learn
+    X[rng.random(X.shape) < 0.05] = np.nan
+    eta = np.nan_to_num(X) @ np.linspace(-1, 1, 6)
+    y = np.exp(eta) * rng.gamma(3, 1 / 3, 1500) if loss == "gamma" else rng.poisson(np.exp(eta))
+    ours = Regressor(loss, max_iter=20).fit(X, y)
+    reference = theirs.HistGradientBoostingRegressor(loss=loss, max_iter=20).fit(X, y)
+    assert np.allclose(ours.predict(X), reference.predict(X), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_as_in_scikit_learn(n_classes):
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 200, (1500, 6)) / 100 - 1
+    score = X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.normal(size=1500)
+    y = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
+    ours = Classifier(max_iter=15, max_leaf_nodes=8).fit(X, y)
+    reference = theirs.HistGradientBoostingClassifier(max_iter=15, max_leaf_nodes=8).fit(X, y)
+    assert np.allclose(ours.predict_proba(X), reference.predict_proba(X), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("objective", "outputs"),
+    [(losses.SQUARED, 1), (losses.LOGISTIC, 1), (losses.POISSON, 1), (losses.GAMMA, 1),
+     (losses.quantile(0.3), 1), (losses.softmax(3), 3)],
+    ids=lambda o: getattr(o, "name", ""),
+)  # fmt: skip
+def test_slopes_against_finite_differences(objective, outputs):
+    rng = np.random.default_rng(2)
+    n, step = 40, 1e-5
+    raw = rng.normal(size=(outputs, n))
+    y = rng.integers(0, max(outputs, 2), n) if outputs > 1 else rng.integers(0, 2, n) + 0.0
+    y = rng.gamma(2, 1, n) if objective.name == "gamma" else y
+    y = y.astype(np.int32) if outputs > 1 else y
+    w, out = rng.random(n) + 0.5, np.empty((outputs, n, 2))
+    objective.slopes(y, raw, w, out)
+    for k in range(outputs):
+        for i in range(n):
+            losses_at = []
+            for shift in (-step, 0.0, step):
+                moved = raw.copy()
+                moved[k, i] += shift
+                losses_at.append(objective.loss(y, moved, w) * w.sum())
+            assert np.isclose((losses_at[2] - losses_at[0]) / (2 * step), out[k, i, 0], atol=1e-6)
+            if objective.quantile is None:
+                bend = (losses_at[2] - 2 * losses_at[1] + losses_at[0]) / step**2
+                assert np.isclose(bend, out[k, i, 1], atol=2e-3)
+
+
+def test_softmax_slopes_are_the_formulas():
+    rng = np.random.default_rng(3)
+    raw, y = 20 * rng.normal(size=(4, 50)), rng.integers(0, 4, 50).astype(np.int32)
+    out = np.empty((4, 50, 2))
+    mean = losses.softmax(4).slopes(y, raw, np.ones(50), out)
+    assert np.allclose(out[:, :, 0].T, formulas.softmax_gradient(y, raw.T), atol=1e-15)
+    assert np.isclose(mean, formulas.softmax_value(y, raw.T).mean(), rtol=1e-13)
+
+
+def test_training_loss_never_rises():
+    X, target, _ = table(4, n=300)
+    model = Regressor(max_iter=60, min_samples_leaf=3).fit(as_frame(X), target)
+    history = model.history_["objective"]
+    assert len(history) == 61
+    assert np.all(np.diff(history) <= 1e-12)
+    residual = target - model.predict(as_frame(X))
+    assert np.isclose(history[-1], 0.5 * np.mean(residual**2), rtol=1e-10)
+
+
+@pytest.mark.parametrize("Model", [Regressor, Classifier])
+@pytest.mark.parametrize("more", [{}, {"subsample": 0.7, "max_features": 0.6}])
+def test_weights_are_copies_to_the_bit(Model, more):
+    X, target, rng = table(5, n=200)
+    y = target if Model is Regressor else np.digitize(target, [0.5, 2])
+    weights = rng.integers(0, 4, 200)
+    frame, copies = as_frame(X), np.repeat(np.arange(200), weights)
+    settings = {"max_iter": 10, "min_samples_leaf": 8, "max_bins": 20, "random_state": 1} | more
+    by_weight = Model(**settings).fit(frame, y, weights.astype(float))
+    by_copies = Model(**settings).fit(frame.iloc[copies], y[copies])
+    assert np.array_equal(by_weight.trees_.value, by_copies.trees_.value)
+    assert np.array_equal(by_weight.predict(frame), by_copies.predict(frame))
+
+
+def test_equal_bits_for_any_number_of_threads():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(30_000, 9))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] > 0) + (X[:, 3] > 0.5)
+    found = []
+    try:
+        for threads in (1, 2, 4):
+            pellucid.set_threads(threads)
+            model = Classifier(max_iter=4, max_leaf_nodes=12, early_stopping=False).fit(X, y)
+            found.append((model.trees_.value.tobytes(), model.predict_proba(X).tobytes()))
+    finally:
+        pellucid.set_threads(None)
+    assert found[0] == found[1] == found[2]
+
+
+def test_monotone_constraints_hold():
+    rng = np.random.default_rng(7)
+    X = rng.random((800, 3))
+    y = np.sin(9 * X[:, 0]) + 2 * X[:, 1] - np.cos(8 * X[:, 2]) + 0.3 * rng.normal(size=800)
+    grid = np.linspace(0, 1, 60)
+    for Model, target in ((Regressor, y), (Classifier, y > 0.5)):
+        model = Model(max_iter=30, monotonic_cst=[1, 0, -1], min_samples_leaf=5).fit(X, target)
+        free = Model(max_iter=30, min_samples_leaf=5).fit(X, target)
+        broken = 0
+        for j, sign in ((0, 1), (2, -1)):
+            for base in rng.random((15, 3)):
+                rows = np.tile(base, (60, 1))
+                rows[:, j] = grid
+                ask = "predict" if Model is Regressor else "decision_function"
+                assert np.all(sign * np.diff(getattr(model, ask)(rows)) >= 0)
+                broken += bool(np.any(sign * np.diff(getattr(free, ask)(rows)) < 0))
+        assert broken > 0  # the data ask for more than the constraint allows
+
+
+def test_constraints_that_cannot_be_kept_are_named():
+    X, target, _ = table(8)
+    with pytest.raises(ParameterError, match="'c'"):
+        Regressor(monotonic_cst={"c": 1}).fit(as_frame(X), target)
+    with pytest.raises(ParameterError, match="'z'"):
+        Regressor(monotonic_cst={"z": 1}).fit(as_frame(X), target)
+    with pytest.raises(ParameterError, match="quantiles"):
+        Regressor("absolute_error", monotonic_cst={"a": 1}).fit(as_frame(X), target)
+    with pytest.raises(ParameterError, match="two classes"):
+        y = np.digitize(target, [0, 1])
+        Classifier(monotonic_cst={"a": 1}).fit(as_frame(X), y)
+
+
+def test_columns_of_different_groups_never_meet():
+    X, target, _ = table(9, n=400, missing=False, levels=False)
+    y = target + X[:, 0] * X[:, 1] + X[:, 1] * X[:, 2]
+    model = Regressor(max_iter=20, min_samples_leaf=3, interaction_cst=[[0], [1, 2]]).fit(X, y)
+    met = set()
+    for t in range(20):
+        tree = model.trees_.tree(t)
+        paths = [(0, frozenset())]
+        while paths:
+            node, seen = paths.pop()
+            if tree.feature[node] < 0:
+                met.add(seen)
+                continue
+            seen = seen | {int(tree.feature[node])}
+            paths += [(tree.left[node], seen), (tree.right[node], seen)]
+    assert frozenset({1, 2}) in met
+    assert all(not (0 in seen and len(seen) > 1) for seen in met)
+
+
+def test_offset_moves_the_raw_prediction():
+    X, target, rng = table(10, n=300)
+    frame, shift = as_frame(X), rng.normal(size=300)
+    settings = {"max_iter": 10, "min_samples_leaf": 5}
+    model = Regressor(**settings).fit(frame, target + shift, offset=shift)
+    plain = Regressor(**settings).fit(frame, target)
+    assert np.allclose(model.predict(frame), plain.predict(frame), atol=1e-9)
+    assert np.allclose(model.predict(frame, offset=shift), plain.predict(frame) + shift, atol=1e-9)
+    time = np.exp(shift)
+    count = rng.poisson(time * np.exp(0.5 * target))
+    rate = Regressor("poisson", **settings).fit(frame, count, offset=np.log(time))
+    weighted = Regressor("poisson", **settings).fit(frame, count / time, time)
+    assert np.allclose(rate.predict(frame), weighted.predict(frame), rtol=1e-9)
+    y = rng.random(300) < 1 / (1 + np.exp(-target - shift))
+    odds = Classifier(**settings).fit(frame, y, offset=shift)
+    start = odds.baseline_[0]
+    assert abs(np.mean(1 / (1 + np.exp(-start - shift)) - y)) < 1e-12
+    with pytest.raises(ParameterError, match="two classes"):
+        Classifier().fit(frame, np.digitize(target, [0, 1]), offset=shift)
+
+
+@pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
+def test_quantiles_hold_their_share(q):
+    rng = np.random.default_rng(11)
+    X = rng.random((3000, 2))
+    y = X[:, 0] + X[:, 1] * rng.normal(size=3000)
+    model = Regressor("quantile", quantile=q, max_iter=60).fit(X, y)
+    assert abs(np.mean(y <= model.predict(X)) - q) < 0.03
+    if q == 0.5:
+        same = Regressor("absolute_error", max_iter=60).fit(X, y)
+        assert np.array_equal(same.predict(X), model.predict(X))
+
+
+def test_a_leaf_of_the_absolute_loss_holds_the_lower_median():
+    model = Regressor("absolute_error", max_iter=1, learning_rate=1.0, min_samples_leaf=2)
+    X, y = [[0.0]] * 2 + [[1.0]] * 2, [0.0, 1.0, 10.0, 20.0]
+    assert model.fit(X, y).predict([[0.0], [1.0]]).tolist() == [0.0, 10.0]
+
+
+def test_early_stopping_looks_at_clean_rows():
+    X, target, rng = table(12, n=600)
+    y = target + 2 * rng.normal(size=600)
+    stopped = Regressor(
+        max_iter=300, early_stopping=True, n_iter_no_change=5, random_state=0, min_samples_leaf=5
+    ).fit(as_frame(X), y)
+    assert stopped.n_iter_ < 300
+    assert len(stopped.history_["validation"]) == stopped.n_iter_ + 1
+    assert np.allclose(stopped.validation_score_, -stopped.history_["validation"])
+    new = Regressor(max_iter=300, early_stopping=True, n_iter_no_change=5, min_samples_leaf=5)
+    new.fit(as_frame(X)[:400], y[:400], X_val=as_frame(X)[400:], y_val=y[400:])
+    residual = y[400:] - new.predict(as_frame(X)[400:])
+    assert np.isclose(new.history_["validation"][-1], 0.5 * np.mean(residual**2), rtol=1e-9)
+    with pytest.raises(ParameterError, match="X_val"):
+        Regressor(early_stopping=False).fit(X, y, X_val=X, y_val=y)
+    by_score = Regressor(max_iter=50, early_stopping=True, scoring=None, random_state=0)
+    assert by_score.fit(as_frame(X), y).validation_score_.max() <= 1
+
+
+def test_copies_of_a_row_stay_on_one_side_of_the_split():
+    from pellucid.ensemble.boosting_validation import split
+
+    X, target, _ = table(13, n=100)
+    problem, _ = pellucid.data.prepare(
+        np.repeat(X, 3, axis=0), np.repeat(target, 3), None, None, None, Regressor()._wishes()
+    )
+    train, test = split(problem, 0.2, 0)
+    assert train.n + test.n == 100
+    assert 0.15 * 300 <= test.weights.sum() <= 0.25 * 300
+    assert not set(map(tuple, np.nan_to_num(train.X))) & set(map(tuple, np.nan_to_num(test.X)))
+
+
+def test_stages_end_in_the_prediction():
+    X, target, _ = table(14)
+    model = Regressor(max_iter=7, min_samples_leaf=5).fit(as_frame(X), target)
+    stages = list(model.staged_predict(as_frame(X)))
+    assert len(stages) == 7
+    assert np.array_equal(stages[-1], model.predict(as_frame(X)))
+    y = np.digitize(target, [0.5, 2])
+    model = Classifier(max_iter=7, min_samples_leaf=5).fit(as_frame(X), y)
+    *_, last = model.staged_predict_proba(as_frame(X))
+    assert np.array_equal(last, model.predict_proba(as_frame(X)))
+    *_, last = model.staged_predict(as_frame(X))
+    assert np.array_equal(last, model.predict(as_frame(X)))
+    assert len(list(model.staged_decision_function(as_frame(X)))) == 7
+
+
+def test_warm_start_continues():
+    X, target, _ = table(15)
+    whole = Regressor(max_iter=12, min_samples_leaf=5).fit(as_frame(X), target)
+    model = Regressor(max_iter=5, min_samples_leaf=5, warm_start=True).fit(as_frame(X), target)
+    model.set_params(max_iter=12).fit(as_frame(X), target)
+    assert model.n_iter_ == 12
+    assert np.allclose(model.predict(as_frame(X)), whole.predict(as_frame(X)), atol=1e-10)
+    with pytest.raises(ParameterError, match="max_iter"):
+        model.set_params(max_iter=3).fit(as_frame(X), target)
+
+
+def test_any_number_of_levels():
+    rng = np.random.default_rng(16)
+    size = 1 / np.arange(1, 4001)
+    code = rng.choice(4000, 20_000, p=size / size.sum())
+    y = (code % 7) + 0.1 * rng.normal(size=20_000)
+    X = pd.DataFrame({"id": pd.Categorical([f"id{k}" for k in code])})
+    model = Regressor(max_iter=50, early_stopping=False).fit(X, y)
+    frequent = code < 200
+    assert np.corrcoef(y[frequent], model.predict(X[frequent]))[0, 1] > 0.97
+    reference = theirs.HistGradientBoostingRegressor(categorical_features="from_dtype")
+    with pytest.raises(ValueError, match="cardinality"):
+        reference.fit(X, y)
+
+
+def test_kinds_of_columns_are_those_of_the_table():
+    X, target, _ = table(17)
+    by_kind = Regressor(max_iter=5, table=pellucid.Table(kinds={"x2": "categorical"}))
+    assert by_kind.fit(X, target).is_categorical_.tolist() == [False, False, True]
+    assert Regressor(max_iter=5).fit(X, target).is_categorical_ is None
+    with pytest.raises(ParameterError, match="categorical_features"):
+        Regressor(categorical_features=[2]).fit(X, target)
+
+
+def test_verbose_prints_nothing(capsys):
+    X, target, _ = table(18)
+    Regressor(max_iter=3, verbose=2).fit(X, target)
+    assert capsys.readouterr().out == ""
+
+
+def test_importances_are_shares_of_the_gain():
+    rng = np.random.default_rng(19)
+    X = rng.normal(size=(500, 3))
+    model = Regressor(max_iter=20).fit(X, 3 * X[:, 1] + 0.1 * rng.normal(size=500))
+    assert np.isclose(model.feature_importances_.sum(), 1)
+    assert model.feature_importances_[1] > 0.95
+
+
+def test_explanations_of_the_log_link():
+    X, target, rng = table(20, n=300)
+    model = Regressor("poisson", max_iter=20).fit(as_frame(X), rng.poisson(np.exp(0.4 * target)))
+    why = model.explain(as_frame(X))
+    assert why.scale == "link"
+    assert why.gap() < 1e-10
+    assert np.allclose(np.exp(why.prediction[:, 0]), model.predict(as_frame(X)))
+
+
+@pytest.mark.parametrize("fault", ["loop", "far", "nan", "short", "column", "round", "set"])
+def test_forged_trees_are_refused(fault):
+    from dataclasses import replace
+
+    X, target, _ = table(21)
+    trees = Regressor(max_iter=3, min_samples_leaf=5).fit(as_frame(X), target).trees_
+    parts = {name: np.array(getattr(trees, name)) for name in
+             ("right", "value", "feature", "start", "set_start", "threshold")}  # fmt: skip
+    inner = np.flatnonzero(trees.feature >= 0)
+    if fault == "loop":
+        parts["right"][inner[-1]] = 0
+    elif fault == "far":
+        parts["right"][inner[0]] = 2**30
+    elif fault == "nan":
+        parts["value"][0] = np.nan
+    elif fault == "short":
+        parts["threshold"] = parts["threshold"][:-1]
+    elif fault == "column":
+        parts["feature"][inner[0]] = 7
+    elif fault == "round":
+        parts["start"][1] = -4
+    else:
+        parts["set_start"][inner] = 2**30
+    with pytest.raises(DataError):
+        replace(trees, **parts)
+
+
+def test_bad_targets_are_named():
+    X = np.arange(60.0)[:, None]
+    with pytest.raises(DataError, match=">= 0"):
+        Regressor("poisson").fit(X, np.linspace(-1, 1, 60))
+    with pytest.raises(DataError, match="> 0"):
+        Regressor("gamma").fit(X, np.zeros(60))
+    with pytest.raises(ParameterError, match="'quantile'"):
+        Regressor("quantile").fit(X, X[:, 0])
+    with pytest.raises(DataError, match="validation"):
+        Regressor(early_stopping=True).fit([[1.0], [1.0]], [0.0, 0.0])
