@@ -210,10 +210,29 @@ def shortest(prepared: Prepared, found: Solution) -> Solution:
     return Solution(found.x - null @ move, found.status, found.history, found.n_iter)
 
 
+def _balance(prepared: Prepared) -> tuple[np.ndarray, np.ndarray]:
+    """Centres of the columns, and units in which every slope has the same curvature at first.
+
+    Rare words and levels hardly occur in the first block, so sparse columns are counted in full;
+    for them the penalty is most of the curvature.
+    """
+    F, mean, spread = prepared.likelihood, prepared.mean, prepared.spread
+    total = float(F.weights.sum())
+    if F.X.sparse and F.shift is None:
+        share = F.weights / total
+        squares = F.X.X.copy()
+        squares.data = squares.data**2
+        mean = np.asarray(F.X.X.T @ share).ravel()
+        spread = np.sqrt(np.maximum(np.asarray(squares.T @ share).ravel() - mean**2, 0.0))
+    chance = 1.0 / F.n_classes
+    curvature = spread**2 + F.alpha / (total * chance * (1 - chance))
+    return mean, np.sqrt(np.where(curvature > 0, curvature, 1.0))
+
+
 def solve_lbfgs(prepared: Prepared, setting: Setting, stop: Stop = None) -> Solution:
-    """L-BFGS on centred columns of unit spread, which are never formed."""
-    likelihood, mean, spread = prepared.likelihood, prepared.mean, prepared.spread
-    q = likelihood.q
+    """L-BFGS on centred columns of unit curvature, which are never formed."""
+    likelihood, q = prepared.likelihood, prepared.likelihood.q
+    mean, spread = _balance(prepared)
     mean = mean if setting.intercept else np.zeros_like(mean)
 
     def outer(v: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ Two classes have one row of coefficients, more have one row each (scikit-learn's
 Invariant: the answer is in the user's units, zeros are exact.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,12 +26,15 @@ from pellucid.numerics.tables import Rows
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Solution, Status
 
-WORKING_SET = 1500  # coefficients whose curvature is formed at once
+WORKING_SET = 1500  # coefficients whose curvature is formed at once, beyond those that are not 0
+FIRST_SET = 256  # so many at first; the set may double at every step
 SAMPLE = 8  # every so many rows give the start on large tables
 SAMPLED_ROWS = 4096
 ACCURACY = 1e-10  # of the slope at 0 that may remain
 HALVINGS = 30
-SWEEP_WORK = 3e8  # multiplications that one inner problem may take
+FARTHEST = 10.0  # that a score may move in one step
+PATH_RATIO, STAGE_STEPS = 10.0, 4  # of penalties on the way to a weak one; steps at each
+SWEEPS, JUMPS = 25, 60  # of an inner problem: sweeps between two jumps, jumps at most
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,14 @@ class Task:
         loss, G = parallel.reduce(partial, lambda a, b: (a[0] + b[0], a[1] + b[1]), self.X.blocks)
         return loss, G, P
 
+    def farthest(self, step: np.ndarray) -> float:
+        """The largest change of a score."""
+
+        def partial(rows: slice) -> float:
+            return float(np.abs(self.block(rows) @ step[:, :-1].T + step[:, -1]).max())
+
+        return max(parallel.map(partial, self.X.blocks))
+
     def curvature(self, P: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         """Second derivatives of the loss by the chosen coefficients (flat positions)."""
         width = self.X.p + 1
@@ -82,23 +93,44 @@ class Task:
         columns = np.unique(col[col < self.X.p])
 
         def partial(rows: slice) -> np.ndarray:
-            block = self.block(rows)
-            block = block[:, columns]
-            table = np.ones((block.shape[0], len(columns) + 1))
-            table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
+            table = _with_ones(self.block(rows)[:, columns])
             chance, w = P[rows], self.w[rows]
-            out = np.empty((self.q, self.q, table.shape[1], table.shape[1]))
+            m = len(columns) + 1
+            out = np.empty((self.q, self.q, m, m))
             for k in range(self.q):
                 for l in range(k + 1):
                     c = w * chance[:, k] * ((1 - chance[:, k]) if k == l else -chance[:, l])
-                    A = table * np.sqrt(np.abs(c))[:, None]
-                    out[k, l] = A.T @ A if k == l else -(A.T @ A)
+                    out[k, l] = _gram(table, np.sqrt(np.abs(c)))
+                    out[k, l] *= 1.0 if k == l else -1.0
                     out[l, k] = out[k, l]
             return out
 
-        H = parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
+        if self.X.sparse and self.shift is None:  # few products: one visit is cheapest
+            H = partial(slice(None))
+        else:
+            H = parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
         place = np.where(col == self.X.p, len(columns), np.searchsorted(columns, col))
         return np.ascontiguousarray(H[cls[:, None], cls[None, :], place[:, None], place[None, :]])
+
+
+def _with_ones(block: Any) -> Any:
+    """The block with a column of ones; sparse stays sparse."""
+    n = block.shape[0]
+    if isinstance(block, np.ndarray):
+        return np.column_stack([block, np.ones(n)])
+    from scipy.sparse import csr_array, hstack
+
+    return hstack([csr_array(block), csr_array(np.ones((n, 1)))], format="csr")
+
+
+def _gram(table: Any, root: np.ndarray) -> np.ndarray:
+    """A' A, where A is the table with row i multiplied by root_i."""
+    if isinstance(table, np.ndarray):
+        A = table * root[:, None]
+        return A.T @ A
+    A = table.copy()
+    A.data = A.data * np.repeat(root, np.diff(A.indptr))
+    return (A.T @ A).toarray()
 
 
 def solve_sparse(
@@ -117,9 +149,24 @@ def solve_sparse(
         B = _inward(prepared, setting.x0)
     elif (small := _sampled(task)) is not None:
         B, *_ = _newton(small, B, 8, Recorder("start", 8), prepared, 1e-3)
+    elif task.X.p > FIRST_SET:
+        B = _approach(task, B, prepared)
     recorder = Recorder("coordinate descent", setting.max_iter)
     B, status, done = _newton(task, B, setting.max_iter, recorder, prepared, ACCURACY)
     return Solution(_outward(prepared, B), status, recorder.history(), done)
+
+
+def _approach(task: Task, B: np.ndarray, prepared: Prepared) -> np.ndarray:
+    """Rough solutions of tenfold weaker and weaker penalties: the working set stays small."""
+    _, G, _ = task.evaluate(B)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        start = float(np.nanmax(np.abs(G[:, :-1]) / task.l1, initial=0.0, where=task.l1 > 0))
+    factor = start / PATH_RATIO
+    while np.isfinite(factor) and factor > PATH_RATIO:
+        stage = replace(task, l1=task.l1 * factor, l2=task.l2 * factor)
+        B, *_ = _newton(stage, B, STAGE_STEPS, Recorder("start", STAGE_STEPS), prepared, 1e-3)
+        factor /= PATH_RATIO
+    return B
 
 
 def _sampled(task: Task) -> Task | None:
@@ -163,7 +210,7 @@ def _chosen(B: np.ndarray, violation: np.ndarray) -> np.ndarray:
     active = B != 0
     active[:, -1] = True
     worst = np.argsort(-violation, axis=None, kind="stable")
-    room = max(WORKING_SET - int(active.sum()), 64)
+    room = int(np.clip(active.sum(), FIRST_SET, WORKING_SET))
     more = worst[(violation.ravel()[worst] > 0) & ~active.ravel()[worst]][:room]
     return np.sort(np.concatenate([np.flatnonzero(active), more]))
 
@@ -185,14 +232,14 @@ def _newton(
     if scale == 0.0:
         scale = max(float(np.max(np.abs(task.evaluate(np.zeros_like(B))[1]) / spread)), 1e-300)
     _note(recorder, 0, value, task, B, G)
-    inner_tol = 1e-4
+    inner_tol = 1e-3
     for k in range(1, max_iter + 1):
         flag.check()
         violation = _violation(task, B, G)
         if float(np.max(violation / spread)) <= accuracy * scale:
             return B, converged(k - 1), k - 1
         chosen = _chosen(B, violation / spread)
-        step = _direction(task, B, G, P, chosen, inner_tol)
+        step = _direction(task, B, G, P, chosen, inner_tol, min(2 * k, JUMPS))
         trial = _search(task, B, value, G, step)
         if trial is None:
             if inner_tol <= 1e-20:  # rounding rules the steps
@@ -207,8 +254,9 @@ def _newton(
 
 
 def _direction(
-    task: Task, B: np.ndarray, G: np.ndarray, P: np.ndarray, chosen: np.ndarray, tol: float
-) -> np.ndarray:
+    task: Task, B: np.ndarray, G: np.ndarray, P: np.ndarray, chosen: np.ndarray, tol: float,
+    jumps: int,
+) -> np.ndarray:  # fmt: skip
     """The step to the minimum of the quadratic model plus the penalty."""
     H = task.curvature(P, chosen)
     width = task.X.p + 1
@@ -222,12 +270,53 @@ def _direction(
     H[np.diag_indices(len(H))] *= 1 + 1e-10
     d, Hd = np.zeros(len(chosen)), np.zeros(len(chosen))
     g, b = G.ravel()[chosen], B.ravel()[chosen]
-    sweeps = int(np.clip(SWEEP_WORK / len(d) ** 2, 100, 20_000))
     reach = float(np.max(g * g / np.maximum(np.diagonal(H), 1e-300), initial=0.0))
-    parallel.interruptible(_prox.quadratic_lasso, H, g, l1, b, d, Hd, tol * reach, sweeps)
+    for _ in range(jumps):
+        made = parallel.interruptible(
+            _prox.quadratic_lasso, H, g, l1, b, d, Hd, tol * reach, SWEEPS
+        )
+        if made < SWEEPS or not _jump(H, g, l1, b, d):
+            break
+        Hd = H @ d
     step = np.zeros(B.size)
     step[chosen] = d
     return step.reshape(B.shape)
+
+
+def _jump(H: np.ndarray, g: np.ndarray, l1: np.ndarray, b: np.ndarray, d: np.ndarray) -> bool:
+    """Move d to the minimum over the coefficients that are not 0, signs kept.
+
+    Sweeps creep where columns are nearly dependent; this solves for all of them at once. If signs
+    would change, those coefficients become 0, or, where that is not lower, the first of them does:
+    up to there the quadratic model with its penalty falls all the way.
+    """
+    from scipy.linalg import lapack
+
+    used = np.flatnonzero((b + d != 0) | (l1 == 0))
+    now = (b + d)[used]
+    slope = g[used] + (H @ d)[used] + l1[used] * np.sign(now)
+    scale = 1 / np.sqrt(np.maximum(np.diagonal(H)[used], 1e-300))
+    part = H[np.ix_(used, used)] * scale * scale[:, None]
+    _, move, failed = lapack.dposv(part, -slope * scale, lower=0)
+    if failed or not np.isfinite(move).all():
+        return False
+    move = move * scale
+    with np.errstate(divide="ignore", invalid="ignore"):
+        meets = np.where((l1[used] > 0) & (now * move < 0), -now / move, np.inf)
+    first = int(np.argmin(meets))
+    if meets[first] >= 1.0:
+        d[used] += move
+        return True
+    near, far = d.copy(), d.copy()
+    near[used] += meets[first] * move
+    near[used[first]] = -b[used[first]]
+    far[used] = np.where(meets < 1.0, -b[used], d[used] + move)
+
+    def model(v: np.ndarray) -> float:
+        return float(g @ v + 0.5 * v @ (H @ v) + l1 @ np.abs(b + v))
+
+    d[:] = far if model(far) < model(near) else near
+    return True
 
 
 def _search(
@@ -238,7 +327,10 @@ def _search(
     promise = float((G * step).sum() + (l1 * (np.abs(B + step) - np.abs(B))).sum())
     if not promise < 0:
         return None
-    t = 1.0
+    # A row may be so sure that its curvature is nothing; the parabola then leads far too far.
+    t = min(1.0, FARTHEST / max(task.farthest(step), 1e-300))
+    promise *= t
+    step, t = t * step, 1.0
     for _ in range(HALVINGS):
         new = B + t * step
         loss, slope, P = task.evaluate(new)
