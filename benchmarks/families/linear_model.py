@@ -50,6 +50,13 @@ WORKLOADS = (
         goals={"fit": 2.0, "predict": 1.0},
     ),
     Workload(
+        name="lasso, 100 penalties, 5 folds",
+        estimator="linear_model.LassoCV",
+        source=regression(1000, 1000),
+        answer=squared_error(relative=1e-2),
+        goals={"fit": 20.0},
+    ),
+    Workload(
         name="poisson",
         estimator="linear_model.PoissonRegressor",
         source=counts(200_000, 30),

@@ -3,9 +3,11 @@
 from pellucid.linear_model.bayesian_regression import BayesianRegression
 from pellucid.linear_model.bayesian_ridge import BayesianRidge
 from pellucid.linear_model.elastic_net import ElasticNet
+from pellucid.linear_model.elastic_net_cv import ElasticNetCV
 from pellucid.linear_model.gamma import GammaRegressor
 from pellucid.linear_model.generalized_linear_model import GeneralizedLinearModel
 from pellucid.linear_model.lasso import Lasso
+from pellucid.linear_model.lasso_cv import LassoCV
 from pellucid.linear_model.linear_regression import LinearRegression
 from pellucid.linear_model.logistic import LogisticRegression
 from pellucid.linear_model.paths import enet_path, lasso_path
@@ -21,9 +23,11 @@ __all__ = [
     "BayesianRegression",
     "BayesianRidge",
     "ElasticNet",
+    "ElasticNetCV",
     "GammaRegressor",
     "GeneralizedLinearModel",
     "Lasso",
+    "LassoCV",
     "LinearRegression",
     "LogisticRegression",
     "Perceptron",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.errors import ParameterError
+from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Integer
 
 
@@ -77,9 +77,15 @@ def penalty_grid(
         return given
     share = weights / weights.sum()
     centred = Y - share @ Y if intercept else Y
-    pull = np.asarray(X.T @ (centred * share[:, None]))
-    pull = pull if positive else np.abs(pull)
-    top = float(pull.max(initial=0.0)) / l1_ratio
+    with np.errstate(over="ignore", invalid="ignore"):
+        pull = np.asarray(X.T @ (centred * share[:, None]))
+        pull = pull if positive else np.abs(pull)
+        top = float(pull.max(initial=0.0)) / l1_ratio
+    if not np.isfinite(top):
+        raise DataError(
+            "The products of the columns with y are larger than the largest float. Bring them to "
+            "ordinary units, or give the penalties: alphas=[...]."
+        )
     if not top > np.finfo(float).resolution:
         return np.full(alphas, np.finfo(float).resolution)
     return np.geomspace(top, top * eps, num=alphas)

@@ -34,18 +34,24 @@ class Products(Protocol):
 def make_products(task: Ridge) -> Products:
     """The way that fits the shape of the table."""
     n, p = task.design.X.n, task.design.X.p
-    if p <= GRAM_COLUMNS and p <= 4 * n:
+    if small(task):
         return AllProducts(task)
     if task.design.X.sparse and n * p > DENSE_CELLS:
         return SparseColumns(task)
     return DenseColumns(task)
 
 
+def small(task: Ridge) -> bool:
+    """Whether all products of columns are made at once."""
+    n, p = task.design.X.n, task.design.X.p
+    return p <= GRAM_COLUMNS and p <= 4 * n
+
+
 class AllProducts:
     """X'X made once: then rows are never visited again."""
 
-    def __init__(self, task: Ridge) -> None:
-        tall, p = Tall(task), task.design.X.p
+    def __init__(self, task: Ridge, gram: np.ndarray | None = None) -> None:
+        tall, p = Tall(task, gram), task.design.X.p
         self.mean, self.mean_y = tall.mean, tall.mean_y
         self.Q = np.ascontiguousarray(tall.S[:p, :p] / tall.total)
         self.q = tall.S[:p, p:] / tall.total

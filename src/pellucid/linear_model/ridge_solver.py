@@ -100,10 +100,10 @@ def ridge(
 class Tall:
     """At least as many rows as columns: one pass makes the products, one factor per alpha."""
 
-    def __init__(self, task: Ridge) -> None:
+    def __init__(self, task: Ridge, gram: np.ndarray | None = None) -> None:
         self.task, design = task, task.design
         c, p = int(design.constant), design.X.p
-        G = design.gram()
+        G = design.gram() if gram is None else gram
         self.total = float(G[0, 0]) if c else float(design.weights.sum())
         drift = G[0, 1:] / self.total if c else np.zeros(G.shape[1])
         self.S = G[c:, c:] - self.total * np.outer(drift, drift)
