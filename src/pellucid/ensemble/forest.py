@@ -68,7 +68,7 @@ class Forest(Explained):
         numbers = range(len(old), self.n_estimators)
         bags = [drawer.draw(parallel.stream(seed, "bag", number)) for number in numbers]
         columns = (problem.X, problem.kinds, problem.n_levels)
-        table = presort(*columns, self.n_jobs) if bags else None
+        table = presort(*columns, self.n_jobs).placed(self.n_jobs) if bags else None
 
         def task(i: int) -> Nodes:
             state = parallel.stream(seed, "tree", numbers[i]).integers(2**32)

@@ -3,8 +3,7 @@
 # the loops compare them; a threshold reads the two it needs from the whole table.
 
 cdef struct Branch:
-    Table t                     # the copy; its pointers own their memory unless shared below
-    int32_t* number             # (n_rows of the whole table,) shared by all branches: new numbers
+    Table t                     # the copy; its pointers own their memory
 
 
 cdef void free_branch(Branch* b) noexcept nogil:
@@ -16,41 +15,54 @@ cdef void free_branch(Branch* b) noexcept nogil:
     free(b.t.lists)
     free(b.t.goes_left)
     free(<void*> b.t.origin)
+    free(b.t.members)
+    free(<void*> b.t.places)
+    free(b.t.ready)
 
 
 cdef int new_branch(const Table* whole, const Record* node, int32_t* number,
                     Branch* b) noexcept nogil:
     """Copy the rows of a node; 0 if there is enough memory."""
     cdef Py_ssize_t m = node.end - node.start, size = sizeof(double)
+    cdef bint members = whole.members != NULL, memory
     b.t = whole[0]
-    b.number = number
+    b.t.parent = whole
     b.t.n_rows = b.t.n = m
+    b.t.stride = 0 if members else m               # no lists
     b.t.X = <double*> malloc(m * whole.d * size)
     b.t.labels = <int32_t*> malloc(m * sizeof(int32_t)) if whole.labels != NULL else NULL
     b.t.target = <double*> malloc(m * size) if whole.target != NULL else NULL
     b.t.weights = <double*> malloc(m * size) if whole.weights != NULL else NULL
     b.t.packed = <uint16_t*> malloc(m * sizeof(uint16_t)) if whole.packed != NULL else NULL
-    b.t.lists = <int32_t*> malloc(m * whole.d * sizeof(int32_t))
+    b.t.lists = NULL if members else <int32_t*> malloc(m * whole.d * sizeof(int32_t))
     b.t.goes_left = <uint8_t*> malloc(m)
     b.t.origin = <int32_t*> malloc(m * sizeof(int32_t))
-    if (b.t.X == NULL or b.t.lists == NULL or b.t.goes_left == NULL or b.t.origin == NULL
-            or (whole.labels != NULL and b.t.labels == NULL)
-            or (whole.target != NULL and b.t.target == NULL)
-            or (whole.weights != NULL and b.t.weights == NULL)
-            or (whole.packed != NULL and b.t.packed == NULL)):
+    b.t.members = <int32_t*> malloc(m * sizeof(int32_t)) if members else NULL
+    b.t.places = <int32_t*> malloc(m * whole.d * sizeof(int32_t)) if members else NULL
+    b.t.ready = <uint8_t*> calloc(whole.d, 1) if members else NULL
+    memory = b.t.X != NULL and b.t.goes_left != NULL and b.t.origin != NULL
+    memory &= members or b.t.lists != NULL
+    memory &= whole.labels == NULL or b.t.labels != NULL
+    memory &= whole.target == NULL or b.t.target != NULL
+    memory &= whole.weights == NULL or b.t.weights != NULL
+    memory &= whole.packed == NULL or b.t.packed != NULL
+    memory &= not members or (b.t.members != NULL and b.t.places != NULL and b.t.ready != NULL)
+    if not memory:
         free_branch(b)
         return -1
-    copy_rows(whole, node, b)
+    copy_rows(whole, node, number, b)
     return 0
 
 
-cdef void copy_rows(const Table* whole, const Record* node, Branch* b) noexcept nogil:
-    """Rows are numbered in the order of column 0."""
-    cdef const int32_t* rows = whole.lists + node.start
+cdef void copy_rows(const Table* whole, const Record* node, int32_t* number,
+                    Branch* b) noexcept nogil:
+    """Rows are numbered as they stand in the members, or in the list of column 0. With members
+    columns are copied when they are looked at."""
+    cdef const int32_t* rows = rows_of(whole, node, 0)
     cdef int32_t* origin = <int32_t*> b.t.origin
     cdef Py_ssize_t m = node.end - node.start, i, f
     for i in range(m):
-        b.number[rows[i]] = <int32_t> i
+        number[rows[i]] = <int32_t> i
         origin[i] = rows[i]
         if whole.labels != NULL:
             (<int32_t*> b.t.labels)[i] = whole.labels[rows[i]]
@@ -60,10 +72,14 @@ cdef void copy_rows(const Table* whole, const Record* node, Branch* b) noexcept 
             (<double*> b.t.weights)[i] = whole.weights[rows[i]]
         if whole.packed != NULL:
             (<uint16_t*> b.t.packed)[i] = whole.packed[rows[i]]
-    for f in range(whole.d):
-        rows = whole.lists + f * whole.n + node.start
+    if whole.members != NULL:
         for i in range(m):
-            b.t.lists[f * m + i] = b.number[rows[i]]
+            b.t.members[i] = <int32_t> i
+        return
+    for f in range(whole.d):
+        rows = whole.lists + f * whole.stride + node.start
+        for i in range(m):
+            b.t.lists[f * m + i] = number[rows[i]]
         if whole.compared[f]:
             for i in range(m):
                 (<double*> b.t.X)[f * m + i] = whole.X[f * whole.n_rows + origin[i]]

@@ -1,9 +1,8 @@
 # Steps 4 and 5 of a node's life: which rows go left, the lists partitioned, a whole subtree grown.
 
-cdef Py_ssize_t partition_list(const Table* t, int f, Py_ssize_t start, Py_ssize_t end,
+cdef Py_ssize_t partition_rows(const Table* t, int32_t* rows, Py_ssize_t start, Py_ssize_t end,
                                int32_t* right) noexcept nogil:
     """Rows that go left to the front, the others behind, both in their old order."""
-    cdef int32_t* rows = t.lists + f * t.n
     cdef const uint8_t* goes_left = t.goes_left
     cdef Py_ssize_t i, l = start, r = 0, b
     cdef int32_t row
@@ -18,9 +17,43 @@ cdef Py_ssize_t partition_list(const Table* t, int f, Py_ssize_t start, Py_ssize
     return l
 
 
+cdef Py_ssize_t partition_members(const Table* t, Record* node, int32_t* right) noexcept nogil:
+    """Step 4 for a threshold with members: by place, or by value if the threshold was drawn."""
+    cdef int32_t* rows = t.members + node.start
+    cdef const int32_t* places = t.places + node.feature * t.n_rows
+    cdef const double* x = t.X + node.feature * t.n_rows
+    cdef Py_ssize_t i, m = node.end - node.start, l = 0, r = 0, b, absent = 0
+    cdef int32_t row, last = <int32_t> node.at
+    cdef double threshold = node.threshold
+    cdef bint drawn = t.drawn_splits, missing = t.missing[node.feature]
+    if not missing and not drawn:
+        for i in range(m):
+            row = rows[i]
+            b = places[row] <= last
+            rows[l] = row
+            right[r] = row
+            l += b
+            r += 1 - b
+    else:
+        for i in range(m):
+            row = rows[i]
+            b = x[row] <= threshold if drawn else places[row] <= last
+            if isnan(x[row]):
+                b = node.missing_left
+                absent += 1
+            rows[l] = row
+            right[r] = row
+            l += b
+            r += 1 - b
+    memcpy(rows + l, right, r * sizeof(int32_t))
+    if absent == 0:
+        node.missing_left = -1                     # nothing learned: divide takes the larger child
+    return l
+
+
 cdef Py_ssize_t mark_number(const Table* t, Record* node) noexcept nogil:
     """Step 4 for a threshold: the first `at` rows go left, missing ones to the learned side."""
-    cdef const int32_t* rows = t.lists + node.feature * t.n + node.start
+    cdef const int32_t* rows = t.lists + node.feature * t.stride + node.start
     cdef const double* x = t.X + node.feature * t.n_rows
     cdef Py_ssize_t i, m = node.end - node.start, q = m
     while t.missing[node.feature] and isnan(x[rows[q - 1]]):
@@ -37,10 +70,10 @@ cdef Py_ssize_t mark_number(const Table* t, Record* node) noexcept nogil:
 cdef Py_ssize_t mark_levels(const Table* t, Record* node, const double* counts, Scratch* s,
                             uint32_t* words) noexcept nogil:
     """Step 4 for a set: find it again, write its bits; absent levels go where missing ones go."""
-    cdef const int32_t* rows = t.lists + node.feature * t.n + node.start
     cdef Levels* v = &s.levels
     cdef Split again
-    cdef int g = split_levels(t, node, counts, node.feature, v, &again), i
+    cdef const int32_t* rows = sorted_rows(t, node, node.feature, &s.sorter)
+    cdef int g = split_levels(t, node, counts, node.feature, rows, v, &again), i
     cdef Py_ssize_t j, count = 0
     cdef double left = 0.0
     for i in range(g):
@@ -77,10 +110,15 @@ cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept 
         node.set_start = draft.n_words
         middle = mark_levels(t, node, draft.counts + i * draft.size, s, draft.words + draft.n_words)
         draft.n_words += words
+    elif t.members != NULL:
+        middle = partition_members(t, node, s.rows)
     else:
         middle = mark_number(t, node)
     middle += node.start
-    partition_list(t, node.feature, node.start, node.end, s.rows)
+    if t.members == NULL:
+        partition_rows(t, t.lists + node.feature * t.stride, node.start, node.end, s.rows)
+    elif words:
+        partition_rows(t, t.members, node.start, node.end, s.rows)
     node.left, node.right = <int32_t> draft.n_nodes, <int32_t> draft.n_nodes + 1
     for j in range(2):
         child = draft.nodes + draft.n_nodes + j
@@ -88,7 +126,8 @@ cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept 
         child.end = node.end if j else middle
         child.depth = node.depth + 1
         child.key = mix(node.key + <uint64_t> 0xD1B54A32D192ED03 * <uint64_t> (j + 1))
-        stopped &= describe(t, node.feature, child, draft.counts + (draft.n_nodes + j) * draft.size)
+        stopped &= describe(t, rows_of(t, child, node.feature), child,
+                            draft.counts + (draft.n_nodes + j) * draft.size)
     draft.n_nodes += 2
     if node.missing_left < 0:
         node.missing_left = (child - 1).weight > child.weight
@@ -124,9 +163,9 @@ cdef int grow_subtree(const Table* t, Draft draft, Scratch* s) noexcept nogil:
         if leaves:
             continue
         node = draft.nodes + i
-        for f in range(t.d):                                                            # 5
+        for f in range(t.d if t.members == NULL else 0):                                # 5
             if f != node.feature:
-                partition_list(t, f, node.start, node.end, s.rows)
+                partition_rows(t, t.lists + f * t.stride, node.start, node.end, s.rows)
         if height + 2 > room:
             room *= 2
             moved = realloc(waiting, room * sizeof(int32_t))

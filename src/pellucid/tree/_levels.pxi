@@ -37,9 +37,9 @@ cdef int by_key(const void* a, const void* b) noexcept nogil:
     return -1 if p.number < q.number else 1
 
 
-cdef int gather_groups(const Table* t, const Record* node, int f, Levels* v) noexcept nogil:
+cdef int gather_groups(const Table* t, const Record* node, int f, const int32_t* rows,
+                       Levels* v) noexcept nogil:
     """Runs of equal codes in the sorted rows, with their weights and class weights."""
-    cdef const int32_t* rows = t.lists + f * t.n + node.start
     cdef const double* x = t.X + f * t.n_rows
     cdef Py_ssize_t m = node.end - node.start, i = 0, j, size = t.size
     cdef int g = 0
@@ -199,10 +199,10 @@ cdef double drawn_division(const Table* t, const Record* node, const double* cou
     return division_cost(t, node, counts, v.left, weight) if allowed(t, node, weight, rows) else INFINITY
 
 
-cdef int split_levels(const Table* t, const Record* node, const double* counts, int f, Levels* v,
-                      Split* out) noexcept nogil:
+cdef int split_levels(const Table* t, const Record* node, const double* counts, int f,
+                      const int32_t* rows, Levels* v, Split* out) noexcept nogil:
     """Best set of levels of column f; leaves groups and sides in v and returns their number."""
-    cdef int g = gather_groups(t, node, f, v)
+    cdef int g = gather_groups(t, node, f, rows, v)
     out.feature, out.cost, out.missing_left, out.at = -1, INFINITY, 0, 0
     out.threshold = 0.0
     if g < 2:

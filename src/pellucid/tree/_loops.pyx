@@ -2,7 +2,8 @@
 
 Every column has its own list of the rows, sorted by value, missing ones last. A node is the segment
 [start, end) of every list; dividing it partitions each segment in place, keeping the order, so no
-value is ever sorted twice. A node's best division depends on its rows alone, therefore the tree
+value is ever sorted twice. Where nodes look at few columns only one list is partitioned instead
+(`_order.pxi`). A node's best division depends on its rows alone, therefore the tree
 is the same whatever thread looks at a column (`search`, `partition`) or at a subtree (`subtree`).
 
 Steps for one node (numbered again below)
@@ -15,7 +16,7 @@ Steps for one node (numbered again below)
 
 from libc.math cimport INFINITY, fabs, isinf, isnan, log2
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, qsort, realloc
+from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -39,9 +40,10 @@ cdef struct Record:             # a node under construction; `nodes.RECORD` is t
 cdef struct Split:
     double cost
     double threshold            # set here only if drawn
-    Py_ssize_t at
+    Py_ssize_t at               # rows of the node's order below it
     int32_t feature             # -1: no allowed division
     int32_t missing_left
+    int32_t below, above        # the last of these rows and the next one (-1: not found yet)
 
 
 cdef struct Table:              # what all loops see; invariant: labels or target, by criterion
@@ -56,9 +58,12 @@ cdef struct Table:              # what all loops see; invariant: labels or targe
     const uint8_t* repeated     # 1: some value occurs twice
     const uint8_t* missing      # 1: some value is missing
     const uint8_t* compared     # 1: the loops compare values of the column, not only their order
-    int32_t* lists              # (d, n) sorted rows
+    int32_t* lists              # (d, stride) sorted rows
+    int32_t* members            # (n,) rows of the nodes side by side, or NULL: the lists are divided
+    const int32_t* places       # (d, n_rows) where a value stands in the lists; with members
     uint8_t* goes_left          # (n_rows,)
-    Py_ssize_t n_rows, n        # rows of X; rows in the lists
+    Py_ssize_t n_rows, n        # rows of X; rows of the tree
+    Py_ssize_t stride           # length of a list: n, with members all rows
     int d, K, criterion, max_features, max_depth
     int size                    # sums per group of rows: K class weights, or 2 for numbers
     int most_levels
@@ -70,6 +75,8 @@ cdef struct Table:              # what all loops see; invariant: labels or targe
     const double* whole         # (n_whole, d), and rows of it that X holds: for branches, else NULL
     const int32_t* origin
     Py_ssize_t n_whole
+    const Table* parent         # of a branch with members
+    uint8_t* ready              # (d,) 1: the branch has its own copy of the column; NULL: of all
     const int32_t* stop         # another thread sets it to end the work
 
 
@@ -87,9 +94,12 @@ cdef inline double cell(const Table* t, int f, int32_t row) noexcept nogil:
     return t.whole[f * t.n_whole + t.origin[row]]
 
 
+include "_order.pxi"
 include "_cost.pxi"
 include "_scan.pxi"
 include "_levels.pxi"
+include "_drawn.pxi"
+include "_buckets.pxi"
 
 
 include "_search.pxi"
@@ -106,12 +116,13 @@ cdef class Workspace:
     cdef object kept            # the arrays behind the pointers
     cdef int32_t[::1] number    # for branches, which never share a row
 
-    def __cinit__(self, const double[::1, :] X, int32_t[:, ::1] lists, const uint8_t[::1] kinds,
+    def __cinit__(self, const double[::1, :] X, const int32_t[:, ::1] lists, const uint8_t[::1] kinds,
                   const int32_t[::1] n_levels, const uint8_t[::1] repeated,
                   const uint8_t[::1] missing, const int32_t[::1] labels, const double[::1] target,
                   const double[::1] weights, const uint16_t[::1] packed,
                   const double[::1] k_log_k, int n_classes,
-                  int criterion, limits, const int32_t[::1] stop):
+                  int criterion, limits, const int32_t[::1] stop,
+                  const int32_t[:, ::1] places=None, int32_t[::1] members=None):
         cdef uint8_t[::1] goes_left = np.zeros(X.shape[0], np.uint8)
         cdef const uint8_t[::1] compared
         (self.t.max_depth, self.t.max_features, self.t.min_rows, self.t.min_rows_split,
@@ -121,8 +132,9 @@ cdef class Workspace:
         compared = (np.asarray(repeated) | np.asarray(missing) | np.asarray(kinds)
                     | np.uint8(self.t.drawn_splits))
         self.kept = (X, lists, kinds, n_levels, repeated, missing, labels, target, weights, packed,
-                     k_log_k, stop, goes_left, compared)
-        self.t.X, self.t.lists, self.t.goes_left = &X[0, 0], &lists[0, 0], &goes_left[0]
+                     k_log_k, stop, goes_left, compared, places, members)
+        self.t.X, self.t.goes_left = &X[0, 0], &goes_left[0]
+        self.t.lists = <int32_t*> &lists[0, 0]      # with members nothing is written there
         self.t.kinds, self.t.n_levels = &kinds[0], &n_levels[0]
         self.t.repeated, self.t.missing = &repeated[0], &missing[0]
         self.t.compared = &compared[0]
@@ -132,6 +144,11 @@ cdef class Workspace:
         self.t.packed = &packed[0] if packed is not None else NULL
         self.t.k_log_k = &k_log_k[0] if k_log_k is not None else NULL
         self.t.n_rows, self.t.n, self.t.d = X.shape[0], lists.shape[1], <int> X.shape[1]
+        self.t.stride = lists.shape[1]
+        self.t.members, self.t.places, self.t.ready = NULL, NULL, NULL
+        if members is not None:
+            self.t.members, self.t.places = &members[0], &places[0, 0]
+            self.t.n = members.shape[0]
         self.t.K, self.t.criterion, self.t.stop = n_classes, criterion, &stop[0]
         self.t.size = n_classes if n_classes > 0 else 2
         self.t.most_levels = max(n_levels) if X.shape[1] else 0
@@ -151,7 +168,7 @@ cdef class Workspace:
         draft.nodes[0].start, draft.nodes[0].end = 0, self.t.n
         draft.nodes[0].depth, draft.nodes[0].key = 0, key
         with nogil:
-            describe(&self.t, 0, draft.nodes, draft.counts)
+            describe(&self.t, rows_of(&self.t, draft.nodes, 0), draft.nodes, draft.counts)
         return draft
 
     def branch(self, Draft draft, Py_ssize_t i):
@@ -230,7 +247,8 @@ cdef class Workspace:
         with nogil:
             for f in range(first, last):
                 if f != draft.nodes[i].feature:
-                    partition_list(&self.t, f, draft.nodes[i].start, draft.nodes[i].end, s.rows)
+                    partition_rows(&self.t, self.t.lists + f * self.t.stride, draft.nodes[i].start,
+                                   draft.nodes[i].end, s.rows)
             free_scratch(&s)
 
     def split_bytes(self):

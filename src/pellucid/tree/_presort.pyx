@@ -117,3 +117,19 @@ def sort_column(const double[::1] x, int32_t[::1] order):
                     last += 1
         free(items)
     return n - m, bool(repeated)
+
+
+def places_of(const double[::1] x, const int32_t[::1] order, int32_t[::1] places):
+    """Where each row's value stands in the order; equal values, missing ones too, stand at the
+    place of the first of them."""
+    cdef Py_ssize_t i
+    cdef int32_t place = 0
+    cdef double v, last
+    with nogil:
+        last = x[order[0]] if order.shape[0] else 0.0
+        for i in range(order.shape[0]):
+            v = x[order[i]]
+            if v != last and not (isnan(v) and isnan(last)):
+                place = <int32_t> i
+            places[order[i]] = place
+            last = v

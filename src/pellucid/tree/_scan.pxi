@@ -21,6 +21,7 @@ cdef struct Sweep:
     double* weights             # (blocks + 1,) weight on the left of each block
     double* left_cost           # (blocks + 1,)
     double* right_cost          # (blocks + 1,)
+    int column
     Py_ssize_t present          # rows that are not missing
     Py_ssize_t first, last      # allowed numbers of present rows on the left
     double known                # other columns reach this cost: nothing above it is of interest
@@ -263,29 +264,6 @@ cdef inline double midpoint(double low, double high) noexcept nogil:
     return middle if low <= middle < high else low
 
 
-cdef inline double uniform(const Record* node, int f) noexcept nogil:
-    """A number in [0, 1) that depends on the node's key and the column alone."""
-    cdef uint64_t bits = mix(node.key + <uint64_t> 0x9E3779B97F4A7C15 * <uint64_t> (f + 1))
-    return <double> (mix(bits) >> 11) * 2.0 ** -53
-
-
-cdef Py_ssize_t draw_threshold(const Record* node, int f, const double* x, const int32_t* rows,
-                               Py_ssize_t q, double* threshold) noexcept nogil:
-    """A threshold drawn evenly between the lowest and highest value; the rows at or below it."""
-    cdef double low = x[rows[0]], high = x[rows[q - 1]], u = uniform(node, f)
-    cdef Py_ssize_t first = 0, last = q, middle
-    threshold[0] = (1.0 - u) * low + u * high
-    if not low <= threshold[0] < high:
-        threshold[0] = low
-    while first < last:
-        middle = (first + last) // 2
-        if x[rows[middle]] <= threshold[0]:
-            first = middle + 1
-        else:
-            last = middle
-    return first
-
-
 cdef void sweep(const Table* t, const Record* node, const double* counts, Sweep* s,
                 Py_ssize_t first, Py_ssize_t last, bint missing_left) noexcept nogil:
     """One sweep over the present rows, with the missing ones on the given side."""
@@ -298,17 +276,15 @@ cdef void sweep(const Table* t, const Record* node, const double* counts, Sweep*
 
 
 cdef void split_number(const Table* t, const Record* node, const double* counts, int f,
-                       Sweep* memory, double known, Split* out) noexcept nogil:
+                       const int32_t* rows, Sweep* memory, double known, Split* out) noexcept nogil:
     """Best threshold of column f: missing rows right first, then left; lowest threshold on ties.
 
     1. Leave out the missing rows, which stand last. 2. Sweep with them on the right; the division
-    present | missing is the last candidate. 3. Sweep with them on the left. A drawn threshold is
-    the only candidate of both sweeps.
+    present | missing is the last candidate. 3. Sweep with them on the left.
     """
-    cdef const int32_t* rows = t.lists + f * t.n + node.start
     cdef const double* x = t.X + f * t.n_rows
-    cdef Py_ssize_t m = node.end - node.start, q = m, drawn = 0, low, high
-    cdef double threshold = 0.0, tie
+    cdef Py_ssize_t m = node.end - node.start, q = m
+    cdef double tie
     cdef Sweep s, mirrored
     while q > 0 and t.missing[f] and isnan(x[rows[q - 1]]):
         q -= 1
@@ -317,23 +293,15 @@ cdef void split_number(const Table* t, const Record* node, const double* counts,
         return
     s = memory[0]
     s.rows, s.x, s.present, s.known = rows, (x if t.repeated[f] else NULL), q, known
-    low, high = t.min_rows, min(m - t.min_rows, q - 1 if q == m else q)
-    if t.drawn_splits:
-        threshold = INFINITY
-        if x[rows[0]] != x[rows[q - 1]]:
-            drawn = draw_threshold(node, f, x, rows, q, &threshold)
-            low, high = max(low, drawn), min(high, drawn)
-    sweep(t, node, counts, &s, low, high, False)
+    sweep(t, node, counts, &s, t.min_rows, min(m - t.min_rows, q - 1 if q == m else q), False)
     if q < m and x[rows[0]] != x[rows[q - 1]]:
         mirrored = s
-        low, high = t.min_rows - (m - q), min(q - t.min_rows, q - 1)
-        if drawn > 0:
-            low, high = max(low, drawn), min(high, drawn)
-        sweep(t, node, counts, &mirrored, low, high, True)
+        sweep(t, node, counts, &mirrored, t.min_rows - (m - q), min(q - t.min_rows, q - 1), True)
         tie = TIE * node.cost
         if mirrored.at > 0 and (mirrored.lowest + tie < s.lowest or
                                 (mirrored.lowest <= s.lowest + tie and mirrored.at < s.at)):
             s = mirrored
             out.missing_left = 1
     if s.at > 0:
-        out.feature, out.cost, out.at, out.threshold = f, s.cost, s.at, threshold
+        out.feature, out.cost, out.at = f, s.cost, s.at
+        out.below, out.above = rows[s.at - 1], rows[s.at]

@@ -5,7 +5,10 @@ cdef struct Scratch:            # memory of one thread
     int32_t* rows
     Split* splits
     int32_t* drawn
+    double* bounds              # of the drawn columns
     Levels levels
+    Sorter sorter
+    Buckets buckets
 
 
 cdef void free_scratch(Scratch* s) noexcept nogil:
@@ -16,18 +19,50 @@ cdef void free_scratch(Scratch* s) noexcept nogil:
     free(s.rows)
     free(s.splits)
     free(s.drawn)
+    free(s.bounds)
     free(s.levels.groups)
     free(s.levels.ordered)
     free(s.levels.sums)
     free(s.levels.left)
     free(s.levels.axis)
     free(s.levels.side)
+    free(s.sorter.keys)
+    free(s.sorter.rows)
+    free(s.sorter.pairs)
+    free(s.buckets.words)
+    free(s.buckets.packed)
+    free(s.buckets.sums)
+    free(s.buckets.weights)
+    free(s.buckets.wanted)
+    free(s.buckets.rows)
+    free(s.buckets.keys)
+
+
+cdef int new_sorter(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
+    """Room for nodes of up to m members; 0 if there is enough memory."""
+    s.sorter.keys = <int32_t*> malloc(m * sizeof(int32_t))
+    s.sorter.rows = <int32_t*> malloc(m * sizeof(int32_t))
+    s.sorter.pairs = <uint64_t*> malloc(2 * m * sizeof(uint64_t))
+    s.buckets.words = <uint64_t*> malloc(m * sizeof(uint64_t))
+    s.buckets.packed = <uint64_t*> malloc(MOST_BUCKETS * sizeof(uint64_t))
+    s.buckets.sums = <double*> malloc(MOST_BUCKETS * t.size * sizeof(double))
+    s.buckets.weights = <double*> malloc(MOST_BUCKETS * sizeof(double))
+    s.buckets.wanted = <uint8_t*> malloc(MOST_BUCKETS)
+    s.buckets.rows = <int32_t*> malloc((m + 1) * sizeof(int32_t))
+    s.buckets.keys = <int32_t*> malloc((m + 1) * sizeof(int32_t))
+    if (s.sorter.keys == NULL or s.sorter.rows == NULL or s.sorter.pairs == NULL
+            or s.buckets.words == NULL or s.buckets.packed == NULL or s.buckets.sums == NULL
+            or s.buckets.weights == NULL or s.buckets.wanted == NULL or s.buckets.rows == NULL
+            or s.buckets.keys == NULL):
+        return -1
+    return 0
 
 
 cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     """Room for nodes of up to m rows; 0 if there is enough memory."""
     cdef Py_ssize_t size = t.size, groups = 1 + min(m, <Py_ssize_t> t.most_levels + 1)
-    cdef Py_ssize_t blocks = 1 + most_blocks(m)
+    cdef Py_ssize_t blocks = 1 + max(most_blocks(m), <Py_ssize_t> MOST_BUCKETS)
+    memset(s, 0, sizeof(Scratch))
     s.sweep.sums = <double*> malloc(blocks * size * sizeof(double))
     s.sweep.weights = <double*> malloc(blocks * sizeof(double))
     s.sweep.left_cost = <double*> malloc(blocks * sizeof(double))
@@ -35,14 +70,17 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     s.rows = <int32_t*> malloc((m + 1) * sizeof(int32_t))
     s.splits = <Split*> malloc(t.d * sizeof(Split))
     s.drawn = <int32_t*> malloc(t.d * sizeof(int32_t))
+    s.bounds = <double*> malloc(t.d * sizeof(double))
     s.levels.groups = <Group*> malloc(groups * sizeof(Group))
     s.levels.ordered = <Group*> malloc(groups * sizeof(Group))
     s.levels.sums = <double*> malloc(groups * size * sizeof(double))
     s.levels.left = <double*> malloc(size * sizeof(double))
     s.levels.axis = <double*> malloc(size * sizeof(double))
     s.levels.side = <uint8_t*> malloc(groups)
-    if (s.sweep.sums == NULL or s.sweep.weights == NULL
-            or s.sweep.left_cost == NULL or s.sweep.right_cost == NULL or s.rows == NULL or s.splits == NULL or s.drawn == NULL
+    if (s.sweep.sums == NULL or s.sweep.weights == NULL or s.sweep.left_cost == NULL
+            or s.sweep.right_cost == NULL or s.rows == NULL or s.splits == NULL or s.drawn == NULL
+            or s.bounds == NULL
+            or (t.members != NULL and new_sorter(t, m, s) != 0)
             or s.levels.groups == NULL or s.levels.ordered == NULL or s.levels.sums == NULL
             or s.levels.left == NULL or s.levels.axis == NULL or s.levels.side == NULL):
         free_scratch(s)
@@ -50,9 +88,13 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     return 0
 
 
-cdef bint describe(const Table* t, int f, Record* node, double* counts) noexcept nogil:
-    """Weight, class weights, cost of a node from the rows in list f; step 1 of its life."""
-    cdef const int32_t* rows = t.lists + f * t.n + node.start
+cdef inline const int32_t* rows_of(const Table* t, const Record* node, int f) noexcept nogil:
+    """The rows of a node; with lists those of column f, whose list was partitioned."""
+    return (t.lists + f * t.stride if t.members == NULL else t.members) + node.start
+
+
+cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* counts) noexcept nogil:
+    """Weight, class weights, cost of a node with these rows; step 1 of its life."""
     cdef Py_ssize_t m = node.end - node.start, i
     cdef double w, low = INFINITY, high = -INFINITY
     cdef int k, present = 0
@@ -93,13 +135,23 @@ cdef bint describe(const Table* t, int f, Record* node, double* counts) noexcept
     return node.stopped
 
 
+cdef inline bint in_buckets(const Table* t, const Record* node, int f) noexcept nogil:
+    return (t.members != NULL and node.end - node.start > FEW_ROWS and not t.missing[f]
+            and not t.kinds[f] and not t.drawn_splits and t.min_rows <= 1)
+
+
 cdef inline double split_column(const Table* t, const Record* node, const double* counts, int f,
                                 Scratch* s, double known, Split* out) noexcept nogil:
     """The best division of column f; returns what other columns need not look beyond."""
     if t.kinds[f]:
-        split_levels(t, node, counts, f, &s.levels, out)
+        split_levels(t, node, counts, f, sorted_rows(t, node, f, &s.sorter), &s.levels, out)
+    elif t.drawn_splits:
+        look_at(t, f)
+        draw_number(t, node, counts, f, s.sweep.sums, out)
+    elif in_buckets(t, node, f):
+        split_buckets(t, node, counts, f, &s.buckets, &s.sorter, &s.sweep, known, out)
     else:
-        split_number(t, node, counts, f, &s.sweep, known, out)
+        split_number(t, node, counts, f, sorted_rows(t, node, f, &s.sorter), &s.sweep, known, out)
     return min(known, out.cost + TIE * node.cost) if out.feature >= 0 else known
 
 
@@ -107,9 +159,10 @@ cdef void search_columns(const Table* t, const Record* node, const double* count
                          Scratch* s) noexcept nogil:
     """Step 2: all columns, or columns in random order until max_features of them were looked at
     and one of them can be divided."""
-    cdef int i, j, f, found = 0
+    cdef int i, j, f, found = 0, first = -1
     cdef uint64_t key = node.key
-    cdef double known = INFINITY
+    cdef double known = INFINITY, before
+    s.buckets.words_ready = False
     if t.max_features >= t.d:
         for f in range(t.d):
             known = split_column(t, node, counts, f, s, known, s.splits + f)
@@ -118,21 +171,43 @@ cdef void search_columns(const Table* t, const Record* node, const double* count
         s.drawn[f] = f
         s.splits[f].feature = -1
     for i in range(t.d):
-        if i >= t.max_features and found > 0:
+        if i >= t.max_features and (found > 0 or known < INFINITY):
             break
         key += <uint64_t> 0x9E3779B97F4A7C15
         j = i + <int> ((mix(key) >> 32) * <uint64_t> (t.d - i) >> 32)
         s.drawn[i], s.drawn[j] = s.drawn[j], s.drawn[i]
         f = s.drawn[i]
-        known = split_column(t, node, counts, f, s, known, s.splits + f)
-        found += s.splits[f].feature >= 0
+        s.bounds[i] = INFINITY                     # looked at
+        if in_buckets(t, node, f):
+            before = known
+            s.bounds[i] = bound_column(t, node, counts, f, &s.buckets, &s.sorter, &s.sweep, &known)
+            if known < before:
+                first = i
+        if s.bounds[i] == INFINITY or known == INFINITY:
+            s.bounds[i] = INFINITY
+            known = split_column(t, node, counts, f, s, known, s.splits + f)
+            found += s.splits[f].feature >= 0
+    search_bounded(t, node, counts, s, i, first, known)
 
 
-cdef double threshold_at(const Table* t, const Record* node) noexcept nogil:
+cdef void search_bounded(const Table* t, const Record* node, const double* counts, Scratch* s,
+                         int n_drawn, int first, double known) noexcept nogil:
+    """Of the columns whose bounds are known, those that can still be best: the likeliest first."""
+    cdef int i, k
+    for k in range(-1, n_drawn):
+        i = first if k < 0 else k
+        if i >= 0 and s.bounds[i] < known + ROUNDING * node.cost:
+            known = split_column(t, node, counts, s.drawn[i], s, known, s.splits + s.drawn[i])
+            s.bounds[i] = INFINITY
+
+
+cdef double threshold_of(const Table* t, const Record* node, const Split* split) noexcept nogil:
     """Between the last row on the left and the next one; beyond all numbers if that is missing."""
-    cdef const int32_t* rows = t.lists + node.feature * t.n + node.start
-    cdef double high = cell(t, node.feature, rows[node.at])
-    return INFINITY if isnan(high) else midpoint(cell(t, node.feature, rows[node.at - 1]), high)
+    cdef int32_t above = split.above
+    if above < 0:
+        above = next_row(t, node, split.feature, split.below)
+    cdef double high = cell(t, split.feature, above)
+    return INFINITY if isnan(high) else midpoint(cell(t, split.feature, split.below), high)
 
 
 cdef bint choose(const Table* t, Record* node, const Split* splits) noexcept nogil:
@@ -156,6 +231,8 @@ cdef bint choose(const Table* t, Record* node, const Split* splits) noexcept nog
     node.at = splits[best].at
     node.threshold = splits[best].threshold
     if not t.kinds[best] and not t.drawn_splits:
-        node.threshold = threshold_at(t, node)
+        node.threshold = threshold_of(t, node, splits + best)
+        if t.members != NULL:
+            node.at = t.places[best * t.n_rows + splits[best].below]
     node.missing_left = splits[best].missing_left
     return True

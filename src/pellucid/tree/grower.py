@@ -46,15 +46,16 @@ def grow(
     w, w_exponent, counts = _weights(weights, count_rows)
     total = float(table.n if w is None else w.sum())
     target, scale = _target(y, w, n_classes, counts, w_exponent)
-    lists = _lists(table, w, consume)
+    lists, places, members = _rows(table, w, limits, consume, n_jobs)
     stop = parallel.StopFlag()
     work = Workspace(
         table.X, lists, table.kinds, table.n_levels, table.repeated, table.missing,
         np.ascontiguousarray(y, dtype=np.int32) if n_classes else None, target,
         w, _packed(y, w, n_classes), _logs(criterion, counts, total), n_classes, CRITERIA[criterion],
         limits.compiled(counts, total, w_exponent, scale.exponent), stop.array,
+        places, members,
     )  # fmt: skip
-    splitter = Splitter(work, table.d, limits.max_features, n_jobs)
+    splitter = Splitter(work, table.d, limits.max_features, n_jobs, members is None)
     trunk = work.root(key)
     if limits.max_leaf_nodes is not None:
         attach = _best_first(splitter, trunk, limits.max_leaf_nodes, stop)
@@ -82,13 +83,23 @@ def _weights(weights: np.ndarray | None, count_rows: bool) -> tuple[np.ndarray |
     return np.ldexp(w, -exponent), exponent, False
 
 
-def _lists(table: Presorted, w: np.ndarray | None, consume: bool) -> np.ndarray:
-    if w is None or (w > 0).all():
-        return table.order if consume else table.order.copy()
+def _rows(
+    table: Presorted, w: np.ndarray | None, limits: Limits, consume: bool, n_jobs: int | None
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """(lists, places, members), see `_order.pxi`; places and members are None if the lists are to
+    be divided with the nodes. Which way is taken changes no division."""
+    all_rows = w is None or bool((w > 0).all())
+    few_columns = 2 * limits.max_features <= table.d
+    if few_columns or limits.drawn_splits or (limits.max_depth == 1 and all_rows):
+        rows = np.arange(table.n) if all_rows else np.flatnonzero(w)
+        return table.order, table.placed(n_jobs).places, rows.astype(np.int32)
+    if all_rows:
+        return table.order if consume else table.order.copy(), None, None
+    assert w is not None
     wanted = (w > 0).astype(np.uint8)
     lists = np.empty((table.d, int(wanted.sum())), dtype=np.int32)
     keep_rows(table.order, wanted, lists)
-    return lists
+    return lists, None, None
 
 
 def _target(

@@ -4,12 +4,12 @@ Layout: X (n, d) float64, column after column, levels as codes 0..L-1, missing N
 order (d, n) int32, equal values by row, missing rows last.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.tree._presort import sort_column
+from pellucid.tree._presort import places_of, sort_column
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class Presorted:
     order: np.ndarray
     repeated: np.ndarray  # uint8, 1: some value occurs twice
     missing: np.ndarray  # uint8, 1: some value is missing
+    places: np.ndarray | None = None  # int32 (d, n), where each value stands in `order`
 
     @property
     def n(self) -> int:
@@ -40,7 +41,19 @@ class Presorted:
             order=self.order[columns],
             repeated=self.repeated[columns],
             missing=self.missing[columns],
+            places=None if self.places is None else self.places[columns],
         )
+
+    def placed(self, n_jobs: int | None = None) -> "Presorted":
+        """The table with the places of its rows."""
+        if self.places is not None:
+            return self
+        places = np.empty((self.d, self.n), dtype=np.int32)
+        jobs = n_jobs if self.n * self.d >= 2**16 else 1
+        parallel.map(
+            lambda f: places_of(self.X[:, f], self.order[f], places[f]), range(self.d), n_jobs=jobs
+        )
+        return replace(self, places=places)
 
 
 def presort(

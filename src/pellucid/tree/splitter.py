@@ -48,8 +48,8 @@ class Limits:
 class Splitter:
     """Divides nodes of a workspace one at a time, all threads on one node."""
 
-    def __init__(self, work, d: int, max_features: int, n_jobs: int | None) -> None:
-        self.work, self.d, self.n_jobs = work, d, n_jobs
+    def __init__(self, work, d: int, max_features: int, n_jobs: int | None, lists: bool) -> None:
+        self.work, self.d, self.n_jobs, self.lists = work, d, n_jobs, lists
         self.drawn = max_features < d
         self.splits = np.zeros((d, work.split_bytes()), dtype=np.uint8)
 
@@ -72,7 +72,7 @@ class Splitter:
 
     def divide(self, draft, node: int, rows: int) -> tuple[int, int]:
         """Make the two children of a node whose division was found."""
-        if not self.work.divide(draft, node):
+        if not self.work.divide(draft, node) and self.lists:
             parallel.map(
                 lambda c: self.work.partition(draft, node, c[0], c[1]),
                 self._chunks(rows),

@@ -1,0 +1,84 @@
+# One random threshold per column: nothing needs an order, two passes over a node's rows do.
+
+cdef inline double uniform(const Record* node, int f) noexcept nogil:
+    """A number in [0, 1) that depends on the node's key and the column alone."""
+    cdef uint64_t bits = mix(node.key + <uint64_t> 0x9E3779B97F4A7C15 * <uint64_t> (f + 1))
+    return <double> (mix(bits) >> 11) * 2.0 ** -53
+
+
+cdef Py_ssize_t draw_threshold(const Table* t, const Record* node, int f,
+                               double* threshold) noexcept nogil:
+    """Even between the lowest and highest value, infinite if they are one; returns present rows."""
+    cdef const int32_t* rows = t.members + node.start
+    cdef const double* x = t.X + f * t.n_rows
+    cdef Py_ssize_t m = node.end - node.start, i, present = 0
+    cdef double low = INFINITY, high = -INFINITY, u, v
+    for i in range(m):
+        v = x[rows[i]]
+        present += v == v
+        low = v if v < low else low                # a missing value is neither
+        high = v if v > high else high
+    threshold[0] = INFINITY
+    if low < high:
+        u = uniform(node, f)
+        threshold[0] = (1.0 - u) * low + u * high
+        if not low <= threshold[0] < high:
+            threshold[0] = low
+    return present
+
+
+cdef Py_ssize_t sum_sides(const Table* t, const Record* node, int f, double threshold,
+                          double* sums, double* weights) noexcept nogil:
+    """Sums (3, size) and weights (3,) of the rows on the left, on the right and missing; returns
+    the number of rows on the left."""
+    cdef const int32_t* rows = t.members + node.start
+    cdef const double* x = t.X + f * t.n_rows
+    cdef Py_ssize_t m = node.end - node.start, i, count = 0
+    cdef int32_t row
+    cdef int side, size = t.size
+    cdef double w = 1.0, v, r
+    memset(sums, 0, 3 * size * sizeof(double))
+    weights[0] = weights[1] = weights[2] = 0.0
+    for i in range(m):
+        row = rows[i]
+        v = x[row]
+        side = v > threshold
+        count += v <= threshold
+        if v != v:
+            side = 2
+        if t.weights != NULL:
+            w = t.weights[row]
+        weights[side] += w
+        if t.K > 0:
+            sums[side * size + t.labels[row]] += w
+        else:
+            r = t.target[row] - node.mean
+            sums[side * size] += w * r
+            sums[side * size + 1] += w * r * r
+    return count
+
+
+cdef void draw_number(const Table* t, const Record* node, const double* counts, int f,
+                      double* sums, Split* out) noexcept nogil:
+    """A drawn threshold of column f: missing rows on the right, or on the left if that is better."""
+    cdef Py_ssize_t m = node.end - node.start, present, left
+    cdef double weights[3]
+    cdef double threshold, cost
+    cdef int k
+    out.cost, out.feature, out.missing_left, out.at = INFINITY, -1, 0, 0
+    present = draw_threshold(t, node, f, &threshold)
+    if present == 0 or (present == m and threshold == INFINITY):
+        return
+    left = sum_sides(t, node, f, threshold, sums, weights)
+    if allowed(t, node, weights[0], left):
+        out.feature, out.threshold = f, threshold
+        out.cost = division_cost(t, node, counts, sums, weights[0])
+    if present == m or threshold == INFINITY:
+        return
+    for k in range(t.size):
+        sums[k] += sums[2 * t.size + k]
+    if not allowed(t, node, weights[0] + weights[2], left + m - present):
+        return
+    cost = division_cost(t, node, counts, sums, weights[0] + weights[2])
+    if cost + TIE * node.cost < out.cost:
+        out.feature, out.threshold, out.cost, out.missing_left = f, threshold, cost, 1

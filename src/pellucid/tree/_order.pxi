@@ -1,0 +1,116 @@
+# The rows of a node in the order of a column.
+#
+# Lists: every column's list is partitioned with the nodes, so a node's rows stand there in order.
+# Members: only one list of the rows, `members`, is partitioned; `places` says where a row stands in
+# the columns' lists, equal values at the place of the first of them. That pays where a node looks at
+# few of the columns. What has to be sorted is sorted by place: never by value.
+
+cdef enum:
+    FEW_ROWS = 32               # up to this number places are counted against each other
+    DIGIT = 8                   # bits per counting pass
+
+
+cdef struct Sorter:             # memory of one thread
+    int32_t* keys               # (m,) places of the node's rows
+    int32_t* rows               # (m,) rows in order
+    uint64_t* pairs             # (2 m,) place and row in one word
+
+
+cdef void sort_few(const int32_t* rows, const int32_t* keys, Py_ssize_t m,
+                   int32_t* out) noexcept nogil:
+    """A row's number in the order is the number of lower places; equal ones keep their order."""
+    cdef int32_t before[FEW_ROWS]
+    cdef int32_t key
+    cdef Py_ssize_t i, j
+    for i in range(m):
+        key = keys[i]
+        before[i] = 0
+        for j in range(i):
+            before[i] += keys[j] <= key
+        for j in range(i + 1, m):
+            before[i] += keys[j] < key
+    for i in range(m):
+        out[before[i]] = rows[i]
+
+
+cdef void sort_many(const int32_t* rows, const int32_t* keys, Py_ssize_t m, int32_t low,
+                    int32_t high, Sorter* o) noexcept nogil:
+    """Counting passes over the digits of the places, lowest digit first."""
+    cdef uint32_t counts[1 << DIGIT]
+    cdef uint32_t total, here
+    cdef uint64_t* source = o.pairs
+    cdef uint64_t* target = o.pairs + m
+    cdef Py_ssize_t i
+    cdef int shift = 32
+    for i in range(m):
+        source[i] = <uint64_t> (keys[i] - low) << 32 | <uint64_t> rows[i]
+    while (<uint64_t> (high - low) << 32) >> shift:
+        memset(counts, 0, sizeof(counts))
+        for i in range(m):
+            counts[source[i] >> shift & ((1 << DIGIT) - 1)] += 1
+        total = 0
+        for i in range(1 << DIGIT):
+            here = counts[i]
+            counts[i] = total
+            total += here
+        for i in range(m):
+            here = source[i] >> shift & ((1 << DIGIT) - 1)
+            target[counts[here]] = source[i]
+            counts[here] += 1
+        source, target = target, source
+        shift += DIGIT
+    for i in range(m):
+        o.rows[i] = <int32_t> source[i]         # its lower half
+
+
+cdef inline void sort_rows(const int32_t* rows, const int32_t* keys, Py_ssize_t m, int32_t low,
+                           int32_t high, Sorter* o) noexcept nogil:
+    if m <= FEW_ROWS:
+        sort_few(rows, keys, m, o.rows)
+    else:
+        sort_many(rows, keys, m, low, high, o)
+
+
+cdef void look_at(const Table* t, int f) noexcept nogil:
+    """A branch copies the places and values of a column when it is first looked at."""
+    cdef const Table* whole = t.parent
+    cdef Py_ssize_t m = t.n_rows, i
+    if t.ready == NULL or t.ready[f]:
+        return
+    if t.kinds[f] or not t.drawn_splits:
+        for i in range(m):
+            (<int32_t*> t.places)[f * m + i] = whole.places[f * whole.n_rows + t.origin[i]]
+    if t.compared[f]:
+        for i in range(m):
+            (<double*> t.X)[f * m + i] = whole.X[f * whole.n_rows + t.origin[i]]
+    t.ready[f] = 1
+
+
+cdef void gather_keys(const Table* t, const Record* node, int f, Sorter* o, int32_t* low,
+                      int32_t* high) noexcept nogil:
+    """Places of the node's rows in column f, the lowest and the highest of them."""
+    cdef const int32_t* members = t.members + node.start
+    cdef const int32_t* places = t.places + f * t.n_rows
+    cdef int32_t key, first = places[members[0]], last = first
+    cdef Py_ssize_t i
+    for i in range(node.end - node.start):
+        key = places[members[i]]
+        o.keys[i] = key
+        first = key if key < first else first
+        last = key if key > last else last
+    low[0], high[0] = first, last
+
+
+cdef const int32_t* sorted_rows(const Table* t, const Record* node, int f,
+                                Sorter* o) noexcept nogil:
+    """The rows of a node in the order of column f, missing ones last."""
+    cdef Py_ssize_t m = node.end - node.start
+    cdef int32_t low, high
+    if t.members == NULL:
+        return t.lists + f * t.stride + node.start
+    if m == t.stride:
+        return t.lists + f * t.stride
+    look_at(t, f)
+    gather_keys(t, node, f, o, &low, &high)
+    sort_rows(t.members + node.start, o.keys, m, low, high, o)
+    return o.rows
