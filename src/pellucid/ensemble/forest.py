@@ -21,7 +21,6 @@ from pellucid.tree import predict
 from pellucid.tree.limits import GROWTH_PARAMETERS
 from pellucid.tree.nodes import Nodes
 
-BLOCK = 2**12
 _share = Real(0, 1, "right")
 FOREST_PARAMETERS = GROWTH_PARAMETERS | {
     "n_estimators": Integer(1),
@@ -103,18 +102,8 @@ class Forest(Explained):
 
     def _mean(self, X: np.ndarray) -> np.ndarray:
         """Mean of the trees' values, (n, K)."""
-        walkers = [(predict.walker(tree, len(X)), tree.value) for tree in self.trees_]
-        out = np.zeros((len(X), self.trees_[0].value.shape[1]))
-        leaf = np.empty(len(X), dtype=np.int32)
-
-        def task(first: int) -> None:
-            rows = slice(first, min(first + BLOCK, len(X)))
-            for walker, value in walkers:
-                walker.apply(X, rows.start, rows.stop, leaf)
-                out[rows] += value.take(leaf[rows], axis=0)
-
-        parallel.map(task, range(0, len(X), BLOCK), self.n_jobs)
-        return out / len(walkers)
+        values = [tree.value for tree in self.trees_]
+        return predict.sums(self.trees_, values, X, self.n_jobs) / len(values)
 
     def _out_of_bag(self, problem: Problem, trees: list[Nodes], bags: list[Bag]) -> Any:
         """(mean of the trees that did not see a row, or NaN; rows that have one)."""

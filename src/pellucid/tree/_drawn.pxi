@@ -6,15 +6,17 @@ cdef inline double uniform(const Record* node, int f) noexcept nogil:
     return <double> (mix(bits) >> 11) * 2.0 ** -53
 
 
-cdef Py_ssize_t draw_threshold(const Table* t, const Record* node, int f,
+cdef Py_ssize_t draw_threshold(const Table* t, const Record* node, int f, double* values,
                                double* threshold) noexcept nogil:
-    """Even between the lowest and highest value, infinite if they are one; returns present rows."""
+    """Even between the lowest and highest value, infinite if they are one; returns present rows.
+    The values of the node's rows are left in `values`."""
     cdef const int32_t* rows = t.members + node.start
     cdef const double* x = t.X + f * t.n_rows
     cdef Py_ssize_t m = node.end - node.start, i, present = 0
     cdef double low = INFINITY, high = -INFINITY, u, v
     for i in range(m):
         v = x[rows[i]]
+        values[i] = v
         present += v == v
         low = v if v < low else low                # a missing value is neither
         high = v if v > high else high
@@ -27,12 +29,28 @@ cdef Py_ssize_t draw_threshold(const Table* t, const Record* node, int f,
     return present
 
 
-cdef Py_ssize_t sum_sides(const Table* t, const Record* node, int f, double threshold,
-                          double* sums, double* weights) noexcept nogil:
+cdef Py_ssize_t sum_words(const double* values, const uint64_t* words, Py_ssize_t m,
+                          double threshold, int K, double* sums, double* weights) noexcept nogil:
+    """The same as `sum_sides` for the left side of a node whose class weights fit words."""
+    cdef uint64_t total = 0, side
+    cdef Py_ssize_t i, count = 0
+    cdef int k
+    for i in range(m):
+        side = values[i] <= threshold
+        total += words[i] & (<uint64_t> 0 - side)
+        count += <Py_ssize_t> side
+    weights[0] = 0.0
+    for k in range(K):
+        sums[k] = <double> (total >> (16 * k) & 0xFFFF)
+        weights[0] += sums[k]
+    return count
+
+
+cdef Py_ssize_t sum_sides(const Table* t, const Record* node, const double* values,
+                          double threshold, double* sums, double* weights) noexcept nogil:
     """Sums (3, size) and weights (3,) of the rows on the left, on the right and missing; returns
     the number of rows on the left."""
     cdef const int32_t* rows = t.members + node.start
-    cdef const double* x = t.X + f * t.n_rows
     cdef Py_ssize_t m = node.end - node.start, i, count = 0
     cdef int32_t row
     cdef int side, size = t.size
@@ -41,7 +59,7 @@ cdef Py_ssize_t sum_sides(const Table* t, const Record* node, int f, double thre
     weights[0] = weights[1] = weights[2] = 0.0
     for i in range(m):
         row = rows[i]
-        v = x[row]
+        v = values[i]
         side = v > threshold
         count += v <= threshold
         if v != v:
@@ -59,17 +77,21 @@ cdef Py_ssize_t sum_sides(const Table* t, const Record* node, int f, double thre
 
 
 cdef void draw_number(const Table* t, const Record* node, const double* counts, int f,
-                      double* sums, Split* out) noexcept nogil:
+                      double* sums, double* values, Buckets* b, Split* out) noexcept nogil:
     """A drawn threshold of column f: missing rows on the right, or on the left if that is better."""
     cdef Py_ssize_t m = node.end - node.start, present, left
     cdef double weights[3]
     cdef double threshold, cost
     cdef int k
     out.cost, out.feature, out.missing_left, out.at = INFINITY, -1, 0, 0
-    present = draw_threshold(t, node, f, &threshold)
+    present = draw_threshold(t, node, f, values, &threshold)
     if present == 0 or (present == m and threshold == INFINITY):
         return
-    left = sum_sides(t, node, f, threshold, sums, weights)
+    if present == m and fits_words(t, node):
+        gather_words(t, node, b)
+        left = sum_words(values, b.words, m, threshold, t.K, sums, weights)
+    else:
+        left = sum_sides(t, node, values, threshold, sums, weights)
     if allowed(t, node, weights[0], left):
         out.feature, out.threshold = f, threshold
         out.cost = division_cost(t, node, counts, sums, weights[0])

@@ -98,8 +98,8 @@ include "_order.pxi"
 include "_cost.pxi"
 include "_scan.pxi"
 include "_levels.pxi"
-include "_drawn.pxi"
 include "_buckets.pxi"
+include "_drawn.pxi"
 
 
 include "_search.pxi"

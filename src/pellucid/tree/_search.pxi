@@ -147,7 +147,7 @@ cdef inline double split_column(const Table* t, const Record* node, const double
         split_levels(t, node, counts, f, sorted_rows(t, node, f, &s.sorter), &s.levels, out)
     elif t.drawn_splits:
         look_at(t, f)
-        draw_number(t, node, counts, f, s.sweep.sums, out)
+        draw_number(t, node, counts, f, s.sweep.sums, <double*> s.sorter.pairs, &s.buckets, out)
     elif in_buckets(t, node, f):
         split_buckets(t, node, counts, f, &s.buckets, &s.sorter, &s.sweep, known, out)
     else:

@@ -89,9 +89,9 @@ def _rows(
     """(lists, places, members), see `_order.pxi`; places and members are None if the lists are to
     be divided with the nodes. Which way is taken changes no division."""
     all_rows = w is None or bool((w > 0).all())
-    few_columns = 2 * limits.max_features <= table.d
+    few_columns = 6 * limits.max_features <= table.d
     if few_columns or limits.drawn_splits or (limits.max_depth == 1 and all_rows):
-        rows = np.arange(table.n) if all_rows else np.flatnonzero(w)
+        rows = np.arange(table.n) if w is None or all_rows else np.flatnonzero(w)
         return table.order, table.placed(n_jobs).places, rows.astype(np.int32)
     if all_rows:
         return table.order if consume else table.order.copy(), None, None

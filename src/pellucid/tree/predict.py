@@ -7,9 +7,12 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.tree._apply import Walker
+from pellucid.tree._forest import Packing
 from pellucid.tree.nodes import Nodes
 
 BLOCK = 2**13
+PACKED_NODES = 2**18  # of trees that are packed at once: 4 MB of steps
+FOREST_CELLS = 2**17  # of a block of rows that goes through all packed trees
 
 
 def walker(nodes: Nodes, rows: int = 0) -> Walker:
@@ -53,6 +56,30 @@ def contributions(nodes: Nodes, X: np.ndarray) -> np.ndarray:
     tree = walker(nodes)
     _by_blocks(lambda first, last: tree.contributions(X, first, last, out, 1.0), len(X))
     return out
+
+
+def sums(
+    trees: list[Nodes], values: list[np.ndarray], X: np.ndarray, n_jobs: int | None = None
+) -> np.ndarray:
+    """(n, K): sum over the trees of values[tree][leaf of the row], added up in tree order."""
+    out = np.zeros((len(X), values[0].shape[1]))
+    missing = bool(np.isnan(X).any())
+    step = max(64, min(BLOCK, FOREST_CELLS // X.shape[1] // 8 * 8))
+    for first, last in _groups([tree.n_nodes for tree in trees]):
+        packing = Packing(trees[first:last], values[first:last], missing)
+        parallel.map(
+            lambda start: packing.add(X, start, min(start + step, len(X)), out),  # noqa: B023
+            range(0, len(X), step),
+            n_jobs,
+        )
+    return out
+
+
+def _groups(sizes: list[int]) -> list[tuple[int, int]]:
+    """Runs of trees with about PACKED_NODES nodes in each."""
+    ends = np.cumsum(sizes) // PACKED_NODES
+    starts = [0, *(1 + np.flatnonzero(np.diff(ends))).tolist()]
+    return list(zip(starts, [*starts[1:], len(sizes)]))
 
 
 def _by_blocks(work, n: int) -> None:
