@@ -92,6 +92,15 @@ def error_rate(absolute: float) -> Answer:
     return Answer("error on unseen rows", measure, absolute=absolute, chance=True)
 
 
+def unseen_squares(relative: float) -> Answer:
+    """Mean squared error on unseen rows."""
+
+    def measure(model: Any, sample: Sample) -> float:
+        return float(np.mean((model.predict(sample.X_test) - sample.y_test) ** 2))
+
+    return Answer("squared error on unseen rows", measure, relative=relative, chance=True)
+
+
 def inertia(relative: float, chance: bool = False) -> Answer:
     """Squared distances to the nearest centre, summed over the learned rows."""
 

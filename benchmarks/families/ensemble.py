@@ -1,7 +1,7 @@
 """Bagged, random and boosted trees."""
 
-from benchmarks.answers import error_rate
-from benchmarks.samples import classification
+from benchmarks.answers import error_rate, unseen_squares
+from benchmarks.samples import classification, regression
 from benchmarks.workload import Workload
 
 WORKLOADS = (
@@ -31,6 +31,14 @@ WORKLOADS = (
         params={"n_estimators": 100, "random_state": 0},
     ),
     Workload(
+        name="extra trees, 100 trees",
+        estimator="ensemble.ExtraTreesClassifier",
+        source=classification(100_000, 20, 3),
+        answer=error_rate(absolute=0.01),
+        goals={"fit": 1.0, "predict": 1.0},
+        params={"n_estimators": 100, "random_state": 0, "n_jobs": 2},
+    ),
+    Workload(
         name="AdaBoost, 50 stumps",
         estimator="ensemble.AdaBoostClassifier",
         source=classification(100_000, 20),
@@ -53,5 +61,14 @@ WORKLOADS = (
         answer=error_rate(absolute=0.05),
         goals={"fit": 1.0, "predict": 1.0},
         params={"max_iter": 100, "early_stopping": False},
+    ),
+    Workload(
+        name="AdaBoost.R2, 50 trees of depth 3",
+        estimator="ensemble.AdaBoostRegressor",
+        source=regression(20_000, 20),
+        # The peer draws its rows by weight, ours gives the weights to the trees.
+        answer=unseen_squares(relative=0.1),
+        goals={"fit": 8.0, "predict": 1.0},
+        params={"n_estimators": 50, "random_state": 0},
     ),
 )

@@ -1,7 +1,7 @@
 """Decision trees, grown to pure leaves and to depth 5."""
 
-from benchmarks.answers import error_rate
-from benchmarks.samples import classification
+from benchmarks.answers import error_rate, unseen_squares
+from benchmarks.samples import classification, regression
 from benchmarks.workload import Workload
 
 # Ties between columns are broken differently, so single trees differ by about a percent.
@@ -22,5 +22,13 @@ WORKLOADS = (
         answer=_SAME,
         goals={"fit": 8.0, "predict": 1.0},
         params={"max_depth": 5},
+    ),
+    Workload(
+        name="regression tree, depth 8",
+        estimator="tree.DecisionTreeRegressor",
+        source=regression(100_000, 100),
+        answer=unseen_squares(relative=0.01),
+        goals={"fit": 8.0, "predict": 1.0},
+        params={"max_depth": 8},
     ),
 )

@@ -15,7 +15,9 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
     "pellucid.dummy": ("DummyClassifier", "DummyRegressor"),
     "pellucid.ensemble": (
         "AdaBoostClassifier",
+        "AdaBoostRegressor",
         "BaggingClassifier",
+        "BaggingRegressor",
         "ExtraTreesClassifier",
         "ExtraTreesRegressor",
         "HistGradientBoostingClassifier",

@@ -1,7 +1,9 @@
 """Models made of many models."""
 
 from pellucid.ensemble.adaboost import AdaBoostClassifier
+from pellucid.ensemble.adaboost_regressor import AdaBoostRegressor
 from pellucid.ensemble.bagging import BaggingClassifier
+from pellucid.ensemble.bagging_regressor import BaggingRegressor
 from pellucid.ensemble.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from pellucid.ensemble.hist_gradient_boosting_classifier import HistGradientBoostingClassifier
 from pellucid.ensemble.hist_gradient_boosting_regressor import HistGradientBoostingRegressor
@@ -9,7 +11,9 @@ from pellucid.ensemble.random_forest import RandomForestClassifier, RandomForest
 
 __all__ = [
     "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "BaggingClassifier",
+    "BaggingRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "HistGradientBoostingClassifier",

@@ -155,13 +155,25 @@ class AdaBoostClassifier(ProbabilisticClassifier):
             weight += a
             yield total / weight
 
+    def _last(self, X: Any) -> np.ndarray:
+        """Scores (n, K) after all learners; trees are walked together."""
+        if not all(isinstance(tree, DecisionTreeClassifier) for tree in self.estimators_):
+            *_, scores = self._staged(X)
+            return scores
+        a = self.estimator_weights_[: len(self.estimators_)]
+        values = [w * self._tree_votes(tree) for w, tree in zip(a, self.estimators_)]
+        return predict.sums([tree.tree_ for tree in self.estimators_], values, X) / np.cumsum(a)[-1]
+
+    def _tree_votes(self, tree: Any) -> np.ndarray:
+        """Coded vote of every node of a tree, (nodes, K)."""
+        codes = np.asarray(tree.classes_, dtype=np.int64)
+        return _coded_votes(codes[tree.tree_.value.argmax(axis=1)], len(self.classes_))
+
     def _scores(self, X: Any) -> np.ndarray:
-        *_, scores = self._staged(X)
-        return _narrow(scores)
+        return _narrow(self._last(X))
 
     def _proba(self, X: Any) -> np.ndarray:
-        *_, scores = self._staged(X)
-        return _softmax(scores)
+        return _softmax(self._last(X))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Weighted votes: (n,) for two classes, else (n, K)."""
@@ -223,8 +235,7 @@ class AdaBoostClassifier(ProbabilisticClassifier):
         a = self.estimator_weights_[: len(self.estimators_)] / self.estimator_weights_.sum()
         base, total = np.zeros(K), np.zeros((len(X), self.n_features_in_, K))
         for weight, tree in zip(a, self.estimators_):
-            codes = np.asarray(tree.classes_, dtype=np.int64)
-            votes = _coded_votes(codes[tree.tree_.value.argmax(axis=1)], K)
+            votes = self._tree_votes(tree)
             base += weight * votes[0]
             total += weight * predict.contributions(replace(tree.tree_, value=votes), X)
         scores = self._scores(X)

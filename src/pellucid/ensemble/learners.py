@@ -1,4 +1,4 @@
-"""Any classifier as a base learner: how to seed, fit and ask it.
+"""Any classifier or regressor as a base learner: how to seed, fit and ask it.
 
 Ours learn from the `Problem` that was encoded once; trees share its sorted columns. Foreign ones
 (scikit-learn's protocol) get the encoded matrix and class codes. Where a bag lacks a class the
@@ -18,20 +18,21 @@ from pellucid.ensemble.bags import Bag
 from pellucid.errors import DataError, ParameterError
 from pellucid.protocol import copied
 from pellucid.tree import DecisionTreeClassifier
+from pellucid.tree.model import TreeModel
 
 
-def wishes_of(learner: Any, owner: str) -> Wishes:
-    """What a meta-estimator over this learner asks of `prepare`."""
-    if isinstance(learner, Estimator):
-        if not isinstance(learner, Classifier):
-            raise ParameterError(f"{owner} needs a classifier. Got {learner!r} instead.")
-        return replace(learner._wishes(), owner=owner, canonical_rows=True)
-    tags = learner.__sklearn_tags__()
-    if tags.estimator_type != "classifier":
-        raise ParameterError(f"{owner} needs a classifier. Got {learner!r} instead.")
+def wishes_of(learner: Any, owner: str, kind: str = "classifier") -> Wishes:
+    """What a meta-estimator over a learner of this kind asks of `prepare`."""
+    ours = isinstance(learner, Estimator)
+    tags = None if ours else learner.__sklearn_tags__()
+    if (learner._kind if tags is None else tags.estimator_type) != kind:
+        raise ParameterError(f"{owner} needs a {kind}. Got {learner!r} instead.")
+    if tags is None:
+        wishes = replace(learner._wishes(), owner=owner, canonical_rows=True)
+        return wishes if kind == "classifier" else replace(wishes, target="numbers")
     return Wishes(
         owner=owner,
-        target="classes",
+        target="classes" if kind == "classifier" else "numbers",
         canonical_rows=True,
         takes_sparse=tags.input_tags.sparse,
         min_rows=Estimator._min_rows,
@@ -64,14 +65,15 @@ def seeded(learner: Any, seed: np.random.SeedSequence, number: int) -> Any:
 
 def fit(learner: Any, problem: Problem, bag: Bag, presorted: Any = None) -> Any:
     """Fit a learner to a bag; `presorted` is the sorted table, for our trees."""
-    if isinstance(learner, DecisionTreeClassifier):
+    if isinstance(learner, TreeModel):
         return _fit_tree(learner, problem, bag, presorted)
     rows = np.flatnonzero(bag.weights)
     part = select(problem.take(rows, bag.weights[rows]), bag.columns)
-    part = _classes_present(part)
-    if part.classes is not None and len(part.classes) == 1:
-        # One class says nothing to most learners: a tree of one leaf says it for all.
-        return _fit_leaf(part)
+    if part.classes is not None:
+        part = _classes_present(part)
+        if len(part.classes) == 1:  # type: ignore[arg-type]
+            # One class says nothing to most learners: a tree of one leaf says it for all.
+            return _fit_leaf(part)
     if isinstance(learner, Estimator):
         return _fit_ours(learner, part)
     return _fit_foreign(learner, part)
@@ -103,24 +105,24 @@ def _fit_leaf(part: Problem) -> Any:
 
 
 def _fit_foreign(learner: Any, part: Problem) -> Any:
-    assert part.classes is not None
-    codes = part.classes[part.y]
+    target = part.y if part.classes is None else part.classes[part.y]
     if takes_weights(learner):
-        return learner.fit(part.X, codes, sample_weight=part.weights)
+        return learner.fit(part.X, target, sample_weight=part.weights)
     if not part.counts:
         raise DataError(
             f"{type(learner).__name__} takes no weights, and without bootstrap the weights of the "
             "rows are not drawn: use bootstrap=True, or weights that are integers."
         )
     rows = np.repeat(np.arange(part.n), part.weights.astype(np.int64))
-    return learner.fit(part.X[rows], codes[rows])
+    return learner.fit(part.X[rows], target[rows])
 
 
 def check_fitted(
     learner: Any, asked: Any, columns: np.ndarray, schema: Schema, n_classes: int
 ) -> None:
-    """Refuse a learner of a model file that cannot answer for an ensemble over `asked`."""
-    codes = np.asarray(learner.classes_)
+    """Refuse a learner of a model file that cannot answer for an ensemble over `asked`; n_classes
+    is 0 for numbers."""
+    codes = np.asarray(learner.classes_) if n_classes else np.empty(0, dtype=np.int64)
     one_leaf = type(learner) is DecisionTreeClassifier and len(codes) == 1  # see `fit`
     if type(learner) is not type(asked) and not one_leaf:
         raise DataError("a learner is of another kind than the ensemble's")
@@ -129,10 +131,20 @@ def check_fitted(
     same_form = one_leaf or (own.layout == schema.layout and len(own.owner) == terms)
     if not same_levels or not same_form:
         raise DataError("a learner's columns do not belong to this table")
-    if codes.dtype.kind != "i" or not np.isin(codes, np.arange(n_classes)).all():
+    if n_classes and (codes.dtype.kind != "i" or not np.isin(codes, np.arange(n_classes)).all()):
         raise DataError("a learner's classes are not codes of the ensemble's")
     if (np.diff(codes) <= 0).any():
         raise DataError("a learner's classes are not in order")
+
+
+def predictions(learner: Any, X: Any, columns: Any, schema: Schema) -> np.ndarray:
+    """(n,) predicted numbers of encoded rows."""
+    part = X if columns is None else X[:, _encoded_columns(schema, columns)]
+    if not isinstance(learner, Estimator):
+        return np.asarray(learner.predict(part), dtype=np.float64).reshape(part.shape[0])
+    if learner._layout == "codes":
+        part = np.asfortranarray(part)
+    return learner._predict(part)
 
 
 def probabilities(learner: Any, X: Any, columns: Any, schema: Schema, n_classes: int) -> np.ndarray:
@@ -194,7 +206,8 @@ def scores(learner: Any, X: Any, columns: Any, schema: Schema, n_classes: int) -
 
 def coded(problem: Problem) -> Problem:
     """The problem whose labels are the class codes 0, 1, ..., so learners name them alike."""
-    assert problem.classes is not None
+    if problem.classes is None:
+        return problem
     return replace(problem, classes=np.arange(len(problem.classes)))
 
 

@@ -42,8 +42,9 @@ class DecisionTreeClassifier(TreeModel, ProbabilisticClassifier):
         Grow best first: divide the node that saves most.
     min_impurity_decrease : number >= 0
     class_weight : dict, "balanced" or None
-    ccp_alpha : number >= 0
-        Price of a leaf in cost-complexity pruning.
+    ccp_alpha : number >= 0, or "cv"
+        Price of a leaf in cost-complexity pruning; "cv" takes the highest price whose loss over ten
+        folds is within one standard error of the lowest (`ccp_alpha_`, `cv_path_`).
     monotonic_cst : None
     table : Table, optional
 
@@ -80,7 +81,7 @@ class DecisionTreeClassifier(TreeModel, ProbabilisticClassifier):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
-        ccp_alpha: float = 0.0,
+        ccp_alpha: Any = 0.0,
         monotonic_cst: Any = None,
         table: Any = None,
     ) -> None:

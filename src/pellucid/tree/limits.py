@@ -37,7 +37,10 @@ GROWTH_PARAMETERS = {
     "ccp_alpha": Real(0, None),
     "monotonic_cst": Nothing,
 }
-TREE_PARAMETERS = GROWTH_PARAMETERS | {"splitter": Choice("best", "random")}
+TREE_PARAMETERS = GROWTH_PARAMETERS | {
+    "splitter": Choice("best", "random"),
+    "ccp_alpha": Either(Real(0, None), Choice("cv")),
+}
 
 
 def number_of_features(max_features: Any, d: int) -> int:

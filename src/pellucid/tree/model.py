@@ -1,13 +1,15 @@
 """What classification and regression trees share: growing from a problem, and looking inside."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Explained
 from pellucid.data import Problem, Wishes, prepare
-from pellucid.errors import DataError
+from pellucid.data.output import opened
+from pellucid.data.targets import check_lengths, labels, numbers, weights_or_ones
+from pellucid.errors import DataError, ParameterError
 from pellucid.tree import predict
 from pellucid.tree.limits import number_of_features
 from pellucid.tree.nodes import Nodes
@@ -18,6 +20,7 @@ WORTH_A_HOP = 2**17  # cells from which a fit runs beside the main thread, so Ct
 class TreeModel(Explained):
     """Family of single trees; `tree_` holds the grown `Nodes`."""
 
+    tree_: Nodes
     _layout = "codes"
     _takes_sparse = False
     _invariant = ("weight scale", "column scale")
@@ -31,13 +34,17 @@ class TreeModel(Explained):
         return parallel.interruptible(grow_model, self, problem, presorted)
 
     def _grown(self, problem: Problem, presorted: Any = None) -> dict[str, Any]:
-        """The learned attributes of a tree, pruned if `ccp_alpha` is positive."""
-        nodes = self._grow(problem, presorted)
-        if self.ccp_alpha > 0:
+        """The learned attributes of a tree, pruned as `ccp_alpha` says."""
+        nodes, more = self._grow(problem, presorted), {}
+        if self.ccp_alpha == "cv":
+            from pellucid.tree.validation import cross_validated
+
+            nodes, more = parallel.interruptible(cross_validated, self, problem, nodes)
+        elif self.ccp_alpha > 0:
             from pellucid.tree.pruning import prune
 
             nodes = prune(nodes, self.ccp_alpha)
-        return {
+        return more | {
             "tree_": nodes,
             "n_outputs_": 1,
             "max_features_": number_of_features(self.max_features, problem.p),
@@ -49,6 +56,14 @@ class TreeModel(Explained):
             raise DataError("the tree does not belong to these classes")
         if not np.array_equal(self.tree_.n_levels, self.schema_.n_levels):
             raise DataError("the tree does not belong to these columns")
+        path = vars(self).get("cv_path_")
+        if path is not None and (
+            not isinstance(path, dict)
+            or set(path) != {"alpha", "loss", "error"}
+            or len({np.shape(part) for part in path.values()}) != 1
+            or np.ndim(path["alpha"]) != 1
+        ):
+            raise DataError("the table of prices does not belong to a tree")
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -78,6 +93,66 @@ class TreeModel(Explained):
         self._check_fitted()
         return self.tree_.n_leaves
 
+    def prune(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, *, node: int | None = None
+    ) -> Self:
+        """Prune the fitted tree in place: by rows that it has not seen, or a node by hand.
+
+        With X and y every branch goes that does not lower the loss on these rows (wrong labels, or
+        squared error); of equal trees the smaller one stays. `node` becomes a leaf; nodes are then
+        numbered anew.
+        """
+        from pellucid.tree.pruning import collapse
+        from pellucid.tree.validation import collapsed_by, losses
+
+        self._check_fitted()
+        if (node is None) == (X is None):
+            raise ParameterError("prune takes either validation rows X and y, or node=.")
+        if node is not None:
+            inner = isinstance(node, int | np.integer) and 0 <= node < self.tree_.n_nodes
+            if not inner or self.tree_.feature[node] < 0:
+                raise ParameterError(
+                    f"The 'node' parameter of prune must be the number of a division, an int in "
+                    f"the range [0, {self.tree_.n_nodes - 1}]. Got {node!r} instead."
+                )
+            self.tree_ = collapse(self.tree_, [int(node)])
+            return self
+        X, y, sample_weight = opened(X, y, sample_weight)
+        encoded, target = self._encoded(X), self._target_codes(y)
+        check_lengths(len(encoded), len(target))
+        w = weights_or_ones(sample_weight, len(target))
+        as_leaf, _ = losses(self.tree_, encoded, target, w, "classes_" in vars(self))
+        self.tree_ = collapsed_by(self.tree_, as_leaf)
+        return self
+
+    def _target_codes(self, y: Any) -> np.ndarray:
+        """The target as numbers, or as codes of the known classes, -1 for any other label."""
+        if "classes_" not in vars(self):
+            return numbers(y, type(self).__name__)
+        codes, classes = labels(y, type(self).__name__)
+        known = {label: k for k, label in enumerate(self.classes_.tolist())}
+        return np.array([known.get(label, -1) for label in classes.tolist()])[codes]
+
+    def pruning_table(self) -> Any:
+        """The trees of the cost-complexity path from the fitted tree to its root, as a table."""
+        from pellucid.records import SummaryTable
+        from pellucid.tree.pruning import path_leaves, pruning_path, weakest_links
+
+        self._check_fitted()
+        alphas, impurities = pruning_path(self.tree_)
+        leaves = path_leaves(self.tree_, weakest_links(self.tree_))
+        header: tuple[tuple[str, Any], ...] = (
+            ("leaves", self.tree_.n_leaves),
+            ("depth", self.tree_.depth),
+        )
+        if "ccp_alpha_" in vars(self):
+            header += (("ccp_alpha chosen by cross validation", self.ccp_alpha_),)
+        rows = tuple(
+            (f"{k}", float(a), int(n), float(i))
+            for k, (a, n, i) in enumerate(zip(alphas, leaves, impurities))
+        )
+        return SummaryTable("Pruning path", header, ("tree", "alpha", "leaves", "impurity"), rows)
+
     def cost_complexity_pruning_path(
         self, X: Any, y: Any, sample_weight: Any = None
     ) -> dict[str, np.ndarray]:
@@ -85,7 +160,6 @@ class TreeModel(Explained):
 
         `ccp_alphas[k]` is the lowest `ccp_alpha` that gives the k-th smaller tree.
         """
-        from pellucid.data.output import opened
         from pellucid.tree.pruning import pruning_path
 
         self._check_parameters()

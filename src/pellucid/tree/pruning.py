@@ -58,6 +58,14 @@ def _branches(nodes: Nodes) -> tuple[list[float], list[int], list[int]]:
     return saved, divisions, parent
 
 
+def parents(nodes: Nodes) -> list[int]:
+    """Parent of every node, -1 of the root."""
+    parent = np.full(nodes.n_nodes, -1)
+    inner = np.flatnonzero(nodes.feature >= 0)
+    parent[nodes.left[inner]] = parent[nodes.right[inner]] = inner
+    return parent.tolist()
+
+
 def _kill(nodes: Nodes, node: int, alive: np.ndarray) -> None:
     waiting = [node]
     while waiting:
@@ -74,6 +82,19 @@ def pruning_path(nodes: Nodes) -> tuple[np.ndarray, np.ndarray]:
     links = weakest_links(nodes)
     alphas = np.array([0.0, *(alpha for alpha, _, _ in links)])
     return alphas, np.cumsum([whole, *(saved for _, _, saved in links)])
+
+
+def path_leaves(nodes: Nodes, links: list[tuple[float, int, float]]) -> list[int]:
+    """Number of leaves of the whole tree and after each cut."""
+    _, divisions, parent = _branches(nodes)
+    left = [divisions[0]]
+    for _, node, _ in links:
+        gone, up = divisions[node], node
+        while up >= 0:
+            divisions[up] -= gone
+            up = parent[up]
+        left.append(divisions[0])
+    return [count + 1 for count in left]
 
 
 def prune(nodes: Nodes, alpha: float) -> Nodes:

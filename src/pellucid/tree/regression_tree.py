@@ -35,8 +35,9 @@ class DecisionTreeRegressor(TreeModel, Regressor):
     max_leaf_nodes : int or None
         Grow best first: divide the node that saves most.
     min_impurity_decrease : number >= 0
-    ccp_alpha : number >= 0
-        Price of a leaf in cost-complexity pruning.
+    ccp_alpha : number >= 0, or "cv"
+        Price of a leaf in cost-complexity pruning; "cv" takes the highest price whose loss over ten
+        folds is within one standard error of the lowest (`ccp_alpha_`, `cv_path_`).
     monotonic_cst : None
     table : Table, optional
 
@@ -68,7 +69,7 @@ class DecisionTreeRegressor(TreeModel, Regressor):
         random_state: Any = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
+        ccp_alpha: Any = 0.0,
         monotonic_cst: Any = None,
         table: Any = None,
     ) -> None:

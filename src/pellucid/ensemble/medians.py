@@ -1,0 +1,35 @@
+"""The weighted median of learners, and how much of its way each of them carries it."""
+
+import numpy as np
+
+
+def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Number of the first value of each row, ascending, at which half of the weight is reached.
+
+    >>> weighted(np.array([[10.0, 30.0, 20.0, 40.0]]), np.array([0.4, 0.6, 0.2, 0.8]))
+    array([1])
+    """
+    order = np.argsort(values, axis=1, kind="stable")
+    reached = np.cumsum(weights[order], axis=1)
+    first = (reached >= 0.5 * reached[:, -1:]).argmax(axis=1)
+    return order[np.arange(len(values)), first]
+
+
+def shares(start: np.ndarray, end: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(n, T): the part of the way from start (T,) to end (n, T) on which each learner is the median.
+
+    All learners move evenly, value_t(s) = start_t + s (end_t - start_t), s from 0 to 1. The median
+    moves with one of them at a time and changes over only where two are equal, so
+    median(end) - median(start) = sum_t share_t (end_t - start_t).
+    """
+    out = np.zeros(end.shape)
+    for row, goal in zip(out, end):
+        speed = goal - start
+        with np.errstate(divide="ignore", invalid="ignore"):
+            meetings = (start[None, :] - start[:, None]) / (speed[:, None] - speed[None, :])
+        inside = np.unique(meetings[(meetings > 0.0) & (meetings < 1.0)])
+        times = np.concatenate(([0.0], inside, [1.0]))
+        middle = 0.5 * (times[1:] + times[:-1])
+        median = weighted(start + middle[:, None] * speed, weights)
+        np.add.at(row, median, np.diff(times))
+    return out

@@ -1,0 +1,128 @@
+"""Pruning by rows that a tree has not seen: a validation set, or the folds of a cross validation.
+
+`losses` says what every node would lose on given rows if it were a leaf. From these follow the best
+pruning of a tree for a validation set (`reduced_error`), and the loss of every tree of the
+cost-complexity path without growing or walking one of them again (`path_losses`).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.data import Problem
+from pellucid.tree import predict
+from pellucid.tree.nodes import Nodes
+from pellucid.tree.pruning import collapse, parents, prune, weakest_links
+
+FOLDS = 10
+
+
+def losses(
+    nodes: Nodes, X: np.ndarray, y: np.ndarray, weights: np.ndarray, classes: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums over the rows that pass each node of w * loss and w * loss^2, the node being a leaf.
+
+    The loss is 1 for a wrong class (y int codes, -1 for a label that the tree does not know), or the
+    squared difference from the mean.
+    """
+    indices, indptr = predict.paths(nodes, X)
+    rows = np.repeat(np.arange(len(X)), np.diff(indptr))
+    if classes:
+        loss = (nodes.value.argmax(axis=1)[indices] != y[rows]).astype(np.float64)
+    else:
+        with np.errstate(over="ignore"):
+            loss = (nodes.value[indices, 0] - y[rows]) ** 2
+    first = np.bincount(indices, weights[rows] * loss, minlength=nodes.n_nodes)
+    return first, np.bincount(indices, weights[rows] * loss * loss, minlength=nodes.n_nodes)
+
+
+def reduced_error(nodes: Nodes, as_leaf: np.ndarray) -> list[int]:
+    """The nodes to make leaves so that the loss is lowest; on ties the smaller tree.
+
+    From the leaves up: a node becomes a leaf if that loses no more than the best of its branch.
+    """
+    best = as_leaf.copy()
+    cut: list[int] = []
+    for i in np.flatnonzero(nodes.feature >= 0)[::-1].tolist():
+        below = best[nodes.left[i]] + best[nodes.right[i]]
+        if as_leaf[i] <= below:
+            cut.append(i)
+        else:
+            best[i] = below
+    return cut
+
+
+def path_losses(
+    nodes: Nodes, alphas: np.ndarray, as_leaf: np.ndarray, squares: np.ndarray
+) -> np.ndarray:
+    """(2, alphas): sums of loss and of its square of the tree pruned at each alpha, ascending.
+
+    1. Sum the leaves of every branch. 2. Cut the weakest links in their order; the difference goes
+    up to the root.
+    """
+    parent = parents(nodes)
+    branch = np.stack((as_leaf, squares))
+    for i in np.flatnonzero(nodes.feature >= 0)[::-1]:
+        branch[:, i] = branch[:, nodes.left[i]] + branch[:, nodes.right[i]]
+    leaf = np.stack((as_leaf, squares))
+    links = weakest_links(nodes)
+    out = np.empty((2, len(alphas)))
+    k = 0
+    for j, alpha in enumerate(alphas):
+        while k < len(links) and links[k][0] <= alpha:
+            node = links[k][1]
+            change = leaf[:, node] - branch[:, node]
+            while node >= 0:
+                branch[:, node] += change
+                node = parent[node]
+            k += 1
+        out[:, j] = branch[:, 0]
+    return out
+
+
+def cross_validated(model: Any, problem: Problem, nodes: Nodes) -> tuple[Nodes, dict[str, Any]]:
+    """The tree pruned at the alpha of the 1-SE rule, and the learned attributes that say why.
+
+    1. The candidates lie between the alphas of the whole tree's path (geometric means).
+    2. Each fold's rows are judged by a tree grown on the others, at every candidate.
+    3. The largest candidate whose loss is within one standard error of the lowest is taken.
+    """
+    links = weakest_links(nodes)
+    alphas = np.unique([0.0, *(alpha for alpha, _, _ in links)])
+    tried = np.append(np.sqrt(alphas[:-1] * alphas[1:]), alphas[-1])
+    sums = np.zeros((2, len(tried)))
+    for fold in range(FOLDS):
+        sums += _fold_losses(model, problem, _folds(problem) == fold, tried)
+    total = float(problem.weights.sum())
+    count = total if problem.counts else float(np.count_nonzero(problem.weights))
+    mean = sums[0] / total
+    error = np.sqrt(np.maximum(sums[1] / total - mean**2, 0.0) / count)
+    best = int(mean.argmin())
+    chosen = int(np.flatnonzero(mean <= mean[best] + error[best])[-1])
+    table = {"alpha": tried, "loss": mean, "error": error}
+    return prune(nodes, tried[chosen]), {"ccp_alpha_": float(tried[chosen]), "cv_path_": table}
+
+
+def _folds(problem: Problem) -> np.ndarray:
+    """Fold of every row: rows in the order of the target are dealt out, so nothing is drawn."""
+    order = np.argsort(problem.y, kind="stable")
+    fold = np.empty(problem.n, dtype=np.int64)
+    fold[order] = np.arange(problem.n) % FOLDS
+    return fold
+
+
+def _fold_losses(model: Any, problem: Problem, held: np.ndarray, tried: np.ndarray) -> np.ndarray:
+    from pellucid.tree.growing import grow_model
+
+    if not held.any() or held.all():
+        return np.zeros((2, len(tried)))
+    rows, rest = np.flatnonzero(held), np.flatnonzero(~held)
+    tree = grow_model(model, problem.take(rest, problem.weights[rest]))
+    X = np.asfortranarray(problem.X[rows])
+    found = losses(tree, X, problem.y[rows], problem.weights[rows], problem.classes is not None)
+    return path_losses(tree, tried, *found)
+
+
+def collapsed_by(nodes: Nodes, as_leaf: np.ndarray) -> Nodes:
+    """The tree pruned so that the given losses are lowest."""
+    return collapse(nodes, reduced_error(nodes, as_leaf))

@@ -1,0 +1,164 @@
+"""Pruning by unseen rows, by hand and by cross validation; the path as a table."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+import pellucid
+from pellucid.errors import NotFittedError, ParameterError
+from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from pellucid.tree.pruning import collapse, prune, weakest_links
+from pellucid.tree.validation import losses, path_losses
+
+
+def _noisy(seed=0, n=300):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    return X, (X[:, 0] + 0.7 * rng.normal(size=n) > 0).astype(int)
+
+
+def test_the_lecture_example():
+    """Train 3.5 | 5.5 | 4.5; on the validation rows node 5.5 becomes a leaf, then nothing more."""
+    X, y = np.arange(1.0, 9.0)[:, None], [0, 0, 0, 1, 0, 1, 1, 1]
+    model = DecisionTreeClassifier().fit(X, y)
+    np.testing.assert_allclose(model.tree_.threshold[model.tree_.feature >= 0], [3.5, 5.5, 4.5])
+    table = model.pruning_table()
+    np.testing.assert_allclose([row[1] for row in table.rows], [0, 0.1, 0.3], atol=1e-12)
+    assert [row[2] for row in table.rows] == [4, 2, 1]
+    np.testing.assert_allclose([row[3] for row in table.rows], [0, 0.2, 0.5], atol=1e-12)
+    X_val, y_val = np.array([[4.2], [5.2], [5.3], [2.0], [7.0]]), np.array([0, 1, 1, 0, 1])
+    assert model.score(X_val, y_val) == pytest.approx(2 / 5)
+    assert model.prune(X_val, y_val) is model
+    assert model.score(X_val, y_val) == pytest.approx(4 / 5)
+    assert model.get_n_leaves() == 2
+    assert model.predict([[3.4], [3.6]]).tolist() == [0, 1]
+
+
+def _prunings(nodes, i=0):
+    """All sets of nodes that may become leaves below node i."""
+    if nodes.feature[i] < 0:
+        return [()]
+    pairs = itertools.product(_prunings(nodes, nodes.left[i]), _prunings(nodes, nodes.right[i]))
+    return [(i,)] + [a + b for a, b in pairs]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("cls", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_no_pruning_is_better(cls, seed):
+    X, y = _noisy(seed, 60)
+    X_val, y_val = _noisy(seed + 50, 40)
+    model = cls(max_leaf_nodes=7).fit(X, y)
+
+    def loss(nodes):
+        leaf, _ = losses(nodes, np.asfortranarray(X_val), y_val, np.ones(40), cls._kind[0] == "c")
+        return leaf[nodes.feature < 0].sum(), nodes.n_leaves
+
+    best = min(loss(collapse(model.tree_, list(cut))) for cut in _prunings(model.tree_))
+    found = loss(model.prune(X_val, y_val).tree_)
+    assert found[0] == pytest.approx(best[0])
+    assert found[1] <= best[1] or cls is DecisionTreeRegressor
+
+
+def test_labels_that_the_tree_does_not_know_are_wrong():
+    X, y = _noisy()
+    model = DecisionTreeClassifier(max_depth=3).fit(X, y)
+    model.prune(X, np.full(len(X), 7))
+    assert model.get_n_leaves() == 1
+
+
+def test_weights_of_validation_rows_are_copies():
+    X, y = _noisy()
+    X_val, y_val = _noisy(9, 80)
+    w = np.random.default_rng(1).integers(0, 4, 80)
+    trees = [
+        DecisionTreeClassifier().fit(X, y).prune(X_val, y_val, sample_weight=w),
+        DecisionTreeClassifier().fit(X, y).prune(np.repeat(X_val, w, axis=0), np.repeat(y_val, w)),
+    ]
+    np.testing.assert_array_equal(trees[0].tree_.threshold, trees[1].tree_.threshold)
+
+
+def test_by_hand_and_saved(tmp_path):
+    X, y = _noisy()
+    model = DecisionTreeClassifier(max_depth=3).fit(X, y)
+    leaves, right = model.get_n_leaves(), int(model.tree_.right[0])
+    model.prune(node=right)
+    assert model.get_n_leaves() < leaves
+    assert model.tree_.feature[model.tree_.right[0]] == -1
+    model.save(tmp_path / "m.pellucid")
+    again = pellucid.load(tmp_path / "m.pellucid")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert model.explain(X).gap() < 1e-12
+
+
+@pytest.mark.parametrize("node", [-1, 10**6, "root", 1.5])
+def test_wrong_nodes_are_named(node):
+    X, y = _noisy()
+    model = DecisionTreeClassifier(max_depth=2).fit(X, y)
+    with pytest.raises(ParameterError, match="'node' parameter of prune"):
+        model.prune(node=node)
+
+
+def test_prune_needs_rows_or_a_node():
+    X, y = _noisy()
+    with pytest.raises(NotFittedError):
+        DecisionTreeClassifier().prune(node=0)
+    model = DecisionTreeClassifier(max_depth=2).fit(X, y)
+    with pytest.raises(ParameterError, match="either"):
+        model.prune()
+    with pytest.raises(ParameterError, match="either"):
+        model.prune(X, y, node=0)
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_losses_of_the_path_are_those_of_its_trees(classes):
+    X, y = _noisy(2)
+    X_val, y_val = _noisy(3, 90)
+    X_val, w = np.asfortranarray(X_val), np.random.default_rng(0).random(90)
+    cls = DecisionTreeClassifier if classes else DecisionTreeRegressor
+    nodes = cls(min_samples_leaf=5).fit(X, y).tree_
+    alphas = np.array([0.0, *(alpha for alpha, _, _ in weakest_links(nodes))])
+    found = path_losses(nodes, alphas, *losses(nodes, X_val, y_val, w, classes))
+    for k, alpha in enumerate(alphas):
+        tree = prune(nodes, alpha)
+        leaf, square = losses(tree, X_val, y_val, w, classes)
+        assert found[0, k] == pytest.approx(leaf[tree.feature < 0].sum())
+        assert found[1, k] == pytest.approx(square[tree.feature < 0].sum())
+
+
+def test_cross_validated_price():
+    """Within one standard error of the lowest loss, and the highest such price; the same tree as
+    with that price by hand; far smaller than the whole tree, as good on new rows."""
+    X, y = load_breast_cancer(return_X_y=True)
+    model = DecisionTreeClassifier(ccp_alpha="cv").fit(X[::2], y[::2])
+    path = model.cv_path_
+    best = path["loss"].argmin()
+    bar = path["loss"][best] + path["error"][best]
+    assert path["loss"][path["alpha"] == model.ccp_alpha_][0] <= bar
+    assert (path["loss"][path["alpha"] > model.ccp_alpha_] > bar).all()
+    by_hand = DecisionTreeClassifier(ccp_alpha=model.ccp_alpha_).fit(X[::2], y[::2])
+    np.testing.assert_array_equal(by_hand.tree_.threshold, model.tree_.threshold)
+    whole = DecisionTreeClassifier().fit(X[::2], y[::2])
+    assert model.get_n_leaves() < whole.get_n_leaves()
+    assert model.score(X[1::2], y[1::2]) > whole.score(X[1::2], y[1::2]) - 0.02
+    assert "cross validation" in str(model.pruning_table())
+
+
+def test_cross_validated_price_of_noise_is_one_leaf():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), rng.normal(size=200)
+    assert DecisionTreeRegressor(ccp_alpha="cv").fit(X, y).get_n_leaves() == 1
+
+
+def test_loss_of_the_folds_is_that_of_the_trees_grown_without_them():
+    X, y = _noisy(4, 120)
+    model = DecisionTreeClassifier(ccp_alpha="cv").fit(X, y)
+    fold = np.empty(120, dtype=int)
+    fold[np.argsort(y, kind="stable")] = np.arange(120) % 10
+    alpha = model.cv_path_["alpha"][1]
+    wrong = 0
+    for k in range(10):
+        own = DecisionTreeClassifier(ccp_alpha=alpha).fit(X[fold != k], y[fold != k])
+        wrong += (own.predict(X[fold == k]) != y[fold == k]).sum()
+    assert model.cv_path_["loss"][1] == pytest.approx(wrong / 120)
