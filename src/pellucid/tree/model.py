@@ -35,7 +35,8 @@ class TreeModel(Explained):
 
     def _grown(self, problem: Problem, presorted: Any = None) -> dict[str, Any]:
         """The learned attributes of a tree, pruned as `ccp_alpha` says."""
-        nodes, more = self._grow(problem, presorted), {}
+        nodes = self._grow(problem, presorted)
+        more: dict[str, Any] = {}
         if self.ccp_alpha == "cv":
             from pellucid.tree.validation import cross_validated
 
