@@ -1,7 +1,7 @@
 """Support vector machines: the same optimum within the tolerance of the solvers."""
 
-from benchmarks.answers import error_rate
-from benchmarks.samples import classification
+from benchmarks.answers import error_rate, squared_error
+from benchmarks.samples import classification, regression
 from benchmarks.workload import Workload
 
 WORKLOADS = (
@@ -18,5 +18,19 @@ WORKLOADS = (
         source=classification(30_000, 20),
         answer=error_rate(0.005),
         goals={"fit": 3.0, "predict": 20.0},
+    ),
+    Workload(
+        name="LinearSVC 100k x 50",
+        estimator="svm.LinearSVC",
+        source=classification(100_000, 50),
+        answer=error_rate(0.002),
+        goals={"fit": 3.0},
+    ),
+    Workload(
+        name="SVR rbf 5k x 20",
+        estimator="svm.SVR",
+        source=regression(5_000, 20),
+        answer=squared_error(relative=1e-3),
+        goals={"fit": 2.0, "predict": 10.0},
     ),
 )

@@ -25,6 +25,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "RandomForestClassifier",
         "RandomForestRegressor",
     ),
+    "pellucid.kernel_approximation": ("Nystroem",),
     "pellucid.linear_model": (
         "BayesianRegression",
         "BayesianRidge",
@@ -62,7 +63,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "RadiusNeighborsRegressor",
     ),
     "pellucid.neural_network": ("MLPClassifier", "MLPRegressor"),
-    "pellucid.svm": ("OneClassSVM", "SVC", "SVR"),
+    "pellucid.svm": ("LinearSVC", "LinearSVR", "OneClassSVM", "SVC", "SVR"),
     "pellucid.tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
 }
 

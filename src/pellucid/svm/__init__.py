@@ -1,7 +1,9 @@
-"""Support vector machines: wide margins, in the space of a kernel."""
+"""Support vector machines: wide margins, straight or in the space of a kernel."""
 
+from pellucid.svm.linear_svc import LinearSVC
+from pellucid.svm.linear_svr import LinearSVR
 from pellucid.svm.one_class_svm import OneClassSVM
 from pellucid.svm.svc import SVC
 from pellucid.svm.svr import SVR
 
-__all__ = ["SVC", "SVR", "OneClassSVM"]
+__all__ = ["SVC", "SVR", "LinearSVC", "LinearSVR", "OneClassSVM"]

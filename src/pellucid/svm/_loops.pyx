@@ -182,3 +182,108 @@ cdef int64_t walk(const double[:, ::1] K, const double *diagonal, const double *
         if a[i] > cap or a[j] > cap:
             break
     return taken
+
+
+# Linear machines ----------------------------------------------------------------------------------
+
+cdef inline double product(const double *data, const int32_t *indices, Py_ssize_t n,
+                           const double *w, bint dense) noexcept nogil:
+    cdef Py_ssize_t j = 0
+    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
+    if not dense:
+        for j in range(n):
+            a += data[j] * w[indices[j]]
+        return a
+    while j + 4 <= n:
+        a += data[j] * w[j]
+        b += data[j + 1] * w[j + 1]
+        c += data[j + 2] * w[j + 2]
+        d += data[j + 3] * w[j + 3]
+        j += 4
+    while j < n:
+        a += data[j] * w[j]
+        j += 1
+    return (a + b) + (c + d)
+
+
+cdef inline double best_beta(double old, double slope, double curve, double epsilon, double low,
+                             double high, double *violation) noexcept nogil:
+    """The minimum along one multiplier; `violation` becomes the slope that may still be used."""
+    cdef double up = slope + epsilon if old >= 0 else slope - epsilon
+    cdef double down = slope + epsilon if old > 0 else slope - epsilon
+    cdef double new
+    if old < high and -up > violation[0]:
+        violation[0] = -up
+    if old > low and down > violation[0]:
+        violation[0] = down
+    new = old - (slope + epsilon) / curve
+    if new < 0.0:
+        new = old - (slope - epsilon) / curve
+        if new > 0.0:
+            new = 0.0
+    return low if new < low else high if new > high else new
+
+
+def dual_epoch(const double[::1] data, const int32_t[::1] indices, const int64_t[::1] indptr,
+               bint dense, const double[::1] targets, double epsilon, const double[::1] low,
+               const double[::1] high, const double[::1] curves, double bias,
+               const int64_t[::1] order, double[::1] beta, double[::1] w,
+               const int32_t[::1] stop):
+    """One pass over the multipliers of 1/2 |w|**2 - t'beta + epsilon |beta|, w = X'beta.
+
+    The last entry of w belongs to a column that is `bias` everywhere. Returns the largest violation
+    of the conditions met on the way. Rows lie at data[indptr[i]:indptr[i + 1]].
+    """
+    cdef Py_ssize_t k, i, j, start, count, p = w.shape[0] - 1
+    cdef double slope, step, violation = 0.0
+    cdef const int32_t *columns = NULL
+    with nogil:
+        for k in range(order.shape[0]):
+            if k % 1024 == 0 and stop[0]:
+                break
+            i = order[k]
+            start, count = indptr[i], indptr[i + 1] - indptr[i]
+            if not dense and count:
+                columns = &indices[start]
+            slope = bias * w[p] - targets[i]
+            if count:
+                slope += product(&data[start], columns, count, &w[0], dense)
+            step = best_beta(beta[i], slope, curves[i], epsilon, low[i], high[i], &violation)
+            step -= beta[i]
+            if step == 0.0:
+                continue
+            beta[i] += step
+            if dense:
+                for j in range(count):
+                    w[j] += step * data[start + j]
+            else:
+                for j in range(count):
+                    w[columns[j]] += step * data[start + j]
+            w[p] += step * bias
+    return violation
+
+
+def soft_sweeps(const double[:, ::1] H, double[::1] slope, double[::1] u, double strength,
+                int sweeps, double tol):
+    """Coordinate descent on slope'd + 1/2 d'Hd + strength |u + d|, with `slope` kept up to date."""
+    cdef Py_ssize_t j, t, p = u.shape[0]
+    cdef int k
+    cdef double new, step, most
+    with nogil:
+        for k in range(sweeps):
+            most = 0.0
+            for j in range(p):
+                new = u[j] - (slope[j] + strength) / H[j, j]
+                if new < 0.0:
+                    new = u[j] - (slope[j] - strength) / H[j, j]
+                    if new > 0.0:
+                        new = 0.0
+                step = new - u[j]
+                if step == 0.0:
+                    continue
+                u[j] = new
+                for t in range(p):
+                    slope[t] += step * H[j, t]
+                most = max(most, step * step * H[j, j])
+            if most <= tol:
+                break

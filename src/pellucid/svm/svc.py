@@ -1,5 +1,7 @@
 """`SVC`: the widest margin between classes, in the space of a kernel."""
 
+from collections.abc import Callable
+from inspect import signature
 from itertools import combinations
 from typing import Any, Self
 
@@ -51,6 +53,9 @@ class SVC(KernelMachine, Classifier):
         Seconds allowed per pair of classes; a fit that needs more keeps what it has and says so.
     standardize : bool, default=False
         Divide columns by their standard deviations first.
+    calibrate : bool, default=False
+        Offer `predict_proba`: softmax(slope x scores + biases), fitted to scores of rows that their
+        machine has not seen (5 folds); then `predict` is the most probable class.
     table : Table, optional
 
     Attributes
@@ -61,6 +66,7 @@ class SVC(KernelMachine, Classifier):
     n_iter_ : steps per pair of classes.
     history_ : dual objective, violation of the conditions and duality gap after each working set.
     status_ : how the solver ended.
+    calibration_ : slope and biases of the probabilities, with `calibrate`.
     n_features_in_, feature_names_in_, schema_
 
     Examples
@@ -80,6 +86,7 @@ class SVC(KernelMachine, Classifier):
         "decision_function_shape": Choice("ovr", "ovo"),
         "break_ties": Boolean,
         "random_state": RandomState,
+        "calibrate": Boolean,
     }
 
     def __init__(
@@ -101,6 +108,7 @@ class SVC(KernelMachine, Classifier):
         random_state: Any = None,
         max_time: float | None = None,
         standardize: bool = False,
+        calibrate: bool = False,
         table: Any = None,
     ) -> None:
         self.C = C
@@ -119,15 +127,32 @@ class SVC(KernelMachine, Classifier):
         self.random_state = random_state
         self.max_time = max_time
         self.standardize = standardize
+        self.calibrate = calibrate
         self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the margin; weight k counts as k equal rows."""
         return self._learn(X, y, weights=sample_weight)
 
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        if "probability" in given:
+            raise ParameterError(
+                "SVC has no 'probability' parameter: the probabilities of scikit-learn's contradict "
+                "its predictions. Use calibrate=True: predict is then the most probable class."
+            )
+        return super().__new__(cls)
+
     def _fit(self, problem: Problem) -> dict[str, Any]:
+        learned = self._machine(problem)
+        if self.calibrate:
+            from pellucid.svm.calibration import calibration
+
+            learned["calibration_"] = calibration(self, problem)
+        return learned
+
+    def _machine(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
-        K, factors = len(problem.classes), self._class_factors(problem)
+        K, factors = len(problem.classes), class_factors(self.class_weight, problem)
         weights = problem.weights * factors[problem.y]
         X, facts = self._prepared(problem, weights)
         recorder = Recorder("SVC")
@@ -155,24 +180,6 @@ class SVC(KernelMachine, Classifier):
             "history_": recorder.history(),
             "status_": Status(worst.code, worst.message, worst.suggestion),
         }  # fmt: skip
-
-    def _class_factors(self, problem: Problem) -> np.ndarray:
-        assert problem.classes is not None
-        K, labels = len(problem.classes), problem.classes.tolist()
-        if self.class_weight is None:
-            return np.ones(K)
-        if isinstance(self.class_weight, str):
-            total = np.bincount(problem.y, problem.weights, K)
-            return total.sum() / (K * total)
-        strange = [label for label in self.class_weight if label not in labels]
-        if strange:
-            raise DataError(
-                f"The classes, {strange}, of class_weight are not among the labels {labels}."
-            )
-        factors = np.array([self.class_weight.get(label, 1.0) for label in labels], dtype=float)
-        if not (np.isfinite(factors) & (factors >= 0)).all():
-            raise ParameterError("class_weight must hold finite numbers of at least 0.")
-        return factors
 
     def _solve_pairs(
         self, X: Any, y: np.ndarray, limits: np.ndarray, pairs: list, gamma: float, recorder: Any
@@ -202,6 +209,30 @@ class SVC(KernelMachine, Classifier):
         return found
 
     # Using --------------------------------------------------------------------------------------
+
+    def _codes(self, X: Any) -> np.ndarray:
+        return self._proba(X).argmax(axis=1) if self.calibrate else super()._codes(X)
+
+    def _proba(self, X: Any) -> np.ndarray:
+        from pellucid.numerics.platt import probabilities
+
+        return probabilities(self._finite(self._scores(X)), self.calibration_)
+
+    def _calibrated(self) -> None:
+        if not self.calibrate:
+            raise AttributeError("predict_proba exists only with calibrate=True")
+
+    @property
+    def predict_proba(self) -> Callable[[Any], np.ndarray]:
+        """Probability of each class, in the order of `classes_`; only with `calibrate=True`."""
+        self._calibrated()
+        return lambda X: self._answer(self._proba, X)
+
+    @property
+    def predict_log_proba(self) -> Callable[[Any], np.ndarray]:
+        """Logarithm of `predict_proba`; only with `calibrate=True`."""
+        self._calibrated()
+        return lambda X: np.log(self._answer(self._proba, X))
 
     def _pairs(self, X: Any) -> np.ndarray:
         """Scores of the pairs of classes (n, pairs): positive for the first (two classes: second)."""
@@ -250,6 +281,40 @@ class SVC(KernelMachine, Classifier):
         if (self.n_support_ < 0).any() or self.n_support_.sum() != m:
             raise ModelFileError("its SVC has other support vectors than its classes count")
         self._check_vectors()
+        if self.calibrate:
+            expect_array(self, "calibration_", K + 1, finite=True)
+            if self.calibration_[0] < 0:
+                raise ModelFileError("its probabilities fall where its scores rise")
+
+
+# `__new__` speaks about arguments, it takes none: the parameters are those of `__init__`.
+setattr(  # noqa: B010
+    SVC,
+    "__signature__",
+    signature(SVC.__init__).replace(
+        parameters=list(signature(SVC.__init__).parameters.values())[1:]
+    ),
+)
+
+
+def class_factors(class_weight: Any, problem: Problem) -> np.ndarray:
+    """One factor per class; "balanced" makes the weights of all classes equal."""
+    assert problem.classes is not None
+    K, labels = len(problem.classes), problem.classes.tolist()
+    if class_weight is None:
+        return np.ones(K)
+    if isinstance(class_weight, str):
+        total = np.bincount(problem.y, problem.weights, K)
+        return total.sum() / (K * total)
+    strange = [label for label in class_weight if label not in labels]
+    if strange:
+        raise DataError(
+            f"The classes, {strange}, of class_weight are not among the labels {labels}."
+        )
+    factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=float)
+    if not (np.isfinite(factors) & (factors >= 0)).all():
+        raise ParameterError("class_weight must hold finite numbers of at least 0.")
+    return factors
 
 
 def _gathered(y: np.ndarray, pairs: list, found: list[Solution], K: int) -> tuple:

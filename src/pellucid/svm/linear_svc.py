@@ -1,0 +1,156 @@
+"""`LinearSVC`: the widest straight margin, for many rows and columns."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.base import Classifier
+from pellucid.data import Problem
+from pellucid.errors import ParameterError
+from pellucid.parameters import Choice, Either, Nothing, Test
+from pellucid.svm.linear_machine import LINEAR_PARAMETERS, LinearMachine
+from pellucid.svm.svc import class_factors
+
+
+class LinearSVC(LinearMachine, Classifier):
+    """Linear support vector classifier: minimise R(w, b) + sum_i C_i max(0, 1 - y_i (w x_i + s b))**q.
+
+    R is |w, b|**2 / 2 or |w, b|_1, s is `intercept_scaling` (the intercept s b is penalised, less the
+    larger s is), q is 2 for the squared hinge and 1 for the hinge, C_i = C times the weight of the row
+    and of its class. Several classes: each against the rest.
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1"}, default="l2"
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        The hinge goes with "l2" only.
+    dual : "auto" or bool, default="auto"
+        Accepted for compatibility: the solver follows from penalty and loss. Newton's method to the last
+        digit for "l2" and the squared hinge, descent along the dual for the hinge, Newton steps on the
+        free coefficients for "l1".
+    tol : float, default=1e-4
+        Violation of the conditions allowed (hinge and "l1").
+    C : float, default=1.0
+    multi_class : {"ovr"}, default="ovr"
+    fit_intercept : bool, default=True
+    intercept_scaling : float, default=1.0
+    class_weight : dict {label: weight}, "balanced" or None
+    verbose : int, default=0
+        Accepted for compatibility; see `pellucid.watching`.
+    random_state : int, generator or None
+        Accepted for compatibility: the order of rows is always the same.
+    max_iter : int, default=1000
+    standardize : bool, default=False
+        Divide columns by their standard deviations first.
+    table : Table, optional
+
+    Attributes
+    ----------
+    coef_ : (1, terms) for two classes, else (classes, terms); intercept_, classes_, means_
+    n_iter_ : iterations of the slowest class.
+    history_ : the objective of each iteration; for the hinge, violation and duality gap too.
+    status_ : how the solver ended.
+    n_features_in_, feature_names_in_, schema_
+
+    Examples
+    --------
+    >>> from pellucid.svm import LinearSVC
+    >>> model = LinearSVC(C=10.0).fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
+    >>> model.predict([[0.5], [2.5]]).tolist()
+    ['no', 'yes']
+    """
+
+    _parameters = {
+        "penalty": Choice("l1", "l2"),
+        "loss": Choice("hinge", "squared_hinge"),
+        "multi_class": Choice("ovr"),
+        "class_weight": Either(
+            Test(lambda v: isinstance(v, dict), "a dict"), Choice("balanced"), Nothing
+        ),
+        **LINEAR_PARAMETERS,
+    }
+
+    def __init__(
+        self,
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
+        *,
+        dual: Any = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int = 1000,
+        standardize: bool = False,
+        table: Any = None,
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.standardize = standardize
+        self.table = table
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the margin; weight k counts as k equal rows."""
+        return self._learn(X, y, weights=sample_weight)
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        from pellucid.svm import primal
+
+        assert problem.classes is not None
+        if self.penalty == "l1" and self.loss == "hinge":
+            raise ParameterError(
+                "The combination of penalty='l1' and loss='hinge' is not supported. Use "
+                "loss='squared_hinge', or penalty='l2'."
+            )
+        K = len(problem.classes)
+        X, scale, means = self._seen(problem)
+        prices = self._prices(
+            problem.weights * class_factors(self.class_weight, problem)[problem.y]
+        )
+
+        def one(k: int) -> Any:
+            line = primal.Line(X, np.where(problem.y == k, 1.0, -1.0), prices, self._bias(), np.nan)
+            name = f"LinearSVC {k}"
+            if self.penalty == "l1":
+                return primal.lasso_squared(line, self.tol, self.max_iter, name)
+            if self.loss == "hinge":
+                return primal.ridge_absolute(line, self.tol, self.max_iter, name)
+            return primal.ridge_squared(line, self.max_iter, name)
+
+        tasks = [1] if K == 2 else range(K)
+        found = parallel.interruptible(lambda: parallel.map(one, tasks) if K > 2 else [one(1)])
+        return self._learned_line(found, scale) | {"means_": means}
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return self._line_scores(X)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes (n, K); for two classes that of the second (n,)."""
+        return self._answer(self._scores, X)
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        return self._line_parts(X, "votes")
+
+    def _check_state(self) -> None:
+        """Refuse arrays that do not belong together (model files)."""
+        from pellucid.persist.state import expect_array, n_terms
+
+        K, p = len(self.classes_), n_terms(self)
+        expect_array(self, "coef_", 1 if K == 2 else K, p, finite=True)
+        expect_array(self, "intercept_", 1 if K == 2 else K, finite=True)
+        expect_array(self, "means_", p, finite=True)

@@ -1,0 +1,364 @@
+"""Linear machines: three solvers of one objective.
+
+    minimise R(v) + sum_i c_i l(t_i, z_i),   z_i = x_i w + bias b,   v = (w, b)
+
+R is |v|**2 / 2 or |v|_1 (the intercept is penalised, as in LIBLINEAR; a large `bias` makes that
+penalty small). Margins are a loss of targets t = +-1, tubes of numbers. Invariant: each solver
+returns v, its status and one row of history per iteration.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from pellucid import parallel
+from pellucid.errors import DataError
+from pellucid.numerics.optimise import newton, out_of_iterations
+from pellucid.records import Recorder, Solution, Status
+from pellucid.svm import _loops
+
+DIRECT = 1500  # up to so many columns the Hessian is factored
+L1_COLUMNS = 5000  # the l1 solver holds a matrix of columns x columns
+SWEEPS = 200
+TOGETHER = 1e8  # operations spent on the equations of the free multipliers, per batch of epochs
+
+
+@dataclass(frozen=True)
+class Line:
+    """Rows X, targets t, prices c, the value of the constant column (0: none), the tube."""
+
+    X: Any
+    targets: np.ndarray
+    prices: np.ndarray
+    bias: float
+    epsilon: float  # half width of a tube; NaN for margins
+
+    @property
+    def margin(self) -> bool:
+        return bool(np.isnan(self.epsilon))
+
+    def scores(self, v: np.ndarray) -> np.ndarray:
+        return np.asarray(self.X @ v[:-1]) + self.bias * v[-1]
+
+    def pull(self, r: np.ndarray) -> np.ndarray:
+        """The columns, the constant one last, times r."""
+        return np.append(np.asarray(self.X.T @ r), self.bias * r.sum())
+
+    def errors(self, z: np.ndarray) -> np.ndarray:
+        """How far each score is on the wrong side, with the sign of the move that mends it."""
+        if self.margin:
+            return self.targets * np.maximum(1.0 - self.targets * z, 0.0)
+        gap = self.targets - z
+        return np.sign(gap) * np.maximum(np.abs(gap) - self.epsilon, 0.0)
+
+
+def _blocks(line: Line) -> list[slice]:
+    n, p = line.X.shape
+    return parallel.row_blocks(n, p + 1) if isinstance(line.X, np.ndarray) else [slice(0, n)]
+
+
+def _part(line: Line, block: slice) -> Line:
+    whole = block.stop - block.start == line.X.shape[0]
+    X = line.X if whole else line.X[block]
+    return Line(X, line.targets[block], line.prices[block], line.bias, line.epsilon)
+
+
+def _summed(a: tuple, b: tuple) -> tuple:
+    return tuple(x + y for x, y in zip(a, b))
+
+
+def squared_loss(line: Line, v: np.ndarray) -> tuple[float, np.ndarray]:
+    """sum_i c_i errors**2 and its gradient."""
+
+    def partial(block: slice) -> tuple[float, np.ndarray]:
+        part = _part(line, block)
+        e = part.errors(part.scores(v))
+        return float(part.prices @ (e * e)), part.pull(-2.0 * part.prices * e)
+
+    value, gradient = parallel.reduce(partial, _summed, _blocks(line))
+    return value, gradient
+
+
+def squared_bend(line: Line, v: np.ndarray) -> np.ndarray:
+    """The Hessian of the squared loss: 2 X'cX over the rows with errors."""
+
+    def partial(block: slice) -> np.ndarray:
+        part = _part(line, block)
+        rows = np.flatnonzero(part.errors(part.scores(v)))
+        root = np.sqrt(2.0 * part.prices[rows])
+        A = part.X[rows]
+        A = A * root[:, None] if isinstance(A, np.ndarray) else A.multiply(root[:, None]).tocsr()
+        G = A.T @ A
+        G = G if isinstance(G, np.ndarray) else G.toarray()
+        side = np.asarray(A.T @ (root * line.bias)).ravel()
+        corner = line.bias**2 * float(root @ root)
+        return np.block([[G, side[:, None]], [side[None, :], np.array([[corner]])]])
+
+    return parallel.reduce(partial, np.add, _blocks(line))
+
+
+def ridge_squared(line: Line, max_iter: int, source: str) -> Solution:
+    """|v|**2 / 2 and squared errors, by Newton's method: the Hessian changes with the rows in error."""
+    size = line.X.shape[1] + 1
+
+    def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = squared_loss(line, v)
+        return 0.5 * float(v @ v) + value, v + gradient
+
+    def factor(v: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        if size > DIRECT:
+            return _conjugate(line, v)
+        H = squared_bend(line, v)
+        H[np.diag_indices(size)] += 1.0
+        return _factored(H)
+
+    with np.errstate(over="ignore", invalid="ignore"), parallel.one_blas_thread():
+        return newton(
+            evaluate, factor, np.zeros(size), max_iter=max_iter, refresh=0.0,
+            recorder=Recorder(source, max_iter),
+        )  # fmt: skip
+
+
+def _factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    scale = 1.0 / np.sqrt(np.diagonal(H))
+    try:
+        root = linalg.cho_factor(H * scale * scale[:, None], check_finite=False)
+    except linalg.LinAlgError:  # rounding ate the 1 of the penalty
+        values, vectors = linalg.eigh(H * scale * scale[:, None])
+        inverse = 1.0 / np.maximum(values, 1e-15 * values[-1])
+        return lambda g: scale * (vectors @ (inverse * (vectors.T @ (scale * g))))
+    return lambda g: scale * linalg.cho_solve(root, scale * g, check_finite=False)
+
+
+def _conjugate(line: Line, v: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """H^-1 g by conjugate gradients, for many columns."""
+    active = 2.0 * line.prices * (line.errors(line.scores(v)) != 0)
+
+    def times(d: np.ndarray) -> np.ndarray:
+        return d + line.pull(active * line.scores(d))
+
+    def solve(g: np.ndarray) -> np.ndarray:
+        x, r = np.zeros_like(g), g.copy()
+        d, size = r.copy(), float(r @ r)
+        enough = 1e-20 * size
+        for _ in range(min(len(g), 500)):
+            if size <= enough:
+                break
+            Hd = times(d)
+            t = size / float(d @ Hd)
+            x += t * d
+            r -= t * Hd
+            size, old = float(r @ r), size
+            d = r + (size / old) * d
+        return x
+
+    return solve
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """The dual of errors: beta_i between low and high, with targets t and a tube epsilon around them."""
+
+    line: Line
+    low: np.ndarray
+    high: np.ndarray
+    epsilon: float
+
+    def slopes(self, beta: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes of the objective upwards and downwards from beta; inf where the box ends."""
+        slope = self.line.scores(v) - self.line.targets
+        up = np.where(beta >= 0, slope + self.epsilon, slope - self.epsilon)
+        down = np.where(beta > 0, slope + self.epsilon, slope - self.epsilon)
+        return np.where(beta < self.high, up, np.inf), np.where(beta > self.low, down, -np.inf)
+
+    def violation(self, beta: np.ndarray, v: np.ndarray) -> float:
+        up, down = self.slopes(beta, v)
+        return max(float(-up.min()), float(down.max()), 0.0)
+
+
+def ridge_absolute(line: Line, tol: float, max_iter: int, source: str) -> Solution:
+    """|v|**2 / 2 and errors, with BLAS on one thread; costs beyond the largest float are inf."""
+    with np.errstate(over="ignore", invalid="ignore"), parallel.one_blas_thread():
+        return _along_the_dual(line, tol, max_iter, source)
+
+
+def _along_the_dual(line: Line, tol: float, max_iter: int, source: str) -> Solution:
+    """|v|**2 / 2 and errors, by descent along the multipliers of the dual.
+
+    1. beta_i of each row in a shuffled order: the minimum of 1/2 |X'beta|**2 - t'beta + epsilon |beta|
+       along it, between its limits. Some epochs of this.
+    2. All multipliers between their limits at once: the solution of their linear equations, or as far
+       towards it as the limits allow.
+    3. Stop when no condition is violated by more than `tol`.
+    """
+    X, n = line.X, line.X.shape[0]
+    price = line.prices * line.targets if line.margin else line.prices
+    boxes = Boxes(
+        line, np.minimum(price, 0.0) if line.margin else -price, np.maximum(price, 0.0),
+        0.0 if line.margin else line.epsilon,
+    )  # fmt: skip
+    cells, columns, starts, dense, curves = _row_parts(line)
+    beta, v = np.zeros(n), np.zeros(X.shape[1] + 1)
+    rng, recorder, stop = np.random.default_rng(0), Recorder(source, max_iter), parallel.StopFlag()
+    violation, epoch, batch = boxes.violation(beta, v), 0, 1
+    _note_gap(boxes, recorder, 0, beta, v, violation)
+    while violation > tol and epoch < max_iter:
+        for _ in range(min(batch, max_iter - epoch)):
+            _loops.dual_epoch(
+                cells, columns, starts, dense, line.targets, boxes.epsilon, boxes.low, boxes.high,
+                curves, line.bias, rng.permutation(n), beta, v, stop.array,
+            )  # fmt: skip  # 1
+            stop.check()
+            epoch += 1
+        beta = _solved_together(boxes, beta)  # 2
+        v = line.pull(beta)  # without the rounding of many steps
+        violation, batch = boxes.violation(beta, v), min(2 * batch, 32)
+        _note_gap(boxes, recorder, epoch, beta, v, violation)
+    if violation <= tol:  # 3
+        status = Status("converged", f"No condition is violated by more than tol={tol:g}.")
+    else:
+        status = out_of_iterations(max_iter, f"conditions are violated by {violation:.2g}")
+    return Solution(v, status, recorder.history(), max(epoch, 1))
+
+
+def _row_parts(line: Line) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, np.ndarray]:
+    """Cells, columns and starts of the rows, whether they are dense, and squared lengths."""
+    X, n = line.X, line.X.shape[0]
+    if isinstance(X, np.ndarray):
+        squares = np.einsum("ij,ij->i", X, X)
+        cells, columns = np.ascontiguousarray(X).reshape(-1), np.zeros(0, dtype=np.int32)
+        starts = np.arange(n + 1) * X.shape[1]
+    else:
+        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+        cells, columns, starts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64)
+    curves = np.maximum(squares + line.bias**2, 1e-300)
+    return cells, columns, starts, isinstance(X, np.ndarray), curves
+
+
+def _solved_together(boxes: Boxes, beta: np.ndarray) -> np.ndarray:
+    """The free multipliers moved to the solution of their equations, limit by limit."""
+    line, beta, work = boxes.line, beta.copy(), 0.0
+    while work < TOGETHER:
+        inside = (beta > boxes.low) & (beta < boxes.high)
+        free = np.flatnonzero(inside & ((beta != 0) | (boxes.epsilon == 0)))
+        size = line.X.shape[1] + 1
+        work += len(free) * min(len(free), size) ** 2.0 + 1e4
+        if not len(free) or work > TOGETHER:
+            break
+        A = line.X[free] if isinstance(line.X, np.ndarray) else line.X[free].toarray()
+        A = np.column_stack([A, np.full(len(free), line.bias)])
+        side = np.sign(beta[free])
+        wanted = line.targets[free] - boxes.epsilon * side - A @ line.pull(beta)
+        move, most = _towards(A, wanted)
+        low = np.where((side > 0) & (boxes.epsilon > 0), 0.0, boxes.low[free])
+        high = np.where((side < 0) & (boxes.epsilon > 0), 0.0, boxes.high[free])
+        limit = np.where(move > 0, high, low)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(move != 0, (limit - beta[free]) / move, np.inf)
+        first = int(np.argmin(share))
+        step = min(most, float(share[first]))
+        if not np.isfinite(step) or not np.isfinite(move).all():
+            break
+        beta[free] = np.clip(beta[free] + step * move, low, high)
+        if step == most:
+            break
+        beta[free[first]] = limit[first]
+    return beta
+
+
+def _towards(A: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, float]:
+    """The move m with AA'm = wanted and the step 1; without a solution, the way along which the
+    objective falls for ever, and no end to the step.
+    """
+    U, S, _ = linalg.svd(A, full_matrices=False, check_finite=False)
+    keep = 1e-11 * max(S[0], 1e-300) < S
+    U, S = U[:, keep], S[keep]
+    share = U.T @ wanted
+    rest = wanted - U @ share
+    rest -= U @ (U.T @ rest)
+    if np.abs(rest).max() > 1e-9 * np.abs(wanted).max():
+        return rest, np.inf
+    return U @ (share / S**2), 1.0
+
+
+def _note_gap(
+    boxes: Boxes, recorder: Recorder, epoch: int, beta: np.ndarray, v: np.ndarray, violation: float
+) -> None:
+    line, epsilon = boxes.line, boxes.epsilon
+    short = line.targets - line.scores(v)
+    sides = np.maximum(boxes.high * (short - epsilon), boxes.low * (short + epsilon))
+    half, cost = 0.5 * float(v @ v), float(np.maximum(sides, 0.0).sum())
+    dual = float(line.targets @ beta) - epsilon * float(np.abs(beta).sum()) - half
+    recorder.add(
+        iteration=epoch, objective=half + cost, violation=violation, duality_gap=half + cost - dual
+    )
+
+
+def lasso_squared(line: Line, tol: float, max_iter: int, source: str) -> Solution:
+    """|v|_1 and squared errors, by Newton steps on the parts that the penalty does not hold at zero."""
+    size = line.X.shape[1] + 1
+    if size > L1_COLUMNS:
+        raise DataError(
+            f"penalty='l1' holds a matrix of columns x columns, for at most {L1_COLUMNS} columns; "
+            f"there are {size - 1}. Use penalty='l2', or LogisticRegression(l1_ratio=1)."
+        )
+    free = np.ones(size)
+    free[-1] = float(line.bias != 0)
+    v, recorder = np.zeros(size), Recorder(source, max_iter)
+    value, gradient = squared_loss(line, v)
+    first = None
+    for k in range(max_iter + 1):
+        wrong = np.where(v == 0, np.maximum(np.abs(gradient) - 1, 0), gradient + np.sign(v)) * free
+        worst = float(np.abs(wrong).max())
+        first = worst if first is None else first
+        recorder.add(iteration=k, objective=value + float(np.abs(v).sum()), violation=worst)
+        if worst <= tol * min(max(first, 1e-300), 1.0):
+            status = Status("converged", f"No condition is violated by more than tol={tol:g}.")
+            return Solution(v, status, recorder.history(), max(k, 1))
+        if k == max_iter:
+            break
+        H = np.ascontiguousarray(squared_bend(line, v))
+        H[np.diag_indices(size)] += 1e-12 * max(float(np.diagonal(H).max()), 1e-300)
+        u, slope = v.copy(), gradient.copy()
+        _loops.soft_sweeps(H, slope, u, 1.0, SWEEPS, 1e-16 * max(value, 1e-300))
+        before, v_old = value + float(np.abs(v).sum()), v
+        v, value, gradient = _shortened(line, v, _signs_kept(H, slope, u), value, gradient)
+        if v is v_old or value + float(np.abs(v).sum()) >= before * (1 - 1e-15):
+            words = f"No step lowers the objective; conditions are violated by {worst:.2g}."
+            return Solution(v, Status("converged", words), recorder.history(), k + 1)
+    status = out_of_iterations(max_iter, f"conditions are violated by {worst:.2g}")
+    return Solution(v, status, recorder.history(), max_iter)
+
+
+def _signs_kept(H: np.ndarray, slope: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """The exact minimum of the model on the support of u, if no sign changes on the way."""
+    some = np.flatnonzero(u)
+    if not len(some):
+        return u
+    try:
+        step = linalg.solve(
+            H[np.ix_(some, some)], -(slope[some] + np.sign(u[some])), assume_a="pos"
+        )
+    except linalg.LinAlgError:
+        return u
+    exact = u.copy()
+    exact[some] += step
+    return exact if np.array_equal(np.sign(exact), np.sign(u)) else u
+
+
+def _shortened(
+    line: Line, v: np.ndarray, u: np.ndarray, value: float, gradient: np.ndarray
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """The longest step towards u, halved from 1, that lowers the objective."""
+    size, t = float(np.abs(v).sum()), 1.0
+    promise = float(gradient @ (u - v)) + float(np.abs(u).sum()) - size
+    for _ in range(40):
+        w = u if t == 1.0 else v + t * (u - v)
+        new, slope = squared_loss(line, w)
+        if new + float(np.abs(w).sum()) <= value + size + 1e-4 * t * min(promise, 0.0):
+            return w, new, slope
+        t *= 0.5
+    return v, value, gradient

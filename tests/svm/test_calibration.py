@@ -1,0 +1,94 @@
+"""Calibrated SVC: sigmoid against its closed conditions, monotone, and never at odds with predict."""
+
+import numpy as np
+import pytest
+from sklearn import datasets
+
+import pellucid
+from pellucid.errors import DataError, ModelFileError, ParameterError
+from pellucid.numerics import platt
+from pellucid.svm import SVC
+
+
+def test_sigmoid_satisfies_its_equations():
+    """At the optimum mean (p - t) and mean (p - t) f vanish."""
+    rng = np.random.default_rng(0)
+    f = rng.normal(size=400) * 3
+    y = (rng.random(400) < 1 / (1 + np.exp(-(1.5 * f - 0.7)))).astype(int)
+    w = rng.integers(1, 4, 400).astype(float)
+    found = platt.fit(f, y, w, 2)
+    p = platt.probabilities(f, found)
+    t = platt.smoothed(y, w, 2)
+    assert abs(w @ (p - t)[:, 1]) < 1e-8
+    assert abs(w @ ((p - t)[:, 1] * f)) < 1e-8
+    assert found[0] == pytest.approx(1.5, abs=0.4)
+    assert np.allclose(p[:, 1], 1 / (1 + np.exp(-(found[0] * f + found[2]))))
+    n = w[y == 1].sum()
+    assert t[y == 1, 1] == pytest.approx((n + 1) / (n + 2))
+
+
+def test_scores_that_mislead_give_the_shares():
+    f = np.linspace(-1, 1, 50)
+    y = (f < 0).astype(int)
+    found = platt.fit(f, y, np.ones(50), 2)
+    assert found[0] == 0
+    assert np.allclose(platt.probabilities(f, found), 0.5, atol=0.01)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_predictions_are_the_most_probable_class(K):
+    """On noise, where scikit-learn's probabilities contradict its predictions, and on iris."""
+    rng = np.random.default_rng(1)
+    for X, y in [
+        (rng.normal(size=(120, 3)), rng.integers(0, K, 120)),
+        datasets.load_iris(return_X_y=True),
+    ]:
+        model = SVC(calibrate=True).fit(X, y)
+        p = model.predict_proba(X)
+        assert np.allclose(p.sum(axis=1), 1)
+        assert np.array_equal(model.predict(X), model.classes_[p.argmax(axis=1)])
+        assert np.allclose(model.predict_log_proba(X), np.log(p))
+        if len(model.classes_) == 2:
+            order = np.argsort(model.decision_function(X))
+            assert (np.diff(p[order, 1]) >= -1e-15).all()
+
+
+def test_probabilities_are_worth_their_name():
+    X, y = datasets.make_classification(1200, 6, n_informative=4, flip_y=0.2, random_state=0)
+    model = SVC(calibrate=True).fit(X[:600], y[:600])
+    p = model.predict_proba(X[600:])[:, 1]
+    for low, high in ((0.0, 0.3), (0.7, 1.01)):
+        inside = (p >= low) & (p < high)
+        assert abs(y[600:][inside].mean() - p[inside].mean()) < 0.08
+
+
+def test_weights_are_repetition_and_files_keep_them(tmp_path):
+    rng = np.random.default_rng(2)
+    X, y, w = rng.normal(size=(60, 3)), rng.integers(0, 2, 60), rng.integers(1, 4, 60)
+    ours = SVC(calibrate=True).fit(X, y, sample_weight=w)
+    copies = SVC(calibrate=True).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    assert np.array_equal(ours.predict_proba(X), copies.predict_proba(X))
+    path = tmp_path / "m.pellucid"
+    ours.save(path)
+    assert np.array_equal(pellucid.load(path).predict_proba(X), ours.predict_proba(X))
+    ours.calibration_ = -ours.calibration_ - 1
+    ours.save(path)
+    with pytest.raises(ModelFileError):
+        pellucid.load(path)
+
+
+def test_given_kernels():
+    X, y = datasets.load_iris(return_X_y=True)
+    own = SVC(kernel="linear", calibrate=True, tol=1e-6).fit(X, y)
+    given = SVC(kernel="precomputed", calibrate=True, tol=1e-6).fit(X @ X.T, y)
+    assert given.predict_proba(X @ X.T).shape == (150, 3)
+    assert (given.predict(X @ X.T) == own.predict(X)).mean() > 0.97
+
+
+def test_refusals():
+    assert not hasattr(SVC(), "predict_proba")
+    assert hasattr(SVC(calibrate=True), "predict_proba")
+    with pytest.raises(ParameterError, match="calibrate=True"):
+        SVC(probability=True)
+    with pytest.raises(DataError, match="two different rows"):
+        SVC(calibrate=True).fit([[0.0], [1.0], [2.0]], [0, 0, 1])

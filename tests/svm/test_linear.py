@@ -1,0 +1,175 @@
+"""LinearSVC and LinearSVR against the optimum of one objective, LIBLINEAR's, and bad input."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+from sklearn import datasets
+from sklearn import svm as peer
+
+import pellucid
+from pellucid.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError
+from pellucid.svm import LinearSVC, LinearSVR, _loops, primal
+
+
+def objective(model, X, y, C=1.0, penalty="l2", power=2, epsilon=None, bias=1.0):
+    """What both libraries minimise, from their coefficients."""
+    w, b = np.ravel(model.coef_), np.ravel(model.intercept_)[0] / bias
+    z = X @ w + bias * b
+    loss = np.abs(y - z) - epsilon if epsilon is not None else 1 - y * z
+    v = np.append(w, b)
+    size = 0.5 * v @ v if penalty == "l2" else np.abs(v).sum()
+    return size + C * (np.maximum(loss, 0) ** power).sum()
+
+
+def tables():
+    scale = lambda X: (X - X.mean(axis=0)) / X.std(axis=0)  # noqa: E731
+    X, y = datasets.load_breast_cancer(return_X_y=True)
+    yield "cancer", scale(X), np.where(y == 1, 1.0, -1.0)
+    for seed in range(3):
+        X, y = datasets.make_classification(300, 8, n_informative=4, flip_y=0.2, random_state=seed)
+        yield f"noise {seed}", X, np.where(y == 1, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("case", list(tables()), ids=lambda case: case[0])
+@pytest.mark.parametrize(
+    ("penalty", "loss"), [("l2", "squared_hinge"), ("l2", "hinge"), ("l1", "squared_hinge")]
+)
+@pytest.mark.parametrize("bias", [1.0, 5.0])
+def test_margin_of_liblinear(case, penalty, loss, bias):
+    """Never above LIBLINEAR's objective, and equal to it as far as it went."""
+    _, X, y = case
+    C = 0.5
+    given = {"penalty": penalty, "loss": loss, "C": C, "intercept_scaling": bias}
+    ours = LinearSVC(tol=1e-7, max_iter=20_000, **given).fit(X, y)
+    theirs = peer.LinearSVC(
+        tol=1e-9, max_iter=200_000, dual=loss == "hinge", random_state=0, **given
+    ).fit(X, y)
+    assert ours.status_.ok
+    power = 2 if loss == "squared_hinge" else 1
+    found, expected = (
+        objective(model, X, y, C, penalty, power, bias=bias) for model in (ours, theirs)
+    )
+    assert found == pytest.approx(expected, rel=1e-6)
+    assert found <= expected * (1 + 1e-9)
+    assert np.allclose(ours.coef_, theirs.coef_, atol=2e-3)
+    if penalty == "l1":
+        assert ((ours.coef_ == 0) == (theirs.coef_ == 0)).mean() > 0.9
+
+
+def test_newton_reaches_the_last_digit():
+    """The gradient at the optimum is rounding."""
+    _, X, y = next(iter(tables()))
+    model = LinearSVC(C=2.0).fit(X, y)
+    w, b = model.coef_[0], model.intercept_[0]
+    short = np.maximum(1 - y * (X @ w + b), 0)
+    gradient = np.append(w - 4 * X.T @ (y * short), b - 4 * (y * short).sum())
+    assert np.abs(gradient).max() < 1e-10
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+def test_tube_of_liblinear(loss, epsilon):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    y = X @ np.arange(5.0) + 3 + rng.standard_t(2, size=200)
+    given = {"loss": loss, "epsilon": epsilon, "C": 0.3}
+    ours = LinearSVR(tol=1e-8, max_iter=50_000, **given).fit(X, y)
+    theirs = peer.LinearSVR(tol=1e-9, max_iter=500_000, random_state=0, dual=True, **given).fit(
+        X, y
+    )
+    power = 2 if loss.startswith("squared") else 1
+    found, expected = (
+        objective(model, X, y, 0.3, power=power, epsilon=epsilon) for model in (ours, theirs)
+    )
+    assert found == pytest.approx(expected, rel=1e-6)
+    assert found <= expected * (1 + 1e-9)
+    if power == 1:
+        assert 0 <= ours.history_["duality_gap"][-1] <= 1e-5 * found
+
+
+def test_several_classes_and_weights():
+    X, y = datasets.load_iris(return_X_y=True)
+    ours, theirs = LinearSVC().fit(X, y), peer.LinearSVC(tol=1e-8, max_iter=100_000).fit(X, y)
+    assert np.allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    assert ours.score(X, y) == theirs.score(X, y)
+    w = np.random.default_rng(0).integers(0, 3, 150)
+    for loss in ("hinge", "squared_hinge"):
+        by_weight = LinearSVC(loss=loss, max_iter=100_000, tol=1e-3).fit(X, y, sample_weight=w)
+        copies = LinearSVC(loss=loss, max_iter=100_000, tol=1e-3)
+        copies.fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+        assert np.allclose(by_weight.coef_, copies.coef_, rtol=1e-10, atol=1e-12)
+    free = LinearSVC(fit_intercept=False).fit(X, y)
+    assert (free.intercept_ == 0).all()
+
+
+@pytest.mark.parametrize("given", [{}, {"loss": "hinge", "tol": 1e-6}, {"penalty": "l1"}])
+def test_sparse_tables(given, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((150, 30)) < 0.2, rng.normal(size=(150, 30)), 0.0)
+    y = (X[:, 0] + X[:, 1] + 0.1 * rng.normal(size=150) > 0).astype(int)
+    dense = LinearSVC(max_iter=50_000, **given).fit(X, y)
+    thin = LinearSVC(max_iter=50_000, **given).fit(csr_array(X), y)
+    assert np.allclose(dense.coef_, thin.coef_, atol=1e-5)
+    monkeypatch.setattr(primal, "DIRECT", 5)
+    conjugate = LinearSVC(max_iter=50_000, **given).fit(X, y)
+    assert np.allclose(dense.coef_, conjugate.coef_, atol=1e-7)
+
+
+def test_one_epoch_follows_the_plain_loop():
+    rng = np.random.default_rng(0)
+    X, t = rng.normal(size=(30, 5)), rng.normal(size=30)
+    low, high, epsilon, bias = np.full(30, -0.4), np.full(30, 0.4), 0.1, 2.0
+    curves, order = (X**2).sum(axis=1) + bias**2, rng.permutation(30)
+    beta, v = np.zeros(30), np.zeros(6)
+    expected = np.zeros(30)
+    A = np.column_stack([X, np.full(30, bias)])
+    for _ in range(3):
+        _loops.dual_epoch(
+            X.reshape(-1), np.zeros(0, dtype=np.int32), np.arange(31) * 5, True, t, epsilon, low,
+            high, curves, bias, order, beta, v, np.zeros(1, dtype=np.int32),
+        )  # fmt: skip
+        for i in order:
+            rest = A[i] @ (A.T @ expected) - curves[i] * expected[i] - t[i]
+            grid = minimize(
+                lambda b, r=rest, c=curves[i]: 0.5 * c * b[0] ** 2 + r * b[0] + 0.1 * abs(b[0]),
+                [0.0], method="Nelder-Mead", options={"xatol": 1e-12, "fatol": 1e-16},
+            )  # fmt: skip
+            expected[i] = np.clip(grid.x[0], low[i], high[i])
+    assert np.allclose(beta, expected, atol=1e-6)
+    assert np.allclose(v, A.T @ beta, atol=1e-12)
+
+
+def test_explanations_and_scales():
+    X, y = datasets.load_iris(return_X_y=True)
+    why = LinearSVC().fit(X, y).explain(X[:4])
+    assert why.contributions.shape == (4, 4, 3)
+    assert why.gap() < 1e-12
+    own = LinearSVC(standardize=True).fit(X * [1, 1e4, 1e-4, 1], y)
+    by_hand = LinearSVC().fit(X / X.std(axis=0), y)
+    assert np.allclose(own.coef_ * [1, 1e4, 1e-4, 1], by_hand.coef_ / X.std(axis=0), atol=1e-8)
+
+
+def test_bad_input():
+    X, y = np.eye(4), [0, 1, 0, 1]
+    with pytest.raises(ParameterError, match="penalty='l1' and loss='hinge'"):
+        LinearSVC(penalty="l1", loss="hinge").fit(X, y)
+    with pytest.raises(ValueError, match="'C' parameter of LinearSVC"):
+        LinearSVC(C=0).fit(X, y)
+    with pytest.raises(ValueError, match="'multi_class' parameter of LinearSVC must be 'ovr'"):
+        LinearSVC(multi_class="crammer_singer").fit(X, y)
+    with pytest.raises(DataError, match="exceeds"):
+        LinearSVC().fit(X * 1e200, y)
+    X, y = datasets.make_classification(200, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="violated by"):
+        LinearSVC(loss="hinge", C=100, max_iter=2).fit(X, y)
+
+
+@pytest.mark.parametrize("part", ["coef_", "means_"])
+def test_forged_files_are_refused(part, tmp_path):
+    X, y = datasets.load_iris(return_X_y=True)
+    for model in (LinearSVC().fit(X, y), LinearSVR(loss="squared_epsilon_insensitive").fit(X, y)):
+        setattr(model, part, getattr(model, part)[..., 1:].copy())
+        model.save(tmp_path / "m.pellucid")
+        with pytest.raises(ModelFileError):
+            pellucid.load(tmp_path / "m.pellucid")
