@@ -230,6 +230,26 @@ class GLMRegressor(Regressor):
         inverse = LINKS[self._link()].inverse
         return self._answer(lambda X: inverse(self._eta(X, offset, exposure)), X)
 
+    def predict_interval(
+        self, X: Any, level: float = 0.95, *, kind: str = "observation", offset: Any = None,
+        exposure: Any = None, trials: int = 1,
+    ) -> np.ndarray:  # fmt: skip
+        """Low and high end (n, 2) of the interval that covers a new observation (or, with
+        kind="mean", the mean of such observations) in a share `level` of samples.
+
+        `trials` is the number of trials of a new binomial share. For alpha=0 only.
+        """
+        from pellucid.linear_model.glm_intervals import glm_ends
+        from pellucid.linear_model.intervals import check_interval
+
+        self._check_fitted()
+        check_interval(level, kind)
+
+        def ends(X: Any) -> np.ndarray:
+            return glm_ends(self, X, self._eta(X, offset, exposure), level, kind, trials)
+
+        return self._answer(ends, X)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """D2: the share of the deviance of the mean of y that the model explains."""
         X, y, sample_weight = opened(X, y, sample_weight)

@@ -85,19 +85,19 @@ class Seen:
         if name == "inverse_gaussian":
             return -0.5 * float(w @ (np.log(2 * np.pi * scale) + 3 * np.log(y) + 1))
         if name == "negative_binomial":
-            return float(w @ _negative_binomial(y, mu, _dispersion_of(self.loss.family)))
-        power = _power_of(self.loss.family)
+            return float(w @ _negative_binomial(y, mu, extra_variance(self.loss.family)))
+        power = power_of(self.loss.family)
         if 1 < power < 2 and n > self.rank:
             return float(w @ _tweedie(y, mu, power, self.pearson / (n - self.rank)))
         return float("nan")
 
 
-def _dispersion_of(family: Family) -> float:
+def extra_variance(family: Family) -> float:
     """alpha of V = mu + alpha mu^2."""
     return float(family.variance(np.ones(1))[0]) - 1.0
 
 
-def _power_of(family: Family) -> float:
+def power_of(family: Family) -> float:
     """p of V = mu^p."""
     return float(np.log2(family.variance(np.full(1, 2.0))[0]))
 

@@ -40,12 +40,8 @@ class Curve:
         return family.half_deviance(y, mu), slope
 
     def bend(self, y: np.ndarray, eta: np.ndarray, expected: bool = False) -> np.ndarray:
-        """Second derivatives: the observed ones where they are nowhere negative."""
-        if not expected:
-            observed = self.loss.curvature(y, eta)
-            if (observed >= 0).all():
-                return observed
-        return self.loss.expected(y, eta)
+        """Second derivatives, or their expectation, which is never negative."""
+        return self.loss.expected(y, eta) if expected else self.loss.curvature(y, eta)
 
 
 class PoissonCurve(Curve):
@@ -123,8 +119,10 @@ class GLMObjective:
             table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
             table[:, -1] = float(self.intercept)
             with np.errstate(all="ignore"):
-                bend = self.curve.bend(self.y[rows], eta[rows], expected)
-                table *= np.sqrt(self.weights[rows] * bend)[:, None]
+                bend = self.weights[rows] * self.curve.bend(self.y[rows], eta[rows], expected)
+                if not (bend >= 0).all():
+                    return table.T @ (table * bend[:, None])
+                table *= np.sqrt(bend)[:, None]
                 return table.T @ table
 
         H = parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
@@ -132,14 +130,20 @@ class GLMObjective:
         return H
 
     def factor(self, x: np.ndarray) -> Solve:
-        """g -> H^-1 g at x; directions along which F is flat are left alone."""
-        H = self.curvature(x)
-        if not self.intercept:
-            H[-1, -1] = 1.0
-        if not np.isfinite(H).all():
-            return lambda g: g
-        factor = cholesky_factor(H)
-        return factor.solve if factor is not None else flat_solver(H)[0]
+        """g -> H^-1 g at x; directions along which F is flat are left alone.
+
+        Where H is not positive definite, its expectation takes its place (Fisher's scoring).
+        """
+        for expected in (False, True):
+            H = self.curvature(x, expected)
+            if not self.intercept:
+                H[-1, -1] = 1.0
+            if not np.isfinite(H).all():
+                return lambda g: g
+            factor = cholesky_factor(H)
+            if factor is not None:
+                return factor.solve
+        return flat_solver(H)[0]
 
 
 def _both(a: tuple, b: tuple) -> tuple:

@@ -1,12 +1,15 @@
-"""Quantiles and checks for `predict_interval`, without scipy.stats.
+"""Intervals of predictions: quantiles, and those of least squares.
 
 Invariant: an interval of level q leaves (1 - q) / 2 on each side.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from pellucid.errors import ParameterError
+from pellucid.errors import DataError, ParameterError, PellucidError
+from pellucid.numerics.scores import linear_scores
 
 KINDS = ("observation", "mean")
 
@@ -27,3 +30,41 @@ def normal_reach(level: float) -> float:
 def t_reach(level: float, dof: float) -> float:
     """As `normal_reach`, where the variance was estimated with `dof` degrees of freedom."""
     return normal_reach(level) if np.isinf(dof) else float(stdtrit(dof, (1 + level) / 2))
+
+
+def least_squares_ends(model: Any, X: Any, level: float, kind: str, weights: str) -> np.ndarray:
+    """(n, 2), or (n, targets, 2): t times sigma times sqrt(leverage, plus 1 for an observation)."""
+    from pellucid.linear_model.inference import kept_facts
+
+    kept = kept_facts(model)
+    if weights not in ("frequency", "precision"):
+        raise ParameterError(f"weights must be frequency or precision. Got {weights!r} instead.")
+    n = kept["total"] if weights == "frequency" else kept["rows"]
+    dof = n - model.rank_ - int(model.fit_intercept)
+    if dof <= 0:
+        raise PellucidError("No degrees of freedom are left to estimate the noise: no interval.")
+    if "root" not in kept:
+        raise PellucidError("This table was too wide to keep what intervals need.")
+    lever = leverage(model, kept, X)
+    with np.errstate(over="ignore"):
+        sigma = np.ldexp(np.sqrt(kept["residual_ss"] / dof), kept["exponent"])
+    spread = np.sqrt(lever + (kind == "observation"))[:, None] * sigma
+    middle = linear_scores(X, model.coef_, model.intercept_).reshape(len(spread), -1)
+    ends = middle[:, :, None] + t_reach(level, dof) * spread[:, :, None] * np.array([-1.0, 1.0])
+    return ends if model.coef_.ndim == 2 else ends[:, 0]
+
+
+def leverage(model: Any, kept: dict[str, Any], X: Any) -> np.ndarray:
+    """Variance of the prediction of each row for residual variance 1."""
+    rows = (X if isinstance(X, np.ndarray) else X.toarray()) - model.means_
+    if kept["null"].size:
+        off = np.abs(rows @ kept["null"]).max(axis=1)
+        far = np.flatnonzero(off > 1e-7 * (np.abs(rows).max(axis=1) + np.abs(model.means_).max()))
+        if len(far):
+            raise DataError(
+                f"Row {far[0]} lies outside what the training rows span (columns are combinations of "
+                "each other there, but not here), so its prediction is not determined. Drop the "
+                "columns that summary() names."
+            )
+    constant = 1.0 / kept["mass"] if model.fit_intercept else 0.0
+    return constant + np.square(rows @ kept["root"]).sum(axis=1)

@@ -14,6 +14,8 @@ from pellucid.records import Status
 
 # Entries n p^2 up to which a sparse table is solved directly, block by block.
 DIRECT_WORK = 2**33
+# Cells of the covariance up to which it is kept for intervals.
+LARGEST_ROOT = 2**24
 
 
 def _check_size(coef: np.ndarray, terms: tuple[str, ...]) -> None:
@@ -36,8 +38,10 @@ def _check_kept(kept: dict[str, Any], p: int, targets: int) -> None:
         raise DataError("the sums of squares belong to other columns or targets")
     if not (kept["total"] > 0 and kept["rows"] > 0 and isinstance(kept["constant"], bool)):
         raise DataError("there are no rows")
-    if not all(isinstance(kept[name], float) for name in ("condition", "log_weights")):
+    if not all(isinstance(kept[name], float) for name in ("condition", "log_weights", "mass")):
         raise DataError("the facts about the table are no numbers")
+    if any(np.ndim(kept[k]) != 2 or len(kept[k]) != p for k in ("root", "null") if k in kept):
+        raise DataError("the covariance belongs to other columns")
 
 
 class LinearRegression(Regressor):
@@ -153,7 +157,10 @@ class LinearRegression(Regressor):
             "constant": bool(self.fit_intercept),
             "condition": found.condition,
             "log_weights": float(np.log(problem.weights).sum()),
+            "mass": float(problem.weights.sum()),
         }
+        if found.root.size <= LARGEST_ROOT:
+            inference |= {"root": found.root, "null": found.null}
         return {
             "coef_": found.coef,
             "intercept_": found.intercept,
@@ -217,6 +224,18 @@ class LinearRegression(Regressor):
             "scale": "response",
             "method": "coefficient times distance from the training mean",
         }
+
+    def predict_interval(
+        self, X: Any, level: float = 0.95, *, kind: str = "observation", weights: str = "frequency"
+    ) -> np.ndarray:
+        """Low and high end of the interval that covers a new observation (or, with kind="mean",
+        the mean of such observations) in a share `level` of samples: (n, 2), or (n, targets, 2).
+        """
+        from pellucid.linear_model.intervals import check_interval, least_squares_ends
+
+        self._check_fitted()
+        check_interval(level, kind)
+        return self._answer(lambda X: least_squares_ends(self, X, level, kind, weights), X)
 
     def summary(
         self,

@@ -39,6 +39,8 @@ class LeastSquares:
     aliased: np.ndarray  # columns that the others, or the constant, already span
     refinements: int
     condition: float  # of the columns brought to equal length
+    root: np.ndarray  # (p, rank): root root' is the covariance of b for residual variance 1
+    null: np.ndarray  # (p, p - rank), orthonormal: directions of b that change no fitted value
     status: Status
 
 
@@ -215,6 +217,7 @@ def _assemble(
     b = np.array([fit.b for fit in fits])
     coef, intercept = b[:, :-1], b[:, -1]
     variance = unit_variance(design, moments)
+    null = np.zeros((design.X.p, 0))
     if factor.rank < design.X.p:
         null = null_space(moments.R, factor, units)
         shortest = np.ldexp(coef, units)
@@ -230,6 +233,8 @@ def _assemble(
         intercept = np.ldexp(intercept, lift) if design.constant else np.zeros(len(fits))
         singular = np.linalg.svd(np.ldexp(moments.R, -units), compute_uv=False)
         mean = np.ldexp(moments.mean, -units)
+        root = np.zeros((design.X.p, factor.rank))
+        root[factor.order] = np.ldexp(factor.inverse_rows(), units[factor.order][:, None])
     return LeastSquares(
         coef=coef,
         intercept=intercept,
@@ -243,6 +248,8 @@ def _assemble(
         aliased=factor.aliased,
         refinements=max(fit.passes for fit in fits),
         condition=factor.condition,
+        root=root,
+        null=null,
         status=_status(factor),
     )
 

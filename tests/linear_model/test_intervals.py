@@ -1,0 +1,182 @@
+"""predict_interval: statsmodels, exact quantiles, coverage by simulation."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from pellucid.errors import DataError, ParameterError, PellucidError
+from pellucid.linear_model import (
+    GammaRegressor,
+    GeneralizedLinearModel,
+    LinearRegression,
+    PoissonRegressor,
+    TweedieRegressor,
+)
+from tests.oracles import peer_statsmodels
+
+
+def rows(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)) * [1.0, 100.0, 0.01] + [0.0, 5000.0, 1.0]
+    return X, X @ [1.0, 0.01, 50.0] + rng.normal(size=n), rng
+
+
+def test_least_squares_as_in_statsmodels():
+    X, y, rng = rows()
+    new = X[:7] + rng.normal(size=(7, 3)) * [1, 100, 0.01]
+    peer = peer_statsmodels.fitted(LinearRegression(), X, y)
+    frame = peer.result_.get_prediction(peer._design(new)).summary_frame(alpha=0.1)
+    model = LinearRegression().fit(X, y)
+    for kind, names in (
+        ("mean", ["mean_ci_lower", "mean_ci_upper"]),
+        ("observation", ["obs_ci_lower", "obs_ci_upper"]),
+    ):
+        found = model.predict_interval(new, 0.9, kind=kind)
+        np.testing.assert_allclose(found, frame[names].to_numpy(), rtol=1e-8)
+    both = LinearRegression().fit(X, np.column_stack([y, 2 * y])).predict_interval(new)
+    assert both.shape == (7, 2, 2)
+    np.testing.assert_allclose(both[:, 1], 2 * both[:, 0], rtol=1e-10)
+
+
+def test_weights_are_copies_or_precisions():
+    X, y, rng = rows()
+    w = rng.integers(1, 4, len(y)).astype(float)
+    many = np.repeat(np.arange(len(y)), w.astype(int))
+    one = LinearRegression().fit(X, y, w)
+    np.testing.assert_allclose(
+        one.predict_interval(X), LinearRegression().fit(X[many], y[many]).predict_interval(X),
+        rtol=1e-10,
+    )  # fmt: skip
+    assert np.ptp(one.predict_interval(X, weights="precision")[0]) > np.ptp(
+        one.predict_interval(X)[0]
+    )
+
+
+def test_columns_that_others_span():
+    X, y, _ = rows()
+    double = np.column_stack([X, X[:, 0] + X[:, 2]])
+    found = LinearRegression().fit(double, y).predict_interval(double)
+    np.testing.assert_allclose(found, LinearRegression().fit(X, y).predict_interval(X), rtol=1e-8)
+    broken = double.copy()
+    broken[3, 3] += 1
+    with pytest.raises(DataError, match="Row 3 lies outside"):
+        LinearRegression().fit(double, y).predict_interval(broken)
+
+
+def test_mean_of_a_glm_as_in_statsmodels():
+    X, _, rng = rows()
+    counts = rng.poisson(np.exp(0.5 * X[:, 0] + 1)).astype(float)
+    peer = peer_statsmodels.fitted(PoissonRegressor(alpha=0), X, counts)
+    frame = peer.result_.get_prediction(peer._design(X)).summary_frame(alpha=0.05)
+    found = PoissonRegressor(alpha=0).fit(X, counts).predict_interval(X, kind="mean")
+    expected = frame[["mean_ci_lower", "mean_ci_upper"]].to_numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_distribution_functions_are_those_of_scipy():
+    from pellucid.linear_model.glm_intervals import distribution
+    from pellucid.numerics.families import FAMILIES, negative_binomial, tweedie
+
+    y, mu, phi = np.array([0.5, 1.0, 2.0, 5.0]), np.array([0.8, 2.0, 3.0, 4.0]), 0.7
+    stats = scipy.stats
+    expected = {
+        "poisson": stats.poisson.cdf(y, mu),
+        "gamma": stats.gamma.cdf(y, 1 / phi, scale=phi * mu),
+        "inverse_gaussian": stats.invgauss.cdf(y, mu * phi, scale=1 / phi),
+        "normal": stats.norm.cdf(y, mu, np.sqrt(phi)),
+    }
+    for name, value in expected.items():
+        found = distribution(FAMILIES[name](), 1)(y, mu, phi)
+        np.testing.assert_allclose(found, value, rtol=1e-10, err_msg=name)
+    found = distribution(negative_binomial(0.5), 1)(y, mu, 1.0)
+    np.testing.assert_allclose(found, stats.nbinom.cdf(y, 2, 2 / (2 + mu)), rtol=1e-10)
+    share = np.array([0.1, 0.5, 0.7, 0.9])
+    found = distribution(FAMILIES["binomial"](), 8)(y, share, 1.0)
+    np.testing.assert_allclose(found, stats.binom.cdf(y, 8, share), rtol=1e-10)
+    rng = np.random.default_rng(0)
+    rate, scale = 2.0**0.5 / (0.7 * 0.5), 0.7 * 0.5 * 2.0**0.5
+    drawn = np.array([rng.gamma(1.0, scale, k).sum() for k in rng.poisson(rate, 40_000)])
+    found = distribution(tweedie(1.5), 1)(y, np.full(4, 2.0), phi)
+    np.testing.assert_allclose(found, [(drawn <= v).mean() for v in y], atol=0.01)
+
+
+def draws(family, mean, rng):
+    if family == "poisson":
+        return rng.poisson(mean).astype(float)
+    if family == "gamma":
+        return rng.gamma(2.0, mean / 2.0)
+    if family == "negative_binomial":
+        return rng.negative_binomial(2.0, 2.0 / (2.0 + mean)).astype(float)
+    return rng.wald(mean, 4.0)
+
+
+MODELS = {
+    "poisson": lambda: PoissonRegressor(alpha=0),
+    "gamma": lambda: GammaRegressor(alpha=0),
+    "negative_binomial": lambda: GeneralizedLinearModel(family="negative_binomial", dispersion=0.5),
+    "inverse_gaussian": lambda: GeneralizedLinearModel(family="inverse_gaussian", link="log"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", MODELS)
+def test_intervals_of_glms_cover(family):
+    """Mean: within Monte Carlo error of its level (large samples); observations: at least it."""
+    rng = np.random.default_rng(1)
+    runs, level = 200, 0.9
+    X = rng.normal(size=(80, 2))
+    new = rng.normal(size=(20, 2)) * 0.7
+    hits = np.zeros(2)
+    for _ in range(runs):
+        y = draws(family, np.exp(X @ [0.4, -0.3] + 1.5), rng)
+        model = MODELS[family]().fit(X, y)
+        mean = np.exp(new @ [0.4, -0.3] + 1.5)
+        for j, (kind, truth) in enumerate(
+            (("mean", mean), ("observation", draws(family, mean, rng)))
+        ):
+            low, high = model.predict_interval(new, level, kind=kind).T
+            hits[j] += np.mean((low <= truth) & (truth <= high))
+    # rows of one run share their coefficients: runs, not rows, are independent
+    slack = 4 * np.sqrt(level * (1 - level) / runs)
+    assert abs(hits[0] / runs - level) < slack + 0.01
+    assert level - slack < hits[1] / runs < level + 0.07
+
+
+def test_intervals_of_least_squares_cover():
+    rng = np.random.default_rng(2)
+    X, new, runs = rng.normal(size=(10, 2)) + 5, rng.normal(size=(1, 2)) + 5, 800
+    hits = np.zeros(2)
+    for _ in range(runs):
+        mean = float(new[0] @ [1.0, 2.0])
+        model = LinearRegression().fit(X, X @ [1.0, 2.0] + rng.normal(size=10))
+        for j, (kind, truth) in enumerate((("mean", mean), ("observation", mean + rng.normal()))):
+            low, high = model.predict_interval(new, 0.8, kind=kind)[0]
+            hits[j] += low <= truth <= high
+    assert np.abs(hits / runs - 0.8).max() < 4 * np.sqrt(0.16 / runs)
+
+
+def test_new_counts_with_exposure():
+    rng = np.random.default_rng(3)
+    X, time = rng.normal(size=(200, 1)), rng.uniform(0.5, 4, 200)
+    y = rng.poisson(time * np.exp(0.3 * X[:, 0] + 1)).astype(float)
+    model = PoissonRegressor(alpha=0).fit(X, y, exposure=time)
+    ends = model.predict_interval(X, 0.9, exposure=time)
+    assert (ends == np.floor(ends)).all()
+    assert 0.85 < np.mean((ends[:, 0] <= y) & (y <= ends[:, 1])) < 0.99
+    double = model.predict_interval(X, kind="mean", exposure=2 * time)
+    np.testing.assert_allclose(double, 2 * model.predict_interval(X, kind="mean", exposure=time))
+
+
+def test_what_cannot_be_is_said():
+    X, y, _ = rows()
+    with pytest.raises(PellucidError, match="alpha=0 only"):
+        PoissonRegressor(alpha=1).fit(X, np.abs(y)).predict_interval(X)
+    model = LinearRegression().fit(X, y)
+    with pytest.raises(ParameterError, match="level"):
+        model.predict_interval(X, 95)
+    with pytest.raises(ParameterError, match="kind"):
+        model.predict_interval(X, kind="new")
+    with pytest.raises(PellucidError, match="degrees of freedom"):
+        LinearRegression().fit(X[:4], y[:4]).predict_interval(X)
+    with pytest.raises(PellucidError, match=r"power 2\.5"):
+        TweedieRegressor(power=2.5, alpha=0).fit(X, np.abs(y) + 1).predict_interval(X)
