@@ -241,9 +241,32 @@ def learned(rng, columns, classes, model):
             "objective": [300.0, 80.0, 40.0, 31.0, 30.9],
         }
         found["groups"] = [columns[:2]]
+        found["path"] = {"param": "C", "x": [0.01, 1.0, 100.0], "chosen": 1.0, "terms": terms[:2],
+                         "y": [[0.0, 0.5, 0.9], [0.0, -0.2, -0.4]], "classes": K}  # fmt: skip
+        found["dependence"] = dependence(columns, classes)
+        if classes is not None:
+            codes = [i % len(classes) for i in range(30)]
+            found["projection"] = {"x": [float(c) for c in codes], "y": [0.5] * 30, "codes": codes}
+            if len(classes) == 2:
+                found["projection"] = {"edges": [-2.0, 0.0, 2.0], "counts": [[9, 1], [2, 7]]}
+        groups = len(classes or "1")
+        found["support"] = {"vectors": [3] * groups, "rows": [40] * groups}
+        truth = 21.25 if classes is None else classes[0]
+        found["neighbours"] = [
+            {"row": 777, "actual": truth, "near": [{"row": 778, "distance": 0.5, "actual": truth}]}
+        ]
     if model in ("tree", "forest"):
         found["tree"] = tree(columns, classes)
     return found
+
+
+def dependence(columns, classes):
+    K = len(classes or "1")
+    levels = {"name": columns[0], "kind": "levels", "x": ["Biscoe", "Dream"]}
+    numbers = {"name": columns[-1], "kind": "number", "x": [1.25, 2.5, 29.875]}
+    return {"rows": 60, "columns": [
+        {**numbers, "y": [[0.1, 0.2, 0.3]] * K}, {**levels, "y": [[0.4, 0.5]] * K},
+    ]}  # fmt: skip
 
 
 def tree(columns, classes, depth=5):

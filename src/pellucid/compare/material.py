@@ -94,7 +94,7 @@ def open_table(
     text = os.fspath(data)
     from pellucid.data import datasets
 
-    if text in datasets.names() and not os.path.exists(text):
+    if text in datasets.names() and not os.path.isfile(text):
         known = datasets.load(text)
         sha256 = exchange.fingerprint(known.table)
         return Opened(known.table, text, text, sha256, "arrow", known.target, known.task)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.compare import insight
 from pellucid.compare.bench import Bench
 from pellucid.data import exchange
 from pellucid.model_selection.metrics import Metric, metric
@@ -29,14 +30,21 @@ DEPTH = 6
 
 def portrait(bench: Bench, fitted: Any, job: Any, spent: float) -> dict[str, Any]:
     """All that a model shows of itself; no part takes longer than the round has taken so far."""
+    seconds, out = min(job.deadline, max(QUICKLY, spent)), dict[str, Any]()
     parts = {
-        "coefficients": lambda: coefficients(bench, fitted, job.train),
-        "importances": lambda: importances(bench, job, min(job.deadline, max(QUICKLY, spent))),
+        "coefficients": lambda: coefficients(bench, fitted, job, seconds),
+        "importances": lambda: importances(bench, job, seconds),
+        "path": lambda: insight.path(bench, fitted, job, _spread_of(bench, fitted, job), seconds),
+        "dependence": lambda: insight.dependence(bench, fitted, job, _strongest(out, job)),
+        "projection": lambda: insight.projection(bench, fitted, job),
+        "support": lambda: insight.support(bench, fitted, job),
+        "neighbours": lambda: insight.neighbours(bench, fitted, job),
         "tree": lambda: tree(fitted),
         "history": lambda: history(fitted),
         "region": lambda: region(bench, fitted, job),
     }
-    out: dict[str, Any] = {}
+    if bench.foreign:  # it reads other tables than ours
+        parts = {name: make for name, make in parts.items() if name in ("history", "region")}
     for name, make in parts.items():
         try:
             out[name] = make()
@@ -45,16 +53,26 @@ def portrait(bench: Bench, fitted: Any, job: Any, spent: float) -> dict[str, Any
     return out
 
 
-def coefficients(bench: Bench, fitted: Any, rows: np.ndarray) -> dict[str, Any] | None:
+def _strongest(out: dict[str, Any], job: Any) -> list[str]:
+    """Columns worth a closer look: by importance, else those of the plane."""
+    found = out.get("importances")
+    if found is None:
+        return [job.portrait["x"], job.portrait["y"]] if job.portrait else []
+    order = np.argsort(-np.array(found["values"]), kind="stable")
+    return [found["columns"][j] for j in order if found["values"][j] > 0]
+
+
+def _spread_of(bench: Bench, fitted: Any, job: Any) -> np.ndarray:
+    return _spread(fitted._encoded(bench.rows(job.train)))
+
+
+def coefficients(bench: Bench, fitted: Any, job: Any, seconds: float) -> dict[str, Any] | None:
     """Weights by term, in the user's units and per standard deviation; the strongest terms."""
-    coef = vars(fitted).get("coef_")
-    if coef is None or not hasattr(fitted, "terms_"):
+    values = insight.weights_of(fitted)
+    if values is None:
         return None
-    values = np.atleast_2d(np.asarray(coef, dtype=float))
-    if values.shape[1] != len(fitted.terms_):
-        return None
-    spread = _spread(fitted._encoded(bench.rows(rows)))
-    scaled = values * spread
+    spread = _spread_of(bench, fitted, job)
+    scaled, limits = values * spread, _limits(bench, fitted, job, seconds)
     top = np.argsort(-np.abs(scaled).max(axis=0), kind="stable")[:MOST_TERMS]
     classes = [str(c) for c in vars(fitted).get("classes_", [])]
     return {
@@ -63,10 +81,26 @@ def coefficients(bench: Bench, fitted: Any, rows: np.ndarray) -> dict[str, Any] 
         "values": values[:, top].tolist(),
         "scaled": scaled[:, top].tolist(),
         "intercept": np.ravel(vars(fitted).get("intercept_", 0.0)).tolist(),
-        "low": None,
-        "high": None,
         "left_out": values.shape[1] - len(top),
+        **_limited(limits, spread, top),
     }
+
+
+def _limits(bench: Bench, fitted: Any, job: Any, seconds: float) -> dict[str, Any] | None:
+    try:
+        return insight.doubt(bench, fitted, job, seconds)
+    except Exception:  # weights without their doubt are still weights
+        return None
+
+
+def _limited(limits: Any, spread: np.ndarray, top: np.ndarray) -> dict[str, Any]:
+    """95 % limits in the user's units and per standard deviation."""
+    if limits is None:
+        return {"low": None, "high": None, "scaled_low": None, "scaled_high": None, "method": ""}
+    ends = {end: limits[end][:, top] for end in ("low", "high")}
+    scaled = {f"scaled_{end}": (values * spread[top]).tolist() for end, values in ends.items()}
+    raw = {end: values.tolist() for end, values in ends.items()}
+    return {**raw, **scaled, "method": limits["method"]}
 
 
 def _spread(X: Any) -> np.ndarray:

@@ -176,6 +176,8 @@ def coefficients(found: dict[str, Any], tables: bool, most: int = 20) -> list[Ma
         classes = found.get("classes") or []
         towards = f" towards {clean(classes[k], 40)}" if k < len(classes) else ""
         note = f"The {most} largest of {len(row)}." if len(row) > most else ""
+        if found.get("method") and found.get("low"):
+            note = f"Lines: 95 % intervals ({clean(found['method'], 60)}). {note}".strip()
         look = look_of(f"Weights{towards}", tables, note=note)
         look["x_label"] = "per standard deviation" if scaled else "per unit"
         terms = [found["terms"][j] for j in order]
@@ -212,13 +214,30 @@ def history(found: dict[str, Any], tables: bool) -> Markup | None:
     if not steps or not loss or len(steps) < 2:
         return None
     values = [v for v in loss if v is not None]
-    return markup(
+    first = markup(
         draw.line(
             {"objective": (steps, [or_nan(v) for v in loss])},
             x_label="iteration",
             y_label="objective",
             y_log=bool(values) and min(values) > 0 and max(values) > 30 * min(values),
             **look_of("The way to the solution", tables, height=200),
+        )
+    )
+    return first + _validation(found, tables)
+
+
+def _validation(found: dict[str, Any], tables: bool) -> Markup:
+    """Scores on rows set aside, where the solver watched some."""
+    aside = found.get("validation_score") or found.get("validation_loss")
+    if not aside:
+        return Markup("")
+    word = "score" if found.get("validation_score") else "loss"
+    return markup(
+        draw.line(
+            {f"{word} on rows set aside": (found["iteration"], [or_nan(v) for v in aside])},
+            x_label="iteration",
+            y_label=word,
+            **look_of("On rows set aside", tables, height=200),
         )
     )
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pellucid.report import model_pictures, words
+from pellucid.draw.number import number
+from pellucid.report import insight_pictures, model_pictures, words
 from pellucid.report.views import Detail, best_of, shade
 
 
@@ -108,13 +109,32 @@ def learned(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
         found = known.get(row["model"])
         if not found or row["baseline"] or not detail.shows(row):
             continue
-        charts, tree = _learned_charts(found, labels, detail.tables_of(row["model"], best))
-        if charts or tree:
+        tables = detail.tables_of(row["model"], best)
+        charts, tree = _learned_charts(found, labels, tables)
+        charts += insight_pictures.charts(found, labels, tables, row["recommended"])
+        near = _neighbours(found.get("neighbours"))
+        if charts or tree or near:
             out.append(
                 {"model": row["model"], "best": row["recommended"], "charts": charts, "tree": tree,
+                 "neighbours": near,
                  "groups": [words.listing(group) for group in found.get("groups") or []][:8]}
             )  # fmt: skip
     return out
+
+
+def _neighbours(found: list[dict[str, Any]] | None) -> list[dict[str, Any]]:
+    """Rows with those nearest to them, as texts."""
+    return [
+        {"row": entry["row"], "actual": _target(entry["actual"]), "near": [
+            (near["row"], number(near["distance"], 3), _target(near["actual"]))
+            for near in entry["near"]
+        ]}
+        for entry in found or []
+    ]  # fmt: skip
+
+
+def _target(value: Any) -> str:
+    return number(value, 4) if isinstance(value, float) else str(value)
 
 
 def alike(summary: dict[str, Any]) -> str:

@@ -11,8 +11,9 @@ import copy
 from typing import Any
 
 SAID = (
-    "Written with --no-rows: single rows, values and levels of columns, ranges, residual plots and "
-    "decision regions are left out. Column names and class labels are kept."
+    "Written with --no-rows: single rows, values and levels of columns, ranges, residual plots, "
+    "dependences, projections, neighbours and decision regions are left out. Column names and class "
+    "labels are kept."
 )
 OF_COLUMNS = ("low", "median", "high", "levels", "rest", "by_target")
 
@@ -40,9 +41,11 @@ def without_rows(summary: dict[str, Any]) -> dict[str, Any]:
 
 def _without_levels(learned: dict[str, Any], features: list[str], kinds: dict[str, Any]) -> None:
     """Names of terms and questions of a tree, without the levels that stand in them."""
-    weights = learned.get("coefficients")
-    if weights:
-        weights["terms"] = _anonymous(weights["terms"], features)
+    for name in ("dependence", "projection", "neighbours"):
+        learned[name] = None
+    for name in ("coefficients", "path"):
+        if learned.get(name):
+            learned[name]["terms"] = _anonymous(learned[name]["terms"], features)
     for node in (learned.get("tree") or {}).get("nodes", []):
         if node.get("column") is not None and kinds.get(node["column"], "") != "number":
             node["test"] = f"{node['column']}: one of some levels"

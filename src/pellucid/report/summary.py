@@ -45,10 +45,17 @@ could not be computed is None or absent, never 0. Scores are as measured (higher
         learning: {rows: [n], train: [score], test: [score]} | None           recommended only
     learned: {model: {                                   fitted on all training rows
         coefficients: {terms: [..], classes: [..], values: [[class x term]], scaled: [[..]],
-                       intercept: [..], low/high: [[..]] | None} | None
+                       intercept: [..], low/high, scaled_low/scaled_high: [[..]] | None,
+                       method: where the limits come from} | None
         importances: {columns: [..], values: [..], low: [..], high: [..], method} | None
         tree: {nodes: [{id, column, test, left, right, rows, value: [..], label}], depth} | None
         history: {iteration: [..], objective: [..], ...} | None
+        path: {param, x: [..], chosen, terms: [..], y: [[term x value]], classes} | None
+        dependence: {rows, columns: [{name, kind, x: [values], y: [[class or 1 x value]]}]} | None
+        projection: {x: [..], y: [..], codes: [class index]}                    discriminants
+                  | {edges: [..], counts: [[class x bin]]} | None               of two classes
+        support: {vectors: [by class], rows: [by class]} | None                 support vectors
+        neighbours: [{row, actual, near: [{row, distance, actual}]}] | None     nearest rows
         groups: [[columns that correlate above 0.9]]}}
     regions: {x: column, y: column, x_edges: [..], y_edges: [..], others: "at their middle values",
         points: [{x, y, label}], models: {model: {grid: [[class index | number]], classes: [..]}}} | None
@@ -108,7 +115,9 @@ def summarise(result: Result, rows: bool = True) -> Summary:
             for row in data["leaderboard"]
             if row["model"] in result.predictions
         },
-        "learned": {m: learned(p, classes) for m, p in portraits(result).items()},
+        "learned": {
+            m: learned(p, classes, details["numbers"]) for m, p in portraits(result).items()
+        },
         "regions": regions(result),
         "rows": single_rows(result),
         "test": test_part(result),
@@ -195,9 +204,17 @@ def portraits(result: Result) -> dict[str, dict[str, Any]]:
     return found
 
 
-def learned(portrait: dict[str, Any], classes: list[str] | None) -> dict[str, Any]:
-    """A portrait with class names instead of codes."""
-    out = {name: portrait.get(name) for name in ("coefficients", "importances", "tree", "history")}
+SHOWN = (
+    "coefficients", "importances", "tree", "history", "path", "dependence", "projection", "support",
+    "neighbours",
+)  # fmt: skip
+
+
+def learned(
+    portrait: dict[str, Any], classes: list[str] | None, numbers: np.ndarray
+) -> dict[str, Any]:
+    """A portrait with class names instead of codes, and rows by their number in the table."""
+    out = {name: portrait.get(name) for name in SHOWN}
 
     def named(code: str) -> str:
         return classes[int(code)] if classes is not None else code
@@ -210,6 +227,17 @@ def learned(portrait: dict[str, Any], classes: list[str] | None) -> dict[str, An
     if out["tree"] is not None and classes is not None:
         nodes = [{**node, "label": named(node["label"])} for node in out["tree"]["nodes"]]
         out["tree"] = {**out["tree"], "nodes": nodes}
+    if out["neighbours"] is not None:
+        out["neighbours"] = [_near(row, classes, numbers) for row in out["neighbours"]]
+    return out
+
+
+def _near(found: dict[str, Any], classes: list[str] | None, numbers: np.ndarray) -> dict[str, Any]:
+    """A row and its nearest rows, told as the user knows them."""
+    actual = found["actual"] if classes is None else classes[int(found["actual"])]
+    out = {**found, "row": int(numbers[found["row"]]), "actual": actual}
+    if "near" in found:
+        out["near"] = [_near(other, classes, numbers) for other in found["near"]]
     return out
 
 

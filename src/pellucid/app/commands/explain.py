@@ -89,7 +89,7 @@ def read_table(fitted: Any, data: str, voice: Voice, encoding: str | None) -> An
     from pellucid.data import datasets
     from pellucid.data.read import read
 
-    if data in datasets.names() and not Path(data).exists():
+    if data in datasets.names() and not Path(data).is_file():
         return datasets.load(data).table
     return read(data, text=written_as_text(fitted), note=voice.note, encoding=encoding)
 

@@ -1,0 +1,109 @@
+"""Charts of what is special about one model: dependences, penalty path, projection, support vectors.
+
+Invariant: as in `pictures`: nothing is computed but the choice of what to show, and all text passes
+through `draw`, which escapes it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from markupsafe import Markup
+
+from pellucid import draw
+from pellucid.draw.text import clean
+from pellucid.report import words
+from pellucid.report.pictures import MOST_SERIES, look_of, markup, or_nan
+
+BESIDE_BEST = 2  # dependences that a model which is not recommended shows
+
+
+def charts(found: dict[str, Any], labels: list[str], tables: bool, best: bool) -> list[Markup]:
+    """All that a model has, in the order of reading."""
+    out: list[Markup] = []
+    if found.get("path"):
+        out.append(path(found["path"], tables))
+    if found.get("projection"):
+        out.append(projection(found["projection"], labels, tables))
+    if found.get("support"):
+        out.append(support(found["support"], labels, tables))
+    parts = (found.get("dependence") or {}).get("columns") or []
+    chosen = parts if best else parts[:BESIDE_BEST]
+    return out + [dependence(p, found["dependence"], labels, tables and best) for p in chosen]
+
+
+def path(found: dict[str, Any], tables: bool) -> Markup:
+    """Weights along the penalty, the chosen value marked."""
+    lines = {clean(t, 40): (found["x"], y) for t, y in zip(found["terms"], found["y"])}
+    values = [v for y in found["y"] for v in y if v is not None]
+    ends = [min([0.0, *values]), max([0.0, *values])]
+    word = "strength of the penalty" if found["param"] == "alpha" else "freedom (inverse penalty)"
+    note = f"The {len(lines)} largest weights." if len(lines) > 1 else ""
+    if found["classes"] > 1:
+        note += " Of each, the class where it is largest."
+    return markup(
+        draw.line(
+            lines,
+            references={"chosen": ([found["chosen"]] * 2, ends)},
+            x_log=min(found["x"]) > 0,
+            x_label=f"{found['param']}: {word}",
+            y_label="weight per standard deviation",
+            note=note.strip(),
+            **look_of("Weights along the penalty", tables, height=240),
+        )
+    )
+
+
+def projection(found: dict[str, Any], labels: list[str], tables: bool) -> Markup:
+    """Training rows as the discriminant sees them."""
+    names = [clean(label, 40) for label in labels]
+    if "edges" in found:
+        look = look_of("Along the discriminant", tables, height=220)
+        counts = dict(zip(names, found["counts"]))
+        label = f"discriminant (above 0: {names[1]})"
+        return markup(draw.histogram(found["edges"], counts, x_label=label, y_label="rows", **look))
+    groups: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in names}
+    for x, y, code in zip(found["x"], found["y"], found["codes"]):
+        groups[names[code]][0].append(x)
+        groups[names[code]][1].append(y)
+    look = look_of("In the plane of the discriminants", tables, height=240)
+    shown = dict(list(groups.items())[:MOST_SERIES])
+    return markup(draw.scatter(shown, x_label="first axis", y_label="second axis", **look))
+
+
+def support(found: dict[str, Any], labels: list[str], tables: bool) -> Markup:
+    """Rows that carry the boundary, and those that could be taken away without changing it."""
+    rest = [n - v for n, v in zip(found["rows"], found["vectors"])]
+    names = [clean(label, 40) for label in labels] if labels else ["rows"]
+    share = words.percent(sum(found["vectors"]) / max(1, sum(found["rows"])))
+    return markup(
+        draw.bar(
+            names,
+            {"support vectors": found["vectors"], "not needed": rest},
+            stacked=True,
+            x_label="training rows",
+            note=f"{share} of the rows carry the boundary; the others could be left out.",
+            **look_of("Support vectors", tables),
+        )
+    )
+
+
+def dependence(
+    part: dict[str, Any], found: dict[str, Any], labels: list[str], tables: bool
+) -> Markup:
+    """Mean prediction over the values of one column."""
+    names = [clean(label, 40) for label in labels] or ["prediction"]
+    lines = dict(zip(names, part["y"]))
+    if len(labels) == 2:
+        lines = {names[1]: part["y"][1]}
+    lines = dict(list(lines.items())[:MOST_SERIES])
+    said = "mean prediction" if not labels else "mean probability"
+    look = look_of(f"If {clean(part['name'], 40)} were ...", tables)
+    look["note"] = f"Mean over {found['rows']} rows, everything else as it is."
+    if part["kind"] == "levels":
+        return markup(
+            draw.bar(part["x"], {k: [or_nan(v) for v in y] for k, y in lines.items()},
+                     x_label=said, **look)
+        )  # fmt: skip
+    series = {k: (part["x"], [or_nan(v) for v in y]) for k, y in lines.items()}
+    return markup(draw.line(series, x_label=part["name"], y_label=said, **{**look, "height": 200}))
