@@ -20,6 +20,8 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "BaggingRegressor",
         "ExtraTreesClassifier",
         "ExtraTreesRegressor",
+        "GradientBoostingClassifier",
+        "GradientBoostingRegressor",
         "HistGradientBoostingClassifier",
         "HistGradientBoostingRegressor",
         "RandomForestClassifier",

@@ -51,13 +51,12 @@ def divisions(x, is_set, g, h, c):
     """Every division of one column that boosting looks at, missing values on both sides."""
     missing = np.isnan(x)
     groups = ordered_levels(x, g, h, c) if is_set else [x == v for v in np.unique(x[~missing])]
-    left = np.zeros(len(x), dtype=bool)
-    for group in groups:
-        left = left | group
-        if left.any() and not left.all():
-            yield left.copy()
-        if missing.any() and not (left | missing).all():
-            yield left | missing
+    for aside in (np.zeros(len(x), dtype=bool), missing)[: 1 + missing.any()]:
+        left = aside
+        for group in groups:
+            left = left | group
+            if not left.all():
+                yield left
 
 
 def ordered_levels(x, g, h, c):

@@ -404,3 +404,14 @@ def test_bad_targets_are_named():
         Regressor("quantile").fit(X, X[:, 0])
     with pytest.raises(DataError, match="validation"):
         Regressor(early_stopping=True).fit([[1.0], [1.0]], [0.0, 0.0])
+
+
+def test_weights_far_below_one():
+    X, target, rng = table(22, n=200)
+    weights = rng.random(200) + 0.5
+    small = weights * 2.0**-40
+    ours = [Regressor(max_iter=10).fit(X, target, w).predict(X) for w in (weights, small)]
+    assert np.array_equal(*ours)
+    theirs_ = theirs.HistGradientBoostingRegressor(max_iter=10).fit(X, target, small).predict(X)
+    assert np.ptp(theirs_) == 0
+    assert np.ptp(ours[0]) > 1

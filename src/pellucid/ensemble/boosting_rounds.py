@@ -20,11 +20,12 @@ from pellucid.ensemble.bags import Drawer
 from pellucid.ensemble.boosting_losses import Objective, weighted_quantile
 from pellucid.ensemble.boosting_trees import BoostedTrees
 from pellucid.ensemble.boosting_units import Units, ordinary_weights, units_of
-from pellucid.errors import DataError
+from pellucid.errors import DataError, ParameterError
 from pellucid.records import Recorder
 from pellucid.tree.histogram_bins import Bins, learn_bins
-from pellucid.tree.histogram_grower import ROWS, SAME, WEIGHTS, Grower, Limits
+from pellucid.tree.histogram_grower import Grower, Limits
 
+COUNT_BITS = 26  # sums of samples stay below 2**this; the other bits are for curvatures
 Before = tuple[BoostedTrees, np.ndarray]  # trees and start of an earlier fit
 
 
@@ -104,7 +105,7 @@ def boost(
     units = units_of(objective, problem, None if before is None else before[1])
     train = Course(problem, bins, units, before)
     test = None if validation is None else Course(validation, bins, units, before)
-    grower, counts = _grower(train, bins, settings)
+    grower, samples = _grower(train, bins, settings)
     recorder = Recorder("boosting", settings.rounds)
     score = settings.score if settings.patience is not None else None
     for number in range(0 if before is None else before[0].n_rounds, settings.rounds + 1):
@@ -113,7 +114,7 @@ def boost(
         recorder.add(iteration=number, objective=loss, **more)
         if number == settings.rounds or (test is not None and _stalled(test.scores, settings)):
             break
-        _one_round(grower, train, settings, counts, number)
+        _one_round(grower, train, settings, samples, number)
         if test is not None:
             grower.send(test.words, test.raw)
     trees = trees_of(grower, bins, problem.n_levels, units)
@@ -131,32 +132,65 @@ def _stalled(scores: list[float], settings: Settings) -> bool:
     return max(scores[-settings.patience :]) <= reference
 
 
-def _grower(train: Course, bins: Bins, settings: Settings) -> tuple[Grower, np.ndarray | None]:
-    """The grower in working units, and the array of the samples' counts if these are weights."""
-    w, limits, units = train.problem.weights, settings.limits, train.units
-    whole, total = train.problem.counts, float(w.sum())
-    if whole and units.objective.constant_curvature and train.exponent == 0:
-        counting = SAME
-    elif (whole and not train.problem.unweighted) or (not whole and settings.min_weight_share > 0):
-        counting = WEIGHTS
-    else:
-        counting = ROWS
+def _grower(train: Course, bins: Bins, settings: Settings) -> tuple[Grower, "Samples"]:
+    """The grower in working units, and how rows are counted."""
+    limits, units = settings.limits, train.units
+    samples = Samples.of(train.problem, settings)
+    total = float(train.problem.weights.sum())
     with np.errstate(over="ignore", under="ignore"):
         down = float(np.ldexp(1.0, -train.exponent - units.slope_exponent))
         gain = float(np.ldexp(limits.min_gain * total, -train.exponent - units.loss_exponent))
+    # Weights that sum to 1 must not forbid every division.
+    curvature = limits.min_curvature * min(1.0, total / train.problem.n)
     working = replace(
-        limits, l2=limits.l2 * down, min_curvature=limits.min_curvature * down, min_gain=gain,
-        min_samples_leaf=max(limits.min_samples_leaf, settings.min_weight_share * total),
+        limits, l2=limits.l2 * down, min_curvature=curvature * down, min_gain=gain,
+        min_samples_leaf=samples.fewest,
     )  # fmt: skip
-    counts = w.copy() if counting == WEIGHTS else None
     outputs = units.objective.outputs
     return Grower(
-        bins, train.words, working, outputs, counting, counts, settings.signs, settings.groups
-    ), counts
+        bins, train.words, working, outputs, samples.counts, settings.signs, settings.groups
+    ), samples
+
+
+@dataclass(frozen=True)
+class Samples:
+    """How many samples a row counts for: weights that are integers, else 1, as int32."""
+
+    counts: np.ndarray  # empty: 1 each
+    fewest: float  # in a leaf
+    unit: float = 1.0  # weight of a sample, where a share of the weight is asked for
+
+    @classmethod
+    def of(cls, problem: Problem, settings: Settings) -> "Samples":
+        w, limits, share = problem.weights, settings.limits, settings.min_weight_share
+        fewest = limits.min_samples_leaf
+        if problem.unweighted or (not problem.counts and share == 0):
+            return cls(np.empty(0, dtype=np.int32), max(fewest, share * problem.n))
+        # Counts above every limit are cut: that decides nothing, and the bits are for curvatures.
+        top = min(max(2.0 * fewest, limits.min_samples_split, 20.0), 2.0**30)
+        if problem.counts and share == 0:
+            cut = w.sum() > 2.0**COUNT_BITS
+            return cls(np.minimum(w, top if cut else w.max()).astype(np.int32), fewest)
+        unit = float(w.sum() / 2.0**COUNT_BITS)
+        if problem.counts and unit <= 1:
+            return cls(w.astype(np.int32), max(fewest, share * float(w.sum())))
+        if fewest > 1 or limits.min_samples_split > 2:
+            raise ParameterError(
+                "With weights that are not counts, min_weight_fraction_leaf cannot be combined "
+                "with min_samples_leaf or min_samples_split. Use one of them."
+            )
+        counts = np.maximum(w / unit, 1.0).astype(np.int32)
+        return cls(counts, share * float(counts.sum()), unit)
+
+    def draw(self, weights: np.ndarray) -> None:
+        """Count the drawn weights instead, in place."""
+        if len(self.counts):
+            top = self.counts.max()
+            self.counts[:] = np.minimum(weights / self.unit, top).astype(np.int32)
 
 
 def _one_round(
-    grower: Grower, train: Course, settings: Settings, counts: np.ndarray | None, number: int
+    grower: Grower, train: Course, settings: Settings, samples: Samples, number: int
 ) -> None:
     n, K = train.problem.n, len(train.raw)
     rows, keys = np.arange(n, dtype=np.int32), np.zeros(K, dtype=np.uint64)
@@ -170,8 +204,7 @@ def _one_round(
             share = bag.weights / train.problem.weights
             weights = train.weights * share
             train.slopes *= share[:, None]
-            if counts is not None:
-                counts[:] = bag.weights
+            samples.draw(bag.weights)
     grower.grow(train.slopes, rows, keys, train.raw, settings.rate)
     whole, q = len(rows) == n, train.units.objective.quantile
     grower.leave(update=whole and q is None)

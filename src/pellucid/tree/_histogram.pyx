@@ -1,10 +1,12 @@
 """Growing the trees of gradient boosting on binned columns, one tree per class at a time.
 
 A cell holds its column's bin (uint8); the bin after the last one is for missing values. Four columns
-stand side by side in one word. The histogram of a node holds, for every bin, the sums of the gradients g, of the
-curvatures h and of the samples c of its rows. Only the smaller of two children is counted; its
-sibling is the parent minus it. A division is good by the drop of the quadratic model of the loss,
-g^2 / (h + l2) summed over the children.
+stand side by side in one word. The histogram of a node holds, for every bin, the sums of the
+gradients g, of the curvatures h and of the samples c of its rows, as integers: g in 2^-62 of the
+largest possible sum, h in the bits that c leaves free in a second word. So one addition of two words
+counts a cell, sums have no order, and the larger of two children is exactly the parent minus the
+smaller, which alone is counted. A division is good by the drop of the quadratic model of the loss,
+g^2 / (h + l2) summed over the children; values of leaves come from the slopes as they are.
 
 Steps of one batch of nodes (numbered again below)
 1. `plan`: leaves are divided best first; the next ones that are likely to be divided form a batch;
@@ -13,11 +15,10 @@ Steps of one batch of nodes (numbered again below)
 4. `search`: four columns of a pair of children are one task: count, subtract, best division;
 5. `settle`: best column of every child, ties to the lowest.
 
-A task sums its rows in their order and tasks share nothing, so bits are the same for any number of
-threads. A batch may divide a node that best-first order never reaches: `plan` then leaves it whole.
+Tasks share nothing, so bits are the same for any number of threads. A batch may divide a node that best-first order never reaches: `plan` then leaves it whole.
 """
 
-from libc.math cimport INFINITY, isnan
+from libc.math cimport INFINITY, fabs, frexp, isnan, ldexp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
@@ -36,9 +37,6 @@ cdef extern from *:
 
 cdef enum:
     WIDTH = 4                   # columns in a word of bins
-    ROWS = 0                    # a sample is a row,
-    SAME = 1                    # or its curvature,
-    WEIGHTS = 2                 # or its weight
     MANY = 32                   # nodes in a batch where leaves are not limited
     SUPPORT = 10                # samples below which levels are pooled; and smoothing of their order
 
@@ -50,13 +48,19 @@ cdef struct Slope:              # of the loss at one row
     double g, h
 
 
-cdef struct Entry:              # of a histogram
-    double g, h, c
+cdef struct Cell:               # of a histogram, or one row's share of it
+    int64_t g, hc
+
+
+cdef struct Units:              # of the integers of one tree
+    double g, h
+    int shift                   # bits of c
 
 
 cdef struct Split:
-    double gain, gl, hl, cl
-    double score, bar           # sum over the children; what a better division must exceed
+    double gain
+    double num, den             # their ratio is the score, summed over the children
+    Cell left
     uint64_t bins[4]            # a set of bins that go left
     int32_t feature, bin        # feature -1: no division; bin: the last one that goes left
     int32_t missing_left, is_set        # missing_left -1: none was missing
@@ -64,7 +68,8 @@ cdef struct Split:
 
 cdef struct Node:
     int64_t start, end          # its rows
-    double g, h, c
+    Cell total
+    double g, h, c              # the same as numbers
     double lower, upper         # of its value, by monotone constraints
     Split split
     uint64_t key                # of its random choices
@@ -80,8 +85,10 @@ cdef struct Draft:              # one tree
     int32_t* front              # leaves of best-first order that can be divided
     int32_t* rows
     int32_t* scratch
-    Slope* ordered              # slopes in the order of rows, of the nodes that are counted
+    Cell* cells                 # by row
+    Cell* ordered               # in the order of rows, of the nodes that are counted
     const Slope* slopes         # by row
+    Units units
     int32_t m, n_front, n_leaves, batch, done
 
 

@@ -1,56 +1,113 @@
-"""Rows of a node: counted into histograms, or sent to the two sides of a division."""
+"""Rows of a node: as integers, counted into histograms, or sent to the two sides of a division."""
 
-
-cdef inline void add_cell(Entry* e, Slope s, double c, const int counting) noexcept nogil:
-    e.g += s.g
-    e.h += s.h
-    if counting != SAME:
-        e.c += c
+cdef extern from *:
+    """
+    typedef long long pair_of_words __attribute__((vector_size(16), aligned(8), may_alias));
+    #ifdef __SSE2__
+    #include <emmintrin.h>
+    static inline long long rounded(double x) { return _mm_cvtsd_si64(_mm_set_sd(x)); }
+    #else
+    #include <math.h>
+    static inline long long rounded(double x) { return llrint(x); }
+    #endif
+    static inline void look_ahead(const void* at) { __builtin_prefetch(at); }
+    static inline void add_words(void* to, const void* from) {
+        *(pair_of_words*) to += *(const pair_of_words*) from;
+    }
+    """
+    void add_words(void* to, const void* other) nogil
+    void look_ahead(const void* at) nogil
+    int64_t rounded(double x) nogil             # to the nearest integer
 
 
 cdef enum:
-    ALL = 0                     # every row, slopes by row
-    ORDERED = 1                 # slopes in the order of rows
+    ALL = 0                     # every row, in order
+    ORDERED = 1                 # cells in the order of rows
     BY_ROW = 2
+    AHEAD = 16
 
 
-cdef inline void add_rows(const uint32_t* words, const int32_t* rows, const Slope* slopes,
-                          const double* weights, Py_ssize_t n, Entry** columns,
-                          const int where, const int counting) noexcept nogil:
-    """Rows of four columns; `where` and `counting` are constants where this is called."""
+cdef inline void add_rows(const uint32_t* words, const int32_t* rows, const Cell* cells,
+                          Py_ssize_t n, Cell** columns, const int where) noexcept nogil:
+    """Rows of four columns; `where` is a constant where this is called."""
     cdef Py_ssize_t i, row
     cdef uint32_t word
-    cdef Slope s
-    cdef Entry* a = columns[0]
-    cdef Entry* b = columns[1]
-    cdef Entry* c = columns[2]
-    cdef Entry* d = columns[3]
-    cdef double count = 1.0
+    cdef const Cell* cell
+    cdef Cell* a = columns[0]
+    cdef Cell* b = columns[1]
+    cdef Cell* c = columns[2]
+    cdef Cell* d = columns[3]
     for i in range(n):
+        if where != ALL and i + AHEAD < n:
+            look_ahead(words + rows[i + AHEAD])
         row = i if where == ALL else rows[i]
-        s = slopes[row if where == BY_ROW else i]
+        cell = cells + (row if where == BY_ROW else i)
         word = words[row]
-        if counting == WEIGHTS:
-            count = weights[row]
-        add_cell(a + (word & 255), s, count, counting)
-        add_cell(b + (word >> 8 & 255), s, count, counting)
-        add_cell(c + (word >> 16 & 255), s, count, counting)
-        add_cell(d + (word >> 24), s, count, counting)
+        add_words(a + (word & 255), cell)
+        add_words(b + (word >> 8 & 255), cell)
+        add_words(c + (word >> 16 & 255), cell)
+        add_words(d + (word >> 24), cell)
 
 
-cdef void count_rows(const uint32_t* words, const int32_t* rows, const Slope* slopes,
-                     const double* weights, Py_ssize_t n, Entry** columns, int where,
-                     int counting) noexcept nogil:
-    if where == ALL and counting == ROWS:
-        add_rows(words, rows, slopes, weights, n, columns, ALL, ROWS)
-    elif where == ALL and counting == SAME:
-        add_rows(words, rows, slopes, weights, n, columns, ALL, SAME)
-    elif where == ORDERED and counting == ROWS:
-        add_rows(words, rows, slopes, weights, n, columns, ORDERED, ROWS)
-    elif where == ORDERED and counting == SAME:
-        add_rows(words, rows, slopes, weights, n, columns, ORDERED, SAME)
+cdef void count_rows(const uint32_t* words, const int32_t* rows, const Cell* cells, Py_ssize_t n,
+                     Cell** columns, int where) noexcept nogil:
+    if where == ALL:
+        add_rows(words, rows, cells, n, columns, ALL)
+    elif where == ORDERED:
+        add_rows(words, rows, cells, n, columns, ORDERED)
     else:
-        add_rows(words, rows, slopes, weights, n, columns, where, counting)
+        add_rows(words, rows, cells, n, columns, BY_ROW)
+
+
+cdef inline int exponent(double largest, int bits) noexcept nogil:
+    """largest * 2**this < 2**bits."""
+    cdef int e = 0
+    if largest > 0:
+        frexp(largest, &e)
+        e = min(bits - e, 1000)
+    return e
+
+
+cdef void set_units(const Slope* slopes, const int32_t* rows, Py_ssize_t n, int shift,
+                    Units* units) noexcept nogil:
+    """Units in which no sum over these rows can overflow."""
+    cdef double g = 0.0, h = 0.0
+    cdef Py_ssize_t i
+    cdef int e
+    for i in range(n):
+        g = max(g, fabs(slopes[rows[i]].g))
+        h = max(h, slopes[rows[i]].h)
+    e = exponent(g * n, 62)
+    units.g = ldexp(1.0, -e)
+    e = exponent(h * n, 62 - shift)
+    units.h, units.shift = ldexp(1.0, -e), shift
+
+
+cdef Cell to_cells(const Slope* slopes, const int32_t* samples, const int32_t* rows, Py_ssize_t n,
+                   const Units* units, Cell* cells, Cell* ordered) noexcept nogil:
+    """Integers of the rows, and their sum; samples NULL: 1 each."""
+    cdef Cell total
+    cdef Py_ssize_t i
+    cdef int32_t row
+    cdef double up_g = 1.0 / units.g, up_h = 1.0 / units.h
+    total.g, total.hc = 0, 0
+    for i in range(n):
+        row = rows[i]
+        cells[row].g = rounded(slopes[row].g * up_g)
+        cells[row].hc = (rounded(slopes[row].h * up_h) << units.shift) + (
+            1 if samples == NULL else samples[row])
+        add_words(&total, cells + row)
+        if ordered != NULL:
+            ordered[i] = cells[row]
+    return total
+
+
+cdef inline double count_of(const Units* units, int64_t hc) noexcept nogil:
+    return <double> (hc & ((<int64_t> 1 << units.shift) - 1))
+
+
+cdef inline double curvature_of(const Units* units, int64_t hc) noexcept nogil:
+    return <double> (hc >> units.shift) * units.h
 
 
 cdef inline bint goes_left(const Split* s, int b, int n_bins) noexcept nogil:
@@ -61,9 +118,9 @@ cdef inline bint goes_left(const Split* s, int b, int n_bins) noexcept nogil:
     return b <= s.bin
 
 
-cdef Py_ssize_t send_rows(const Split* s, const uint8_t* cells, int32_t* rows, int32_t* scratch,
+cdef Py_ssize_t send_rows(const Split* s, const uint8_t* column, int32_t* rows, int32_t* scratch,
                           Py_ssize_t n, int n_bins) noexcept nogil:
-    """Stable partition of rows in place: how many went left. cells: the column, WIDTH apart."""
+    """Stable partition of rows in place: how many went left."""
     cdef uint8_t side[256]
     cdef Py_ssize_t i, left = 0, right = 0
     cdef int32_t row
@@ -72,7 +129,7 @@ cdef Py_ssize_t send_rows(const Split* s, const uint8_t* cells, int32_t* rows, i
         side[i] = goes_left(s, <int> i, n_bins)
     for i in range(n):
         row = rows[i]
-        is_left = side[cells[<Py_ssize_t> row * WIDTH]]
+        is_left = side[column[row]]
         rows[left] = row                # without a branch; what is overwritten has been read
         scratch[right] = row
         left += is_left
@@ -81,14 +138,18 @@ cdef Py_ssize_t send_rows(const Split* s, const uint8_t* cells, int32_t* rows, i
     return left
 
 
-cdef Slope gather(const Slope* slopes, const int32_t* rows, Py_ssize_t n, Slope* out) noexcept nogil:
-    """Slopes in the order of rows, and their sum; out may be NULL."""
+cdef void gather(const Cell* cells, const int32_t* rows, Py_ssize_t n, Cell* out) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        out[i] = cells[rows[i]]
+
+
+cdef Slope sum_of(const Slope* slopes, const int32_t* rows, Py_ssize_t n) noexcept nogil:
+    """Sum of the slopes of rows, in their order."""
     cdef Slope total
     cdef Py_ssize_t i
     total.g, total.h = 0.0, 0.0
     for i in range(n):
-        if out != NULL:
-            out[i] = slopes[rows[i]]
         total.g += slopes[rows[i]].g
         total.h += slopes[rows[i]].h
     return total

@@ -32,16 +32,17 @@ cdef class Drafts:
     cdef const int32_t[::1] n_bins             # 0 for columns that only fill a word
     cdef const uint8_t[::1] kinds              # 1: bins are levels
     cdef const signed char[::1] signs          # monotone: 1 up, -1 down
-    cdef const double[::1] weights             # of samples, for WEIGHTS
+    cdef const int32_t[::1] samples            # by row; none: 1 each
+    cdef const uint8_t[:, ::1] columns         # the bins again, column after column
     cdef const uint8_t[:, ::1] groups          # columns that may stand on one path; none: all
     cdef const int32_t[::1] stop
     cdef int64_t* first                        # entry of a column in a histogram
     cdef Limits p
-    cdef int counting, n_drafts, n_blocks, n_columns
+    cdef int shift, n_drafts, n_blocks, n_columns
     cdef Py_ssize_t n
     cdef Draft* drafts
     cdef int32_t* capacity                     # of nodes, by draft
-    cdef Entry* pool
+    cdef Cell* pool
     cdef int32_t* free_slots
     cdef int n_slots, n_free
     cdef int32_t* jobs                         # (draft, node) to be divided
@@ -60,11 +61,13 @@ cdef class Drafts:
     cdef double rate
 
     def __cinit__(self, const uint32_t[:, ::1] words, const int32_t[::1] n_bins,
-                  const uint8_t[::1] kinds, const signed char[::1] signs, weights, int counting,
+                  const uint8_t[::1] kinds, const signed char[::1] signs,
+                  const int32_t[::1] samples, int shift, const uint8_t[:, ::1] columns,
                   const uint8_t[:, ::1] groups, int n_drafts, int n_slots, limits, const int32_t[::1] stop):
         cdef int j, k
         self.words, self.n_bins, self.kinds, self.signs = words, n_bins, kinds, signs
-        self.weights, self.counting, self.groups, self.stop = weights, counting, groups, stop
+        self.samples, self.shift, self.columns = samples, shift, columns
+        self.groups, self.stop = groups, stop
         self.n, self.n_blocks, self.n_columns = words.shape[1], words.shape[0], kinds.shape[0]
         self.p.l2, self.p.min_c, self.p.min_split, self.p.min_h, self.p.min_gain = limits[:5]
         self.p.share, self.p.max_leaves, self.p.max_depth, self.p.bounded = limits[5:]
@@ -79,9 +82,10 @@ cdef class Drafts:
         for k in range(n_drafts):
             self.drafts[k].rows = <int32_t*> grown_to(NULL, self.n * sizeof(int32_t))
             self.drafts[k].scratch = <int32_t*> grown_to(NULL, self.n * sizeof(int32_t))
-            self.drafts[k].ordered = <Slope*> grown_to(NULL, self.n * sizeof(Slope))
+            self.drafts[k].cells = <Cell*> grown_to(NULL, self.n * sizeof(Cell))
+            self.drafts[k].ordered = <Cell*> grown_to(NULL, self.n * sizeof(Cell))
         self.n_slots = max(n_slots, 1)
-        self.pool = <Entry*> grown_to(NULL, self.n_slots * self.size() * sizeof(Entry))
+        self.pool = <Cell*> grown_to(NULL, self.n_slots * self.size() * sizeof(Cell))
         self.free_slots = <int32_t*> grown_to(NULL, self.n_slots * sizeof(int32_t))
 
     def __dealloc__(self):
@@ -93,6 +97,7 @@ cdef class Drafts:
                 free(self.drafts[k].rows)
                 free(self.drafts[k].scratch)
                 free(self.drafts[k].ordered)
+                free(self.drafts[k].cells)
         for memory in (<size_t> self.first, <size_t> self.drafts, <size_t> self.capacity,
                        <size_t> self.pool, <size_t> self.free_slots, <size_t> self.jobs,
                        <size_t> self.pairs, <size_t> self.found, <size_t> self.leaves,
@@ -178,32 +183,25 @@ cdef class Drafts:
     cdef int advance(self, int k) except -1:
         """Follow best-first order as far as it is known, then choose what to divide next."""
         cdef Draft* t = self.drafts + k
-        cdef int i, side, wanted, left = self.p.max_leaves - t.n_leaves
-        cdef int32_t node, child
-        cdef bint limited = self.p.max_leaves < 2147483647
-        while t.n_front > 0 and left > 0:
-            i = self.best_of_front(t, False) if limited else t.n_front - 1
+        cdef int i, wanted, left = self.p.max_leaves - t.n_leaves
+        cdef int32_t node
+        t.batch = 0
+        while self.limited() and t.n_front > 0 and left > 0:
+            i = self.best_of_front(t, False)
             node = t.front[i]
             if not t.nodes[node].divided:
                 break
-            t.nodes[node].divided = 2           # for good
-            t.front[i] = t.front[t.n_front - 1]
-            t.n_front -= 1
-            t.n_leaves += 1
+            self.close(t, i)
             left -= 1
-            for side in range(2):
-                child = t.nodes[node].left if side == 0 else t.nodes[node].right
-                if t.nodes[child].split.feature >= 0:
-                    t.front[t.n_front] = child
-                    t.n_front += 1
+            self.add_to_front(t, t.nodes[node].left)
+            self.add_to_front(t, t.nodes[node].right)
         if t.n_front == 0 or left == 0:
             t.done = 1
             return 0
-        wanted = min((left + 1) // 2, t.n_front) if limited else min(<int> MANY, t.n_front)
+        wanted = min((left + 1) // 2 if self.limited() else <int> MANY, t.n_front)
         self.reserve(k, 2 * wanted)
-        t.batch = 0
-        while wanted > 0:
-            i = self.best_of_front(t, True) if limited else t.n_front - wanted
+        while t.batch < wanted:
+            i = self.best_of_front(t, True) if self.limited() else t.n_front - 1
             if i < 0:
                 break
             node = t.front[i]
@@ -212,8 +210,25 @@ cdef class Drafts:
             t.m += 2
             self.add_job(k, node)
             t.batch += 1
-            wanted -= 1
+            if not self.limited():
+                self.close(t, i)
         return 0
+
+    cdef bint limited(self) noexcept nogil:
+        """Where leaves are not limited every division stands, and the order does not matter."""
+        return self.p.max_leaves < 2147483647
+
+    cdef void close(self, Draft* t, int i) noexcept nogil:
+        """The i-th leaf of the front is divided for good."""
+        t.nodes[t.front[i]].divided = 2
+        t.front[i] = t.front[t.n_front - 1]
+        t.n_front -= 1
+        t.n_leaves += 1
+
+    cdef void add_to_front(self, Draft* t, int32_t node) noexcept nogil:
+        if t.nodes[node].split.feature >= 0:
+            t.front[t.n_front] = node
+            t.n_front += 1
 
     # 2 ------------------------------------------------------------------------------------------
 
@@ -232,39 +247,37 @@ cdef class Drafts:
 
     cdef void open_root(self, Draft* t) noexcept nogil:
         cdef Node* root = t.nodes
-        cdef bint whole = root.end == self.n
-        cdef Slope total = gather(t.slopes, t.rows, root.end, NULL if whole else t.ordered)
-        cdef Py_ssize_t i
-        root.g, root.h, root.c = total.g, total.h, <double> root.end
-        if self.counting == SAME:
-            root.c = root.h
-        elif self.counting == WEIGHTS:
-            root.c = 0.0
-            for i in range(root.end):
-                root.c += self.weights[t.rows[i]]
+        cdef const int32_t* samples = &self.samples[0] if self.samples.shape[0] else NULL
+        set_units(t.slopes, t.rows, root.end, self.shift, &t.units)
+        root.total = to_cells(t.slopes, samples, t.rows, root.end, &t.units, t.cells,
+                              NULL if root.end == self.n else t.ordered)
+        self.set_numbers(t, root)
+
+    cdef void set_numbers(self, Draft* t, Node* node) noexcept nogil:
+        node.g, node.h = <double> node.total.g * t.units.g, curvature_of(&t.units, node.total.hc)
+        node.c = count_of(&t.units, node.total.hc)
 
     cdef void divide_node(self, Draft* t, int32_t number) noexcept nogil:
         cdef Node* node = t.nodes + number
         cdef Node* left = t.nodes + node.left
         cdef Node* right = t.nodes + node.right
         cdef int32_t f = node.split.feature
-        cdef const uint8_t* cells = <const uint8_t*> &self.words[f // WIDTH, 0] + f % WIDTH
         cdef int64_t at = node.start + send_rows(
-            &node.split, cells, t.rows + node.start, t.scratch + node.start, node.end - node.start,
-            self.n_bins[f])
+            &node.split, &self.columns[f, 0], t.rows + node.start, t.scratch + node.start,
+            node.end - node.start, self.n_bins[f])
         cdef Node* small = left
-        cdef Node* large = right
-        cdef Slope total
         memset(left, 0, sizeof(Node))
         memset(right, 0, sizeof(Node))
         left.start, left.end, right.start, right.end = node.start, at, at, node.end
         left.parent, right.parent = number, number
+        left.total = node.split.left
+        right.total.g = node.total.g - left.total.g
+        right.total.hc = node.total.hc - left.total.hc
+        self.set_numbers(t, left)
+        self.set_numbers(t, right)
         if is_larger(t, left):
-            small, large = right, left
-        left.c, right.c = node.split.cl, node.c - node.split.cl
-        total = gather(t.slopes, t.rows + small.start, small.end - small.start, t.ordered + small.start)
-        small.g, small.h = total.g, total.h
-        large.g, large.h = node.g - total.g, node.h - total.h
+            small = right
+        gather(t.cells, t.rows + small.start, small.end - small.start, t.ordered + small.start)
         left.key, right.key = mix(2 * node.key + 1), mix(2 * node.key + 2)
         left.left, right.left, left.slot, right.slot, left.mask, right.mask = -1, -1, -1, -1, -1, -1
         left.depth, right.depth = node.depth + 1, node.depth + 1

@@ -126,7 +126,7 @@ cdef class Search(Drafts):
     def search(self):
         """Take pairs and blocks of columns until there are none; may run in several threads."""
         cdef long i
-        cdef Entry* spare = <Entry*> malloc(2 * WIDTH * 256 * sizeof(Entry))
+        cdef Cell* spare = <Cell*> malloc(2 * WIDTH * 256 * sizeof(Cell))
         if spare == NULL:
             raise MemoryError
         with nogil:
@@ -138,14 +138,14 @@ cdef class Search(Drafts):
                                   self.found + 2 * self.n_blocks * (i // self.n_blocks), spare)
         free(spare)
 
-    cdef void search_block(self, Pair* pair, int block, Split* found, Entry* spare) noexcept nogil:
+    cdef void search_block(self, Pair* pair, int block, Split* found, Cell* spare) noexcept nogil:
         cdef Draft* t = self.drafts + pair.draft
         cdef Node* small = t.nodes + pair.small
         cdef Node* large = t.nodes + pair.large if pair.large_search else NULL
         cdef int64_t first = self.first[WIDTH * block]
         cdef int64_t length = self.first[WIDTH * block + WIDTH] - first, i
-        cdef Entry* mine = spare
-        cdef Entry* other = spare + WIDTH * 256
+        cdef Cell* mine = spare
+        cdef Cell* other = spare + WIDTH * 256
         if small.slot >= 0:
             mine = self.pool + small.slot * self.size() + first
         if large != NULL and large.slot >= 0:
@@ -156,40 +156,34 @@ cdef class Search(Drafts):
             if pair.parent_slot >= 0:           # it holds the parent
                 for i in range(length):
                     other[i].g -= mine[i].g
-                    other[i].h -= mine[i].h
-                    other[i].c -= mine[i].c
+                    other[i].hc -= mine[i].hc
             else:
                 self.count(t, large, block, other, length)
-            self.best_of_block(large, block, other, found + self.n_blocks + block)
+            self.best_of_block(t, large, block, other, found + self.n_blocks + block)
         if pair.small_search:
-            self.best_of_block(small, block, mine, found + block)
+            self.best_of_block(t, small, block, mine, found + block)
 
-    cdef void count(self, Draft* t, Node* node, int block, Entry* e, int64_t length) noexcept nogil:
-        cdef Entry* columns[WIDTH]
-        cdef const int32_t* rows = t.rows + node.start
-        cdef const Slope* slopes = t.ordered + node.start
-        cdef const double* weights = &self.weights[0] if self.counting == WEIGHTS else NULL
-        cdef int64_t i, n = node.end - node.start
+    cdef void count(self, Draft* t, Node* node, int block, Cell* e, int64_t length) noexcept nogil:
+        cdef Cell* columns[WIDTH]
+        cdef const Cell* cells = t.ordered + node.start
+        cdef int64_t n = node.end - node.start
         cdef int j, where = ORDERED
-        memset(e, 0, length * sizeof(Entry))
+        memset(e, 0, length * sizeof(Cell))
         for j in range(WIDTH):
             columns[j] = e + (self.first[WIDTH * block + j] - self.first[WIDTH * block])
         if n == self.n:
-            slopes, where = t.slopes, ALL
+            cells, where = t.cells, ALL
         elif is_larger(t, node):
-            slopes, where = t.slopes, BY_ROW    # only the smaller one's slopes were gathered
-        count_rows(&self.words[block, 0], rows, slopes, weights, n, columns, where, self.counting)
-        if self.counting == SAME:
-            for i in range(length):
-                e[i].c = e[i].h
+            cells, where = t.cells, BY_ROW      # only the smaller one's cells were gathered
+        count_rows(&self.words[block, 0], t.rows + node.start, cells, n, columns, where)
 
-    cdef void best_of_block(self, Node* node, int block, Entry* e, Split* best) noexcept nogil:
+    cdef void best_of_block(self, Draft* t, Node* node, int block, Cell* e, Split* best) noexcept nogil:
         cdef int j, f
         cdef double now = drop(node.g, node.h, self.p.l2, node.lower, node.upper)
-        cdef Entry* column
+        cdef Cell* column
         memset(best, 0, sizeof(Split))
         best.feature = -1
-        best.bar = now + TIE * (now if now > 0 else -now) + self.p.min_gain
+        best.num, best.den = now + self.p.min_gain, 1.0
         for j in range(WIDTH):
             f = WIDTH * block + j
             if f >= self.n_columns or (
@@ -197,12 +191,13 @@ cdef class Search(Drafts):
                 continue
             column = e + (self.first[f] - self.first[WIDTH * block])
             if self.kinds[f]:
-                scan_sets(column, self.n_bins[f], column + self.n_bins[f], node, &self.p, f, best)
+                scan_sets(column, self.n_bins[f], column + self.n_bins[f], node, &t.units,
+                          &self.p, f, best)
             else:
-                scan_numbers(column, self.n_bins[f], column + self.n_bins[f], node, &self.p,
-                             self.signs[f], f, best)
+                scan_numbers(column, self.n_bins[f], column + self.n_bins[f], node, &t.units,
+                             &self.p, self.signs[f], f, best)
         if best.feature >= 0:
-            best.gain = best.score - now
+            best.gain = best.num / best.den - now
 
     # 5 ------------------------------------------------------------------------------------------
 
@@ -224,12 +219,14 @@ cdef class Search(Drafts):
         cdef int block
         for block in range(self.n_blocks):
             if found[block].feature >= 0 and (
-                    node.split.feature < 0 or found[block].score > node.split.bar):
+                    node.split.feature < 0
+                    or found[block].num * node.split.den
+                    > node.split.num * (1.0 + TIE) * found[block].den):
                 node.split = found[block]
         if node.split.feature < 0:
             self.release(node.slot)
             node.slot = -1
         elif node.split.missing_left < 0:
-            node.split.missing_left = 2 * node.split.cl > node.c
-        if number == 0 and node.split.feature >= 0:
-            t.front[0], t.n_front = 0, 1
+            node.split.missing_left = 2 * count_of(&t.units, node.split.left.hc) > node.c
+        if number == 0 or not self.limited():
+            self.add_to_front(t, number)

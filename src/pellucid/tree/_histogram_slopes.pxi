@@ -36,22 +36,23 @@ def softmax_slopes(const int32_t[::1] y, const double[:, ::1] raw, const double[
                    double[:, :, ::1] slopes, Py_ssize_t first, Py_ssize_t last):
     """Slopes of -w log p(y) with p = softmax(raw), raw (K, n), and the sum of the losses."""
     cdef Py_ssize_t i, k, K = raw.shape[0]
-    cdef double total = 0.0, top, p, scale, mine
+    cdef double total = 0.0, top, p, scale
     with nogil:
         for i in range(first, last):
             top = raw[0, i]
             for k in range(1, K):
                 top = max(top, raw[k, i])
-            scale, mine = 0.0, 0.0
+            scale = 0.0
             for k in range(K):
-                p = exp(raw[k, i] - top)
+                p = 1.0 if raw[k, i] == top else exp(raw[k, i] - top)
                 slopes[k, i, 0] = p
                 scale += p
+            total += weights[i] * (log(scale) - (raw[y[i], i] - top))
+            scale = 1.0 / scale
             for k in range(K):
-                p = slopes[k, i, 0] / scale
+                p = slopes[k, i, 0] * scale
                 slopes[k, i, 0] = weights[i] * (p - (1.0 if k == y[i] else 0.0))
                 slopes[k, i, 1] = weights[i] * p * (1.0 - p)
-            total += weights[i] * (log(scale) - (raw[y[i], i] - top))
     return total
 
 

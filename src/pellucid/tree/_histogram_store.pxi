@@ -43,7 +43,7 @@ cdef class Growth(Search):
     cdef void leave_leaf(self, Draft* t, int k, int32_t number, bint update) noexcept nogil:
         cdef Node* node = t.nodes + number
         cdef const int32_t* rows = t.rows + node.start
-        cdef Slope total = gather(t.slopes, rows, node.end - node.start, NULL)
+        cdef Slope total = sum_of(t.slopes, rows, node.end - node.start)
         cdef int64_t i
         cdef double value = 0.0
         node.h = total.h

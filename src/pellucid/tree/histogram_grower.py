@@ -10,9 +10,8 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.tree._histogram import GROWN, Growth
-from pellucid.tree.histogram_bins import Bins
+from pellucid.tree.histogram_bins import WIDTH, Bins
 
-ROWS, SAME, WEIGHTS = 0, 1, 2  # what counts as a sample, as in `_histogram.pyx`
 WORTH_THREADS = 2**18  # cells to count, or rows to send times 8, below which one thread is faster
 POOL = 2**28  # bytes of histograms that are kept for subtraction
 UNLIMITED = 2**31 - 1
@@ -32,8 +31,16 @@ class Limits:
     max_depth: int = UNLIMITED
 
 
+def shift_of(samples: np.ndarray, n: int) -> int:
+    """Bits that a sum of samples needs; no samples: one for each of n rows."""
+    return int(samples.sum(dtype=np.int64) if len(samples) else n).bit_length()
+
+
 class Grower:
-    """Grows rounds of `n_drafts` trees on the same binned rows."""
+    """Grows rounds of `n_drafts` trees on the same binned rows.
+
+    samples (int32): how many a row counts for, at most; empty: every row for one.
+    """
 
     def __init__(
         self,
@@ -41,8 +48,7 @@ class Grower:
         words: np.ndarray,
         limits: Limits,
         n_drafts: int,
-        counting: int,
-        weights: np.ndarray | None = None,
+        samples: np.ndarray,
         signs: np.ndarray | None = None,
         groups: np.ndarray | None = None,
     ) -> None:
@@ -51,10 +57,14 @@ class Grower:
         self.threads = parallel.get_threads()
         self.n = words.shape[1]
         signs = np.zeros(d, dtype=np.int8) if signs is None else signs
-        slot = 24 * int(bins.n_bins.sum() + len(bins.n_bins))
+        columns = np.ascontiguousarray(
+            words.view(np.uint8).reshape(-1, self.n, WIDTH).transpose(0, 2, 1)
+        )
+        slot = 16 * int(bins.n_bins.sum() + len(bins.n_bins))
         wanted = n_drafts * (min(2 * limits.max_leaves, self.n, 512) + 2)
         self.growth = Growth(
-            words, bins.n_bins, bins.kinds, signs, weights, counting,
+            words, bins.n_bins, bins.kinds, signs, samples, shift_of(samples, self.n),
+            columns.reshape(-1, self.n),
             np.zeros((0, d), dtype=np.uint8) if groups is None else groups, n_drafts,
             max(1, min(wanted, POOL // slot)),
             (
@@ -103,4 +113,4 @@ class Grower:
         parallel.map(lambda t: self.growth.send(words, t[0], raw[t[0]], t[1], t[2]), tasks, jobs)
 
 
-__all__ = ["GROWN", "ROWS", "SAME", "UNLIMITED", "WEIGHTS", "Grower", "Limits"]
+__all__ = ["GROWN", "UNLIMITED", "Grower", "Limits"]
