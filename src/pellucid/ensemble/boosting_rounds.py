@@ -11,6 +11,7 @@ Invariant: what is learned depends on the rows, the settings and the seed, never
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -110,7 +111,7 @@ def boost(
     score = settings.score if settings.patience is not None else None
     for number in range(0 if before is None else before[0].n_rounds, settings.rounds + 1):
         loss = train.look(score)
-        more = {} if test is None else {"validation": test.look(score)}
+        more: Any = {} if test is None else {"validation": test.look(score)}
         recorder.add(iteration=number, objective=loss, **more)
         if number == settings.rounds or (test is not None and _stalled(test.scores, settings)):
             break

@@ -115,7 +115,7 @@ class GradientBoosting(Boosting):
         trees = self.trees_
         out = np.empty((trees.n_rounds, trees.n_outputs), dtype=object)
         for t in range(trees.n_trees):
-            one = DecisionTreeRegressor()
+            one: Any = DecisionTreeRegressor()
             one.tree_, one.schema_, one.n_outputs_ = trees.tree(t), self.schema_, 1
             one.n_features_in_ = self.n_features_in_
             out[divmod(t, trees.n_outputs)] = one
