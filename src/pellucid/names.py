@@ -39,6 +39,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "LassoCV",
         "LinearRegression",
         "LogisticRegression",
+        "LogisticRegressionCV",
         "Perceptron",
         "PoissonRegressor",
         "Ridge",

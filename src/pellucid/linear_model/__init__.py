@@ -10,6 +10,7 @@ from pellucid.linear_model.lasso import Lasso
 from pellucid.linear_model.lasso_cv import LassoCV
 from pellucid.linear_model.linear_regression import LinearRegression
 from pellucid.linear_model.logistic import LogisticRegression
+from pellucid.linear_model.logistic_cv import LogisticRegressionCV
 from pellucid.linear_model.paths import enet_path, lasso_path
 from pellucid.linear_model.perceptron import Perceptron
 from pellucid.linear_model.poisson import PoissonRegressor
@@ -30,6 +31,7 @@ __all__ = [
     "LassoCV",
     "LinearRegression",
     "LogisticRegression",
+    "LogisticRegressionCV",
     "Perceptron",
     "PoissonRegressor",
     "Ridge",

@@ -13,6 +13,7 @@ Two classes have one row of coefficients, more have one row each (scikit-learn's
 Invariant: the answer is in the user's units, zeros are exact.
 """
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,7 +33,7 @@ SAMPLE = 8  # every so many rows give the start on large tables
 SAMPLED_ROWS = 4096
 ACCURACY = 1e-10  # of the slope at 0 that may remain
 HALVINGS = 30
-FARTHEST = 10.0  # that a score may move in one step
+FARTHEST = 10.0  # that a score may move in one step, beyond doubling the largest
 PATH_RATIO, STAGE_STEPS = 10.0, 4  # of penalties on the way to a weak one; steps at each
 SWEEPS, JUMPS = 25, 60  # of an inner problem: sweeps between two jumps, jumps at most
 
@@ -78,8 +79,20 @@ class Task:
         loss, G = parallel.reduce(partial, lambda a, b: (a[0] + b[0], a[1] + b[1]), self.X.blocks)
         return loss, G, P
 
+    @functools.cached_property
+    def largest_curvature(self) -> np.ndarray:
+        """sum_i w_i x_ij^2 / 4 of the columns and the intercept: no curvature is larger."""
+
+        def partial(rows: slice) -> np.ndarray:
+            block = self.block(rows)
+            squares = block * block if isinstance(block, np.ndarray) else block.multiply(block)
+            return np.asarray(squares.T @ self.w[rows]).ravel()
+
+        squares = parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
+        return np.append(squares, self.w.sum()) / 4
+
     def farthest(self, step: np.ndarray) -> float:
-        """The largest change of a score."""
+        """The largest score, or change of one."""
 
         def partial(rows: slice) -> float:
             return float(np.abs(self.block(rows) @ step[:, :-1].T + step[:, -1]).max())
@@ -232,21 +245,25 @@ def _newton(
     if scale == 0.0:
         scale = max(float(np.max(np.abs(task.evaluate(np.zeros_like(B))[1]) / spread)), 1e-300)
     _note(recorder, 0, value, task, B, G)
-    inner_tol = 1e-3
+    inner_tol, damping = 1e-3, 0.0
     for k in range(1, max_iter + 1):
         flag.check()
         violation = _violation(task, B, G)
         if float(np.max(violation / spread)) <= accuracy * scale:
             return B, converged(k - 1), k - 1
         chosen = _chosen(B, violation / spread)
-        step = _direction(task, B, G, P, chosen, inner_tol, min(2 * k, JUMPS))
+        step = _direction(task, B, G, P, chosen, inner_tol, min(2 * k, JUMPS), damping)
         trial = _search(task, B, value, G, step)
         if trial is None:
             if inner_tol <= 1e-20:  # rounding rules the steps
                 return B, converged(k), k
             inner_tol = 1e-24
             continue
-        B, fallen, value, G, P = trial
+        new, fallen, value, G, P = trial
+        # Shortened steps: some rows are so sure that the parabola knows no bounds for them.
+        short = float(np.abs(new - B).max()) < 0.7 * float(np.abs(step).max())
+        damping = max(10 * damping, 1e-6) if short else damping / 10 * (damping > 1e-9)
+        B = new
         inner_tol = max(min(inner_tol * 0.1, fallen), 1e-24)
         _note(recorder, k, value, task, B, G)
     worst = float(np.max(_violation(task, B, G)))
@@ -255,15 +272,18 @@ def _newton(
 
 def _direction(
     task: Task, B: np.ndarray, G: np.ndarray, P: np.ndarray, chosen: np.ndarray, tol: float,
-    jumps: int,
+    jumps: int, damping: float,
 ) -> np.ndarray:  # fmt: skip
-    """The step to the minimum of the quadratic model plus the penalty."""
+    """The step to the minimum of the quadratic model plus the penalty.
+
+    `damping` is the share of the largest curvature there can be that is added to the model's.
+    """
     H = task.curvature(P, chosen)
     width = task.X.p + 1
     column = chosen % width
     free = column == task.X.p
     l2, l1 = (np.append(v, 0.0)[column] for v in (task.l2, task.l1))
-    H[np.diag_indices(len(H))] += l2
+    H[np.diag_indices(len(H))] += l2 + damping * task.largest_curvature[column]
     if not task.intercept:
         H[free] = H[:, free] = 0.0
     # Coordinate descent creeps along the nearly flat sum of all classes: a little ridge helps.
@@ -328,7 +348,7 @@ def _search(
     if not promise < 0:
         return None
     # A row may be so sure that its curvature is nothing; the parabola then leads far too far.
-    t = min(1.0, FARTHEST / max(task.farthest(step), 1e-300))
+    t = min(1.0, (FARTHEST + task.farthest(B)) / max(task.farthest(step), 1e-300))
     promise *= t
     step, t = t * step, 1.0
     for _ in range(HALVINGS):

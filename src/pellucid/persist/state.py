@@ -36,7 +36,7 @@ def _check_diagnostics(learned: dict[str, Any], name: str) -> None:
             raise ModelFileError(f"its {name} has a history that is not a table of numbers")
     if n_iter is not None:
         counts = np.asarray(n_iter)
-        if counts.dtype.kind not in "iu" or not counts.size or counts.ndim > 2:
+        if counts.dtype.kind not in "iu" or not counts.size or counts.ndim > 3:
             raise ModelFileError(f"its {name} has no count of iterations")
 
 

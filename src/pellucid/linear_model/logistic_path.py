@@ -1,0 +1,179 @@
+"""Cross validation of logistic penalties: one path of warm-started fits per fold and l1_ratio.
+
+Invariant: a task is (fold, l1_ratio) and nothing is shared between tasks, so the number of threads
+changes no bit; a weight of k is k copies of a row, on either side of a fold.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.data import Problem
+from pellucid.errors import DataError
+from pellucid.linear_model.folds import Fold, make_folds
+from pellucid.linear_model.logistic_base import SOLVERS
+from pellucid.linear_model.logistic_solvers import Setting, solve
+from pellucid.linear_model.logistic_sparse import solve_sparse
+from pellucid.numerics.links import expit
+from pellucid.numerics.losses import softmax
+from pellucid.parameters import Integer
+
+ABSENT = -700.0  # intercept of a class that a training part does not have: chance 0
+SMALLEST = np.finfo(float).eps  # chance that a log loss counts at least
+
+Score = Callable[[np.ndarray, np.ndarray, np.ndarray], float]  # (scores, y, weights) -> number
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is tried: every C with every l1_ratio, on every fold."""
+
+    Cs: np.ndarray
+    l1_ratios: np.ndarray
+    setting: Setting  # without its alpha
+    solver: str
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Arrays (folds, l1_ratios, Cs, ...)."""
+
+    coefs: np.ndarray
+    scores: np.ndarray
+    n_iter: np.ndarray
+
+
+def class_folds(cv: Any, problem: Problem, default: int = 5) -> list[Fold]:
+    """Folds in which every class has its share; splitters and lists as they are."""
+    if cv is not None and not Integer(2).accepts(cv):
+        return make_folds(cv, problem)
+    k = int(cv or default)
+    whole = problem.counts and problem.weights.sum() < 2.0**52
+    copies = problem.weights if whole else np.ones(problem.n)
+    counts = np.bincount(problem.y, copies).astype(np.int64)
+    if counts.max() < k:
+        raise DataError(
+            f"n_splits={k} cannot be greater than the number of members in each class: the largest "
+            f"class has {counts.max()} rows. Give a smaller cv."
+        )
+    # Copies, class after class in the order of their first rows, are dealt out in turn: that is
+    # how many of each class a fold gets.
+    present, first = np.unique(problem.y, return_index=True)
+    turn = present[np.argsort(first)]
+    ends = np.zeros(len(counts), dtype=np.int64)
+    ends[turn] = np.cumsum(counts[turn])
+    places = np.arange(k)[:, None]
+    dealt = (ends - places + k - 1) // k - (ends - counts - places + k - 1) // k
+    test = np.zeros((k, problem.n))
+    for cls in range(len(counts)):
+        rows = np.flatnonzero(problem.y == cls)
+        ends = np.concatenate([[0.0], np.cumsum(copies[rows])])
+        edges = np.concatenate([[0], np.cumsum(dealt[:, cls])])
+        for j in range(k):
+            inside = np.minimum(ends[1:], edges[j + 1]) - np.maximum(ends[:-1], edges[j])
+            test[j, rows] = np.clip(inside, 0.0, None)
+    if not whole:
+        test *= problem.weights
+    return [Fold(problem.weights - part, part) for part in test]
+
+
+def fit_one(
+    problem: Problem, y: np.ndarray, w: np.ndarray, K: int, C: float, l1_ratio: float,
+    search: Search, x0: np.ndarray | None,
+) -> Any:  # fmt: skip
+    """One penalised fit."""
+    setting = replace(search.setting, alpha=1.0 / C, x0=x0)
+    if l1_ratio > 0 and np.isfinite(C):
+        return solve_sparse(problem.X, y, w, K, setting, l1_ratio)
+    return solve(problem.X, y, w, K, SOLVERS[search.solver], setting)
+
+
+def cross_validate(
+    problem: Problem, factors: np.ndarray, folds: list[Fold], search: Search, score: Score
+) -> Tried:
+    """Coefficients, scores and iterations of every fold, l1_ratio and C."""
+    assert problem.classes is not None
+    K = len(problem.classes)
+    order = np.argsort(search.Cs, kind="stable")  # strong penalties first: each is a start
+
+    def task(which: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        fold, ratio = folds[which[0]], float(search.l1_ratios[which[1]])
+        rows = np.flatnonzero(fold.train > 0)
+        part = problem.take(rows, fold.train[rows])
+        present, y = np.unique(part.y, return_inverse=True)
+        if len(present) < 2:
+            raise DataError("A training part of cv has only one class. Give fewer folds.")
+        w = part.weights * factors[part.y]
+        tested = np.flatnonzero(fold.test > 0)
+        X, y_test, w_test = problem.X[tested], problem.y[tested], fold.test[tested]
+        coefs = np.empty((len(order), 1 if K == 2 else K, problem.p + 1))
+        scores, n_iter, x0 = np.empty(len(order)), np.empty(len(order), dtype=np.int32), None
+        for j in order:
+            found = fit_one(
+                part, y.astype(np.int32), w, len(present), search.Cs[j], ratio, search, x0
+            )
+            x0 = found.x
+            coefs[j] = _all_classes(found.x, present, K)
+            scores[j] = score(X @ coefs[j, :, :-1].T + coefs[j, :, -1], y_test, w_test)
+            n_iter[j] = max(found.n_iter, 1)
+        return coefs, scores, n_iter
+
+    shape = (len(folds), len(search.l1_ratios))
+    parts = parallel.map(task, [(i, r) for i in range(shape[0]) for r in range(shape[1])])
+    arrays = (np.stack([part[k] for part in parts]) for k in range(3))
+    return Tried(*(a.reshape(*shape, *a.shape[1:]) for a in arrays))
+
+
+def _all_classes(x: np.ndarray, present: np.ndarray, K: int) -> np.ndarray:
+    """Coefficients of all K classes; those that were absent have no chance."""
+    if len(present) == K:
+        return x
+    out = np.zeros((K, x.shape[1]))
+    out[:, -1] = ABSENT
+    out[present] = np.concatenate([np.zeros_like(x), x]) if len(present) == 2 else x
+    return out
+
+
+def probabilities(Z: np.ndarray) -> np.ndarray:
+    """(n, K) from scores (n, 1) of two classes or (n, K)."""
+    return np.column_stack([expit(-Z[:, 0]), expit(Z[:, 0])]) if Z.shape[1] == 1 else softmax(Z)
+
+
+def neg_log_loss(Z: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
+    P = probabilities(Z)[np.arange(len(y)), y]
+    return float(np.average(np.log(np.clip(P, SMALLEST, 1 - SMALLEST)), weights=w))
+
+
+def accuracy(Z: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
+    guess = (Z[:, 0] > 0).astype(int) if Z.shape[1] == 1 else Z.argmax(axis=1)
+    return float(np.average(guess == y, weights=w))
+
+
+SCORES: dict[str | None, Score] = {
+    None: accuracy,
+    "accuracy": accuracy,
+    "neg_log_loss": neg_log_loss,
+}
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a scorer may ask of a classifier, answered from scores that are given as X."""
+
+    classes_: np.ndarray
+    tags: Any
+
+    def decision_function(self, Z: np.ndarray) -> np.ndarray:
+        return Z[:, 0] if Z.shape[1] == 1 else Z
+
+    def predict_proba(self, Z: np.ndarray) -> np.ndarray:
+        return probabilities(Z)
+
+    def predict(self, Z: np.ndarray) -> np.ndarray:
+        return self.classes_[self.predict_proba(Z).argmax(axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        return self.tags
