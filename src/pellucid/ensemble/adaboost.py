@@ -14,9 +14,11 @@ from pellucid.ensemble.bags import Bag
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Either, Integer, Learner, Nothing, RandomState, Real
 from pellucid.tree import DecisionTreeClassifier, predict
+from pellucid.tree.explaining import TreesExplained
+from pellucid.tree.nodes import Nodes
 
 
-class AdaBoostClassifier(ProbabilisticClassifier):
+class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
     """Weighted vote of learners, each fitted to the rows weighted by the mistakes before it.
 
     1. Learner t is fitted with row weights w, which sum to 1; e_t = weight of its wrong rows.
@@ -224,6 +226,20 @@ class AdaBoostClassifier(ProbabilisticClassifier):
         for learner in self.estimators_:
             learners.check_fitted(learner, self._learner(), own, self.schema_, len(self.classes_))
 
+    def _as_trees(self) -> tuple[list[Nodes], list[np.ndarray], np.ndarray]:
+        a = self.estimator_weights_[: len(self.estimators_)]
+        votes = [self._tree_votes(tree) for tree in self.estimators_]
+        return [tree.tree_ for tree in self.estimators_], votes, a / a.sum()
+
+    def _narrowed(self, base: np.ndarray, contributions: np.ndarray) -> dict[str, Any]:
+        """Of two classes the second score minus the first."""
+        if len(base) == 2:
+            base, contributions = (
+                base[1:] - base[:1],
+                contributions[:, :, 1:] - contributions[:, :, :1],
+            )
+        return {"base": base, "contributions": contributions}
+
     def _explain(self, X: Any) -> dict[str, Any]:
         """Changes of the trees' votes along the paths."""
         if not all(isinstance(tree, DecisionTreeClassifier) for tree in self.estimators_):
@@ -239,11 +255,7 @@ class AdaBoostClassifier(ProbabilisticClassifier):
             base += weight * votes[0]
             total += weight * predict.contributions(replace(tree.tree_, value=votes), X)
         scores = self._scores(X)
-        if K == 2:
-            base, total = base[1:] - base[:1], total[:, :, 1:] - total[:, :, :1]
-        return {
-            "base": base,
-            "contributions": total,
+        return self._narrowed(base, total) | {
             "prediction": scores.reshape(len(X), -1),
             "scale": "votes",
             "method": "changes of the trees' votes along the paths",

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Explained
 from pellucid.data import Problem
 from pellucid.ensemble.bags import Bag, Drawer
 from pellucid.errors import DataError, ParameterError, warn
 from pellucid.parameters import Boolean, Either, Integer, Jobs, Nothing, Real, Test, Verbose
 from pellucid.tree import predict
+from pellucid.tree.explaining import TreesExplained
 from pellucid.tree.limits import GROWTH_PARAMETERS
 from pellucid.tree.nodes import Nodes
 
@@ -40,7 +40,7 @@ FOREST_PARAMETERS = GROWTH_PARAMETERS | {
 }
 
 
-class Forest(Explained):
+class Forest(TreesExplained):
     """Family of forests; `trees_` holds the grown trees."""
 
     _layout = "codes"
@@ -135,6 +135,10 @@ class Forest(Explained):
         for tree in self.trees_:
             total += predict.contributions(tree, X)
         return base, total / B
+
+    def _as_trees(self) -> tuple[list[Nodes], list[np.ndarray], np.ndarray]:
+        B = len(self.trees_)
+        return self.trees_, [tree.value for tree in self.trees_], np.full(B, 1.0 / B)
 
     def _check_trees(self, n_values: int) -> None:
         """Refuse learned arrays that do not belong together (model files)."""

@@ -19,3 +19,13 @@ class Walker:
     def contributions(
         self, X: np.ndarray, first: int, last: int, out: np.ndarray, scale: float
     ) -> None: ...
+    def shap(
+        self,
+        X: np.ndarray,
+        first: int,
+        last: int,
+        cover: np.ndarray,
+        depth: int,
+        out: np.ndarray,
+        scale: float,
+    ) -> None: ...

@@ -7,6 +7,7 @@ blocks of them may run in different threads.
 from libc.math cimport isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -39,6 +40,9 @@ cdef inline bint goes_left(const Tree* t, int32_t node, double x) noexcept nogil
 
 cdef inline int32_t child(const Tree* t, int32_t node, double x) noexcept nogil:
     return t.left[node] if goes_left(t, node, x) else t.right[node]
+
+
+include "_shap.pxi"
 
 
 cdef struct Step:               # a node in 16 bytes, for many rows: one line of the cache
@@ -208,3 +212,17 @@ cdef class Walker:
                     for k in range(t.K):
                         out[i, f, k] += scale * (t.value[below * t.K + k] - t.value[node * t.K + k])
                     node = below
+
+    def shap(self, const double[::1, :] X, Py_ssize_t first, Py_ssize_t last,
+             const double[::1] cover, int depth, double[:, :, ::1] out, double scale):
+        """out[i] += scale * Shapley values of row i; `depth` is the tree's, `cover` its weights."""
+        cdef Tree t = self.t
+        cdef Py_ssize_t i, n = X.shape[0], longest = min(<Py_ssize_t> depth, X.shape[1]) + 2
+        cdef Element* path = <Element*> malloc((depth + 2) * longest * sizeof(Element))
+        if path == NULL:
+            raise MemoryError
+        with nogil:
+            for i in range(first, last):
+                shapley(&t, &cover[0], 0, &X[0, 0] + i, n, NULL, path, 0, 1.0, 1.0, -1, scale,
+                        &out[i, 0, 0])
+        free(path)

@@ -5,19 +5,19 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Explained
 from pellucid.data import Problem, Wishes, prepare
 from pellucid.data.output import opened
 from pellucid.data.targets import check_lengths, labels, numbers, weights_or_ones
 from pellucid.errors import DataError, ParameterError
 from pellucid.tree import predict
+from pellucid.tree.explaining import TreesExplained
 from pellucid.tree.limits import number_of_features
 from pellucid.tree.nodes import Nodes
 
 WORTH_A_HOP = 2**17  # cells from which a fit runs beside the main thread, so Ctrl-C is heard
 
 
-class TreeModel(Explained):
+class TreeModel(TreesExplained):
     """Family of single trees; `tree_` holds the grown `Nodes`."""
 
     tree_: Nodes
@@ -50,6 +50,9 @@ class TreeModel(Explained):
             "n_outputs_": 1,
             "max_features_": number_of_features(self.max_features, problem.p),
         }
+
+    def _as_trees(self) -> tuple[list[Nodes], list[np.ndarray], np.ndarray]:
+        return [self.tree_], [self.tree_.value], np.ones(1)
 
     def _check_tree(self, n_values: int) -> None:
         """Refuse learned arrays that do not belong together (model files)."""

@@ -3,14 +3,19 @@
 Invariant: every row is handled alone, so results do not depend on blocks or threads.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from pellucid import parallel
+from pellucid.errors import ParameterError
 from pellucid.tree._apply import Walker
 from pellucid.tree._forest import Packing
 from pellucid.tree.nodes import Nodes
 
 BLOCK = 2**13
+DEEPEST = 2**12  # `shap` walks a tree by recursion
+SHAP_ROWS = 2**6
 PACKED_NODES = 2**18  # of trees that are packed at once: 4 MB of steps
 FOREST_CELLS = 2**17  # of a block of rows that goes through all packed trees
 
@@ -56,6 +61,34 @@ def contributions(nodes: Nodes, X: np.ndarray) -> np.ndarray:
     tree = walker(nodes)
     _by_blocks(lambda first, last: tree.contributions(X, first, last, out, 1.0), len(X))
     return out
+
+
+def shap(
+    trees: list[Nodes], values: list[np.ndarray], weights: np.ndarray, X: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(base (K,), contributions (n, d, K)): Shapley values of sum_t weights[t] values[t][leaf].
+
+    Columns outside a coalition are averaged by the training weights of the nodes; the base is the
+    mean of the leaves.
+    """
+    if max(tree.depth for tree in trees) > DEEPEST:
+        raise ParameterError(
+            f"explain(method='shap') takes trees of depth {DEEPEST} at most: limit max_depth, or "
+            "use method='path'."
+        )
+    base = np.zeros(values[0].shape[1])
+    out = np.zeros((len(X), X.shape[1], len(base)))
+    blocks = range(0, len(X), SHAP_ROWS)
+    for tree, value, weight in zip(trees, values, weights):
+        leaf = tree.feature < 0
+        base += weight * np.average(value[leaf], axis=0, weights=tree.weight[leaf])
+        walk, facts = walker(replace(tree, value=value)), (tree.weight, tree.depth)
+
+        def work(first: int, walk=walk, facts=facts, weight=weight) -> None:
+            walk.shap(X, first, min(first + SHAP_ROWS, len(X)), *facts, out, float(weight))
+
+        parallel.map(work, blocks)
+    return base, out
 
 
 def sums(

@@ -1,0 +1,44 @@
+"""`explain` of everything made of trees: along the paths, or by Shapley values."""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.base import Explained
+from pellucid.errors import ParameterError
+from pellucid.tree import predict
+from pellucid.tree.nodes import Nodes
+
+
+class TreesExplained(Explained):
+    """Models whose answer is a weighted sum of trees' leaf values."""
+
+    def _as_trees(self) -> tuple[list[Nodes], list[np.ndarray], np.ndarray]:
+        """(trees, values (nodes, K) of each, weights): the answer is sum_t w_t values_t[leaf]."""
+        raise NotImplementedError
+
+    def explain(self, X: Any, method: str = "path") -> Any:
+        """Why the model says what it says: contributions of the user's own columns.
+
+        "path" adds up the changes of the value at the divisions that a row passes. "shap" gives
+        exact Shapley values: the mean effect of learning a column's cell, over all orders of the
+        columns, unknown ones averaged by the training weights of the branches. Both add up:
+        `base + contributions.sum(axis=1) == prediction` for every row and class.
+        """
+        self._check_fitted()
+        if method not in ("path", "shap"):
+            raise ParameterError(
+                f"The 'method' parameter of explain must be a str among {{'path', 'shap'}}. Got "
+                f"{method!r} instead."
+            )
+        encoded = self._encoded(X)
+        parts = self._explain(encoded)
+        if method == "shap":
+            base, contributions = predict.shap(*self._as_trees(), encoded)
+            parts |= self._narrowed(base, contributions) | {"method": "Shapley values of the trees"}
+        return self._explanation(parts)
+
+    def _narrowed(self, base: np.ndarray, contributions: np.ndarray) -> dict[str, Any]:
+        """Of two classes only the second one."""
+        part = slice(1, None) if len(base) == 2 else slice(None)
+        return {"base": base[part], "contributions": contributions[:, :, part]}
