@@ -278,9 +278,24 @@ def tables():
     yield "unfitted card", draw.estimator_card("PCA", {}, {}, False, {})
 
 
+def trees():
+    node = draw.Node
+    penguins = [
+        node("flipper_length_mm <= 206.50", 333, (0.44, 0.2, 0.36), 1, 4),
+        node("bill_length_mm <= 43.35", 208, (0.69, 0.3, 0.01), 2, 3),
+        node("Adelie", 145, (0.97, 0.03, 0.0), hidden=3),
+        node("Chinstrap", 63, (0.06, 0.92, 0.02)),
+        node("Gentoo", 125, (0.02, 0.04, 0.94)),
+    ]
+    yield "tree", draw.tree(penguins, SPECIES, path=[0, 1, 3], title="Penguins")
+    yield "tree of numbers", draw.tree([node("2.50", 10, (0.5,))], note="one leaf", table=False)
+    strange = [node(HOSTILE[0], 3, (0.5, 0.5), 1, 2), *(node(t, 1, (1.0,)) for t in HOSTILE[2:4])]
+    yield "hostile tree", draw.tree(strange, HOSTILE[:2], title=HOSTILE[1])
+
+
 def gallery():
     """Pairs of name and markup."""
-    for part in (lines, bars, planes, tables, odd, hostile):
+    for part in (lines, bars, planes, trees, tables, odd, hostile):
         yield from part()
 
 

@@ -15,8 +15,10 @@ from .region_chart import regions
 from .scatter_chart import scatter
 from .style import style_sheet
 from .table import html_table, text_table
+from .tree_chart import Node, tree
 
 __all__ = [
+    "Node",
     "bar",
     "estimator_card",
     "heatmap",
@@ -29,4 +31,5 @@ __all__ = [
     "scatter",
     "style_sheet",
     "text_table",
+    "tree",
 ]

@@ -1,4 +1,4 @@
-"""A tree as text, with the user's column names and level names."""
+"""A tree as text, as rules and as a picture, with the user's column names and level names."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +36,70 @@ def export_text(
     |   |   |--- class: 2
     <BLANKLINE>
     """
+    printer = _printer(decision_tree, feature_names, class_names, max_depth, spacing, decimals)
+    printer.show_weights = show_weights
+    printer.node(0, 0, {})
+    return "\n".join(printer.lines) + "\n"
+
+
+def export_rules(
+    decision_tree: Any, *, feature_names: Any = None, class_names: Any = None, decimals: int = 2
+) -> list[str]:
+    """One rule per leaf of a fitted tree, from left to right: what leads to it, what it says.
+
+    Examples
+    --------
+    >>> from pellucid.tree import DecisionTreeClassifier, export_rules
+    >>> model = DecisionTreeClassifier().fit([[1.5], [1.7], [2.3]], ["a", "a", "b"])
+    >>> export_rules(model, feature_names=["x"])
+    ['if x <= 2.00 then class: a (2 samples)', 'if x >  2.00 then class: b (1 samples)']
+    """
+    printer = _printer(decision_tree, feature_names, class_names, 0, 3, decimals)
+    return printer.rules(0, [], {})
+
+
+def export_svg(
+    decision_tree: Any,
+    *,
+    feature_names: Any = None,
+    class_names: Any = None,
+    max_depth: int = 3,
+    decimals: int = 2,
+    row: Any = None,
+    title: str = "",
+    table: bool = True,
+) -> str:
+    """A picture of a fitted tree, drawn without any other program.
+
+    Questions stand on the left, their answers to the right, yes above no; bars are the class shares
+    of a node, or its mean between the lowest and the highest leaf. Below `max_depth` a branch is one
+    dashed box. `row` is a table of one row whose way is drawn bold.
+
+    Examples
+    --------
+    >>> from pellucid.tree import DecisionTreeClassifier, export_svg
+    >>> model = DecisionTreeClassifier().fit([[1.5], [1.7], [2.3]], ["a", "a", "b"])
+    >>> export_svg(model, row=[[1.6]], table=False)[:4]
+    '<svg'
+    """
+    from pellucid.draw import tree
+
+    printer = _printer(decision_tree, feature_names, class_names, max_depth, 3, decimals)
+    nodes, numbers = printer.picture()
+    passed: list[int] = []
+    if row is not None:
+        way = decision_tree.decision_path(row)
+        if way.shape[0] != 1:
+            raise DataError(f"row must be a table of one row, got {way.shape[0]} rows.")
+        passed = [numbers[i] for i in way.indices.tolist() if i in numbers]
+    labels = [] if printer.labels is None else list(printer.labels)
+    return tree(nodes, labels, path=passed, title=title, table=table)
+
+
+def _printer(
+    decision_tree: Any, feature_names: Any, class_names: Any, max_depth: int, spacing: int,
+    decimals: int,
+) -> "_Printer":  # fmt: skip
     decision_tree._check_fitted()
     schema = decision_tree.schema_
     names = list(feature_names) if feature_names is not None else list(schema.columns)
@@ -49,11 +113,7 @@ def export_text(
             f"class_names must contain {decision_tree.tree_.value.shape[1]} elements, got "
             f"{len(labels)}."
         )
-    printer = _Printer(
-        decision_tree.tree_, schema, names, labels, max_depth, spacing, decimals, show_weights
-    )
-    printer.node(0, 0, {})
-    return "\n".join(printer.lines) + "\n"
+    return _Printer(decision_tree.tree_, schema, names, labels, max_depth, spacing, decimals, False)
 
 
 @dataclass
@@ -83,6 +143,58 @@ class _Printer:
                 self._line(depth, text)
                 child = (self.nodes.right if side else self.nodes.left)[i]
                 self.node(int(child), depth + 1, narrowed)
+
+    def rules(self, i: int, so_far: list[str], reach: dict[int, np.ndarray]) -> list[str]:
+        """The rules of the leaves below node i."""
+        if self.nodes.feature[i] < 0:
+            when = " and ".join(so_far) if so_far else "anything"
+            return [f"if {when} then {self._leaf(i)} ({self.nodes.n_samples[i]} samples)"]
+        found = []
+        for child, (text, narrowed) in zip(
+            (self.nodes.left[i], self.nodes.right[i]), self._sides(i, reach)
+        ):
+            stated = f"({text})" if text.endswith(" or missing") else text
+            found += self.rules(int(child), [*so_far, stated], narrowed)
+        return found
+
+    def picture(self) -> tuple[list[Any], dict[int, int]]:
+        """(drawn nodes, their numbers by the tree's own)."""
+        from pellucid.draw import Node
+
+        depths = self.nodes.depths()
+        numbers = {i: k for k, i in enumerate(np.flatnonzero(depths <= self.max_depth).tolist())}
+        reach: dict[int, dict[int, np.ndarray]] = {0: {}}
+        drawn = []
+        for i in numbers:
+            shares, samples = self._bar(i), float(self.nodes.n_samples[i])
+            left, right = int(self.nodes.left[i]), int(self.nodes.right[i])
+            if left < 0 or depths[i] == self.max_depth:
+                hidden = self._divisions_below(i)
+                drawn.append(Node(self._answer(i), samples, shares, hidden=hidden))
+                continue
+            (text, reach[left]), (_, reach[right]) = self._sides(i, reach[i])
+            drawn.append(Node(text, samples, shares, numbers[left], numbers[right]))
+        return drawn, numbers
+
+    def _answer(self, i: int) -> str:
+        value = self.nodes.value[i]
+        if self.labels is None:
+            return f"{value[0]:.{self.decimals}f}"
+        return str(self.labels[value.argmax()])
+
+    def _bar(self, i: int) -> tuple[float, ...]:
+        value = self.nodes.value
+        if self.labels is not None:
+            return tuple(value[i].tolist())
+        low, high = float(value.min()), float(value.max())
+        share = (0.5 * value[i, 0] - 0.5 * low) / (0.5 * high - 0.5 * low) if high > low else 1.0
+        return (float(share),)
+
+    def _divisions_below(self, i: int) -> int:
+        depths = self.nodes.depths()[i:]
+        later = np.flatnonzero(depths[1:] <= depths[0])
+        end = i + 1 + (int(later[0]) if len(later) else len(depths) - 1)
+        return int((self.nodes.feature[i:end] >= 0).sum())
 
     def _sides(self, i: int, reach: dict[int, np.ndarray]) -> list[tuple[str, dict]]:
         f = int(self.nodes.feature[i])
