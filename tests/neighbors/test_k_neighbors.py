@@ -1,5 +1,7 @@
 """Nearest neighbours against plain brute force, ties, weights, metrics, extremes and bad input."""
 
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -57,6 +59,45 @@ def test_near_duplicates_at_a_large_offset(algorithm):
     expected = np.array([np.lexsort((np.arange(900), row)) for row in D])[:, :4]
     assert np.array_equal(rows, expected)
     assert np.allclose(distances**2, np.take_along_axis(D, expected, axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("metric", DISTANCES)
+@pytest.mark.parametrize("algorithm", ["kd_tree", "brute"])
+def test_large_offsets_duplicates_and_shuffled_rows(metric, algorithm):
+    """Differences of these numbers are exact, so the oracle is too; equal rows keep their order by y."""
+    rng = np.random.default_rng(4)
+    small = rng.integers(0, 6, size=(500, 3)) * 0.25
+    X, y = 1e8 + small, rng.integers(0, 4, 500)
+    Q, shuffle = X[:40] + 0.125, rng.permutation(500)
+    model = KNeighborsClassifier(9, metric=metric, p=3, algorithm=algorithm).fit(X, y)
+    distances, rows = model.kneighbors(Q)
+    near, expected = brute(metric, small, y, small[:40] + 0.125, 9)
+    assert np.allclose(distances, near, rtol=1e-12)
+    assert np.array_equal(rows, expected)
+    other = KNeighborsClassifier(9, metric=metric, p=3, algorithm=algorithm)
+    other.fit(X[shuffle], y[shuffle])
+    assert np.array_equal(model.predict_proba(Q), other.predict_proba(Q))
+
+
+MEMORY = """
+import resource, sys
+import numpy as np
+from pellucid.neighbors import KNeighborsClassifier
+rng = np.random.default_rng(0)
+X, y, Q = rng.normal(size=(50_000, 3)), rng.integers(0, 2, 50_000), rng.normal(size=(200_000, 3))
+model = KNeighborsClassifier(5).fit(X, y)
+assert model.predict(Q).shape == (200_000,)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+@pytest.mark.slow
+def test_memory_stays_below_a_gigabyte():
+    """200,000 queries against 50,000 rows: all distances at once would take 80 GB."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) < 1000
 
 
 def test_both_builds_of_the_loops_and_all_ways_have_equal_bits():

@@ -153,6 +153,48 @@ def kernel_matrix(model, X, gamma):
     return X @ X.T if model.kernel == "linear" else (gamma * (X @ X.T)) ** 3
 
 
+@pytest.mark.parametrize("load", [datasets.load_iris, datasets.load_breast_cancer])
+def test_accuracies_of_scikit_learn(load):
+    X, y = load(return_X_y=True)
+    for table in (X, StandardScaler().fit_transform(X)):
+        ours, theirs = SVC().fit(table[::2], y[::2]), peer.SVC().fit(table[::2], y[::2])
+        assert ours.score(table[1::2], y[1::2]) == theirs.score(table[1::2], y[1::2])
+
+
+@pytest.mark.parametrize("gamma", [1.0, "auto"])
+def test_iris_is_divided_without_error(gamma):
+    X, y = datasets.load_iris(return_X_y=True)
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(100)
+        model = SVC(gamma=gamma).fit(X[order[:60]], y[order[:60]])
+        assert model.score(X[order[60:]], y[order[60:]]) == 1.0
+
+
+def test_bits_do_not_depend_on_threads():
+    """A table that takes several working sets."""
+    X, y = datasets.make_classification(2500, 8, n_informative=4, flip_y=0.1, random_state=0)
+    found = []
+    for threads in (1, 2, 4):
+        pellucid.set_threads(threads)
+        found.append(SVC().fit(X, y).decision_function(X).tobytes())
+    pellucid.set_threads(None)
+    assert len(set(found)) == 1
+
+
+def test_the_history_holds_the_duality_gap():
+    X, y = datasets.make_classification(2000, 8, n_informative=4, flip_y=0.1, random_state=0)
+    model = SVC(tol=1e-7).fit(X, y)
+    gap = model.history_["duality_gap"]
+    assert (gap >= 0).all()
+    # primal minus dual, from the fitted model itself
+    signs = np.where(y == 1, 1.0, -1.0)
+    slack = np.maximum(0, 1 - signs * model.decision_function(X)).sum()
+    a = model.dual_coef_[0]
+    size = a @ (model.decision_function(model.support_vectors_) - model.intercept_[0])
+    assert 0.5 * size + slack - (np.abs(a).sum() - 0.5 * size) == pytest.approx(gap[-1], abs=1e-4)
+    assert gap[-1] < 1e-3 < gap[0]
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid"])
 @pytest.mark.parametrize("shape", ["ovr", "ovo"])
 def test_several_classes_as_in_scikit_learn(kernel, shape):

@@ -174,6 +174,7 @@ ENTRIES = (
     _r("poisson", "linear_model.PoissonRegressor", 1, 0.3, "logarithm of the mean is a weighted sum", only="counts", space={"alpha": Range(10, 0.001, (3, 5, 9))}),
     _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "mean of the nearest rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
     _r("tree", "tree.DecisionTreeRegressor", 2, 0.2, "one question after the other", space={"min_samples_leaf": _LEAVES}),
+    _r("svm_linear", "svm.LinearSVR", 1, 0.8, "a straight tube around the rows", prefer=_SCALED, space={"C": _C}),
     _r("svm_rbf", "svm.SVR", 4, 2.0, "a curved tube around the rows", prefer=_SCALED, space=_SVM_RBF, max_rows=20_000),
     _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "small trees that mend each other's mistakes", space={"learning_rate": Range(0.3, 1, (1, 2, 3)), "n_estimators": _MANY}),
     _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}),

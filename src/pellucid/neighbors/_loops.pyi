@@ -63,3 +63,16 @@ def search(
     rows: np.ndarray,
     stop: np.ndarray,
 ) -> None: ...
+def gather(
+    Q: np.ndarray,
+    X: np.ndarray,
+    keys: np.ndarray,
+    starts: np.ndarray,
+    members: np.ndarray,
+    left_out: np.ndarray,
+    stamps: np.ndarray,
+    near: np.ndarray,
+    rows: np.ndarray,
+    counts: np.ndarray,
+    stop: np.ndarray,
+) -> None: ...

@@ -300,3 +300,38 @@ cdef void descend(int metric, double p, const double *q, const double *packed,
             nodes[top], bounds[top] = 2 * node, left
             nodes[top + 1], bounds[top + 1] = 2 * node + 1, right
         top += 2
+
+
+# Hashing ------------------------------------------------------------------------------------------
+
+def gather(const double[:, ::1] Q, const double[:, ::1] X, const int64_t[:, ::1] keys,
+           const int64_t[::1] starts, const int32_t[::1] members, const int32_t[::1] left_out,
+           int32_t[::1] stamps, double[:, ::1] near, int32_t[:, ::1] rows, int64_t[::1] counts,
+           const int32_t[::1] stop):
+    """Offer the rows in the buckets keys[i] to the best list of query i, each row once.
+
+    Bucket b holds members[starts[b]:starts[b + 1]]. `stamps` (n,) starts as -1; left_out[i] is a row
+    that query i must not find, or -1. counts[i] becomes the number of distances measured.
+    """
+    cdef Py_ssize_t i, j, f, d = Q.shape[1], k = near.shape[1]
+    cdef int64_t t
+    cdef int32_t row
+    cdef double total, gap
+    with nogil:
+        for i in range(Q.shape[0]):
+            if stop[0]:
+                break
+            if left_out[i] >= 0:
+                stamps[left_out[i]] = <int32_t> i
+            for j in range(keys.shape[1]):
+                for t in range(starts[keys[i, j]], starts[keys[i, j] + 1]):
+                    row = members[t]
+                    if stamps[row] == i:
+                        continue
+                    stamps[row] = <int32_t> i
+                    counts[i] += 1
+                    total = 0.0
+                    for f in range(d):
+                        gap = Q[i, f] - X[row, f]
+                        total += gap * gap
+                    offer(&near[i, 0], &rows[i, 0], k, total, row)

@@ -59,10 +59,11 @@ class KNeighborsClassifier(KVotes, ProbabilisticClassifier):
     n_neighbors : int, default=5
     weights : {"uniform", "distance", "exp", "rational"}, None or callable, default="uniform"
         1; 1 / d; exp(-beta d); 1 / (1 + d**beta); or a function of the distances (n, k).
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        How to search; all find the same rows. "ball_tree" is the KD-tree too.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute", "lsh"}, default="auto"
+        How to search; all but "lsh" find the same rows. "ball_tree" is the KD-tree too. "lsh" (hashing)
+        finds most of them, `recall_` says how many; where it does not pay the search is exact.
     leaf_size : int, default=30
-        Rows in a leaf of the tree, at most 256.
+        A leaf of the tree holds up to eight times as many rows, and never more than 256.
     p : float, default=2
         Order of the Minkowski distance; 1 is manhattan, inf is chebyshev.
     metric : str or callable(a, b), default="minkowski"
@@ -169,10 +170,11 @@ class KNeighborsRegressor(KVotes, Regressor):
     n_neighbors : int, default=5
     weights : {"uniform", "distance", "exp", "rational"}, None or callable, default="uniform"
         1; 1 / d; exp(-beta d); 1 / (1 + d**beta); or a function of the distances (n, k).
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        How to search; all find the same rows. "ball_tree" is the KD-tree too.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute", "lsh"}, default="auto"
+        How to search; all but "lsh" find the same rows. "ball_tree" is the KD-tree too. "lsh" (hashing)
+        finds most of them, `recall_` says how many; where it does not pay the search is exact.
     leaf_size : int, default=30
-        Rows in a leaf of the tree, at most 256.
+        A leaf of the tree holds up to eight times as many rows, and never more than 256.
     p : float, default=2
         Order of the Minkowski distance; 1 is manhattan, inf is chebyshev.
     metric : str or callable(a, b), default="minkowski"

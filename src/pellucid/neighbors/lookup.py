@@ -12,7 +12,7 @@ import numpy as np
 
 from pellucid.base import Estimator
 from pellucid.data import Problem, Wishes
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataError, ParameterError, PellucidWarning, warn
 from pellucid.neighbors import metrics, search
 from pellucid.parameters import (
     Boolean,
@@ -27,7 +27,7 @@ from pellucid.parameters import (
 )
 
 METRIC_PARAMETERS = {
-    "algorithm": Choice("auto", "ball_tree", "kd_tree", "brute"),
+    "algorithm": Choice("auto", "ball_tree", "kd_tree", "brute", "lsh"),
     "leaf_size": Integer(1),
     "p": Either(Real(0, None, "neither"), Choice(np.inf), Nothing),
     "metric": Either(Choice(*metrics.NAMES), Function),
@@ -64,7 +64,7 @@ class Lookup(Estimator):
         else:
             space = metrics.learn(problem.X, problem, metric, params, self.standardize)
             rows, tree, space = self._arranged(problem.X[order], metric, space)
-        return {
+        learned = {
             "effective_metric_": metric,
             "effective_metric_params_": params,
             "n_samples_fit_": problem.n,
@@ -73,6 +73,11 @@ class Lookup(Estimator):
             "tree_": tree,
             "order_": _users_rows(problem)[order],
         }  # fmt: skip
+        if self.algorithm == "lsh":
+            index = search.Index(learned["rows_"], None, space, metric)
+            placed = index.dense() if space["kind"] == "squared" else rows
+            learned |= self._hashed(placed, learned)
+        return learned
 
     def _arranged(self, X: Any, metric: Any, space: dict) -> tuple[Any, Any, dict]:
         """Rows placed in the space of the metric, then packed, in a tree if that pays."""
@@ -98,8 +103,40 @@ class Lookup(Estimator):
         starts = search.tree_starts(n, tree["depth"])
         return search.packed(np.ascontiguousarray(X[tree["order"]]), starts), tree, space
 
+    def _hashed(self, X: np.ndarray, learned: dict[str, Any]) -> dict[str, Any]:
+        """Buckets, their recall and which search will be used, for `algorithm="lsh"`."""
+        from pellucid.neighbors import hashing
+
+        index = search.Index(
+            learned["rows_"], None, learned["space_"], learned["effective_metric_"]
+        )
+        k = getattr(self, "n_neighbors", 5)
+
+        def exact(rows: np.ndarray, k: int) -> np.ndarray:
+            found = index.nearest(np.ascontiguousarray(X[rows]), k + 1, self.n_jobs)[1]
+            own = found == rows[:, None]
+            own[~own.any(axis=1), -1] = True
+            return found[~own].reshape(len(rows), k)
+
+        kind = learned["space_"]["kind"]
+        if kind != "squared" or not isinstance(learned["rows_"], np.ndarray):
+            verdict = hashing.Verdict(None, 1.0, "planes need dense rows and Euclidean distances")
+        else:
+            verdict = hashing.judge(X, exact, k)
+        if verdict.buckets is None:
+            warn(
+                f"{type(self).__name__}: algorithm='lsh' would not pay here: {verdict.reason}. "
+                "The search is exact instead, and recall_ is 1.",
+                PellucidWarning,
+            )
+        return {
+            "buckets_": None if verdict.buckets is None else verdict.buckets.state(),
+            "recall_": verdict.recall,
+            "search_": "exact" if verdict.buckets is None else "lsh",
+        }
+
     def _grows(self, n: int, d: int, kind: str) -> bool:
-        if kind in ("hamming", "gower") or self.algorithm == "brute":
+        if kind in ("hamming", "gower") or self.algorithm in ("brute", "lsh"):
             return False
         if self.algorithm != "auto":
             return True
@@ -113,7 +150,8 @@ class Lookup(Estimator):
             from scipy.sparse import csr_array
 
             rows = csr_array(rows, shape=(self.n_samples_fit_, self.schema_.owner.size))
-        return search.Index(rows, self.tree_, self.space_, self.effective_metric_)
+        buckets = vars(self).get("buckets_")
+        return search.Index(rows, self.tree_, self.space_, self.effective_metric_, buckets)
 
     def _placed(self, X: Any) -> Any:
         """Encoded queries in the space of the metric."""

@@ -30,8 +30,10 @@ def flat_starts(n: int) -> np.ndarray:
 
 
 def tree_depth(n: int, leaf_size: int) -> int:
-    """Halvings until a leaf has at most max(leaf_size, 8) rows, and never more than 256."""
-    return max(int(n - 1) // min(max(leaf_size, 8), 256), 0).bit_length()
+    """Halvings until a leaf has at most 8 * leaf_size rows, and never more than 256: whole panels are
+    measured faster than boxes.
+    """
+    return max(int(n - 1) // min(max(8 * leaf_size, 8), 256), 0).bit_length()
 
 
 def tree_starts(n: int, depth: int) -> np.ndarray:
@@ -75,6 +77,7 @@ class Index:
     tree: dict[str, Any] | None
     space: dict[str, Any]
     metric: Any
+    buckets: dict[str, Any] | None = None
 
     @property
     def n(self) -> int:
@@ -111,6 +114,9 @@ class Index:
             one(part, near[block], rows[block], stop.array)
             _loops.sort(near[block], rows[block])
 
+        if index.buckets is not None:
+            one = index._hashed(one)
+
         parallel.map(task, query_blocks(m), jobs)
         stop.check()
         return self._finished(near, power), rows
@@ -137,6 +143,7 @@ class Index:
             "reach": float(np.ldexp(self.space["reach"], -power)),
             "centre": np.ldexp(self.space["centre"], -power),
         }
+        # Scaled rows have other thresholds: such tables are searched exactly.
         return Index(_scaled(self.rows, power), tree, space, self.metric), _scaled(Q, power), power
 
     def _way(self, m: int) -> Any:
@@ -154,6 +161,24 @@ class Index:
                 _loops.scan(kind, p, scale, Q, chunk, starts, first, near, rows, stop)
 
         return panels
+
+    def _hashed(self, exact: Any) -> Any:
+        """Candidates of the buckets; a query with fewer than k of them is searched exactly."""
+        from pellucid.neighbors.hashing import Buckets
+
+        assert self.buckets is not None
+        buckets, X = Buckets(**self.buckets), self.dense()
+
+        def hashed(Q: Any, near: Any, rows: Any, stop: Any) -> None:
+            none = np.full(len(Q), -1, dtype=np.int32)
+            buckets.search(X, Q, near, rows, buckets.probes, none, stop)
+            lacking = np.flatnonzero(rows[:, 0] == NONE)
+            if len(lacking):
+                own, places = np.full_like(near[lacking], np.inf), np.full_like(rows[lacking], NONE)
+                exact(np.ascontiguousarray(Q[lacking]), own, places, stop)
+                near[lacking], rows[lacking] = own, places
+
+        return hashed
 
     def _down_the_tree(self, kind: int, p: float) -> Any:
         tree = self.tree

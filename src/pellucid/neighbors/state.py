@@ -39,6 +39,32 @@ def check(model: Any) -> None:
         _require(_is(space.get("centre"), np.float64, (width,)), name, "space_")
         _require(type(space.get("reach")) is float and space["reach"] > 0, name, "space_")
     _check_tree(model, rows, n)
+    if model.algorithm == "lsh":
+        _check_buckets(model, rows, n)
+
+
+def _check_buckets(model: Any, rows: Any, n: int) -> None:
+    from pellucid.neighbors import hashing
+
+    name, parts = type(model).__name__, vars(model).get("buckets_")
+    recall = vars(model).get("recall_")
+    _require(type(recall) is float and 0 <= recall <= 1, name, "recall_")
+    if parts is None:
+        return
+    wanted = {"thresholds", "members", "starts", "probes"}
+    _require(type(parts) is dict and set(parts) == wanted, name, "buckets_")
+    _require(isinstance(rows, np.ndarray), name, "buckets_")
+    bits, tables = hashing.n_bits(n), hashing.TABLES
+    _require(_is(parts["thresholds"], np.float64, (tables * bits,)), name, "buckets_")
+    _require(bool(np.isfinite(parts["thresholds"]).all()), name, "buckets_")
+    _require(_is(parts["members"], np.int32, (tables * n,)), name, "buckets_")
+    every = np.sort(parts["members"].reshape(tables, n), axis=1)
+    _require(bool((every == np.arange(n)).all()), name, "buckets_")
+    starts = parts["starts"]
+    _require(_is(starts, np.int64, (tables * 2**bits + 1,)), name, "buckets_")
+    good = starts[0] == 0 and starts[-1] == tables * n and (np.diff(starts) >= 0).all()
+    _require(bool(good), name, "buckets_")
+    _require(type(parts["probes"]) is int and parts["probes"] in hashing.PROBES, name, "buckets_")
 
 
 def _check_space(name: str, model: Any, space: dict, metric: Any) -> None:
