@@ -4,14 +4,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from pellucid.errors import PellucidError, PellucidWarning
-from pellucid.names import ESTIMATORS, FUNCTIONS
+from pellucid.names import ESTIMATORS, FUNCTIONS, MODULES
 
 if TYPE_CHECKING:
     from pellucid.data import Table as Table
 
 __version__ = "0.1.0"
 
-_FAMILIES = {module.partition(".")[2] for module in ESTIMATORS}
+_FAMILIES = {module.partition(".")[2] for module in ESTIMATORS} | set(MODULES)
 __all__ = [
     "PellucidError",
     "PellucidWarning",

@@ -84,6 +84,9 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "pellucid.data.text": ("Text",),
 }
 
+# Modules at the top of the package that hold functions, not estimators.
+MODULES: tuple[str, ...] = ("formula", "inspection")
+
 # Names at the top of the package, and where each lives.
 FUNCTIONS: dict[str, str] = {
     "Table": "pellucid.data",

@@ -1,0 +1,235 @@
+"""The bootstrap: how much a statistic, or a learned attribute, varies from sample to sample.
+
+Rows (or whole groups) are drawn again with replacement, as many as there are, and the statistic is
+computed anew for each draw; the spread of these values estimates that of the statistic.
+
+Invariant: a draw depends on (seed, its number) alone, so results are equal for any number of
+threads; every draw counts, and one that fails is an error that says which.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.data.targets import as_vector, check_lengths, weights_or_ones
+from pellucid.errors import DataError, ParameterError, PellucidError
+from pellucid.model_selection.search import fresh
+from pellucid.records import SummaryTable
+
+Statistic = str | Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """What `bootstrap` returns: arrays of the shape of the statistic.
+
+    `estimate` is the statistic of the sample itself, `replicates` (n_resamples, ...) those of the
+    draws, `std_error` their standard deviation, `low` and `high` the percentile interval of `level`,
+    `bias` the mean of the draws less the estimate.
+    """
+
+    estimate: np.ndarray
+    replicates: np.ndarray
+    level: float
+    names: tuple[str, ...]
+
+    @property
+    def std_error(self) -> np.ndarray:
+        return self.replicates.std(axis=0, ddof=1)
+
+    @property
+    def variance(self) -> np.ndarray:
+        return self.replicates.var(axis=0, ddof=1)
+
+    @property
+    def bias(self) -> np.ndarray:
+        return self.replicates.mean(axis=0) - self.estimate
+
+    @property
+    def low(self) -> np.ndarray:
+        return np.quantile(self.replicates, (1 - self.level) / 2, axis=0)
+
+    @property
+    def high(self) -> np.ndarray:
+        return np.quantile(self.replicates, (1 + self.level) / 2, axis=0)
+
+    def summary(self) -> SummaryTable:
+        """One line per entry of the statistic."""
+        parts = (self.estimate, self.std_error, self.low, self.high, self.bias)
+        columns = np.column_stack([np.ravel(part) for part in parts]).tolist()
+        rows = tuple((name, *line) for name, line in zip(self.names, columns))
+        header = (("resamples", len(self.replicates)), ("level", self.level))
+        head = ("entry", "estimate", "std error", "low", "high", "bias")
+        note = "Percentile intervals; a biased estimate (a penalty) stays biased in its resamples."
+        return SummaryTable("Bootstrap", header, head, rows, (note,))
+
+    def frame(self, backend: str | None = None) -> Any:
+        return self.summary().frame(backend)
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+    def _repr_html_(self) -> str:
+        return self.summary().html()
+
+
+def bootstrap(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    statistic: Statistic = "coef_",
+    *,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    sample_weight: Any = None,
+    groups: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Bootstrap:
+    """Variance and percentile interval of a learned attribute, or of any statistic.
+
+    Parameters
+    ----------
+    estimator : any estimator (it is cloned), or None for a statistic of the rows themselves
+    X, y : the rows; NumPy, SciPy sparse, pandas, polars or Arrow
+    statistic : the name of a learned attribute, or a function: of the fitted estimator, or, without
+        an estimator, of (X, y), of (X) if y is None
+    n_resamples : int >= 2; level : float in (0, 1)
+    sample_weight : whole numbers are numbers of copies; other weights stay with their rows
+    groups : rows of one group are drawn together
+    random_state, n_jobs : the result does not depend on n_jobs
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = bootstrap(None, np.arange(20.0), statistic=np.mean, random_state=0)
+    >>> bool(found.low < 9.5 < found.high)
+    True
+    """
+    _check(n_resamples, level, estimator, statistic)
+    n = _rows(X)
+    y = None if y is None else as_vector(y)
+    if y is not None:
+        check_lengths(n, len(y))
+    draw = _drawer(n, sample_weight, groups)
+    whole = _fitted(estimator, X, y, sample_weight)
+    estimate, names = _value(whole, statistic, X, y), _names(whole, statistic)
+    seed = parallel.seed_sequence(random_state)
+
+    def one(number: int) -> np.ndarray:
+        rows, weights = draw(parallel.stream(seed, "bootstrap", number))
+        part, target = taken(X, rows), None if y is None else y[rows]
+        try:
+            model = _fitted(estimator, part, target, weights)
+            value = _value(model, statistic, part, target)
+        except PellucidError as error:
+            raise DataError(f"Resample {number} cannot be used: {error}") from error
+        return _aligned(value, estimate, model, whole, number)
+
+    with parallel.using(n_jobs):
+        replicates = np.stack(parallel.map(one, list(range(n_resamples))))
+    if len(names) != estimate.size:
+        names = tuple(map(str, range(estimate.size)))
+    return Bootstrap(estimate, replicates, float(level), names)
+
+
+def _check(n_resamples: int, level: float, estimator: Any, statistic: Any) -> None:
+    if isinstance(n_resamples, bool) or not isinstance(n_resamples, int) or n_resamples < 2:
+        raise ParameterError(f"n_resamples must be an int >= 2. Got {n_resamples!r} instead.")
+    if not isinstance(level, float) or not 0 < level < 1:
+        raise ParameterError(f"level must be in (0, 1). Got {level!r} instead.")
+    if not isinstance(statistic, str) and not callable(statistic):
+        raise ParameterError(
+            f"statistic must be a learned attribute's name or a function. Got {statistic!r} instead."
+        )
+    if estimator is None and isinstance(statistic, str):
+        raise ParameterError("Without an estimator the statistic is a function of the rows.")
+
+
+def _rows(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def taken(X: Any, rows: np.ndarray) -> Any:
+    """These rows of a table, in the container it came in."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if hasattr(X, "take") and hasattr(X, "schema") and not hasattr(X, "lazy"):  # Arrow
+        return X.take(rows)
+    if isinstance(X, list | tuple):
+        return np.asarray(X)[rows]
+    return X[rows]
+
+
+def _drawer(n: int, weights: Any, groups: Any) -> Callable[..., tuple[np.ndarray, Any]]:
+    """generator -> row numbers and their weights (None: each counts once)."""
+    w = weights_or_ones(weights, n)
+    copies = bool((w == np.floor(w)).all())
+    if groups is not None:
+        codes = np.unique(as_vector(groups, "groups"), return_inverse=True)[1]
+        check_lengths(n, len(codes))
+        members = [np.flatnonzero(codes == g) for g in range(int(codes.max()) + 1)]
+
+        def by_group(rng: np.random.Generator) -> tuple[np.ndarray, Any]:
+            chosen = rng.integers(0, len(members), len(members))
+            rows = np.concatenate([members[g] for g in chosen])
+            return rows, None if weights is None else w[rows]
+
+        return by_group
+    if copies and weights is not None:
+        all_rows = np.repeat(np.arange(n), w.astype(np.int64))
+        return lambda rng: (all_rows[rng.integers(0, len(all_rows), len(all_rows))], None)
+
+    def by_row(rng: np.random.Generator) -> tuple[np.ndarray, Any]:
+        rows = rng.integers(0, n, n)
+        return rows, None if weights is None else w[rows]
+
+    return by_row
+
+
+def _fitted(estimator: Any, X: Any, y: Any, weights: Any) -> Any:
+    if estimator is None:
+        return None
+    given = {} if weights is None else {"sample_weight": weights}
+    return fresh(estimator, {}).fit(X, y, **given)
+
+
+def _value(model: Any, statistic: Statistic, X: Any, y: Any) -> np.ndarray:
+    if isinstance(statistic, str):
+        if not hasattr(model, statistic):
+            learned = sorted(k for k in vars(model) if k.endswith("_") and not k.startswith("_"))
+            raise ParameterError(
+                f"{type(model).__name__} has no attribute {statistic!r}; it has {', '.join(learned)}."
+            )
+        return np.asarray(getattr(model, statistic), dtype=float)
+    if model is not None:
+        return np.asarray(statistic(model), dtype=float)
+    return np.asarray(statistic(X) if y is None else statistic(X, y), dtype=float)
+
+
+def _names(model: Any, statistic: Statistic) -> tuple[str, ...]:
+    if statistic == "coef_":
+        return tuple(map(str, getattr(model, "terms_", getattr(model, "feature_names_in_", ()))))
+    return (str(statistic),) if isinstance(statistic, str) else ("statistic",)
+
+
+def _aligned(
+    value: np.ndarray, estimate: np.ndarray, model: Any, whole: Any, number: int
+) -> np.ndarray:
+    """A draw may lack levels of a category: their coefficients are 0 in it."""
+    if value.shape == estimate.shape:
+        return value
+    mine, all_terms = getattr(model, "terms_", ()), getattr(whole, "terms_", ())
+    if value.ndim and value.shape[-1] == len(mine) and estimate.shape[-1] == len(all_terms):
+        full = np.zeros(estimate.shape)
+        for j, term in enumerate(mine):
+            if term in all_terms:
+                full[..., all_terms.index(term)] = value[..., j]
+        return full
+    raise DataError(
+        f"The statistic has shape {estimate.shape} on all rows but {value.shape} in resample "
+        f"{number}: a level or class is missing there. Give a statistic of fixed shape."
+    )

@@ -1,0 +1,127 @@
+"""The bootstrap: closed-form variances, coefficients, threads, containers, groups."""
+
+import numpy as np
+import pytest
+
+from pellucid import set_threads
+from pellucid.errors import DataError, ParameterError
+from pellucid.inspection import bootstrap
+from pellucid.linear_model import Lasso, LinearRegression
+
+
+def table(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, X @ [2.0, 0.0, -1.0] + rng.normal(size=n)
+
+
+def test_variance_of_the_mean_is_the_closed_form():
+    x = np.random.default_rng(0).exponential(size=50)
+    found = bootstrap(None, x, statistic=np.mean, n_resamples=4000, random_state=1)
+    # the variance of a resampled mean is var(x) / n, its estimate from B draws is off by sqrt(2/B)
+    expected = x.var() / 50
+    assert float(found.variance) == pytest.approx(expected, rel=4 * np.sqrt(2 / 4000))
+    assert float(found.estimate) == x.mean()
+    assert abs(float(found.bias)) < 4 * np.sqrt(expected / 4000)
+    assert found.low < x.mean() < found.high
+    np.testing.assert_allclose(found.low, np.quantile(found.replicates, 0.025), rtol=1e-12)
+
+
+def test_coefficients_vary_as_theory_says():
+    X, y = table(200)
+    model = LinearRegression()
+    found = bootstrap(model, X, y, n_resamples=400, random_state=0)
+    theory = np.array(model.fit(X, y).summary().frame()["std error"])[1:]
+    np.testing.assert_allclose(found.std_error, theory, rtol=0.25)
+    np.testing.assert_array_equal(found.estimate, model.coef_)
+    lines = found.frame()
+    assert lines["entry"] == ["x0", "x1", "x2"]
+    assert lines["std error"] == found.std_error.tolist()
+    assert "resamples" in str(found)
+
+
+def test_threads_and_seeds():
+    X, y = table()
+    found = []
+    for n in (1, 2, 4):
+        set_threads(n)
+        try:
+            found.append(bootstrap(Lasso(0.1), X, y, n_resamples=30, random_state=3).replicates)
+        finally:
+            set_threads(None)
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+    other = bootstrap(Lasso(0.1), X, y, n_resamples=30, random_state=4).replicates
+    assert not np.array_equal(found[0], other)
+
+
+def test_any_estimator_any_statistic_any_container():
+    import pandas
+    import polars
+    from sklearn.tree import DecisionTreeRegressor
+
+    X, y = table()
+    names = ["a", "b", "c"]
+    arrays = {
+        "numpy": X,
+        "pandas": pandas.DataFrame(X, columns=names, index=range(100, 160)),
+        "polars": polars.DataFrame(X, schema=names),
+        "arrow": polars.DataFrame(X, schema=names).to_arrow(),
+    }
+    values = [
+        bootstrap(
+            LinearRegression(), given, y, lambda m: m.intercept_, n_resamples=5, random_state=0
+        ).replicates
+        for given in arrays.values()
+    ]
+    for other in values[1:]:
+        np.testing.assert_array_equal(values[0], other)
+    tree = DecisionTreeRegressor(max_depth=2, random_state=0)
+    found = bootstrap(tree, X, y, "feature_importances_", n_resamples=5, random_state=0)
+    assert found.replicates.shape == (5, 3)
+
+
+def test_weights_are_copies_and_groups_stay_together():
+    X, y = table(12)
+    w = np.array([3.0, 1, 2, 1, 1, 4, 1, 1, 2, 1, 1, 1])
+    rows = np.repeat(np.arange(12), w.astype(int))
+    one = bootstrap(LinearRegression(), X, y, n_resamples=20, sample_weight=w, random_state=0)
+    many = bootstrap(LinearRegression(), X[rows], y[rows], n_resamples=20, random_state=0)
+    np.testing.assert_allclose(one.replicates, many.replicates, rtol=1e-9)
+    groups = np.arange(60) // 10
+    X, y = table()
+    seen = bootstrap(
+        None, groups[:, None], y, lambda X, y: len(y), groups=groups, n_resamples=10, random_state=0
+    )
+    assert set(seen.replicates.tolist()) == {60.0}
+    counts = bootstrap(
+        None, groups[:, None], y, lambda X, y: np.bincount(X[:, 0], minlength=6), groups=groups,
+        n_resamples=10, random_state=0,
+    )  # fmt: skip
+    assert (counts.replicates % 10 == 0).all()
+
+
+def test_a_level_that_was_not_drawn_has_coefficient_zero():
+    import pandas
+
+    frame = pandas.DataFrame({"kind": ["a"] * 12 + ["b"] * 12 + ["c"], "x": np.arange(25.0)})
+    y = frame["x"].to_numpy() + (frame["kind"] == "b") * 5.0
+    found = bootstrap(LinearRegression(), frame, y, n_resamples=30, random_state=0)
+    assert found.replicates.shape == (30, 3)
+    rare = list(found.names).index("kind=c")
+    assert (found.replicates[:, rare] == 0).any()
+    assert (found.replicates[:, rare] != 0).any()
+
+
+def test_what_cannot_be_is_said():
+    X, y = table()
+    with pytest.raises(ParameterError, match="it has aliased_, coef_"):
+        bootstrap(LinearRegression(), X, y, "coeff_", n_resamples=2)
+    with pytest.raises(ParameterError, match="n_resamples"):
+        bootstrap(LinearRegression(), X, y, n_resamples=1)
+    with pytest.raises(ParameterError, match="level"):
+        bootstrap(LinearRegression(), X, y, level=95)
+    with pytest.raises(ParameterError, match="function of the rows"):
+        bootstrap(None, X)
+    with pytest.raises(DataError, match=r"inconsistent|length|rows"):
+        bootstrap(LinearRegression(), X, y[:-1])

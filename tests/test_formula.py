@@ -1,0 +1,118 @@
+"""Formulas: the tips vector, R's contrasts, missing rows, unknown columns and levels."""
+
+import numpy as np
+import pytest
+
+import pellucid
+from pellucid.errors import DataError, ParameterError
+from tests.oracles import shared
+
+pandas = pytest.importorskip("pandas")
+formula = pytest.importorskip("pellucid.formula")
+
+
+def test_tips_vector():
+    tips = shared.frame("tips.csv")
+    found = pellucid.formula.ols("tip ~ total_bill + C(day)", tips)
+    expected = {
+        "Intercept": (0.9394331185, 0.2684822957),
+        "C(day)[T.Sat]": (-0.0859859960, 0.2610672425),
+        "C(day)[T.Sun]": (0.0746538989, 0.2651832013),
+        "C(day)[T.Thur]": (-0.0188835443, 0.2691495393),
+        "total_bill": (0.1046727960, 0.0075222881),
+    }
+    table = found.summary().frame()
+    errors = dict(zip(["Intercept", *table["term"][1:]], table["std error"]))
+    for name, (estimate, error) in expected.items():
+        assert found.params[name] == pytest.approx(estimate, abs=6e-11), name
+        assert errors[name] == pytest.approx(error, abs=6e-11), name
+    facts = dict(found.summary().header)
+    assert facts["R2"] == pytest.approx(0.4588740260, abs=6e-11)
+    assert facts["residual sd"] ** 2 == pytest.approx(1.0532993922, abs=6e-11)
+
+
+def birthwt():
+    return shared.frame("mass_birthwt.csv")
+
+
+@pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
+def test_birthwt_as_in_r(link):
+    terms = "low ~ age + lwt + C(race) + smoke + ptl + ht + ui"
+    found = formula.glm(terms, birthwt(), "binomial", link=link)
+    result = shared.r_reference(f"glm_binomial_{link}_birthwt")["result"]
+    names = {"race2": "C(race)[T.2]", "race3": "C(race)[T.3]", "(Intercept)": "Intercept"}
+    table = found.summary().frame()
+    errors = dict(zip(["Intercept", *table["term"][1:]], table["std error"]))
+    for term, estimate, error in zip(result["terms"], result["coef"], result["se"]):
+        name = names.get(term, term)
+        assert found.params[name] == pytest.approx(estimate, rel=1e-7), term
+        assert errors[name] == pytest.approx(error, rel=1e-5), term
+    facts = dict(found.summary().header)
+    assert facts["deviance"] == pytest.approx(result["deviance"], rel=1e-9)
+
+
+def test_interactions_as_in_r():
+    table = shared.frame("r_warpbreaks.csv")
+    table["tension"] = pandas.Categorical(table["tension"], ["L", "M", "H"])
+    found = formula.glm("breaks ~ wool * tension", table, "poisson")
+    result = shared.r_reference("glm_poisson_warpbreaks")["result"]
+    np.testing.assert_allclose(sorted(found.params.values()), sorted(result["coef"]), rtol=1e-7)
+
+
+def small():
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame({"dose": rng.normal(size=30), "time": rng.uniform(1, 3, 30)})
+    table["site"] = ["north", "south", "west"] * 10
+    table["events"] = rng.poisson(table["time"] * np.exp(0.3 * table["dose"])).astype(float)
+    return table
+
+
+def test_missing_rows_are_left_out_with_their_exposure():
+    table = small()
+    holes = table.copy()
+    holes.loc[[2, 7], "dose"] = np.nan
+    found = formula.glm("events ~ dose + site", holes, "poisson", exposure="time")
+    expected = formula.glm(
+        "events ~ dose + site", holes.dropna(), "poisson", exposure=holes.dropna()["time"]
+    )
+    assert found.n_dropped == 2
+    assert found.params == expected.params
+    robust = found.summary(errors="HC1").frame()["std error"]
+    assert robust == expected.summary(errors="HC1").frame()["std error"]
+    assert robust != found.summary().frame()["std error"]
+
+
+def test_prediction_and_other_containers():
+    import polars
+
+    table = small()
+    one = formula.ols("events ~ dose + C(site)", table)
+    two = formula.ols("events ~ dose + C(site)", polars.from_pandas(table))
+    assert one.params == two.params
+    np.testing.assert_array_equal(one.predict(table.iloc[:4]), one.predict(table)[:4])
+    assert one.predict_interval(table, 0.9).shape == (30, 2)
+    plain = formula.ols("events ~ 0 + dose", table)
+    assert list(plain.params) == ["dose"]
+
+
+def test_what_cannot_be_is_said():
+    table = small()
+    with pytest.raises(DataError, match=r"no column 'dosis'\. Did you mean 'dose'\?"):
+        formula.ols("events ~ dosis", table)
+    with pytest.raises(DataError, match="Did you mean 'time'"):
+        formula.glm("events ~ dose", table, "poisson", exposure="tine")
+    with pytest.raises(ParameterError, match="reads 'target ~ columns'"):
+        formula.ols("events", table)
+    with pytest.raises(ParameterError, match="cannot be read"):
+        formula.ols("events ~ (dose", table)
+    with pytest.raises(DataError, match="named columns"):
+        formula.ols("a ~ b", np.ones((3, 2)))
+    with pytest.raises(DataError, match="one target"):
+        formula.ols("site ~ dose", table)
+    model = formula.ols("events ~ C(site)", table)
+    with pytest.raises(DataError, match="level was not in the training table"):
+        model.predict(table.assign(site="east"))
+    hidden = 3.0
+    with pytest.raises(DataError, match="hidden"):
+        formula.ols("events ~ dose + hidden", table)
+    assert hidden
