@@ -2,6 +2,7 @@
 
 import ast
 import io
+import re
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -125,6 +126,30 @@ def _targets(node: ast.AST, path: Path) -> Iterator[str]:
         called = getattr(node.func, "attr", getattr(node.func, "id", ""))
         if called in ("import_module", "__import__") and isinstance(node.args[0].value, str):
             yield node.args[0].value
+
+
+def hidden_imports(path: Path) -> list[int]:
+    """Lines of a .py or .pyx file that import by a computed name, or run text as code."""
+    if path.suffix != ".py":
+        lines = enumerate(path.read_text().splitlines(), 1)
+        return [
+            n for n, line in lines if re.search(r"import_module|__import__|\b(exec|eval)\(", line)
+        ]
+    tree, found = ast.parse(path.read_text()), []
+    plain = {  # calls with the name written out count as imports, see `_targets`
+        id(node.func)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)
+    }
+    for node in ast.walk(tree):
+        name = getattr(node, "attr", getattr(node, "id", ""))
+        uses = isinstance(node, ast.Attribute | ast.Name) and id(node) not in plain
+        uses |= name in ("exec", "eval") and isinstance(node, ast.Name)
+        if uses and name in ("import_module", "__import__", "exec", "eval"):
+            found.append(node.lineno)
+        if isinstance(node, ast.ImportFrom) and node.module == "importlib":
+            found += [node.lineno for alias in node.names if alias.asname]
+    return found
 
 
 def _python_imports(path: Path) -> Iterator[Import]:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.source_tree import PACKAGE, ROOT, functions, imports, source_files, unit
+from tests.source_tree import PACKAGE, ROOT, functions, hidden_imports, imports, source_files, unit
 
 PAGE = (ROOT / "ARCHITECTURE.md").read_text()
 CYTHON = {"cython", "libc", "libcpp", "cpython"}
@@ -92,6 +92,33 @@ def test_every_package_has_one_door():
         if found.target.startswith("scipy.stats"):
             wrong.append(f"{found}: takes long to import; scipy.special has the functions")
     assert not wrong, "\n".join(wrong)
+
+
+def test_imports_by_computed_names_are_on_the_page():
+    """An import that the levels cannot see must be known, with its reason."""
+    listed = set(re.findall(r"^\| `([\w/]+\.py)` \|", PAGE, re.M))
+    found = {str(path.relative_to(PACKAGE)) for path in SOURCES if hidden_imports(path)}
+    assert found == listed
+
+
+HIDDEN_IMPORTS = [
+    "import importlib\nimportlib.import_module(name)",
+    "from importlib import import_module\nimport_module(name)",
+    "from importlib import import_module as load\nload('sklearn')",
+    "import importlib\nload = importlib.import_module\nload('sklearn')",
+    "__import__(name)",
+    "exec('import pandas')",
+    "eval(text)",
+]
+
+
+@pytest.mark.parametrize("text", HIDDEN_IMPORTS)
+def test_hidden_imports_are_seen(text, tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text(text)
+    assert hidden_imports(path)
+    path.write_text("import importlib\nimportlib.import_module('json')\nmodel.eval_set = 1")
+    assert not hidden_imports(path)
 
 
 def test_functions_are_short():

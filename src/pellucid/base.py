@@ -217,12 +217,14 @@ class Explained(Estimator):
 
         `base + contributions.sum(axis=1) == prediction` for every row and class.
         """
-        return self._explanation(self._explain(self._encoded(X)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._explanation(self._explain(self._encoded(X)))
 
     def _explanation(self, parts: Any) -> Any:
         """Contributions of encoded columns added up over the user's columns."""
         if not isinstance(parts, dict):  # Prototypes: rows speak, not columns
             return parts
+        self._finite(parts["prediction"])
         contributions = parts["contributions"]
         owner = self.schema_.owner
         d = self.schema_.n_columns

@@ -207,3 +207,17 @@ def test_every_term_has_a_name_of_its_own():
     terms = problem(frame).schema.terms
     expected = ("a=n", "a=y", "a=y (3)", "a=y (2)", "b", "b missing", "b missing (2)")
     assert terms == expected
+
+
+@pytest.mark.parametrize("bad", [np.inf, np.nan])
+def test_an_entry_of_a_sparse_table_is_named(bad):
+    X = sp.csr_array(np.array([[0.0, 1, 0], [2, 0, 3], [0, 4, 0]]))
+    X.data[2] = bad
+    with pytest.raises(DataError, match=rf"row 1, column 'x2' \({bad}\)"):
+        problem(X)
+
+
+def test_columns_of_codes_are_their_own_terms():
+    frame = pd.DataFrame({"a": ["y", "n", None, "n"], "b": [1.0, None, 3, 4]})
+    schema = problem(frame, layout="codes").schema
+    assert schema.terms == ("a", "b") and len(schema.owner) == 2

@@ -5,7 +5,7 @@ import pytest
 
 import pellucid
 from pellucid import parallel
-from pellucid.data import datasets
+from pellucid.data import Table, datasets
 from pellucid.dummy import DummyClassifier
 from pellucid.ensemble import BaggingClassifier
 from pellucid.ensemble.bags import Drawer
@@ -382,3 +382,14 @@ def test_forged_learners_are_refused(rng, tmp_path):
             model._check_state()
     model.estimators_[0] = learner
     model._check_state()
+
+
+def test_the_table_of_the_learner_is_asked():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"k": [1, 2, 3, 1, 2, 3] * 4, "v": range(24)})
+    y = [0, 1] * 12
+    learner = DecisionTreeClassifier(table=Table(kinds={"k": "categorical"}))
+    model = BaggingClassifier(learner, n_estimators=2, random_state=0).fit(X, y)
+    assert model.schema_.kinds == ("categorical", "number")
+    with pytest.raises(ParameterError, match="both have a 'table'"):
+        BaggingClassifier(learner, n_estimators=2, table=Table()).fit(X, y)

@@ -5,7 +5,7 @@ import pytest
 
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ParameterError
-from pellucid.linear_model import LogisticRegression
+from pellucid.linear_model import LinearRegression, LogisticRegression
 from pellucid.numerics.losses import softmax_value
 from tests.linear_model.precise import precise_logistic
 
@@ -364,3 +364,19 @@ def test_coefficients_are_arrays():
 def test_check_estimator():
     checks = pytest.importorskip("sklearn.utils.estimator_checks")
     checks.check_estimator(LogisticRegression(), expected_failed_checks={})
+
+
+def test_scores_beyond_the_largest_float_are_refused_by_all_methods():
+    X = [[-2, -1], [-1, -2], [1, 2], [2, 1], [-1, -1.5], [1.5, 1]]
+    model = LogisticRegression(C=100).fit(X, [0, 0, 1, 1, 0, 1])
+    for ask in (model.decision_function, model.predict, model.predict_proba, model.explain):
+        with pytest.raises(DataError, match="no finite answer for row 0"):
+            ask([[1.7e308, -1.5e308]])
+
+
+@pytest.mark.parametrize("Model", [LinearRegression, LogisticRegression])
+def test_contributions_add_up_at_large_offsets(Model, rng):
+    X = np.column_stack([1e10 + np.round(64 * rng.normal(size=80)), rng.normal(size=80)])
+    y = X[:, 0] - 1e10 + X[:, 1]
+    explained = Model().fit(X, y if Model is LinearRegression else y > 0).explain(X)
+    assert explained.is_additive(1e-13)

@@ -48,6 +48,7 @@ def test_a_loaded_model_answers_with_equal_bits(cls, kind, tmp_path, rng):
         model.save(tmp_path / "m")
         again = pellucid.load(tmp_path / "m")
         assert type(again) is cls and repr(again) == repr(model)
+        assert len(persist.describe(tmp_path / "m").columns) == model.n_features_in_
         assert list(model._learned()) and sorted(again._learned()) == sorted(model._learned())
         for name, value in model._learned().items():
             assert_learned(value, again._learned()[name])
@@ -167,7 +168,62 @@ def test_arrays_of_other_shapes_are_refused(name, tmp_path, rng):
     pellucid.load(tmp_path / "m")
 
 
+FACTS = {
+    "mean": lambda fact: fact * np.nan,
+    "shares": lambda fact: np.full(max(len(fact), 1), np.nan),
+    "n_missing": lambda fact: fact - 1.0,
+}
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_impossible_facts_of_a_schema_are_refused(fact, tmp_path, rng):
+    from pellucid.linear_model import LogisticRegression
+
+    X = rng.normal(size=(60, 3))
+    model = LogisticRegression().fit(X, X[:, 0] > 0)
+    object.__setattr__(model.schema_, fact, FACTS[fact](getattr(model.schema_, fact)))
+    model.save(tmp_path / "m")
+    with pytest.raises(ModelFileError):
+        pellucid.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("values", [lambda v: v * np.nan, lambda v: -v, lambda v: v * 2])
+def test_class_shares_of_a_tree_are_shares(values, tmp_path, rng):
+    from pellucid.tree import DecisionTreeClassifier
+
+    X = rng.normal(size=(60, 3))
+    model = DecisionTreeClassifier(max_depth=2).fit(X, X[:, 0] > 0)
+    object.__setattr__(model.tree_, "value", values(model.tree_.value))
+    model.save(tmp_path / "m")
+    with pytest.raises(ModelFileError):
+        pellucid.load(tmp_path / "m")
+
+
+def test_labels_that_are_tuples_are_saved(tmp_path, rng):
+    from pellucid.linear_model import LogisticRegression
+
+    labels = np.empty(60, dtype=object)
+    labels[:] = [("a", 1), ("b", 2)] * 30
+    X = rng.normal(size=(60, 3))
+    model = LogisticRegression().fit(X, labels)
+    model.save(tmp_path / "m")
+    assert pellucid.load(tmp_path / "m").predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_the_container_of_the_output_is_saved(tmp_path, rng):
+    from pellucid.decomposition import PCA
+
+    X = rng.normal(size=(60, 3))
+    PCA(2).set_output(transform="polars").fit(X).save(tmp_path / "m")
+    assert type(pellucid.load(tmp_path / "m").transform(X)).__module__.startswith("polars")
+
+
 FORGED = [
+    ("LogisticRegression", "classes_", np.array([1.0, 1.0])),
+    ("LogisticRegression", "classes_", np.array([0.0, np.nan])),
+    ("LogisticRegression", "history_", {"iteration": np.arange(2), "note": np.array(["a", "b"])}),
+    ("LinearRegression", "intercept_", np.inf),
+    ("LinearRegression", "means_", np.full(3, np.nan)),
     ("LinearRegression", "aliased_", np.array([7])),
     ("LinearRegression", "aliased_", np.array([-1])),
     ("LinearRegression", "aliased_", np.array([0.5])),

@@ -10,7 +10,7 @@ from pellucid.data.containers import Intake, intake
 from pellucid.data.learning import learn, named_kinds
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.data.table import Table
-from pellucid.errors import DataError
+from pellucid.errors import DataError, ParameterError
 
 
 @dataclass(frozen=True)
@@ -101,13 +101,18 @@ class Wishes:
     schema: Schema | None = None  # a learned schema, for partial_fit and warm starts
     declared: bool = False  # keep levels that only the dtype declares, for partial_fit
     positive: bool = False  # X must not be negative
+    table: Table | None = None  # of a meta-estimator's learner
 
 
 def prepare(
     X: Any, y: Any, weights: Any, offset: Any, table: Table | None, wishes: Wishes
 ) -> tuple[Problem, Intake]:
     """Check everything once, learn the schema, encode: the way from a user's table to a Problem."""
-    options = (table if table is not None else Table()).check()
+    if table is not None and wishes.table is not None:
+        raise ParameterError(
+            f"{wishes.owner} and its estimator both have a 'table': give it to one of them."
+        )
+    options = (table or wishes.table or Table()).check()
     rows = intake(X, wishes.owner)
     if options.kinds and rows.sparse is None:
         rows = rows.with_kinds(named_kinds(rows, options.kinds))

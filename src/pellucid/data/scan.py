@@ -15,7 +15,7 @@ from pellucid.errors import DataError
 
 
 def check_finite(values: np.ndarray, table: Intake, allow_nan: bool) -> None:
-    """Raise unless all values are finite (or NaN, if allowed)."""
+    """Raise unless all values (of a dense table, or the entries of a CSR) are finite or NaN."""
     if np.isfinite(values).all() or (allow_nan and not np.isinf(values).any()):
         return
     if values.ndim == 2:
@@ -23,9 +23,12 @@ def check_finite(values: np.ndarray, table: Intake, allow_nan: bool) -> None:
         row, j = (int(v[0]) for v in np.nonzero(bad))
         name = table.names[j] if table.names is not None else f"x{j}"
         raise _not_finite(values[row, j], row, name)
+    entry = int(np.flatnonzero(~np.isfinite(values))[0])
+    row = int(np.searchsorted(table.sparse.indptr, entry, side="right")) - 1
     raise DataError(
-        "Input X contains NaN or infinity in its sparse data: infinite values cannot be used, and "
-        "missing values need a dense table."
+        f"Input X contains NaN or infinity in its sparse data: row {row}, column "
+        f"{table.name(int(table.sparse.indices[entry]))!r} ({values[entry]}). Infinite values cannot "
+        "be used, and missing values need a dense table."
     )
 
 

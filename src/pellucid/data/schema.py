@@ -60,6 +60,9 @@ class Schema:
             (kind in (CATEGORICAL, TEXT)) != bool(own) for kind, own in zip(self.kinds, self.levels)
         ):
             raise DataError("a schema has levels where there are none, or none where there are")
+        facts = (self.mean, self.shares, self.n_missing)
+        if not all(np.isfinite(fact).all() for fact in facts) or (self.n_missing < 0).any():
+            raise DataError("a schema's means, shares or counts are impossible")
         if any(len(set(levels)) < len(levels) for levels in self.levels):
             raise DataError("a schema repeats a level")
         if self.names is not None and len(set(self.names)) < d:
@@ -138,7 +141,7 @@ class Schema:
     @property
     def terms(self) -> tuple[str, ...]:
         """Names of the encoded columns: `age`, `age missing`, `sex=male`, `note:free`."""
-        if self.plain:
+        if self.plain or self.layout == "codes":
             return self.columns
         labels = {
             "value": "{0}",

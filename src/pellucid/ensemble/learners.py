@@ -28,7 +28,7 @@ def wishes_of(learner: Any, owner: str, kind: str = "classifier") -> Wishes:
     if (learner._kind if tags is None else tags.estimator_type) != kind:
         raise ParameterError(f"{owner} needs a {kind}. Got {learner!r} instead.")
     if tags is None:
-        wishes = replace(learner._wishes(), owner=owner, canonical_rows=True)
+        wishes = replace(learner._wishes(), owner=owner, canonical_rows=True, table=learner.table)
         return wishes if kind == "classifier" else replace(wishes, target="numbers")
     return Wishes(
         owner=owner,

@@ -265,7 +265,7 @@ class GLMRegressor(Regressor):
         return 1 - own / null if null > 0 else float(own == 0)
 
     def _explain(self, X: Any) -> dict[str, Any]:
-        return additive_parts(self, X, self._eta(X), "link")
+        return additive_parts(self, X, "link")
 
     def summary(
         self,

@@ -7,6 +7,7 @@ import numpy as np
 from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.errors import DataError
+from pellucid.linear_model.predictor import additive_parts
 from pellucid.numerics.scores import linear_scores
 from pellucid.parameters import Choice, Either, Nothing, Test
 from pellucid.persist.state import expect_array, n_terms
@@ -59,18 +60,10 @@ class LinearClassifier(Classifier):
         return linear_scores(X, self.coef_, self.intercept_)
 
     def _explain(self, X: Any) -> dict[str, Any]:
-        dense = X if isinstance(X, np.ndarray) else X.toarray()
-        scores = self._scores(X)
-        return {
-            "base": self.coef_ @ self.means_ + self.intercept_,
-            "contributions": (dense - self.means_)[:, :, None] * self.coef_.T,
-            "prediction": scores.reshape(len(scores), -1),
-            "scale": "link",
-            "method": "coefficient times distance from the training mean",
-        }
+        return additive_parts(self, X, "link")
 
     def _check_state(self) -> None:
         K, p = len(self.classes_), n_terms(self)
         expect_array(self, "coef_", 1 if K == 2 else K, p)
         expect_array(self, "intercept_", 1 if K == 2 else K)
-        expect_array(self, "means_", p)
+        expect_array(self, "means_", p, finite=True)

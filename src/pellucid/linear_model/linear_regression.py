@@ -8,6 +8,7 @@ from pellucid import parallel
 from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.errors import DataError
+from pellucid.linear_model.predictor import additive_parts
 from pellucid.numerics.scores import linear_scores
 from pellucid.parameters import Boolean, Jobs, Real
 from pellucid.records import Status
@@ -200,9 +201,9 @@ class LinearRegression(Regressor):
         p, several = n_terms(self), self.coef_.ndim == 2
         targets = len(self.coef_) if several else 1
         expect_array(self, "coef_", *([None, p] if several else [p]), finite=True)
-        expect_array(self, "means_", p)
+        expect_array(self, "means_", p, finite=True)
         if several and isinstance(self.intercept_, np.ndarray):
-            expect_array(self, "intercept_", targets)
+            expect_array(self, "intercept_", targets, finite=True)
         else:
             expect_number(self, "intercept_")
         if "inference_" in vars(self):
@@ -214,16 +215,7 @@ class LinearRegression(Regressor):
         return linear_scores(X, self.coef_, self.intercept_)
 
     def _explain(self, X: Any) -> dict[str, Any]:
-        coef = np.atleast_2d(self.coef_)
-        dense = X if isinstance(X, np.ndarray) else X.toarray()
-        predicted = self._predict(X)
-        return {
-            "base": coef @ self.means_ + self.intercept_,
-            "contributions": (dense - self.means_)[:, :, None] * coef.T,
-            "prediction": predicted.reshape(len(predicted), -1),
-            "scale": "response",
-            "method": "coefficient times distance from the training mean",
-        }
+        return additive_parts(self, X, "response")
 
     def predict_interval(
         self, X: Any, level: float = 0.95, *, kind: str = "observation", weights: str = "frequency"

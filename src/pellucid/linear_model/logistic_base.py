@@ -10,6 +10,7 @@ import numpy as np
 
 from pellucid.base import ProbabilisticClassifier
 from pellucid.errors import ModelFileError
+from pellucid.linear_model.predictor import additive_parts
 from pellucid.numerics.links import expit
 from pellucid.numerics.losses import softmax
 from pellucid.numerics.scores import linear_scores
@@ -53,7 +54,7 @@ class LogisticModel(ProbabilisticClassifier):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Log-odds of the second class (n,), or scores of all classes (n, K)."""
-        return self._scores(self._encoded(X))
+        return self._answer(self._scores, X)
 
     def _scores(self, X: Any) -> np.ndarray:
         if len(self.classes_) == 2:
@@ -61,7 +62,7 @@ class LogisticModel(ProbabilisticClassifier):
         return linear_scores(X, self.coef_, self.intercept_)
 
     def _proba(self, X: Any) -> np.ndarray:
-        scores = self._scores(X)
+        scores = self._finite(self._scores(X))
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
         if self._separate():  # chances of the classes, divided by their sum; by way of logarithms
@@ -69,19 +70,11 @@ class LogisticModel(ProbabilisticClassifier):
         return softmax(scores)
 
     def _codes(self, X: Any) -> np.ndarray:
-        scores = self._scores(X)
+        scores = self._finite(self._scores(X))
         return (scores > 0).astype(np.int32) if scores.ndim == 1 else scores.argmax(axis=1)
 
     def _explain(self, X: Any) -> dict[str, Any]:
-        dense = X if isinstance(X, np.ndarray) else X.toarray()
-        scores = self._scores(X)
-        return {
-            "base": self.coef_ @ self.means_ + self.intercept_,
-            "contributions": (dense - self.means_)[:, :, None] * self.coef_.T,
-            "prediction": scores.reshape(len(scores), -1),
-            "scale": "log-odds",
-            "method": "coefficient times distance from the training mean",
-        }
+        return additive_parts(self, X, "log-odds")
 
     def summary(self, *, level: float = 0.95) -> Any:
         """Coefficients with standard errors, tests and intervals, deviance, AIC.

@@ -24,8 +24,7 @@ class LinearPredictor(Regressor):
         return linear_scores(X, self.coef_, self.intercept_)
 
     def _explain(self, X: Any) -> dict[str, Any]:
-        scores = linear_scores(X, self.coef_, self.intercept_)
-        return additive_parts(self, X, scores, "response")
+        return additive_parts(self, X, "response")
 
     def summary(self) -> Any:
         """The coefficients; theory gives no standard errors for penalised ones (bootstrap them)."""
@@ -75,21 +74,27 @@ def check_coefficients(model: Any) -> None:
     p = n_terms(model)
     several = np.ndim(vars(model).get("coef_")) == 2
     expect_array(model, "coef_", *([None, p] if several else [p]), finite=True)
-    expect_array(model, "means_", p)
+    expect_array(model, "means_", p, finite=True)
     if several and isinstance(model.intercept_, np.ndarray):
         expect_array(model, "intercept_", len(model.coef_), finite=True)
     else:
         expect_number(model, "intercept_")
 
 
-def additive_parts(model: Any, X: Any, scores: np.ndarray, scale: str) -> dict[str, Any]:
-    """Coefficient times distance from the training mean, for `_explain`."""
+def additive_parts(model: Any, X: Any, scale: str) -> dict[str, Any]:
+    """Coefficient times distance from the training mean, for `_explain`.
+
+    The prediction is their sum: far from zero it is more exact than x . coef_ + intercept_, where
+    large terms cancel.
+    """
     coef = np.atleast_2d(model.coef_)
     dense = X if isinstance(X, np.ndarray) else X.toarray()
+    base = coef @ model.means_ + model.intercept_
+    contributions = (dense - model.means_)[:, :, None] * coef.T
     return {
-        "base": coef @ model.means_ + model.intercept_,
-        "contributions": (dense - model.means_)[:, :, None] * coef.T,
-        "prediction": scores.reshape(len(scores), -1),
+        "base": base,
+        "contributions": contributions,
+        "prediction": base + contributions.sum(axis=1),
         "scale": scale,
         "method": "coefficient times distance from the training mean",
     }

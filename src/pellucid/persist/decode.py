@@ -231,7 +231,7 @@ class Decoder:
 
     def _objects(self, tree: dict[str, Any]) -> np.ndarray:
         values, shape = self._items(tree, "values"), shape_of(tree)
-        if math.prod(shape) != len(values) or not all(map(is_simple, values)):
+        if math.prod(shape) != len(values) or not all(map(is_key, values)):
             raise ModelFileError("it holds labels that are not simple values or do not fit")
         array = np.empty(len(values), object)
         array[:] = values
@@ -278,6 +278,9 @@ class Decoder:
             if not _LEARNED.fullmatch(name):
                 raise ModelFileError(f"it holds {name[:80]!r}, which no model learns")
         vars(model).update(learned)
+        if "output" in tree:  # the container of `transform`, chosen with `set_output`
+            chosen = get(tree, "output", str)
+            _asked(cls, lambda: model.set_output(transform=chosen))
         if learned:
             _asked(cls, lambda: check_state(model))
         return model

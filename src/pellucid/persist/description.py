@@ -7,7 +7,7 @@ file holds.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,12 +103,27 @@ def _describe(contents: Contents) -> Description:
     )
 
 
+def _records(tree: Any) -> Iterator[dict[str, Any]]:
+    """The records of a tree in the order of their numbers: as they were finished when written."""
+    below = [(tree, False)]
+    while below:
+        item, finished = below.pop()
+        if finished:
+            yield item
+            continue
+        if type(item) is dict and item.get("@") == "record":
+            below.append((item, True))
+        inner = item.values() if type(item) is dict else item if type(item) is list else ()
+        below += [(part, False) for part in reversed(list(inner))]
+
+
 class Reader:
     """Turns trees into plain Python values that are fit to be shown."""
 
     def __init__(self, contents: Contents) -> None:
         self._tensors, self._data = contents.tensors, memoryview(contents.data)
         self._depth = 0
+        self._records = list(_records(contents.document["model"]))
 
     def table(self, entries: dict[str, Any]) -> dict[str, Any]:
         """Values by name."""
@@ -118,6 +133,8 @@ class Reader:
         """Name, kind and levels of the columns of a schema."""
         if schema is None:
             return []
+        if schema["@"] == "same":
+            schema = self._records[schema["record"]]
         kinds, levels = (self._every(schema["fields"][key]) for key in ("kinds", "levels"))
         names = self._every(schema["fields"]["names"]) or [f"x{j}" for j in range(len(kinds))]
         return [

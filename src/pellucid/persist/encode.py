@@ -260,12 +260,15 @@ class Encoder:
         self._role = role
         if learned and hasattr(model, "_check_parameters"):
             model._check_parameters()  # `load` will ask, so ask before writing
-        return {
+        tree = {
             "@": "estimator",
             "class": estimator_label(type(model)),
             "parameters": parameters,
             "learned": learned,
         }
+        output = vars(model).get("_sklearn_output_config", {}).get("transform")
+        kept = output is not None and hasattr(model, "set_output")
+        return {**tree, "output": output} if kept else tree
 
     # --- refusals
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.data.cells import is_missing
 from pellucid.errors import ModelFileError
 from pellucid.persist.checks import is_quick
 
@@ -30,9 +31,9 @@ def _check_diagnostics(learned: dict[str, Any], name: str) -> None:
     history, n_iter = learned.get("history_"), learned.get("n_iter_")
     if history is not None:
         columns = list(history.values()) if isinstance(history, dict) else [None]
-        shapes = {c.shape for c in columns if isinstance(c, np.ndarray) and c.dtype.kind in "fiub"}
-        complete = all(isinstance(c, np.ndarray) and c.ndim == 1 for c in columns)
-        if not complete or len(shapes) > 1 or (columns and not shapes):
+        vectors = [c for c in columns if isinstance(c, np.ndarray) and c.dtype.kind in "fiub"]
+        shapes = {vector.shape for vector in vectors}
+        if len(vectors) < len(columns) or any(v.ndim != 1 for v in vectors) or len(shapes) > 1:
             raise ModelFileError(f"its {name} has a history that is not a table of numbers")
     if n_iter is not None:
         counts = np.asarray(n_iter)
@@ -66,6 +67,9 @@ def _check_classes(model: Any) -> None:
         return
     if type(classes) is not np.ndarray or classes.ndim != 1 or not len(classes):
         raise ModelFileError(f"its {type(model).__name__} lacks its classes")
+    labels = classes.tolist()
+    if len(set(labels)) < len(labels) or any(map(is_missing, labels)):
+        raise ModelFileError(f"its {type(model).__name__} repeats a class or has a missing one")
 
 
 def expect_array(
@@ -83,7 +87,7 @@ def expect_array(
 def expect_number(model: Any, name: str, low: float = -np.inf) -> None:
     """For `_check_state`: `model.name` is a number of at least `low`."""
     value = vars(model).get(name)
-    if not isinstance(value, int | float | np.number) or not value >= low:
+    if not isinstance(value, int | float | np.number) or not low <= value < np.inf:
         raise ModelFileError(f"its {type(model).__name__} has no {name} in its range")
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from pellucid.base import ProbabilisticClassifier
 from pellucid.data import Problem
+from pellucid.errors import DataError
 from pellucid.parameters import Choice, Either, Nothing
 from pellucid.tree import predict
 from pellucid.tree.criteria import CLASS_CRITERIA
@@ -111,6 +112,9 @@ class DecisionTreeClassifier(TreeModel, ProbabilisticClassifier):
     def _check_state(self) -> None:
         """Refuse learned arrays that do not belong together (model files)."""
         self._check_tree(len(self.classes_))
+        shares = self.tree_.value
+        if (shares < 0).any() or not np.allclose(shares.sum(axis=1), 1.0):
+            raise DataError("the class shares of its nodes are no shares")
 
     def _proba(self, X: np.ndarray) -> np.ndarray:
         return predict.values(self.tree_, X)

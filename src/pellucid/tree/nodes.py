@@ -64,6 +64,8 @@ class Nodes:
             raise DataError("a tree's arrays disagree about the number of nodes")
         if len(self.value) != m or self.sets.ndim != 1 or self.n_levels.ndim != 1:
             raise DataError("a tree's arrays have wrong shapes")
+        if not np.isfinite(self.value).all():
+            raise DataError("a tree's values are infinite or missing")
         self._check_links()
         self._check_sets()
 
