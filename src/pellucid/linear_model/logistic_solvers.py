@@ -203,10 +203,14 @@ def shortest(prepared: Prepared, found: Solution) -> Solution:
         return found
     slopes = np.ones((likelihood.q, likelihood.X.p + 1), dtype=bool)
     slopes[:, -1] = False
-    units = np.ldexp(1.0, np.append(prepared.units, 0))
+    units = np.ldexp(1.0, np.append(prepared.units - prepared.units.max(initial=0), 0))
     weight = np.tile(units, likelihood.q)[slopes.ravel()]
-    flat = null[slopes.ravel()] * weight[:, None]
-    move, *_ = np.linalg.lstsq(flat, found.x[slopes.ravel()] * weight, rcond=None)
+    flat, now = null[slopes.ravel()] * weight[:, None], found.x[slopes.ravel()] * weight
+    size = max(float(np.abs(flat).max()), 1e-300), max(float(np.abs(now).max()), 1e-300)
+    move, *_ = np.linalg.lstsq(flat / size[0], now / size[1], rcond=None)
+    move = move * (size[1] / size[0])
+    if not np.isfinite(null @ move).all():
+        return found
     return Solution(found.x - null @ move, found.status, found.history, found.n_iter)
 
 

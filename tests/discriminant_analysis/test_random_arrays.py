@@ -1,0 +1,87 @@
+"""Random finite tables, subnormal and extreme numbers among them, through four classifiers.
+
+Nothing may come out that is not finite, and no error that is not ours. `python -m
+tests.discriminant_analysis.test_random_arrays 25000` runs many more.
+"""
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from pellucid.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from pellucid.errors import PellucidError
+from pellucid.linear_model import LogisticRegression
+from pellucid.naive_bayes import GaussianNB
+
+MODELS = (
+    GaussianNB, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, LogisticRegression,
+)  # fmt: skip
+SPECIAL = np.array([
+    0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 2.2e-308, 1e-300, -1e-160, 1e-20, 1e20, -1e155, 1e300,
+    1.7e308, -1.7976931348623157e308, 2.0**53, 1 + 2.0**-52, 255.0,
+])  # fmt: skip
+
+
+def table(seed):
+    """A small table of ordinary, scaled and special numbers; rows and columns may repeat."""
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(4, 24)), int(rng.integers(1, 6))
+    X = rng.normal(size=(n, p))
+    kind = int(rng.integers(0, 6))
+    if kind == 1:
+        X = rng.choice(SPECIAL, size=(n, p))
+    elif kind == 2:
+        X = np.ldexp(X, rng.integers(-1074, 1020, size=p))
+    elif kind == 3:
+        X = np.where(rng.uniform(size=(n, p)) < 0.2, rng.choice(SPECIAL, size=(n, p)), X)
+    elif kind == 4:
+        X = np.ldexp(X, rng.integers(-1074, 1020, size=(n, p)))
+    elif kind == 5:
+        X = rng.integers(-2, 3, size=(n, p)).astype(float) + rng.choice([0.0, 1e8, 1e15])
+    if rng.uniform() < 0.2:
+        X[:, -1] = X[:, 0]
+    if rng.uniform() < 0.2:
+        X[: n // 2] = X[0]
+    y = rng.integers(0, int(rng.integers(2, 5)), size=n)
+    y[:4] = [0, 0, 1, 1]
+    return X, y
+
+
+def trial(Model, seed):
+    """'ok', the name of one of our errors, or what is wrong."""
+    X, y = table(seed)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            P = Model().fit(X, y).predict_proba(X)
+    except PellucidError as error:
+        return type(error).__name__
+    except Exception as error:
+        return f"wrong: {type(error).__name__}: {error}"
+    if not np.isfinite(P).all() or np.abs(P.sum(axis=1) - 1).max() > 1e-9:
+        return "wrong: not probabilities"
+    return "ok"
+
+
+@pytest.mark.parametrize("Model", MODELS)
+def test_probabilities_are_finite_and_errors_ours(Model):
+    outcomes = [trial(Model, seed) for seed in range(250)]
+    assert [f"seed {k}: {o}" for k, o in enumerate(outcomes) if o.startswith("wrong")] == []
+    assert outcomes.count("ok") >= 200  # refusals are rare
+
+
+if __name__ == "__main__":
+    first = 250
+    for Model in MODELS:
+        counts: dict[str, int] = {}
+        for seed in range(first, first + int(sys.argv[1])):
+            outcome = trial(Model, seed)
+            counts[outcome] = counts.get(outcome, 0) + 1
+            if outcome.startswith("wrong"):
+                print(Model.__name__, seed, outcome, flush=True)
+        print(Model.__name__, counts, flush=True)

@@ -1,0 +1,94 @@
+"""The compiled pass of stochastic descent against the same pass in plain Python."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from pellucid.linear_model import _sgd
+from pellucid.linear_model.sgd import LOSSES, SCHEDULES, parts_of
+
+
+def loss_and_slope(kind, z, y, eps):
+    m, r = y * z, z - y
+    if kind == "hinge":
+        return max(0.0, 1 - m), -y if m <= 1 else 0.0
+    if kind == "log_loss":
+        return np.logaddexp(0, -m), -y / (1 + np.exp(m))
+    if kind == "modified_huber":
+        if m >= 1:
+            return 0.0, 0.0
+        return ((1 - m) ** 2, -2 * (1 - m) * y) if m >= -1 else (-4 * m, -4 * y)
+    if kind == "squared_hinge":
+        return max(0.0, 1 - m) ** 2, -2 * max(0.0, 1 - m) * y
+    if kind == "perceptron":
+        return max(0.0, -m), -y if m <= 0 else 0.0
+    if kind == "squared_error":
+        return 0.5 * r * r, r
+    if kind == "huber":
+        return (0.5 * r * r, r) if abs(r) <= eps else (eps * abs(r) - eps**2 / 2, eps * np.sign(r))
+    over = max(0.0, abs(r) - eps)
+    if kind == "epsilon_insensitive":
+        return over, np.sign(r) if over > 0 else 0.0
+    return over**2, 2 * over * np.sign(r)
+
+
+def plain_epoch(X, y, w, order, start, plan):
+    """One pass, written down as simply as possible: no scale, penalties paid by all columns."""
+    b, b0, t = start[:-1].copy(), start[-1], 1.0
+    owed, paid, mistakes, moved, total = 0.0, np.zeros(len(b)), 0, 0, 0.0
+    mean = np.zeros(len(b) + 1)
+    l2, l1 = plan["alpha"] * (1 - plan["l1_share"]), plan["alpha"] * plan["l1_share"]
+    for i in order:
+        z = X[i] @ b + b0
+        loss, g = loss_and_slope(plan["loss"], z, y[i], 0.1)
+        total += w[i] * loss
+        mistakes += LOSSES[plan["loss"]] <= 4 and z * y[i] <= 0
+        moved += g != 0
+        eta = {
+            "constant": lambda: 0.05,
+            "optimal": lambda t=t: 1 / (plan["rate"] * (plan["t0"] + t - 1)),
+            "invscaling": lambda t=t: 0.05 / t**0.25,
+            "decreasing": lambda moved=moved: 0.05 / (moved + 1),
+        }[plan["schedule"]]()
+        b *= max(0.0, 1 - eta * l2)
+        b -= eta * g * w[i] * X[i]
+        b0 -= eta * g * w[i]
+        owed += l1 * eta
+        for j in range(len(b)) if l1 else ():
+            before = b[j]
+            if b[j] > 0:
+                b[j] = max(0.0, b[j] - (owed + paid[j]))
+            elif b[j] < 0:
+                b[j] = min(0.0, b[j] + (owed - paid[j]))
+            paid[j] += b[j] - before
+        mean += (np.append(b, b0) - mean) / t
+        t += 1
+    return b, b0, mean, mistakes, total / w.sum()
+
+
+CLASSES = ("hinge", "log_loss", "modified_huber", "squared_hinge", "perceptron")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("schedule", ["constant", "optimal", "invscaling", "decreasing"])
+@pytest.mark.parametrize("loss", [*LOSSES])
+def test_one_pass(loss, schedule, sparse):
+    rng = np.random.default_rng(LOSSES[loss])
+    X, w, order = rng.normal(size=(60, 5)), rng.uniform(0.5, 2, 60), rng.permutation(60)
+    y = np.where(rng.uniform(size=60) < 0.5, -1.0, 1.0) if loss in CLASSES else rng.normal(size=60)
+    start = rng.normal(size=6)
+    for alpha, l1_share in ((0.0, 0.0), (0.01, 0.0), (0.01, 1.0), (0.01, 0.3)):
+        plan = {"loss": loss, "schedule": schedule, "alpha": alpha, "l1_share": l1_share}
+        plan |= {"rate": 0.2, "t0": 100.0}
+        b, b0, mean, mistakes, value = plain_epoch(X, y, w, order, start, plan)
+        v, q, average = start[:-1].copy(), np.zeros(5), np.zeros(6)
+        state = np.array([start[-1], 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        found = _sgd.epoch(
+            *parts_of(csr_array(X) if sparse else X), y, w, order.astype(np.int64), v, q, average,
+            state, LOSSES[loss], 0.1, alpha, l1_share, 0.2, SCHEDULES[schedule], 0.05, 0.25, 100.0,
+            True, 1.0,
+        )  # fmt: skip
+        np.testing.assert_allclose(v * state[1], b, rtol=1e-9, atol=1e-12)
+        assert state[0] == pytest.approx(b0, rel=1e-9)
+        np.testing.assert_allclose(average, mean, rtol=1e-9, atol=1e-12)
+        assert state[6] == mistakes and found == pytest.approx(value, rel=1e-9)
