@@ -1,0 +1,82 @@
+"""What a regression cannot use is named: values, parameters, columns; what it can, it uses."""
+
+import numpy as np
+import pytest
+
+from pellucid.errors import DataError, ParameterError
+from pellucid.linear_model import (
+    BayesianRidge,
+    ElasticNet,
+    ElasticNetCV,
+    GammaRegressor,
+    GeneralizedLinearModel,
+    Lasso,
+    LassoCV,
+    LinearRegression,
+    PoissonRegressor,
+    Ridge,
+    RidgeCV,
+)
+
+X = np.random.default_rng(0).normal(size=(20, 3))
+Y = np.abs(X @ [1.0, 2.0, 0.5]) + 1
+REGRESSORS = [
+    *(LinearRegression, Ridge, RidgeCV, Lasso, LassoCV, ElasticNet, ElasticNetCV, BayesianRidge),
+    *(PoissonRegressor, GammaRegressor),
+]
+
+
+@pytest.mark.parametrize("model, y, said", [
+    (PoissonRegressor(), np.where(np.arange(20) == 3, -1.0, Y), "y must be >= 0 for the poisson"),
+    (GammaRegressor(), np.where(np.arange(20) == 3, 0.0, Y), "y must be > 0 for the gamma"),
+    (GeneralizedLinearModel(family="binomial"), Y, "<= 1 for the binomial"),
+])  # fmt: skip
+def test_impossible_targets(model, y, said):
+    with pytest.raises(DataError, match=said):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("exposure", [0.0, -2.0])
+def test_exposure_must_be_positive(exposure):
+    time = np.where(np.arange(20) == 7, exposure, 1.0)
+    with pytest.raises(DataError, match="exposure must be positive: row 7"):
+        PoissonRegressor().fit(X, np.round(Y), exposure=time)
+
+
+@pytest.mark.parametrize("model, name", [
+    (Ridge(-1.0), "alpha"), (Lasso(-1.0), "alpha"), (PoissonRegressor(alpha=-1.0), "alpha"),
+    (RidgeCV([-1.0]), "alphas"), (LassoCV(alphas=[-1.0]), "alphas"),
+    (ElasticNet(l1_ratio=1.5), "l1_ratio"), (ElasticNet(l1_ratio=-0.1), "l1_ratio"),
+    (ElasticNetCV(l1_ratio=[0.5, 2.0]), "l1_ratio"),
+])  # fmt: skip
+def test_impossible_parameters(model, name):
+    with pytest.raises(ParameterError, match=name):
+        model.fit(X, Y)
+
+
+@pytest.mark.parametrize("make", [LinearRegression, lambda: PoissonRegressor(alpha=0)])
+def test_collinear_columns_are_named(make):
+    import pandas
+
+    table = pandas.DataFrame(X, columns=["age", "dose", "time"])
+    table["twice the dose"] = 2 * table["dose"]
+    model = make().fit(table, np.round(Y))
+    notes = " ".join(model.summary().notes)
+    assert "Spanned by the other terms" in notes
+    assert "dose" in notes
+    plain = make().fit(table[["age", "dose", "time"]], np.round(Y))
+    np.testing.assert_allclose(model.predict(table), plain.predict(table.iloc[:, :3]), rtol=1e-7)
+
+
+@pytest.mark.parametrize("Model", REGRESSORS)
+def test_more_columns_than_rows(Model):
+    wide = np.random.default_rng(1).normal(size=(10, 25))
+    model = Model().fit(wide, Y[:10])
+    assert np.isfinite(model.predict(wide)).all()
+
+
+@pytest.mark.parametrize("Model", REGRESSORS)
+def test_constant_target_is_predicted(Model):
+    model = Model().fit(X, np.full(20, 3.0))
+    np.testing.assert_allclose(model.predict(X), 3.0, rtol=1e-6)
+    np.testing.assert_allclose(model.coef_, 0.0, atol=1e-6)

@@ -1,0 +1,161 @@
+"""Reference files of R and statsmodels: printed digits, all rows of the large tables."""
+
+import mpmath
+import numpy as np
+import pytest
+
+from pellucid.linear_model import (
+    ElasticNet,
+    GammaRegressor,
+    GeneralizedLinearModel,
+    LinearRegression,
+    PoissonRegressor,
+    TweedieRegressor,
+)
+from tests.oracles import shared
+
+
+def assert_table(summary, result, rtol=1e-7, se=1e-6):
+    table = summary.frame()
+    np.testing.assert_allclose(table["coef"], result["coef"], rtol=rtol)
+    np.testing.assert_allclose(table["std error"], result["se"], rtol=se)
+
+
+@pytest.mark.parametrize("key, file, target, columns", [
+    ("lm_mtcars", "r_mtcars.csv", "mpg", ["wt", "hp", "qsec", "am"]),
+    ("lm_boston", "boston.csv", "MEDV", None),
+    ("lm_stackloss", "mass_stackloss.csv", "stack.loss", None),
+])  # fmt: skip
+def test_least_squares_as_in_r(key, file, target, columns):
+    table = shared.frame(file)
+    X = table[columns] if columns else table.drop(columns=target)
+    model = LinearRegression().fit(X, table[target])
+    assert_table(model.summary(), shared.r_reference(key)["result"], 1e-9, 1e-9)
+
+
+@pytest.mark.parametrize("name", shared.NIST_NAMES)
+def test_nist_standard_errors(name):
+    """At least 9 digits; Filip's columns are dependent to 7 digits as floats."""
+    data = shared.nist(name)
+    model = LinearRegression(fit_intercept=data.intercept).fit(data.design(), data.y)
+    found = model.summary().frame()["std error"]
+    exact = [float(value) for value in data.exact_std_error]
+    for value, truth in zip(found, exact):
+        if truth == 0:
+            assert value < 1e-9
+        else:
+            assert abs(value / truth - 1) < (1e-6 if name == "Filip" else 1e-9)
+
+
+def insured():
+    table = shared.frame("beMTPL97.csv.gz")
+    return table, [*("ageph", "bm", "power", "agec", "fuel", "sex")]
+
+
+@pytest.mark.slow
+def test_belgian_claims_as_in_r():
+    table, columns = insured()
+    model = PoissonRegressor(alpha=0).fit(table[columns], table["nclaims"], exposure=table["expo"])
+    assert_table(model.summary(), shared.r_reference("glm_poisson_beMTPL97")["result"], 1e-6, 1e-5)
+    X = table[["ageph", "bm", "power", "fuel"]]
+    for power in (1.5, 1.7):
+        model = TweedieRegressor(power=power, alpha=0)
+        model.fit(X, table["amount"] / table["expo"], table["expo"])
+        result = shared.r_reference(f"glm_tweedie_{power}_beMTPL97")["result"]
+        assert_table(model.summary(), result, 1e-6, 1e-5)
+    paid = table[(table["nclaims"] > 0) & (table["amount"] > 0)]
+    model = GammaRegressor(alpha=0)
+    model.fit(X.loc[paid.index], paid["amount"] / paid["nclaims"], paid["nclaims"])
+    result = shared.r_reference("glm_gamma_log_beMTPL97_severity")["result"]
+    assert_table(model.summary(weights="precision"), result, 1e-6, 1e-5)
+
+
+@pytest.mark.slow
+def test_french_claims_with_exposure_as_in_r():
+    table = shared.frame("freMTPL2freq.csv.gz")
+    X = table[["DrivAge", "VehAge", "BonusMalus", "Area", "VehGas"]].copy()
+    X.insert(0, "log(Density)", np.log(table["Density"]))
+    X["VehGas"] = X["VehGas"].str.strip("'")
+    X["Area"] = X["Area"].str.strip("'")
+    model = PoissonRegressor(alpha=0).fit(X, table["ClaimNb"], exposure=table["Exposure"])
+    result = shared.r_reference("glm_poisson_freMTPL2_full")["result"]
+    assert_table(model.summary(), result, 1e-6, 1e-5)
+    assert dict(model.summary().header)["deviance"] == pytest.approx(result["deviance"], rel=1e-9)
+
+
+def test_elastic_net_as_in_glmnet():
+    table = shared.frame("prostate.csv")
+    train = table[table["train"].astype(str).str[0] == "T"]
+    names = ["lcavol", "lweight", "age", "lbph", "svi", "lcp", "gleason", "pgg45"]
+    X, y = train[names].to_numpy(float), train["lpsa"].to_numpy(float)
+    for mix in ("1", "0.5"):
+        entry = shared.r_reference(f"glmnet_gaussian_prostate_alpha{mix}_stdFALSE")
+        for strength, expected in zip(entry["lambda"], entry["coef"]):
+            l1, l2 = strength * float(mix), strength / entry["s_y"] * (1 - float(mix))
+            model = ElasticNet(l1 + l2, l1_ratio=l1 / (l1 + l2)).fit(X, y)
+            found = [model.intercept_, *model.coef_]
+            np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5)
+
+
+LINKS = {
+    "identity": lambda e: e, "log": mpmath.exp, "sqrt": lambda e: e**2,
+    "inverse": lambda e: 1 / e, "inverse_square": lambda e: 1 / mpmath.sqrt(e),
+    "logit": lambda e: 1 / (1 + mpmath.exp(-e)), "probit": mpmath.ncdf,
+    "cloglog": lambda e: 1 - mpmath.exp(-mpmath.exp(e)),
+    "cauchit": lambda e: mpmath.mpf(1) / 2 + mpmath.atan(e) / mpmath.pi,
+}  # fmt: skip
+VARIANCES = {
+    "normal": lambda m: mpmath.mpf(1), "poisson": lambda m: m, "binomial": lambda m: m * (1 - m),
+    "gamma": lambda m: m**2, "inverse_gaussian": lambda m: m**3,
+    "negative_binomial": lambda m: m + m**2 / 2, "tweedie": lambda m: m ** mpmath.mpf("1.5"),
+}  # fmt: skip
+PAIRS = [
+    *(("normal", "log"), ("poisson", "log"), ("poisson", "sqrt"), ("poisson", "identity")),
+    *(("binomial", link) for link in ("logit", "probit", "cloglog", "cauchit")),
+    *(("gamma", link) for link in ("inverse", "log", "identity")),
+    *(("inverse_gaussian", link) for link in ("inverse_square", "log")),
+    *(("negative_binomial", "log"), ("tweedie", "log"), ("tweedie", "sqrt")),
+]
+
+
+def score(X, y, b, family, link):
+    """X'(y - mu) mu' / V with 40 digits, by a numerical derivative of the link."""
+    total = [mpmath.mpf(0)] * len(b)
+    for row, t in zip(X, y):
+        eta = sum(u * v for u, v in zip(row, b))
+        mu, slope = LINKS[link](eta), mpmath.diff(LINKS[link], eta)
+        pull = (t - mu) / VARIANCES[family](mu) * slope
+        total = [s + pull * u for s, u in zip(total, row)]
+    return mpmath.matrix(total)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family, link", PAIRS)
+@pytest.mark.parametrize("units", [(1.0, 1.0), (1e-5, 1e4)])
+def test_twelve_digits_of_every_family_and_link(family, link, units):
+    """One Newton step with 50 digits from our solution must not change its twelfth digit."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.5, 1.5, size=(25, 2))
+    mean = np.exp(0.5 * X @ [0.6, 0.4])
+    y = rng.gamma(8.0, mean / 8.0)
+    if family in ("poisson", "negative_binomial"):
+        y = np.maximum(rng.poisson(3 * mean), 0).astype(float)
+    if family == "binomial":
+        y = (rng.random(25) < 0.3 + 0.25 * X[:, 0]).astype(float)
+    X = X * units
+    options = {"dispersion": 0.5} if family == "negative_binomial" else {}
+    model = GeneralizedLinearModel(family=family, link=link, **options).fit(X, y)
+    with mpmath.workdps(50):
+        rows = [[mpmath.mpf(1)] + [mpmath.mpf(float(v)) for v in row] for row in X]
+        target = [mpmath.mpf(float(v)) for v in y]
+        b = [mpmath.mpf(float(v)) for v in (model.intercept_, *model.coef_)]
+        g = score(rows, target, b, family, link)
+        J = mpmath.matrix(3, 3)
+        for j in range(3):
+            h = abs(b[j]) * mpmath.mpf(10) ** -20
+            moved = score(rows, target, [v + h * (i == j) for i, v in enumerate(b)], family, link)
+            for i in range(3):
+                J[i, j] = (moved[i] - g[i]) / h
+        step = mpmath.lu_solve(J, g)
+        digits = [float(abs(step[j] / b[j])) for j in range(3)]
+    assert max(digits) < 1e-12
