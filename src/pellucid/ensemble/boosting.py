@@ -87,13 +87,13 @@ class Boosting(Explained):
     def _raw(self, X: np.ndarray, offset: Any = None) -> np.ndarray:
         """Raw predictions (n, K)."""
         out = np.repeat(self.baseline_[None, :], len(X), axis=0)
-        self.trees_.add(X, out, self.trees_.walkers(), 0, self.trees_.n_rounds)
+        self.trees_.add(X, out, self.trees_.walkers(len(X)), 0, self.trees_.n_rounds)
         return out if offset is None else out + offset_values(offset, len(X))[:, None]
 
     def _stages(self, X: Any) -> Iterator[np.ndarray]:
         """Raw predictions (n, K) after every round."""
         encoded = self._encoded(X)
-        walkers = self.trees_.walkers()
+        walkers = self.trees_.walkers(len(encoded))
         out = np.repeat(self.baseline_[None, :], len(encoded), axis=0)
         for number in range(self.trees_.n_rounds):
             self.trees_.add(encoded, out, walkers, number, number + 1)

@@ -74,7 +74,11 @@ class Course:
         if before is not None:
             trees = before[0]
             more = trees.add(
-                problem.X, np.zeros((problem.n, len(self.raw))), trees.walkers(), 0, trees.n_rounds
+                problem.X,
+                np.zeros((problem.n, len(self.raw))),
+                trees.walkers(problem.n),
+                0,
+                trees.n_rounds,
             )
             self.raw += np.ldexp(more.T, -units.exponent)
 

@@ -16,6 +16,7 @@ from pellucid.tree._boosted import Walkers
 from pellucid.tree.nodes import Nodes
 
 BLOCK = 2**11
+WORTH_PACKING = 16  # rows
 _DTYPES = {
     "start": "int64", "feature": "int32", "threshold": "float64", "left": "int32",
     "right": "int32", "missing_left": "uint8", "set_start": "int32", "sets": "uint32",
@@ -129,12 +130,15 @@ class BoostedTrees:
         """Sum of the roots' values by output: what the trees add to a mean row."""
         return self.value[self.start[:-1]].reshape(-1, self.n_outputs).sum(axis=0)
 
-    def walkers(self) -> Walkers:
-        """The compiled view of the arrays."""
-        return Walkers(
+    def walkers(self, rows: int = 0) -> Walkers:
+        """The compiled view of the arrays, repacked if that pays for so many rows."""
+        walkers = Walkers(
             self.start, self.feature, self.threshold, self.left, self.right, self.missing_left,
             self.set_start, self.sets, self.value, self.n_levels, self.n_outputs,
         )  # fmt: skip
+        if rows >= WORTH_PACKING:
+            walkers.pack()
+        return walkers
 
     def add(
         self, X: np.ndarray, out: np.ndarray, walkers: Walkers, first: int, last: int

@@ -15,6 +15,7 @@ class Walkers:
         n_levels: np.ndarray,
         n_outputs: int,
     ) -> None: ...
+    def pack(self) -> None: ...
     def add(
         self,
         X: np.ndarray,

@@ -1,0 +1,89 @@
+"""Accuracy of boosting on real tables: as scikit-learn's to the noise between folds."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import ensemble as theirs
+from sklearn.metrics import log_loss, mean_squared_error
+
+from pellucid.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from tests.oracles import shared
+
+CLASSES = {
+    "adult.csv.gz": "income",
+    "bank_marketing.csv.gz": "y",
+    "covtype_20k.csv.gz": None,
+    "letter.csv": "lettr",
+}
+NUMBERS = {"california_housing.csv.gz": "MedHouseVal", "bike_day.csv": "cnt"}
+
+
+def sample(name, target, n=3000):
+    table = shared.frame(name)
+    target = table.columns[-1] if target is None else target
+    table = table.sample(min(n, len(table)), random_state=0)
+    X = table.drop(columns=[target])
+    words = [c for c in X if not pd.api.types.is_numeric_dtype(X[c])]
+    return X.astype(dict.fromkeys(words, "category")), table[target].to_numpy(), words
+
+
+def folds(n, k=3):
+    fold = np.random.default_rng(0).permutation(n) % k
+    return [(fold != i, fold == i) for i in range(k)]
+
+
+def assert_not_worse(losses):
+    """Columns: ours, theirs; rows: folds."""
+    gap = losses[:, 0] - losses[:, 1]
+    assert gap.mean() <= max(2 * losses[:, 1].std(ddof=1), 0.02 * losses[:, 1].mean())
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pellucid.errors.UnseenLevelWarning")
+@pytest.mark.parametrize("name", CLASSES)
+def test_classes(name):
+    X, y, _ = sample(name, CLASSES[name], n=1500)
+    settings = {"max_iter": 10, "learning_rate": 0.2}  # many classes take long
+    losses = []
+    for train, test in folds(len(y)):
+        models = (
+            HistGradientBoostingClassifier(**settings),
+            theirs.HistGradientBoostingClassifier(**settings),
+        )
+        fitted = [m.fit(X[train], y[train]) for m in models]
+        losses.append(
+            [log_loss(y[test], m.predict_proba(X[test]), labels=m.classes_) for m in fitted]
+        )
+    assert_not_worse(np.array(losses))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pellucid.errors.UnseenLevelWarning")
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers(name):
+    X, y, words = sample(name, NUMBERS[name])
+    X = X.drop(columns=[c for c in [*words, "casual", "registered", "instant"] if c in X])
+    losses = []
+    for train, test in folds(len(y)):
+        models = HistGradientBoostingRegressor(), theirs.HistGradientBoostingRegressor()
+        fitted = [m.fit(X[train], y[train]) for m in models]
+        losses.append([mean_squared_error(y[test], m.predict(X[test])) for m in fitted])
+    assert_not_worse(np.array(losses))
+
+
+@pytest.mark.slow
+def test_sets_of_levels_beat_one_hot_columns():
+    X, y, words = sample("car_evaluation.csv", "class")
+    wide = pd.get_dummies(X, columns=words)
+    settings = {"max_iter": 30, "max_leaf_nodes": 8}
+    losses = []
+    for train, test in folds(len(y)):
+        losses.append(
+            [
+                log_loss(y[test], m.predict_proba(Z[test]), labels=m.classes_)
+                for Z in (X, wide)
+                for m in [HistGradientBoostingClassifier(**settings).fit(Z[train], y[train])]
+            ]
+        )
+    losses = np.array(losses)
+    assert losses[:, 0].mean() < losses[:, 1].mean()
