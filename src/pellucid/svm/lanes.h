@@ -18,23 +18,22 @@ INLINE lanes chosen(marks mark, lanes yes, lanes no)
     return (lanes)(((marks)yes & mark) | ((marks)no & ~mark));
 }
 
-/* exp(x) for x <= 0, to about one unit in the last place; 0 below -708. The polynomial interpolates
-   (exp(r) - 1 - r) / r^2 at Chebyshev's points, to 2e-17 of exp(r). */
-INLINE lanes exp_of(lanes x)
+/* 2^x for x <= 0, to about one unit in the last place; 0 below -1021. The polynomial interpolates
+   (2^r - 1 - r ln 2) / r^2 at Chebyshev's points, to 2e-17 of 2^r. */
+INLINE lanes power_of_two(lanes x)
 {
     const lanes magic = ALL(6755399441055744.0); /* 1.5 * 2^52: adding it rounds to an integer */
-    const lanes shifted = x * 1.4426950408889634 + magic;
-    const lanes k = shifted - magic;
-    const lanes r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
+    const lanes shifted = x + magic;
+    const lanes r = x - (shifted - magic); /* without rounding */
     const lanes r2 = r * r, r4 = r2 * r2;
-    const lanes a = (0.5000000000000001 + 0.16666666666666669 * r)
-                    + (0.041666666666624094 + 0.00833333333333006 * r) * r2;
-    const lanes b = (0.0013888888917230724 + 0.00019841269863066696 * r)
-                    + (2.4801521269532122e-05 + 2.7557268439678e-06 * r) * r2;
-    const lanes c = 2.7620101012098e-07 + 2.5100395159429243e-08 * r;
-    const lanes s = ((a + (b + c * r4) * r4) * r2 + r) + 1.0;
+    const lanes a = (0.24022650695910075 + 0.05550410866482158 * r)
+                    + (0.009618129107618658 + 0.0013333558146423209 * r) * r2;
+    const lanes b = (0.0001540353042479538 + 1.5252733820805852e-05 * r)
+                    + (1.3215451619146607e-06 + 1.0178067259946989e-07 * r) * r2;
+    const lanes c = 7.070981083365768e-09 + 4.454105125293416e-10 * r;
+    const lanes s = ((a + (b + c * r4) * r4) * r2 + r * 0.6931471805599453) + 1.0;
     const marks power = ((marks)shifted << 52) + ((uint64_t)1023 << 52);
-    const marks kept = (marks)(x > ALL(-708.0));
+    const marks kept = (marks)(x > ALL(-1021.0));
     return (lanes)((marks)(s * (lanes)power) & kept);
 }
 
@@ -42,7 +41,7 @@ INLINE lanes bell(lanes products, lanes norms, double own, double gamma)
 {
     const lanes squared = (own + norms) - (products + products);
     const marks kept = (marks)(squared > ALL(0.0));
-    return exp_of(-gamma * (lanes)((marks)squared & kept));
+    return power_of_two((-gamma * 1.4426950408889634) * (lanes)((marks)squared & kept));
 }
 
 /* row[j] = exp(-gamma max(own + norms[j] - 2 row[j], 0)). */

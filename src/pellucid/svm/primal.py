@@ -245,8 +245,10 @@ def _solved_together(boxes: Boxes, beta: np.ndarray) -> np.ndarray:
         inside = (beta > boxes.low) & (beta < boxes.high)
         free = np.flatnonzero(inside & ((beta != 0) | (boxes.epsilon == 0)))
         size = line.X.shape[1] + 1
-        work += len(free) * min(len(free), size) ** 2.0 + 1e4
-        if not len(free) or work > TOGETHER:
+        once = len(free) * min(len(free), size) ** 2.0 + 1e4
+        work += once
+        # Each round holds one multiplier at a limit; too many of them are left to the epochs.
+        if not len(free) or work > TOGETHER or max(len(free) - size, 1) * once > 20 * TOGETHER:
             break
         A = line.X[free] if isinstance(line.X, np.ndarray) else line.X[free].toarray()
         A = np.column_stack([A, np.full(len(free), line.bias)])
