@@ -5,7 +5,13 @@ import pytest
 
 import pellucid
 from pellucid.errors import ModelFileError, PellucidWarning
-from pellucid.neighbors import KNeighborsClassifier, NearestNeighbors, _loops, hashing
+from pellucid.neighbors import (
+    KNeighborsClassifier,
+    NearestNeighbors,
+    RadiusNeighborsClassifier,
+    _loops,
+    hashing,
+)
 
 
 def clusters(n, d=20, seed=0):
@@ -43,6 +49,8 @@ def test_it_is_exact_where_it_does_not_pay():
     assert (model.search_, model.recall_) == ("exact", 1.0)
     exact = KNeighborsClassifier(algorithm="brute").fit(X, y)
     assert np.array_equal(model.predict_proba(X[:200]), exact.predict_proba(X[:200]))
+    with pytest.warns(PellucidWarning, match="within a radius"):
+        assert RadiusNeighborsClassifier(9.0, algorithm="lsh").fit(X, y).search_ == "exact"
     with pytest.warns(PellucidWarning, match="Euclidean"):
         KNeighborsClassifier(algorithm="lsh", metric="manhattan").fit(X, y)
 

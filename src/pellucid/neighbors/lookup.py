@@ -44,6 +44,8 @@ WEIGHTS = Either(Choice("uniform", "distance", "exp", "rational", None), Functio
 class Lookup(Estimator):
     """Base of the neighbour models: `_memorise` for fit, `_index` for everything after it."""
 
+    _counts_neighbours = False  # True if the model asks for k rows, which hashing can find
+
     def _wishes(self) -> Wishes:
         """Gower's distance reads codes, with their missing cells; all others a matrix."""
         wishes = super()._wishes()
@@ -110,7 +112,6 @@ class Lookup(Estimator):
         index = search.Index(
             learned["rows_"], None, learned["space_"], learned["effective_metric_"]
         )
-        k = getattr(self, "n_neighbors", 5)
 
         def exact(rows: np.ndarray, k: int) -> np.ndarray:
             found = index.nearest(np.ascontiguousarray(X[rows]), k + 1, self.n_jobs)[1]
@@ -119,10 +120,12 @@ class Lookup(Estimator):
             return found[~own].reshape(len(rows), k)
 
         kind = learned["space_"]["kind"]
-        if kind != "squared" or not isinstance(learned["rows_"], np.ndarray):
+        if not self._counts_neighbours:
+            verdict = hashing.Verdict(None, 1.0, "rows within a radius are always found exactly")
+        elif kind != "squared" or not isinstance(learned["rows_"], np.ndarray):
             verdict = hashing.Verdict(None, 1.0, "planes need dense rows and Euclidean distances")
         else:
-            verdict = hashing.judge(X, exact, k)
+            verdict = hashing.judge(X, exact, self.n_neighbors)
         if verdict.buckets is None:
             warn(
                 f"{type(self).__name__}: algorithm='lsh' would not pay here: {verdict.reason}. "
@@ -274,6 +277,8 @@ def check_count(k: Any) -> None:
 
 class KNearest(Lookup):
     """Models that ask for a number of neighbours: `kneighbors`, `kneighbors_graph`."""
+
+    _counts_neighbours = True
 
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
