@@ -163,7 +163,7 @@ class AdaBoostRegressor(Regressor):
     def _all(self, X: Any) -> np.ndarray:
         """Predictions of all learners, (n, T)."""
         if all(isinstance(tree, TreeModel) for tree in self.estimators_):
-            return np.stack([predict.values(t.tree_, X)[:, 0] for t in self.estimators_], axis=1)
+            return predict.each([tree.tree_ for tree in self.estimators_], X)
         return np.stack(
             [learners.predictions(one, X, None, self.schema_) for one in self.estimators_], axis=1
         )

@@ -213,8 +213,10 @@ cdef class Packing:
         free(waiting)
         return 0
 
-    def add(self, const double[::1, :] X, Py_ssize_t first, Py_ssize_t last, double[:, ::1] out):
-        """out[i] += value of row i's leaf, tree after tree, for the rows [first, last)."""
+    def add(self, const double[::1, :] X, Py_ssize_t first, Py_ssize_t last, double[:, ::1] out,
+            bint apart=False):
+        """out[i] += value of row i's leaf, tree after tree, for the rows [first, last); apart:
+        out[i, j] is the value of tree j, which has one only."""
         cdef Py_ssize_t n_used = self.used.shape[0], width = (2 if self.missing else 1) * n_used
         cdef Py_ssize_t start, m, i, j, k, K = self.K, n = X.shape[0]
         cdef const double* v
@@ -239,7 +241,9 @@ cdef class Packing:
                     walk_sets(t, &self.n_levels[0], rows, width, &self.place[0], m, at)
                 else:
                     walk(t, rows, width, m, at)
-                for i in range(m):
+                for i in range(m if apart else 0):
+                    out[first + i, j] = t.value[t.leaf[at[i]]]
+                for i in range(0 if apart else m):
                     v = t.value + t.leaf[at[i]] * K
                     for k in range(K):
                         out[first + i, k] += v[k]

@@ -7,7 +7,22 @@ class Draft:
     def __len__(self) -> int: ...
     def segment(self, i: int) -> tuple[int, int, bool, float, int, int]: ...
     def close(self, i: int) -> None: ...
-    def export(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+
+class Gathered:
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    missing_left: np.ndarray
+    set_start: np.ndarray
+    sets: np.ndarray
+    counts: np.ndarray
+    cost: np.ndarray
+    decrease: np.ndarray
+    rows: np.ndarray
+    weight: np.ndarray
+
+def gather(drafts: list[Draft], attach: np.ndarray, n_levels: np.ndarray) -> Gathered: ...
 
 class Workspace:
     def __init__(

@@ -22,7 +22,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 
-cdef struct Record:             # a node under construction; `nodes.RECORD` is the same in NumPy
+cdef struct Record:             # a node under construction
     int64_t start, end          # its segment of the sorted lists
     int64_t at                  # rows of the sorted segment below the threshold
     int64_t set_start           # first word of its set of levels, -1 if it has none

@@ -13,17 +13,6 @@ import numpy as np
 from pellucid.errors import DataError
 from pellucid.tree import _loops
 
-# The struct `Record` of `_loops.pyx`.
-RECORD = np.dtype(
-    [
-        ("start", "i8"), ("end", "i8"), ("at", "i8"), ("set_start", "i8"), ("key", "u8"),
-        ("weight", "f8"), ("cost", "f8"), ("mean", "f8"), ("threshold", "f8"), ("decrease", "f8"),
-        ("feature", "i4"), ("left", "i4"), ("right", "i4"), ("depth", "i4"),
-        ("missing_left", "i4"), ("stopped", "i4"),
-    ]
-)  # fmt: skip
-
-
 _DTYPES = {
     "feature": "int32", "threshold": "float64", "left": "int32", "right": "int32",
     "missing_left": "uint8", "set_start": "int32", "sets": "uint32", "value": "float64",
@@ -140,56 +129,23 @@ class Nodes:
 
 def assemble(parts: list, attach: list[int], n_levels: np.ndarray, scale: "Scale") -> Nodes:
     """One tree from a trunk and its branches; branch k grows out of node attach[k] of the trunk."""
-    exported = [part.export(RECORD) for part in parts]
-    records = np.concatenate([records for records, _, _ in exported])
-    counts = np.concatenate([counts for _, counts, _ in exported])
-    first = np.cumsum([0] + [len(records) for records, _, _ in exported])
-    first_word = np.cumsum([0] + [len(words) for _, _, words in exported])
-    for k, node in enumerate(attach, start=1):
-        part = records[first[k] : first[k + 1]]
-        part["left"][part["left"] >= 0] += first[k]
-        part["right"][part["right"] >= 0] += first[k]
-        part["set_start"][part["set_start"] >= 0] += first_word[k]
-        records[node] = part[0]
-    order = _loops.preorder(
-        np.ascontiguousarray(records["left"]), np.ascontiguousarray(records["right"])
-    )
-    number = np.full(len(records) + 1, -1, dtype=np.int32)  # the last entry stays: -1 -> -1
-    number[order] = np.arange(len(order), dtype=np.int32)
-    records, counts = records[order], counts[order]
-    sets, set_start = _sets_in_order(
-        records, np.concatenate([words for _, _, words in exported]), n_levels
-    )
-    weight = records["weight"].copy()
-    root = records["cost"][0]
+    found = _loops.gather(parts, np.array(attach, dtype=np.int32), n_levels)
+    weight, root = found.weight, found.cost[0]
     return Nodes(
-        feature=records["feature"].copy(),
-        threshold=records["threshold"].copy(),
-        left=number[records["left"]],
-        right=number[records["right"]],
-        missing_left=records["missing_left"].astype(np.uint8),
-        set_start=set_start,
-        sets=sets,
-        value=scale.value(counts),
-        impurity=scale.impurity(records["cost"] / weight),
-        decrease=records["decrease"] / root if root > 0 else np.zeros(len(order)),
-        n_samples=weight.astype(np.int64) if scale.counts else records["end"] - records["start"],
-        weight=np.ldexp(weight, scale.w_exponent),
+        feature=found.feature,
+        threshold=found.threshold,
+        left=found.left,
+        right=found.right,
+        missing_left=found.missing_left,
+        set_start=found.set_start,
+        sets=found.sets,
+        value=scale.value(found.counts),
+        impurity=scale.impurity(found.cost / weight),
+        decrease=found.decrease / root if root > 0 else np.zeros(len(weight)),
+        n_samples=weight.astype(np.int64) if scale.counts else found.rows,
+        weight=np.ldexp(weight, scale.w_exponent) if scale.w_exponent else weight,
         n_levels=n_levels,
     )
-
-
-def _sets_in_order(
-    records: np.ndarray, words: np.ndarray, n_levels: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The words of the sets in the order of the nodes, and the first word of each node's set."""
-    with_set = np.flatnonzero(records["set_start"] >= 0)
-    lengths = (n_levels[records["feature"][with_set]] + 31) // 32
-    new = np.cumsum(lengths) - lengths
-    shift = np.repeat(records["set_start"][with_set] - new, lengths)
-    set_start = np.full(len(records), -1, dtype=np.int32)
-    set_start[with_set] = new
-    return words[np.arange(len(shift)) + shift], set_start
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ Invariant: every row is handled alone, so results do not depend on blocks or thr
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -97,15 +98,27 @@ def sums(
     """(n, K): sum over the trees of values[tree][leaf of the row], added up in tree order."""
     out = np.zeros((len(X), values[0].shape[1]))
     missing = bool(np.isnan(X).any())
-    step = max(64, min(BLOCK, FOREST_CELLS // X.shape[1] // 8 * 8))
     for first, last in _groups([tree.n_nodes for tree in trees]):
         packing = Packing(trees[first:last], values[first:last], missing)
-        parallel.map(
-            lambda start: packing.add(X, start, min(start + step, len(X)), out),  # noqa: B023
-            range(0, len(X), step),
-            n_jobs,
-        )
+        _walk_all(packing, X, out, False, n_jobs)
     return out
+
+
+def each(trees: list[Nodes], X: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+    """(n, trees): value of the row's leaf in each tree of numbers."""
+    out = np.empty((len(X), len(trees)))
+    packing = Packing(trees, [tree.value for tree in trees], bool(np.isnan(X).any()))
+    _walk_all(packing, X, out, True, n_jobs)
+    return out
+
+
+def _walk_all(packing: Packing, X: np.ndarray, out: np.ndarray, apart: bool, n_jobs: Any) -> None:
+    step = max(64, min(BLOCK, FOREST_CELLS // X.shape[1] // 8 * 8))
+
+    def work(start: int) -> None:
+        packing.add(X, start, min(start + step, len(X)), out, apart)
+
+    parallel.map(work, range(0, len(X), step), n_jobs)
 
 
 def _groups(sizes: list[int]) -> list[tuple[int, int]]:

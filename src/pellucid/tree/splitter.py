@@ -4,6 +4,7 @@ Invariant: the best division of a column depends on the node's rows alone, and c
 in their order; the chunks of columns that threads take change nothing.
 """
 
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +31,7 @@ class Limits:
         """(max_depth, max_features, min rows, min rows to divide, min weight, min weight to divide,
         min decrease of cost, demanding, drawn) in growing units: weights were divided by
         2**w_exponent (`total` too), the target by 2**exponent."""
-        tiny = float(np.finfo(float).tiny)  # a child of weight 0 is never allowed
+        tiny = sys.float_info.min  # a child of weight 0 is never allowed
         with np.errstate(over="ignore", under="ignore"):
             decrease = float(np.ldexp(self.min_impurity_decrease * total, -2 * exponent))
             leaf = max(float(np.ldexp(self.min_weight_leaf, -w_exponent)), tiny)
