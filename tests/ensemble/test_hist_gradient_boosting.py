@@ -415,3 +415,27 @@ def test_weights_far_below_one():
     theirs_ = theirs.HistGradientBoostingRegressor(max_iter=10).fit(X, target, small).predict(X)
     assert np.ptp(theirs_) == 0
     assert np.ptp(ours[0]) > 1
+
+
+@pytest.mark.parametrize("max_leaf_nodes", [12, None])
+def test_histograms_that_are_not_kept_change_nothing(monkeypatch, max_leaf_nodes):
+    """Without room for them both children are counted: the sums are integers, so equal."""
+    from pellucid.tree import histogram_grower
+
+    X, target, _ = table(23, n=400)
+    y = np.digitize(target, [0.5, 2])
+    settings = {"max_iter": 5, "min_samples_leaf": 4, "max_leaf_nodes": max_leaf_nodes}
+    kept = Classifier(**settings).fit(as_frame(X), y)
+    monkeypatch.setattr(histogram_grower, "POOL", 1)
+    counted = Classifier(**settings).fit(as_frame(X), y)
+    assert np.array_equal(kept.trees_.value, counted.trees_.value)
+    assert np.array_equal(kept.trees_.threshold, counted.trees_.threshold)
+
+
+def test_missing_rows_are_predicted_as_alone():
+    """Groups of eight rows walk together unless one has a missing value."""
+    X, target, _ = table(24, n=203, levels=False)
+    model = Regressor(max_iter=8, min_samples_leaf=4).fit(X, target)
+    together = model.predict(X)
+    alone = np.array([model.predict(X[i : i + 1])[0] for i in range(203)])
+    assert np.array_equal(together, alone)
