@@ -48,6 +48,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "SGDClassifier",
         "TweedieRegressor",
     ),
+    "pellucid.manifold": ("TSNE",),
     "pellucid.mixture": ("GaussianMixture",),
     "pellucid.naive_bayes": (
         "BernoulliNB",

@@ -57,6 +57,8 @@ def answers(model, X) -> dict:
         said["score_samples"] = density(model, X)
     if not said and hasattr(model, "kneighbors"):
         said["kneighbors"] = model.kneighbors(X)[0]
+    if not said and hasattr(model, "embedding_"):  # places of the learned rows, none for new ones
+        said["embedding_"] = model.embedding_
     return said or learned(model)
 
 

@@ -1,0 +1,109 @@
+"""From rows to affinities: how near every pair of rows is, as probabilities that sum to 1.
+
+Euclidean rows are centred and divided by a power of two first, so that squares neither overflow
+nor lose digits; affinities do not depend on the unit.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.errors import DataError
+from pellucid.manifold import _loops
+
+NAMES = {"l1": "cityblock", "manhattan": "cityblock", "l2": "euclidean"}
+# Neighbours looked at beyond those wanted: products may misplace the last ones.
+SPARE = 16
+
+
+def centred(X: np.ndarray) -> np.ndarray:
+    """Rows about their mean, divided by a power of two, so that the largest number is about 1."""
+    power = int(np.frexp(np.abs(X).max(initial=0.0))[1])
+    Z = np.ldexp(X, -power)
+    Z = Z - Z.mean(axis=0)
+    return np.ascontiguousarray(np.ldexp(Z, -int(np.frexp(np.abs(Z).max(initial=0.0))[1])))
+
+
+def squared_distances(
+    X: np.ndarray, rows: slice, metric: Any, params: dict[str, Any] | None
+) -> np.ndarray:
+    """Squared distances of some rows to all, by any metric; "precomputed" X holds distances."""
+    if isinstance(metric, str) and metric == "precomputed":
+        D = X[rows]
+    elif callable(metric):
+        D = np.array([[metric(a, b, **(params or {})) for b in X] for a in X[rows]], dtype=float)
+    else:
+        from scipy.spatial.distance import cdist
+
+        try:
+            D = cdist(X[rows], X, NAMES.get(metric, metric), **(params or {}))
+        except (TypeError, ValueError) as error:
+            raise DataError(f"metric {metric!r} cannot be used here: {error}") from None
+    if not np.isfinite(D).all() or (D < 0).any():
+        raise DataError("All distances should be positive, the metric given is not correct")
+    top = D.max(initial=0.0)
+    return np.ascontiguousarray(np.square(D if top < 1e150 else D / top))
+
+
+def whole(X: np.ndarray, perplexity: float, metric: Any, params: Any) -> np.ndarray:
+    """Affinities of all pairs, (n, n)."""
+    n = len(X)
+    P, everyone = np.empty((n, n)), np.arange(n, dtype=np.int64)
+
+    def one(rows: slice) -> None:
+        D = np.empty((rows.stop - rows.start, n))
+        if _euclidean(metric, params):
+            others = np.ascontiguousarray(np.broadcast_to(everyone, D.shape))
+            _loops.distances_to(X, rows.start, others, D)
+        else:
+            D = squared_distances(X, rows, metric, params)
+        _loops.affinities(D, rows.start, True, perplexity, P[rows])
+
+    parallel.map(one, parallel.row_blocks(n, n))
+    P = P + P.T
+    return P / P.sum()
+
+
+def nearest(X: np.ndarray, perplexity: float, metric: Any, params: Any) -> Any:
+    """Affinities of each row and its 3 * perplexity nearest ones, CSR."""
+    from scipy import sparse
+
+    n = len(X)
+    k = min(n - 1, int(3.0 * perplexity + 1))
+    squares = np.einsum("ij,ij->i", X, X)
+    columns, shares = np.empty((n, k), dtype=np.int64), np.empty((n, k))
+
+    def one(rows: slice) -> None:
+        if _euclidean(metric, params):
+            rough = squares - 2.0 * (X[rows] @ X.T)
+            rough[np.arange(len(rough)), np.arange(rows.start, rows.stop)] = np.inf
+            near = _smallest(rough, min(n - 1, k + SPARE))
+            D = np.empty(near.shape)
+            _loops.distances_to(X, rows.start, near, D)
+        else:
+            D = squared_distances(X, rows, metric, params)
+            D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = np.inf
+            near = _smallest(D, k)
+            D = np.take_along_axis(D, near, axis=1)
+        best = np.argsort(D, axis=1, kind="stable")[:, :k]
+        columns[rows] = np.take_along_axis(near, best, axis=1)
+        D = np.ascontiguousarray(np.take_along_axis(D, best, axis=1))
+        _loops.affinities(D, rows.start, False, perplexity, shares[rows])
+
+    parallel.map(one, parallel.row_blocks(n, n))
+    starts = np.arange(0, n * k + 1, k)
+    P = sparse.csr_array((shares.ravel(), columns.ravel(), starts), shape=(n, n))
+    P = (P + P.T).tocsr()
+    P.sort_indices()
+    return P / P.sum()
+
+
+def _euclidean(metric: Any, params: Any) -> bool:
+    return isinstance(metric, str) and metric in ("euclidean", "l2") and not params
+
+
+def _smallest(D: np.ndarray, k: int) -> np.ndarray:
+    """Columns of the k smallest entries of each row, in increasing order of column."""
+    found = np.argpartition(D, k - 1, axis=1)[:, :k] if k < D.shape[1] else np.argsort(D, axis=1)
+    return np.ascontiguousarray(np.sort(found[:, :k], axis=1))

@@ -1,0 +1,248 @@
+"""`TSNE`: the class. Affinities come from `affinities`, the points from `embedding`."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.base import Estimator, Transformer
+from pellucid.data import Problem
+from pellucid.data.output import opened
+from pellucid.errors import DataError
+from pellucid.parameters import (
+    Choice,
+    Either,
+    Function,
+    Integer,
+    Jobs,
+    Nothing,
+    RandomState,
+    Real,
+    Test,
+    Verbose,
+)
+
+METRICS = (
+    "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "dice", "euclidean",
+    "hamming", "jaccard", "l1", "l2", "mahalanobis", "manhattan", "minkowski", "precomputed",
+    "rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "sqeuclidean", "yule",
+)  # fmt: skip
+
+
+class TSNE(Estimator):
+    """t-SNE: points in the plane whose neighbourhoods are those of the rows. They minimise
+
+        KL(P || Q) = sum_ij p_ij log(p_ij / q_ij)
+
+    p_ij is the affinity of rows i and j: a Gaussian about each row, as wide as `perplexity`
+    neighbours demand, made symmetric; q_ij that of the points, by Student's t.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        At most 3 with method "barnes_hut".
+    perplexity : float > 0, default=30.0
+        Effective number of neighbours of a row; must be less than the number of rows.
+    early_exaggeration : float >= 1, default=12.0
+        Factor of the attraction in the first 250 steps.
+    learning_rate : float > 0 or "auto", default="auto"
+        "auto": max(rows / early_exaggeration / 4, 50).
+    max_iter : int >= 250, default=1000
+    n_iter_without_progress : int >= -1, default=300
+        Stop after so many steps without a smaller divergence (looked at every 50 steps).
+    min_grad_norm : float >= 0, default=1e-7
+    metric : a name, a function or "precomputed", default="euclidean"
+        "precomputed": X holds the distances.
+    metric_params : dict or None
+    init : {"pca", "random"} or array (rows, n_components), default="pca"
+    verbose : without effect; see `pellucid.watching`
+    random_state : int, generator or None
+        For init="random".
+    method : {"barnes_hut", "exact"}, default="barnes_hut"
+        Far points in groups, or every pair.
+    angle : float in [0, 1], default=0.5
+        A group counts as one point if its diagonal is less than `angle` times its distance; 0 is exact.
+    n_jobs : int or None
+        Threads; bits do not depend on it.
+    table : Table, optional
+
+    Attributes
+    ----------
+    embedding_ : (rows, n_components); NaN for rows that the table's options left out.
+    kl_divergence_ : the divergence at the end, without exaggeration.
+    learning_rate_, n_iter_, history_, status_
+    n_features_in_, feature_names_in_, schema_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pellucid.manifold import TSNE
+    >>> X = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]])
+    >>> TSNE(perplexity=3, random_state=0).fit_transform(X).shape
+    (4, 2)
+    """
+
+    # Perplexity must be less than the number of rows, and the checks' tables are tiny. The checks look
+    # at bits and errors, not at pictures: any slope is small enough to stop at the first look.
+    _check_params = {"perplexity": 2.0, "max_iter": 250, "min_grad_norm": 1e300}
+    _min_rows = 2
+    _parameters = {
+        "n_components": Integer(1),
+        "perplexity": Real(0, None, "neither"),
+        "early_exaggeration": Real(1, None),
+        "learning_rate": Either(Choice("auto"), Real(0, None, "neither")),
+        "max_iter": Integer(250),
+        "n_iter_without_progress": Integer(-1),
+        "min_grad_norm": Real(0, None),
+        "metric": Either(Choice(*METRICS), Function),
+        "metric_params": Either(Test(lambda v: isinstance(v, dict), "a dict"), Nothing),
+        "init": Either(
+            Choice("pca", "random"), Test(lambda v: isinstance(v, np.ndarray), "an array")
+        ),
+        "verbose": Verbose,
+        "random_state": RandomState,
+        "method": Choice("barnes_hut", "exact"),
+        "angle": Real(0, 1, "both"),
+        "n_jobs": Jobs,
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        perplexity: float = 30.0,
+        early_exaggeration: float = 12.0,
+        learning_rate: Any = "auto",
+        max_iter: int = 1000,
+        n_iter_without_progress: int = 300,
+        min_grad_norm: float = 1e-7,
+        metric: Any = "euclidean",
+        metric_params: dict | None = None,
+        init: Any = "pca",
+        verbose: int = 0,
+        random_state: Any = None,
+        method: str = "barnes_hut",
+        angle: float = 0.5,
+        n_jobs: int | None = None,
+        table: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.perplexity = perplexity
+        self.early_exaggeration = early_exaggeration
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.n_iter_without_progress = n_iter_without_progress
+        self.min_grad_norm = min_grad_norm
+        self.metric = metric
+        self.metric_params = metric_params
+        self.init = init
+        self.verbose = verbose
+        self.random_state = random_state
+        self.method = method
+        self.angle = angle
+        self.n_jobs = n_jobs
+        self.table = table
+
+    # Names and containers of the points are those of any transformer; new rows have no place.
+    set_output = Transformer.set_output
+    get_feature_names_out = Transformer.get_feature_names_out
+    _names_out = Transformer._names_out
+    _wrap = Transformer._wrap
+
+    @property
+    def _pairwise(self) -> bool:  # type: ignore[override]
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_.shape[1]
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Place the rows. `y` is ignored."""
+        return self._learn(X, y)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Place the rows: their points, in the container chosen with `set_output`."""
+        X, y = opened(X, y)
+        return self._wrap(self.fit(X, y).embedding_, X)  # type: ignore[misc]
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        from pellucid.manifold import affinities
+        from pellucid.manifold.embedding import Plan, embed
+
+        X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.toarray()
+        self._check_table(X)
+        rate = self.learning_rate
+        if rate == "auto":
+            rate = max(len(X) / self.early_exaggeration / 4, 50.0)
+        plan = Plan(
+            float(rate), float(self.early_exaggeration), self.max_iter, self.n_iter_without_progress,
+            float(self.min_grad_norm), float(self.angle),
+        )  # fmt: skip
+        with parallel.using(self.n_jobs), parallel.one_blas_thread(), np.errstate(all="ignore"):
+            rows = X
+            if isinstance(self.metric, str) and self.metric in ("euclidean", "l2"):
+                rows = affinities.centred(X)
+            near = affinities.whole if self.method == "exact" else affinities.nearest
+            P = near(rows, float(self.perplexity), self.metric, self.metric_params)
+            found = embed(P, self._start(X), plan)
+        Y, divergence = found.x
+        if problem.position is not None:
+            Y = np.where((problem.position >= 0)[:, None], Y[problem.position], np.nan)
+        return {
+            "embedding_": Y,
+            "kl_divergence_": float(divergence),
+            "learning_rate_": float(rate),
+            "n_iter_": found.n_iter,
+            "history_": found.history,
+            "status_": found.status,
+        }
+
+    def _check_table(self, X: np.ndarray) -> None:
+        if self.method == "barnes_hut" and self.n_components > 3:
+            raise DataError(
+                "'n_components' should be inferior to 4 for the barnes_hut algorithm as it relies on "
+                "quad-tree or oct-tree. Use method='exact'."
+            )
+        if self._pairwise:
+            if isinstance(self.init, str) and self.init == "pca":
+                raise DataError(
+                    'The parameter init="pca" cannot be used with metric="precomputed".'
+                )
+            if X.shape[0] != X.shape[1]:
+                raise DataError(f"X should be a square distance matrix, but has shape {X.shape}.")
+            if (X < 0).any():
+                raise DataError(
+                    "Negative values in data passed to TSNE.fit(). With metric='precomputed', X "
+                    "should contain positive distances."
+                )
+        if self.perplexity >= len(X):
+            raise DataError(
+                f"perplexity ({self.perplexity}) must be less than n_samples ({len(X)})"
+            )
+
+    def _start(self, X: np.ndarray) -> np.ndarray:
+        from pellucid.manifold import affinities
+        from pellucid.manifold.embedding import components
+
+        shape = (len(X), self.n_components)
+        if isinstance(self.init, str) and self.init == "pca":
+            return components(affinities.centred(X), self.n_components)
+        if isinstance(self.init, str):
+            rng = parallel.stream(parallel.seed_sequence(self.random_state), "start")
+            return 1e-4 * rng.standard_normal(shape)
+        start = np.array(self.init, dtype=float)
+        if start.shape != shape or not np.isfinite(start).all():
+            raise DataError(
+                f"init must be a finite array of shape {shape}, one point per row. Got shape "
+                f"{start.shape}."
+            )
+        return start
+
+    def _check_state(self) -> None:
+        """Refuse points of the wrong shape (model files)."""
+        from pellucid.persist.state import expect_array, expect_number
+
+        expect_array(self, "embedding_", None, self.n_components)
+        expect_number(self, "kl_divergence_")
+        expect_number(self, "learning_rate_", 0.0)

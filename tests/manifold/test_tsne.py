@@ -1,0 +1,189 @@
+"""TSNE: affinities, slopes, the tree, scikit-learn's path, and what it refuses."""
+
+import numpy as np
+import pytest
+import sklearn.manifold
+from scipy.spatial.distance import squareform
+from sklearn.datasets import load_digits, load_iris
+from sklearn.manifold import _t_sne, trustworthiness
+from sklearn.metrics import pairwise_distances
+
+from pellucid.errors import ConvergenceWarning, DataError
+from pellucid.manifold import TSNE, _loops, affinities
+from pellucid.manifold.embedding import Divergence, Walk, components
+from tests.manifold import plain
+
+
+def test_affinities_have_the_perplexity(rng):
+    D = rng.random((6, 40)) * 10.0 ** rng.integers(-6, 7, (6, 1))
+    out = np.empty_like(D)
+    _loops.affinities(D, 0, False, 7.5, out)
+    np.testing.assert_allclose(out.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose([plain.perplexity(row) for row in out], 7.5, rtol=1e-8)
+    order = np.argsort(D, axis=1)
+    assert (np.diff(np.take_along_axis(out, order, axis=1), axis=1) <= 0).all()
+
+
+def test_affinities_are_those_of_scikit_learn():
+    X = load_iris().data
+    P = affinities.whole(affinities.centred(X), 30.0, "euclidean", None)
+    theirs = squareform(_t_sne._joint_probabilities(pairwise_distances(X, squared=True), 30.0, 0))
+    assert np.abs(P - theirs).max() < 1e-7 and P.sum() == pytest.approx(1)  # they search to 1e-5
+    near = affinities.nearest(affinities.centred(X), 30.0, "euclidean", None)
+    assert (near != near.T).nnz == 0 and near.sum() == pytest.approx(1)
+    everyone = affinities.nearest(affinities.centred(X), 55.0, "euclidean", None).toarray()
+    whole = affinities.whole(affinities.centred(X), 55.0, "euclidean", None)
+    np.testing.assert_allclose(everyone, whole, atol=1e-12)  # 3 * 55 neighbours are all
+
+
+@pytest.mark.parametrize("metric", ["manhattan", "cosine", "chebyshev"])
+def test_other_metrics(metric):
+    X = load_iris().data[:60]
+    D = pairwise_distances(X, metric=metric)
+    start = 1e-4 * np.random.default_rng(0).normal(size=(60, 2))
+    options = {"init": start, "perplexity": 10, "max_iter": 300}
+    one = TSNE(metric=metric, **options).fit(X)
+    other = TSNE(metric="precomputed", **options).fit(D)
+    assert one.kl_divergence_ == pytest.approx(other.kl_divergence_, rel=0.1)
+    P = affinities.whole(X, 10.0, metric, None)
+    np.testing.assert_allclose(P, affinities.whole(D, 10.0, "precomputed", None), atol=1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_slopes_are_derivatives(rng, d):
+    """In three and more dimensions scikit-learn's slope is not quite that of its divergence."""
+    P = affinities.whole(affinities.centred(rng.normal(size=(12, 4))), 4.0, "euclidean", None)
+    Y, goal = rng.normal(size=(12, d)), Divergence(P, d, 0.0)
+    value, slope = goal.gradient(Y)
+    assert value == pytest.approx(plain.divergence(P, Y), rel=1e-10)
+    for i, f in [(0, 0), (5, d - 1), (11, 0)]:
+        step = np.zeros_like(Y)
+        step[i, f] = 1e-5
+        found = (goal.gradient(Y + step)[0] - goal.gradient(Y - step)[0]) / 2e-5
+        assert slope[i, f] == pytest.approx(found, abs=1e-8)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_a_tree_that_opens_every_group_is_exact(rng, d):
+    Y = np.concatenate([rng.normal(size=(40, d)), np.zeros((3, d)), rng.normal(size=(5, d)) * 1e-9])
+    tree, repel = _loops.Tree(Y), np.empty_like(Y)
+    Z = tree.repulsion(0, len(Y), float(max(d - 1, 1)), 0.0, repel)
+    expected = plain.repulsion(Y)
+    assert expected[1] == pytest.approx(Z, rel=1e-12)
+    np.testing.assert_allclose(repel, expected[0], atol=1e-12)
+    assert sorted(tree.order) == list(range(len(Y)))
+
+
+@pytest.mark.parametrize("points", ["equal", "line of powers", "grid"])
+def test_the_tree_stays_small(points):
+    n = 2000
+    if points == "equal":
+        Y = np.ones((n, 2))
+    elif points == "grid":
+        Y = np.column_stack([np.arange(n) % 40, np.arange(n) // 40]).astype(float)
+    else:
+        Y = np.column_stack([2.0 ** -(np.arange(n) / 2), np.zeros(n)])
+    tree = _loops.Tree(Y)
+    assert tree.nodes <= 2 * n
+
+
+def test_groups_are_as_near_the_truth_as_scikit_learns():
+    X = affinities.centred(load_digits().data[:300])
+    P = affinities.nearest(X, 20.0, "euclidean", None)
+    Y = TSNE(method="exact", perplexity=20, max_iter=500).fit(X).embedding_
+    truth = Divergence(P.toarray(), 2, 0.5).gradient(Y)[1]
+    single = P.astype(np.float32)
+    for angle in (0.2, 0.5, 0.8):
+        ours = Divergence(P, 2, angle).gradient(Y)[1]
+        theirs = _t_sne._kl_divergence_bh(
+            Y.ravel().astype(np.float32), single, 1, len(X), 2, angle=angle, num_threads=1
+        )[1].reshape(Y.shape)
+        assert np.linalg.norm(ours - truth) <= np.linalg.norm(theirs - truth)
+
+
+def test_steps_are_those_of_scikit_learn():
+    X = affinities.centred(load_iris().data)
+    P, start = affinities.whole(X, 30.0, "euclidean", None), components(X, 2)
+    walk, goal = Walk.begin(start), Divergence(P, 2, 0.5)
+    for _ in range(40):
+        walk.move(goal.gradient(walk.Y, 1.0, False)[1], 0.5, 50.0)
+    theirs = _t_sne._gradient_descent(
+        _t_sne._kl_divergence, start.ravel(), 0, 40, n_iter_check=1000, momentum=0.5,
+        learning_rate=50.0, args=[squareform(P), 1, len(X), 2],
+    )[0].reshape(-1, 2)  # fmt: skip
+    np.testing.assert_allclose(walk.Y, theirs, atol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def their_picture():
+    return sklearn.manifold.TSNE(method="exact", random_state=0).fit(load_iris().data)
+
+
+@pytest.mark.parametrize("method", ["exact", "barnes_hut"])
+def test_pictures_are_near_those_of_scikit_learn(method, their_picture):
+    """Rounding sends both to other minima, so this bounds the gap, it does not order them."""
+    X = load_iris().data
+    ours = TSNE(method=method, random_state=0).fit(X)
+    theirs = their_picture
+    assert ours.kl_divergence_ < theirs.kl_divergence_ * 1.08
+    gap = trustworthiness(X, ours.embedding_) - trustworthiness(X, theirs.embedding_)
+    assert gap > -0.01
+    values = ours.history_["objective"][ours.history_["iteration"] > 300]
+    assert values[-1] <= values[0]
+
+
+def test_groups_far_apart_stay_apart(rng):
+    X = np.concatenate([rng.normal(size=(40, 5)) + 30 * k for k in range(3)])
+    Y = TSNE(perplexity=10, random_state=0).fit_transform(X)
+    own = np.repeat(np.arange(3), 40)
+    D = pairwise_distances(Y) + np.diag(np.full(120, np.inf))
+    assert (own[D.argmin(axis=1)] == own).all()
+
+
+@pytest.mark.parametrize("method", ["exact", "barnes_hut"])
+def test_equal_bits_for_any_number_of_threads_and_any_run(rng, method):
+    X = rng.normal(size=(300, 4))
+    options = {"method": method, "max_iter": 250, "init": "random", "random_state": 3}
+    one, two, again = (TSNE(n_jobs=k, **options).fit(X).embedding_ for k in (1, 2, 2))
+    assert one.tobytes() == two.tobytes() == again.tobytes()
+    assert (TSNE(**options | {"random_state": 4}).fit(X).embedding_ != one).any()
+
+
+def test_units_do_not_matter(rng):
+    X = rng.normal(size=(50, 3))
+    options = {"perplexity": 8, "max_iter": 250}
+    one = TSNE(**options).fit(X).embedding_
+    assert (TSNE(**options).fit(X * 2.0**500).embedding_ == one).all()
+
+
+def test_too_large_steps_are_said(rng):
+    with pytest.warns(ConvergenceWarning, match="flew apart"):
+        model = TSNE(perplexity=5, learning_rate=1e300).fit(rng.normal(size=(30, 3)))
+    assert np.isfinite(model.embedding_).all()
+
+
+def test_verbose_prints_nothing(rng, capsys):
+    TSNE(perplexity=3, max_iter=250, verbose=2).fit(rng.normal(size=(10, 2)))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_iterations_are_counted(rng):
+    model = TSNE(perplexity=3, max_iter=250, min_grad_norm=0.0).fit(rng.normal(size=(10, 2)))
+    assert model.n_iter_ == 250
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"perplexity": 20.0}, r"perplexity \(20.0\) must be less than n_samples \(20\)"),
+        ({"n_components": 4}, "inferior to 4.*exact"),
+        ({"metric": "precomputed"}, 'init="pca" cannot'),
+        ({"metric": "precomputed", "init": "random"}, "square distance matrix"),
+        ({"init": np.zeros((3, 2))}, r"shape \(20, 2\)"),
+        ({"metric": lambda a, b: -1.0}, "metric given is not correct"),
+        ({"metric": "mahalanobis", "metric_params": {"V": 3}}, "cannot be used here"),
+    ],
+)
+def test_bad_input_is_named(rng, options, words):
+    with pytest.raises(DataError, match=words):
+        TSNE(**{"perplexity": 5.0} | options).fit(rng.normal(size=(20, 3)))
