@@ -13,8 +13,10 @@ from pellucid.linear_model import _coordinate
 from pellucid.linear_model.products import AllProducts
 from pellucid.parallel import StopFlag
 
-WANTED = 1e-10  # duality gap, as a share of y'y / N
-FIRST_EPOCHS = 8  # until the signs are likely to be right
+WANTED = 1e-8  # duality gap, as a share of y'y / N
+FIRST_TOL = 1e-5  # of a step, as a share of the length of y
+FIRST_EPOCHS = 30  # after which solving for the signs found is quicker than going on
+FEW = 100  # columns up to which solving costs nothing
 EPOCHS = 100
 FLAT = 1e-9
 
@@ -61,18 +63,20 @@ class Path:
         """
         reach = max(2 * l1 - self.last, 0.0) if np.isfinite(self.last) else l1
         self._keep(self._wanting(min(reach, l1), l2))
-        self.last, epochs, limit, tol = l1, 0, FIRST_EPOCHS, 1e-3 * np.sqrt(self.yy)
+        self.last, epochs, limit, tol = l1, 0, FIRST_EPOCHS, FIRST_TOL * np.sqrt(self.yy)
         while True:
             self.flag.check()
             K = len(self.order)
             qk, Gb = self.q[self.order], self.b @ self.G[:K, :K]
             corner, curve = np.full(K, l1), np.full(K, l2)
             limit = min(limit, self.max_iter - epochs)
-            epochs += _coordinate.descend(
+            made = _coordinate.descend(
                 self.G, qk, self.b, Gb, corner, curve, self.positive, tol, limit
             )
+            epochs += made
             gap = self._look(qk, l1, l2)
-            if gap > WANTED * self.yy and self._polish(qk, l1, l2):
+            slow = made == limit or len(self.order) < FEW
+            if slow and gap > WANTED * self.yy and self._polish(qk, l1, l2):
                 gap = self._look(qk, l1, l2)
             if gap <= WANTED * self.yy or epochs >= self.max_iter:
                 break
