@@ -65,7 +65,8 @@ class RadiusNeighborsClassifier(RadiusVotes, ProbabilisticClassifier):
     radius : float, default=1.0
     weights : {"uniform", "distance", "exp", "rational"}, None or callable, default="uniform"
         As in `KNeighborsClassifier`; a callable sees one row (1, k) at a time.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute", "lsh"}, default="auto"
+        All find the same rows; "lsh" is searched exactly too, with a warning.
     leaf_size : int, default=30
     p : float, default=2
     metric : str or callable(a, b), default="minkowski"
@@ -201,7 +202,8 @@ class RadiusNeighborsRegressor(RadiusVotes, Regressor):
     radius : float, default=1.0
     weights : {"uniform", "distance", "exp", "rational"}, None or callable, default="uniform"
         As in `KNeighborsClassifier`; a callable sees one row (1, k) at a time.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute", "lsh"}, default="auto"
+        All find the same rows; "lsh" is searched exactly too, with a warning.
     leaf_size : int, default=30
     p : float, default=2
     metric : str or callable(a, b), default="minkowski"

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pellucid.errors import PellucidWarning, warn
 
 PATIENCE = 120.0  # seconds that need no word
-PER_VALUE = 1.5e-9  # seconds per kernel value and thread, besides the products
-PER_PRODUCT = 0.06e-9  # seconds per column of a product
+# Seconds on one thread, from fits of 10,000 and 30,000 rows in 20 columns.
+PER_VALUE = 4e-9  # per kernel value, besides the products
+PER_PRODUCT = 0.12e-9  # per column of a product
 SUPPORT = 0.3  # share of rows that are assumed to become support vectors
 PASSES = 1.5  # times that a kernel row is computed, when the store is too small
 
@@ -42,12 +43,10 @@ def preview(owner: str, n: int, p: int, cache_size: float) -> None:
     expected = estimate(n, p, cache_size)
     if expected.seconds <= PATIENCE:
         return
-    substitute = {"SVR": "LinearSVR", "OneClassSVM": "SGDOneClassSVM"}.get(owner, "LinearSVC")
-    other = (
-        f"Nystroem(n_components=300) followed by {substitute} takes seconds and is close to it"
-        if owner != "OneClassSVM"
-        else "A sample of 20,000 rows takes seconds and is close to it"
-    )
+    other = "A sample of 20,000 rows takes seconds and is close to it"
+    if owner != "OneClassSVM":
+        linear = "LinearSVR" if owner == "SVR" else "LinearSVC"
+        other = f"Nystroem(n_components=300) followed by {linear} takes seconds and is close to it"
     warn(
         f"{owner} on {n:,} rows computes about {expected.values:.0e} kernel values: about "
         f"{expected.seconds / 60:.0f} minutes and {expected.megabytes:.0f} MB. It starts now; Ctrl-C "
