@@ -75,6 +75,15 @@ def test_probabilities_are_finite_and_errors_ours(Model):
     assert outcomes.count("ok") >= 200  # refusals are rare
 
 
+def test_covariances_near_the_largest_float_have_axes():
+    assert trial(QuadraticDiscriminantAnalysis, 613) == "ok"
+    X, y = table(613)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = QuadraticDiscriminantAnalysis().fit(X, y)
+    assert all(np.isfinite(values).all() for values in model.scalings_)
+
+
 if __name__ == "__main__":
     first = 250
     for Model in MODELS:

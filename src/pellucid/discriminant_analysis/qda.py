@@ -116,7 +116,7 @@ class QuadraticDiscriminantAnalysis(QuadraticClassifier):
         top = np.finfo(float).max / len(units)
         with np.errstate(over="ignore"):
             user = np.clip(np.ldexp(covariances, units[:, None] + units), -top, top)
-        pairs = [np.linalg.eigh(cov) for cov in user]
+        pairs = [_eigen(cov) for cov in user]
         out: dict[str, Any] = {
             "scalings_": [np.maximum(values[::-1], 0.0) for values, _ in pairs],
             "rotations_": [np.ascontiguousarray(vectors[:, ::-1]) for _, vectors in pairs],
@@ -124,3 +124,12 @@ class QuadraticDiscriminantAnalysis(QuadraticClassifier):
         if self.store_covariance:
             out["covariance_"] = list(user)
         return out
+
+
+def _eigen(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and vectors of a matrix of any size, the largest floats included."""
+    lift = int(np.frexp(np.abs(cov).max(initial=0.0))[1])
+    values, vectors = np.linalg.eigh(np.ldexp(cov, -lift))
+    with np.errstate(over="ignore"):
+        top = np.finfo(float).max
+        return np.clip(np.ldexp(values, lift), -top, top), vectors
