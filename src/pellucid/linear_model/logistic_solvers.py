@@ -309,7 +309,9 @@ def _solve_smooth(
         solver = "newton" if prepared.likelihood.size <= NEWTON_SIZE else "lbfgs"
     way = solve_newton if solver == "newton" else solve_lbfgs
     stop = None if sentry is None else lambda point: sentry(point.x, point.value)
-    return way(prepared, setting, stop)
+    # A step beyond the largest float is refused by the search; curvature along it is not learned.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return way(prepared, setting, stop)
 
 
 def _symmetric(B: np.ndarray, n_classes: int, intercept: bool) -> np.ndarray:
