@@ -6,6 +6,7 @@ plan, so they do not depend on the order in which children ended.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from pellucid.compare.registry import BASELINES
 from pellucid.model_selection.grids import edges
 
 ORDINARY = {"UnseenLevelWarning"}  # a rare level is absent from some fold: told in log.txt only
-STOPPED = "(max_iter)"  # in the warning of a solver that ran out of iterations
+STOPPED = re.compile(r"\(max_iter\)|Maximum iterations")  # a solver ran out of iterations
 TIE_BREAK = {"classification": "log_loss", "regression": "rmse"}
 
 
@@ -158,7 +159,7 @@ def notes(plan: Plan, memory: Memory, contender: Contender) -> list[str]:
         by_kind.setdefault(category, []).append((text, count))
     for category, texts in sorted(by_kind.items()):
         total = sum(count for _, count in texts)
-        if all(STOPPED in text for text, _ in texts):
+        if all(STOPPED.search(text) for text, _ in texts):
             fits = len(records) * (plan.inner * _tried(contender) + 1)
             out.append(f"{total} of {fits} fits stopped at max_iter, before they had converged")
         else:

@@ -36,13 +36,23 @@ GENTLE = (
         tables="recommended",
         columns=12,
         rows=12,
-        said="To keep this file small, data tables are given for the recommended model only, and "
-        "fewer columns and rows are drawn.",
+        dependences="recommended",
+        said="To keep this file small, data tables and dependences are given for the recommended "
+        "model only, and fewer columns and rows are drawn.",
+    ),
+    Detail(
+        tables="recommended",
+        columns=6,
+        rows=4,
+        dependences="recommended",
+        said="To keep this file small, data tables and dependences are given for the recommended "
+        "model only, and few columns and rows are drawn.",
     ),
 )
 HARSH = (
     Detail(
         tables="none",
+        dependences="recommended",
         cards="tied",
         columns=12,
         rows=8,
@@ -51,6 +61,7 @@ HARSH = (
     ),
     Detail(
         tables="none",
+        dependences="recommended",
         cards="recommended",
         columns=6,
         rows=5,
@@ -60,6 +71,7 @@ HARSH = (
     ),
     Detail(
         tables="none",
+        dependences="recommended",
         cards="none",
         columns=0,
         rows=0,

@@ -15,11 +15,9 @@ from pellucid.draw.text import clean
 from pellucid.report import words
 from pellucid.report.pictures import MOST_SERIES, look_of, markup, or_nan
 
-BESIDE_BEST = 2  # dependences that a model which is not recommended shows
 
-
-def charts(found: dict[str, Any], labels: list[str], tables: bool, best: bool) -> list[Markup]:
-    """All that a model has, in the order of reading."""
+def charts(found: dict[str, Any], labels: list[str], tables: bool, columns: int) -> list[Markup]:
+    """All that a model has, in the order of reading; dependences on so many columns."""
     out: list[Markup] = []
     if found.get("path"):
         out.append(path(found["path"], tables))
@@ -28,8 +26,7 @@ def charts(found: dict[str, Any], labels: list[str], tables: bool, best: bool) -
     if found.get("support"):
         out.append(support(found["support"], labels, tables))
     parts = (found.get("dependence") or {}).get("columns") or []
-    chosen = parts if best else parts[:BESIDE_BEST]
-    return out + [dependence(p, found["dependence"], labels, tables and best) for p in chosen]
+    return out + [dependence(p, found["dependence"], labels, tables) for p in parts[:columns]]
 
 
 def path(found: dict[str, Any], tables: bool) -> Markup:

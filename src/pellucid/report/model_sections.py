@@ -111,7 +111,9 @@ def learned(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
             continue
         tables = detail.tables_of(row["model"], best)
         charts, tree = _learned_charts(found, labels, tables)
-        charts += insight_pictures.charts(found, labels, tables, row["recommended"])
+        charts += insight_pictures.charts(
+            found, labels, tables, detail.dependences_of(row["recommended"])
+        )
         near = _neighbours(found.get("neighbours"))
         if charts or tree or near:
             out.append(

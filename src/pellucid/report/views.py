@@ -15,10 +15,15 @@ class Detail:
     columns: int = 24  # pictures of columns
     rows: int = 100  # rows per group
     regions: bool = True
+    dependences: str = "all"  # of all models, or of the recommended one
     said: str = ""
 
     def tables_of(self, model: str, best: str | None) -> bool:
         return self.tables == "all" or (self.tables == "recommended" and model == best)
+
+    def dependences_of(self, recommended: bool) -> int:
+        """How many columns are followed."""
+        return 4 if recommended else 2 if self.dependences == "all" else 0
 
     def shows(self, row: dict[str, Any]) -> bool:
         if self.cards in ("all", "none"):
