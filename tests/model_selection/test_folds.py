@@ -94,3 +94,36 @@ def test_grids():
     assert candidates({}) == [{}]
     assert edges(space, {"C": 10.0, "kernel": "rbf"}) == ["C"]
     assert edges(space, {"C": 1.0, "kernel": "rbf"}) == []
+
+
+def same(ours, theirs):
+    pairs = list(zip(ours, theirs, strict=True))
+    return all(np.array_equal(a, c) and np.array_equal(b, d) for (a, b), (c, d) in pairs)
+
+
+def test_folds_without_chance_are_scikit_learns():
+    theirs = pytest.importorskip("sklearn.model_selection")
+    for n in (13, 60, 101):
+        X = np.zeros((n, 1))
+        assert same(LeaveOneOut().split(X[:, 0]), theirs.LeaveOneOut().split(X))
+        assert same(TimeFolds(5).split(X[:, 0]), theirs.TimeSeriesSplit(5).split(X))
+
+
+def test_drawn_folds_have_the_sizes_of_scikit_learns(rng):
+    theirs = pytest.importorskip("sklearn.model_selection")
+    y, groups = rng.choice(3, 97, p=[0.6, 0.3, 0.1]), rng.integers(0, 23, 97)
+
+    def counts(splits):
+        """Rows by class over the folds; which fold has one more of a class is a matter of order."""
+        found = np.array([np.bincount(y[test], minlength=3) for _, test in splits])
+        return np.sort(found, axis=0).tolist(), np.sort(found.sum(axis=1)).tolist()
+
+    def sizes(splits):
+        return sorted(len(test) for _, test in splits)
+
+    assert counts(StratifiedFolds(5).split(y)) == counts(theirs.StratifiedKFold(5).split(y, y))
+    assert sizes(PlainFolds(5).split(y)) == sizes(theirs.KFold(5).split(y))
+    own = GroupFolds(5).split(y, groups)
+    assert sizes(own) == sizes(theirs.GroupKFold(5).split(y, y, groups))
+    repeated = theirs.RepeatedStratifiedKFold(n_splits=5, n_repeats=3).split(y, y)
+    assert counts(RepeatedFolds(StratifiedFolds, 5, 3).split(y)) == counts(repeated)

@@ -96,7 +96,7 @@ class GroupFolds:
 
 @dataclass(frozen=True)
 class TimeFolds:
-    """Rows in time order, cut into K + 1 parts: each part is predicted from all before it."""
+    """Rows in time order, the last K parts of equal size: each is predicted from all before it."""
 
     n_folds: int = 5
 
@@ -106,9 +106,9 @@ class TimeFolds:
         _check(self.n_folds + 1, n)
         times = np.arange(n) if groups is None else np.asarray(groups)
         order = np.argsort(times, kind="stable")
-        edges = np.linspace(0, n, self.n_folds + 2).round().astype(int)
-        for k in range(1, self.n_folds + 1):
-            yield np.sort(order[: edges[k]]), np.sort(order[edges[k] : edges[k + 1]])
+        size = n // (self.n_folds + 1)
+        for start in range(n - self.n_folds * size, n, size):
+            yield np.sort(order[:start]), np.sort(order[start : start + size])
 
 
 @dataclass(frozen=True)
