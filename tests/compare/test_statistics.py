@@ -185,3 +185,14 @@ def test_equally_good_models_are_rarely_called_different(rng):
         plain += stats.ttest_rel(a, b).pvalue < 0.05
     assert wrong / 300 <= 0.09  # 5 % and three standard errors
     assert plain > 1.5 * wrong
+
+
+def test_the_baseline_is_asked_about_first_and_alone(rng):
+    """Many models that are alike must not hide that all of them beat the baseline."""
+    scores = {f"m{k}": 1.0 + 0.05 * rng.normal(size=5) for k in range(20)}
+    scores["mean"] = 1.3 + 0.1 * rng.normal(size=5)
+    alone = statistics.standings(scores, 0.25, -1, (0.0, np.inf), baseline="mean")
+    among = statistics.standings(scores, 0.25, -1, (0.0, np.inf))
+    assert alone["mean"].p_holm == alone["mean"].p < 0.05 < among["mean"].p_holm
+    assert not alone["mean"].tied and among["mean"].tied
+    assert all(alone[name].p_holm <= among[name].p_holm for name in scores if alone[name].p)

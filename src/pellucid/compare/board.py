@@ -59,8 +59,9 @@ def leaderboard(plan: Plan, memory: Memory) -> tuple[list[dict[str, Any]], str |
     if plan.metric.name in ("log_loss", "rmse", "mae"):
         bounds = (0.0, np.inf)
     standing = statistics.standings(
-        ranked, _ratio(plan), plan.metric.sign, bounds, behind=_behind(plan), exact=_exact(plan)
-    )
+        ranked, _ratio(plan), plan.metric.sign, bounds, behind=_behind(plan), exact=_exact(plan),
+        baseline=BASELINES[plan.material.task],
+    )  # fmt: skip
     ranks = {c.id: c.rank for c in plan.contenders}
     loss = {
         name: float(np.mean(found[TIE_BREAK[plan.material.task]]))

@@ -135,10 +135,13 @@ def standings(
     level: float = LEVEL,
     behind: Behind | None = None,
     exact: frozenset[str] = frozenset(),
+    baseline: str | None = None,
 ) -> dict[str, Standing]:
     """Every model against the best; the best is tied with itself. Scores are as measured.
 
-    `exact` names models whose score follows from what they are, like the AUC of a constant.
+    `exact` names models whose score follows from what they are, like the AUC of a constant. Whether
+    the best beats the `baseline` is asked first and alone: the more models there are, the less
+    could be told from it otherwise. Holm's method is for the others.
     """
     means = {name: float(np.mean(values)) for name, values in scores.items()}
     ranked = sorted(
@@ -156,7 +159,8 @@ def standings(
         p = {
             name: max(value, least[name]) if value == value else value for name, value in p.items()
         }
-    adjusted = dict(zip(p, holm(list(p.values()))))
+    others = {name: value for name, value in p.items() if name != baseline}
+    adjusted = p | dict(zip(others, holm(list(others.values()))))
     out = {}
     for name, values in scores.items():
         low, high = interval(values, ratio, bounds, level)

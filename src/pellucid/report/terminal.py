@@ -171,9 +171,9 @@ def table(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
     rivals = len(scored) - 1
     if rivals < 1:
         return lines
-    lines.append(
-        f"  = not distinguishable from the best on this data (corrected t-test, Holm over {rivals})"
-    )
+    others = sum(not row["baseline"] for row in scored) - 1
+    over = f", Holm over {others}" if others > 1 else ""
+    lines.append(f"  = not distinguishable from the best on this data (corrected t-test{over})")
     if any(starred(row) for row in scored):
         lines.append("  * different if it were the only comparison; not among so many (Holm)")
     return lines
