@@ -341,8 +341,9 @@ def test_any_finite_table(X):
         try:
             model.fit(X)
         except DataError as error:
-            assert "exceeds the largest float64" in str(error)
-            assert np.abs(X).max() > 1e150
+            if len(X) > 1:
+                assert "exceeds the largest float64" in str(error)
+                assert np.abs(X).max() > 1e150
             return
     assert np.isfinite(model.cluster_centers_).all() and np.isfinite(model.inertia_)
     assert (model.predict(X) == model.labels_).all()
