@@ -95,7 +95,7 @@ class RowTable:
         def moments(block: slice) -> np.ndarray:
             rows = self.X[block] - shift
             first = weights[block] @ rows
-            return np.append(first, np.einsum("ij,ij,i->", rows, rows, weights[block]))
+            return np.append(first, np.einsum("ij,ij->i", rows, rows) @ weights[block])
 
         sums = np.sum(self.each(moments), axis=0) / total
         return max(sums[-1] - float(sums[:-1] @ sums[:-1]), 0.0) / self.d

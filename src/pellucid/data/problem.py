@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.data import canonical, encode, targets
 from pellucid.data.containers import Intake, intake
 from pellucid.data.learning import learn, named_kinds
@@ -65,15 +66,9 @@ class Problem:
 
     def take(self, rows: np.ndarray, weights: np.ndarray | None = None) -> "Problem":
         """The problem on some of its rows; weights default to theirs."""
-        order: Any = "F" if self.schema.layout == "codes" else "C"
-        X = (
-            self.X[rows]
-            if not isinstance(self.X, np.ndarray)
-            else np.asarray(self.X[rows], order=order)
-        )
         return replace(
             self,
-            X=X,
+            X=_gathered(self.X, rows, self.schema.layout == "codes"),
             y=None if self.y is None else self.y[rows],
             weights=self.weights[rows] if weights is None else weights,
             offset=None if self.offset is None else self.offset[rows],
@@ -83,6 +78,26 @@ class Problem:
     def reweight(self, weights: np.ndarray) -> "Problem":
         """The same rows with other weights."""
         return replace(self, weights=weights)
+
+
+def _gathered(X: Any, rows: np.ndarray, by_columns: bool) -> Any:
+    """Some rows of a table, by position or mask, in the layout it has."""
+    if not isinstance(X, np.ndarray):
+        return X[rows]
+    rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+    out = np.empty((len(rows), X.shape[1]), order="F" if by_columns else "C")
+
+    def one_column(j: int) -> None:
+        np.take(X[:, j], rows, out=out[:, j], mode="wrap")  # "wrap" needs no buffer
+
+    def one_block(block: slice) -> None:
+        np.take(X, rows[block], axis=0, out=out[block], mode="wrap")
+
+    if by_columns:
+        parallel.map(one_column, range(X.shape[1]))
+    else:
+        parallel.map(one_block, parallel.row_blocks(*out.shape))
+    return out
 
 
 @dataclass(frozen=True)

@@ -107,15 +107,17 @@ class Nystroem(Transformer):
         rows = np.sort(rng.choice(problem.n, count, replace=False))
         basis = problem.X[rows]
         basis = basis if isinstance(basis, np.ndarray) else basis.toarray()
-        with np.errstate(over="ignore", invalid="ignore"):
-            K = self._kernel(basis, basis)
-        if not np.isfinite(K).all():
-            raise DataError(TOO_LARGE)
-        U, S, V = np.linalg.svd(K)
+        with parallel.one_blas_thread():  # equal bits, whatever else runs at the time
+            with np.errstate(over="ignore", invalid="ignore"):
+                K = self._kernel(basis, basis)
+            if not np.isfinite(K).all():
+                raise DataError(TOO_LARGE)
+            U, S, V = np.linalg.svd(K)
+            root = (U / np.sqrt(np.maximum(S, FLOOR))) @ V
         return {
             "components_": np.ascontiguousarray(basis),
             "component_indices_": _users_rows(problem)[rows],
-            "normalization_": (U / np.sqrt(np.maximum(S, FLOOR))) @ V,
+            "normalization_": root,
         }
 
     def _kernel(self, X: Any, Z: np.ndarray) -> np.ndarray:

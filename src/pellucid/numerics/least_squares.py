@@ -231,7 +231,8 @@ def _assemble(
         error = np.ldexp(np.sqrt(variance), np.append(units, 0))
         coef = np.ldexp(coef, units + lift[:, None])
         intercept = np.ldexp(intercept, lift) if design.constant else np.zeros(len(fits))
-        singular = np.linalg.svd(np.ldexp(moments.R, -units), compute_uv=False)
+        with parallel.one_blas_thread():
+            singular = np.linalg.svd(np.ldexp(moments.R, -units), compute_uv=False)
         mean = np.ldexp(moments.mean, -units)
         root = np.zeros((design.X.p, factor.rank))
         root[factor.order] = np.ldexp(factor.inverse_rows(), units[factor.order][:, None])
