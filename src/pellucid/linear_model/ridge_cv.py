@@ -62,7 +62,7 @@ class RidgeCV(LinearPredictor):
     >>> from pellucid.linear_model import RidgeCV
     >>> model = RidgeCV(alphas=[0.01, 1.0, 100.0])
     >>> model.fit([[1.0], [2.0], [3.0], [4.0], [5.0]], [2.0, 3.0, 5.0, 8.0, 9.0]).alpha_
-    0.01
+    1.0
     """
 
     _several_targets = True
