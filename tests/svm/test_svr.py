@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn import datasets
 from sklearn import svm as peer
 
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ModelFileError
-from pellucid.svm import SVR, OneClassSVM, dual
+from pellucid.svm import SVC, SVR, OneClassSVM, dual
 
 
 def tables():
@@ -152,12 +153,26 @@ def test_standardised_columns():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(80, 3)) * [1e-4, 1.0, 1e5]
     y = X[:, 0] * 1e4 + X[:, 2] * 1e-5
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
     for kernel in ("rbf", "linear"):
         own = SVR(standardize=True, kernel=kernel, tol=1e-7).fit(X, y)
-        by_hand = SVR(kernel=kernel, tol=1e-7).fit(X / X.std(axis=0), y)
-        assert np.allclose(own.predict(X), by_hand.predict(X / X.std(axis=0)), atol=1e-5)
+        by_hand = SVR(kernel=kernel, tol=1e-7).fit(Z, y)
+        assert np.allclose(own.predict(X), by_hand.predict(Z), atol=1e-5)
         assert np.allclose(own.support_vectors_, X[own.support_])
         assert np.isclose(own.explain(X[:3]).gap(), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("Model", [SVC, SVR, OneClassSVM])
+def test_standardised_columns_far_from_zero_have_the_width_of_z_scores(Model, container):
+    """A year among lengths: its mean must not be taken for spread."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(90, 3)) * [1e-2, 1.0, 0.8] + [40.0, -3.0, 2008.0]
+    y = (X[:, 0] > 40) if Model is SVC else X[:, 0]
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    own, by_hand = Model(standardize=True).fit(container(X), y), Model().fit(Z, y)
+    assert own.gamma_ == pytest.approx(by_hand.gamma_, rel=1e-6)
+    assert own.gamma_ == pytest.approx(1 / 3, rel=1e-6)
 
 
 def test_bad_input():

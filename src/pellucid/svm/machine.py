@@ -121,20 +121,25 @@ class KernelMachine(Estimator):
         return dual.solve(problem, rule, self.cache_size, recorder)
 
     def _width(self, X: Any, weights: np.ndarray) -> float:
-        """gamma; "scale" is 1 / (columns x variance of all cells), counted by weight."""
+        """gamma; "scale" is 1 / (columns x variance of all cells), counted by weight.
+
+        Standardised columns have mean 0, though the mean is not taken off sparse ones: their cells
+        vary about the mean of their column.
+        """
         if not isinstance(self.gamma, str):
             return float(self.gamma)
         p = X.shape[1]
         if self.gamma == "auto":
             return 1.0 / p
-        total = weights.sum() * p
-        squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
-        sums, cells = np.asarray(squares.sum(axis=1)).ravel(), np.asarray(X.sum(axis=1)).ravel()
+        total = weights.sum()
+        means = np.asarray(weights @ X).ravel() / total
+        centre = means if self.standardize else np.full(p, means.mean())
         if isinstance(X, np.ndarray):
-            mean = float(weights @ cells) / total
-            variance = float(weights @ np.einsum("ij,ij->i", X - mean, X - mean)) / total
+            moved = X - centre
+            variance = float(weights @ np.einsum("ij,ij->i", moved, moved)) / (total * p)
         else:
-            variance = float(weights @ sums) / total - (float(weights @ cells) / total) ** 2
+            squares = np.asarray(weights @ X.multiply(X).tocsr()).ravel() / total
+            variance = float((squares - 2.0 * means * centre + centre**2).mean())
         return 1.0 / (p * variance) if variance > 1e-290 else 1.0
 
     def _square(self, problem: Problem) -> np.ndarray:
