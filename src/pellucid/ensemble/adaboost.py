@@ -1,7 +1,6 @@
 """AdaBoost: learners in turn, each on the rows that the earlier ones got wrong (SAMME)."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -227,6 +226,11 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
             learners.check_fitted(learner, self._learner(), own, self.schema_, len(self.classes_))
 
     def _as_trees(self) -> tuple[list[Nodes], list[np.ndarray], np.ndarray]:
+        if not all(isinstance(tree, DecisionTreeClassifier) for tree in self.estimators_):
+            raise ParameterError(
+                "explain of an AdaBoostClassifier needs DecisionTreeClassifier as its estimator: "
+                "other learners do not say which column changed a vote."
+            )
         a = self.estimator_weights_[: len(self.estimators_)]
         votes = [self._tree_votes(tree) for tree in self.estimators_]
         return [tree.tree_ for tree in self.estimators_], votes, a / a.sum()
@@ -242,18 +246,7 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
 
     def _explain(self, X: Any) -> dict[str, Any]:
         """Changes of the trees' votes along the paths."""
-        if not all(isinstance(tree, DecisionTreeClassifier) for tree in self.estimators_):
-            raise ParameterError(
-                "explain of an AdaBoostClassifier needs DecisionTreeClassifier as its estimator: "
-                "other learners do not say which column changed a vote."
-            )
-        K = len(self.classes_)
-        a = self.estimator_weights_[: len(self.estimators_)] / self.estimator_weights_.sum()
-        base, total = np.zeros(K), np.zeros((len(X), self.n_features_in_, K))
-        for weight, tree in zip(a, self.estimators_):
-            votes = self._tree_votes(tree)
-            base += weight * votes[0]
-            total += weight * predict.contributions(replace(tree.tree_, value=votes), X)
+        base, total = predict.path(*self._as_trees(), X)
         scores = self._scores(X)
         return self._narrowed(base, total) | {
             "prediction": scores.reshape(len(X), -1),

@@ -1,6 +1,6 @@
 """AdaBoost.R2: learners in turn, each on the rows that the earlier ones missed most; their median."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,9 @@ from pellucid.ensemble.bags import Bag, Drawer
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Choice, Either, Integer, Learner, Nothing, RandomState, Real
 from pellucid.tree import DecisionTreeRegressor, predict
+from pellucid.tree.explaining import TreesExplained
 from pellucid.tree.model import TreeModel
+from pellucid.tree.nodes import Nodes
 
 LOSSES = {
     "linear": lambda e: e,
@@ -22,7 +24,7 @@ LOSSES = {
 }
 
 
-class AdaBoostRegressor(Regressor):
+class AdaBoostRegressor(TreesExplained, Regressor):
     """Weighted median of learners, each fitted to the rows weighted by the misses before it.
 
     1. Learner t is fitted with row weights w, which sum to 1; e_i = |y_i - f_t(x_i)| / max.
@@ -213,19 +215,41 @@ class AdaBoostRegressor(Regressor):
         for learner in self.estimators_:
             learners.check_fitted(learner, self._learner(), own, self.schema_, 0)
 
-    def _explain(self, X: Any) -> dict[str, Any]:
-        """The way of the median from the trees' roots to their leaves."""
+    _shap_method = (
+        "Shapley values of the trees, each by its share of the weighted median's way while all "
+        "trees go evenly from their mean to their leaf"
+    )
+
+    def _as_trees(self) -> tuple[list[Nodes], list[np.ndarray], np.ndarray]:
         if not all(isinstance(tree, TreeModel) for tree in self.estimators_):
             raise ParameterError(
                 "explain of an AdaBoostRegressor needs a decision tree as its estimator: other "
                 "learners do not say which column changed a prediction."
             )
-        roots = np.array([tree.tree_.value[0, 0] for tree in self.estimators_])
-        base = roots[medians.weighted(roots[None], self._a())]
+        trees = [tree.tree_ for tree in self.estimators_]
+        return trees, [tree.value for tree in trees], self._a()
+
+    def _along_the_median(
+        self, X: np.ndarray, roots: np.ndarray, parts: Callable[[Nodes], np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(base, contributions): of each tree's parts its share of the median's way."""
         shares = medians.shares(roots, self._all(X), self._a())
         total = np.zeros((len(X), X.shape[1], 1))
-        for t, tree in enumerate(self.estimators_):
-            total += shares[:, t, None, None] * predict.contributions(tree.tree_, X)
+        for t, tree in enumerate(self._as_trees()[0]):
+            total += shares[:, t, None, None] * parts(tree)
+        return roots[medians.weighted(roots[None], self._a())], total
+
+    def _shap(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        roots = np.array([predict.leaf_mean(t, t.value)[0] for t in self._as_trees()[0]])
+        one = np.ones(1)
+        return self._along_the_median(
+            X, roots, lambda tree: predict.shap([tree], [tree.value], one, X)[1]
+        )
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        """The way of the median from the trees' roots to their leaves."""
+        roots = np.array([tree.value[0, 0] for tree in self._as_trees()[0]])
+        base, total = self._along_the_median(X, roots, lambda tree: predict.contributions(tree, X))
         return {
             "base": base,
             "contributions": total,

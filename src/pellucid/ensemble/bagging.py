@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.base import ProbabilisticClassifier
-from pellucid.data import Problem
 from pellucid.ensemble import learners
 from pellucid.ensemble.bagging_model import Bagging
 from pellucid.tree import DecisionTreeClassifier
@@ -57,6 +56,8 @@ class BaggingClassifier(Bagging, ProbabilisticClassifier):
     n_jobs : int or None
     random_state : int, generator or None
     verbose : int; nothing is printed, see `pellucid.watching`
+    oob_importances : bool, default=False
+        What each column is worth to the rows that a learner did not see.
     table : Table, optional
 
     Attributes
@@ -64,6 +65,9 @@ class BaggingClassifier(Bagging, ProbabilisticClassifier):
     estimators_ : fitted learners; their labels are class codes
     estimators_features_ : columns of each learner
     oob_score_, oob_decision_function_ : with `oob_score`; NaN for rows that every learner saw
+    oob_importances_, oob_importances_std_ : with `oob_importances`; by column, the mean over the
+        learners of the rise of the share of wrong rows if the cells of the
+        column change places among the rows out of the bag, and its standard deviation
     estimator_, classes_, n_classes_, n_features_in_, feature_names_in_, schema_
 
     Examples
@@ -88,6 +92,7 @@ class BaggingClassifier(Bagging, ProbabilisticClassifier):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        oob_importances: bool = False,
         table: Any = None,
     ) -> None:
         self.estimator = estimator
@@ -101,6 +106,7 @@ class BaggingClassifier(Bagging, ProbabilisticClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.oob_importances = oob_importances
         self.table = table
 
     def _learner(self) -> Any:
@@ -113,23 +119,8 @@ class BaggingClassifier(Bagging, ProbabilisticClassifier):
         """Draw the bags, fit the learners."""
         return self._learn(X, y, weights=sample_weight)
 
-    def _fit(self, problem: Problem) -> dict[str, Any]:
-        assert problem.classes is not None
-        K = len(problem.classes)
-        learned, new, drawn = self._fit_bags(problem)
-        learned["n_classes_"] = K
-        if not self.oob_score:
-            return learned
-        shares, seen = self._out_of_bag(problem, new, drawn, K)
-        right = shares[seen].argmax(axis=1) == problem.y[seen]
-        score = float(np.average(right, weights=problem.weights[seen])) if seen.any() else np.nan
-        return learned | {
-            "oob_score_": score,
-            "oob_decision_function_": self._in_user_order(problem, shares),
-        }
-
     def _proba(self, X: Any) -> np.ndarray:
-        return self._mean(X, len(self.classes_))
+        return self._mean(X)
 
     @_IfLearnerHasScores
     def decision_function(self, X: Any) -> np.ndarray:
@@ -143,15 +134,3 @@ class BaggingClassifier(Bagging, ProbabilisticClassifier):
 
     def _check_state(self) -> None:
         self._check_learners(len(self.classes_))
-
-    def _explain(self, X: Any) -> dict[str, Any]:
-        """Mean of the trees' path contributions."""
-        base, contributions = self._path_contributions(X, len(self.classes_))
-        keep = slice(1, None) if len(self.classes_) == 2 else slice(None)
-        return {
-            "base": base[keep],
-            "contributions": contributions[:, :, keep],
-            "prediction": self._proba(X)[:, keep],
-            "scale": "probability",
-            "method": "mean changes of the class shares along the paths",
-        }

@@ -5,7 +5,6 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.base import Regressor
-from pellucid.data import Problem
 from pellucid.ensemble import learners
 from pellucid.ensemble.bagging_model import Bagging
 from pellucid.tree import DecisionTreeRegressor
@@ -38,6 +37,8 @@ class BaggingRegressor(Bagging, Regressor):
     n_jobs : int or None
     random_state : int, generator or None
     verbose : int; nothing is printed, see `pellucid.watching`
+    oob_importances : bool, default=False
+        What each column is worth to the rows that a learner did not see.
     table : Table, optional
 
     Attributes
@@ -45,6 +46,9 @@ class BaggingRegressor(Bagging, Regressor):
     estimators_ : fitted learners
     estimators_features_ : columns of each learner
     oob_score_, oob_prediction_ : with `oob_score`; NaN for rows that every learner saw
+    oob_importances_, oob_importances_std_ : with `oob_importances`; by column, the mean over the
+        learners of the rise of the unexplained share of the variance if the cells of the
+        column change places among the rows out of the bag, and its standard deviation
     estimator_, n_features_in_, feature_names_in_, schema_
 
     Examples
@@ -69,6 +73,7 @@ class BaggingRegressor(Bagging, Regressor):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        oob_importances: bool = False,
         table: Any = None,
     ) -> None:
         self.estimator = estimator
@@ -82,6 +87,7 @@ class BaggingRegressor(Bagging, Regressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.oob_importances = oob_importances
         self.table = table
 
     def _learner(self) -> Any:
@@ -94,32 +100,8 @@ class BaggingRegressor(Bagging, Regressor):
         """Draw the bags, fit the learners."""
         return self._learn(X, y, weights=sample_weight)
 
-    def _fit(self, problem: Problem) -> dict[str, Any]:
-        learned, new, drawn = self._fit_bags(problem)
-        if not self.oob_score:
-            return learned
-        means, seen = self._out_of_bag(problem, new, drawn, 1)
-        y, w = problem.y[seen], problem.weights[seen]
-        residual = (w * (y - means[seen, 0]) ** 2).sum()
-        spread = (w * (y - np.average(y, weights=w)) ** 2).sum() if seen.any() else 0.0
-        return learned | {
-            "oob_score_": float(1 - residual / spread) if spread > 0 else float("nan"),
-            "oob_prediction_": self._in_user_order(problem, means)[:, 0],
-        }
-
     def _predict(self, X: Any) -> np.ndarray:
-        return self._mean(X, 1)[:, 0]
+        return self._mean(X)[:, 0]
 
     def _check_state(self) -> None:
         self._check_learners(0)
-
-    def _explain(self, X: Any) -> dict[str, Any]:
-        """Mean of the trees' path contributions."""
-        base, contributions = self._path_contributions(X, 1)
-        return {
-            "base": base,
-            "contributions": contributions,
-            "prediction": self._mean(X, 1),
-            "scale": "response",
-            "method": "mean changes of the mean along the paths",
-        }

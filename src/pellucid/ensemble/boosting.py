@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Explained
 from pellucid.data import Problem, prepare
 from pellucid.data.output import opened
 from pellucid.data.targets import offset_values
 from pellucid.ensemble.boosting_trees import BoostedTrees
 from pellucid.errors import DataError, ParameterError, warn
 from pellucid.persist.state import expect_array
+from pellucid.tree.explaining import TreesExplained
 
 WORTH_A_HOP = 2**17  # cells from which a fit runs beside the main thread, so Ctrl-C is heard
 
 
-class Boosting(Explained):
+class Boosting(TreesExplained):
     """Family of boosted trees: raw prediction = baseline_ + sum of the trees' leaves (+ offset)."""
 
     _layout = "codes"
@@ -113,6 +113,14 @@ class Boosting(Explained):
             "scale": scale,
             "method": "changes of the mean prediction along the paths",
         }
+
+    def _shap(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        base, contributions = self.trees_.shap(X)
+        return self.baseline_ + base, contributions
+
+    def _narrowed(self, base: np.ndarray, contributions: np.ndarray) -> dict[str, Any]:
+        """Two classes have one output already."""
+        return {"base": base, "contributions": contributions}
 
     def _check_boosted(self, outputs: int) -> None:
         """Refuse learned arrays that do not belong together (model files)."""

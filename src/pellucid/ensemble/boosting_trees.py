@@ -5,13 +5,14 @@ from a tree's own root. A row goes left as in `tree.nodes`. Invariant: the recor
 arrays from a file cannot lead a row astray.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.errors import DataError
+from pellucid.tree import predict
 from pellucid.tree._boosted import Walkers
 from pellucid.tree.nodes import Nodes
 
@@ -155,6 +156,21 @@ class BoostedTrees:
         walkers = self.walkers()
         _by_blocks(lambda a, b: walkers.contributions(X, a, b, out), len(X), 2**20)
         return out
+
+    def shap(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(base (K,), contributions (n, d, K)): Shapley values, branches averaged by samples."""
+        base, out = np.zeros(self.n_outputs), np.zeros((len(X), X.shape[1], self.n_outputs))
+        for k in range(self.n_outputs):
+            own = range(k, self.n_trees, self.n_outputs)
+            trees = [
+                replace(self.tree(t), weight=self.n_samples[self.start[t] : self.start[t + 1]])
+                for t in own
+            ]
+            if trees:
+                values = [tree.value for tree in trees]
+                found = predict.shap(trees, values, np.ones(len(trees)), X)
+                base[k], out[:, :, k] = found[0][0], found[1][:, :, 0]
+        return base, out
 
 
 def _by_blocks(work: Any, n: int, steps: int) -> None:

@@ -25,7 +25,7 @@ class ExtraTreesClassifier(ForestClassifier):
     max_features : int, share, "sqrt", "log2" or None, default="sqrt"
         Columns drawn at each node.
     bootstrap : bool, default=False
-    oob_score : bool, default=False
+    oob_score : bool or function (y, predicted) -> number, default=False
         Score each row by the trees that did not see it.
     n_jobs : int or None
     random_state : int, generator or None
@@ -35,13 +35,15 @@ class ExtraTreesClassifier(ForestClassifier):
     class_weight : dict, "balanced", "balanced_subsample" or None
     max_samples : int, share or None (as many draws as samples)
     monotonic_cst : None
+    oob_importances : bool, default=False
+        What each column is worth to the rows that a tree did not see.
     table : Table, optional
 
     Attributes
     ----------
     trees_ : list of `Nodes`; estimators_ : the same as fitted trees
-    feature_importances_, classes_, n_classes_, oob_score_, oob_decision_function_,
-    n_features_in_, feature_names_in_, schema_
+    feature_importances_, classes_, n_classes_, oob_score_, oob_decision_function_, oob_importances_,
+    oob_importances_std_, n_features_in_, feature_names_in_, schema_
 
     Examples
     --------
@@ -75,6 +77,7 @@ class ExtraTreesClassifier(ForestClassifier):
         ccp_alpha: float = 0.0,
         max_samples: Any = None,
         monotonic_cst: Any = None,
+        oob_importances: bool = False,
         table: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
@@ -96,6 +99,7 @@ class ExtraTreesClassifier(ForestClassifier):
         self.ccp_alpha = ccp_alpha
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
+        self.oob_importances = oob_importances
         self.table = table
 
 
@@ -118,7 +122,7 @@ class ExtraTreesRegressor(ForestRegressor):
     max_features : int, share, "sqrt", "log2" or None, default=1.0
         Columns drawn at each node.
     bootstrap : bool, default=False
-    oob_score : bool, default=False
+    oob_score : bool or function (y, predicted) -> number, default=False
         Score each row by the trees that did not see it.
     n_jobs : int or None
     random_state : int, generator or None
@@ -127,12 +131,14 @@ class ExtraTreesRegressor(ForestRegressor):
         Keep the trees and add more.
     max_samples : int, share or None (as many draws as samples)
     monotonic_cst : None
+    oob_importances : bool, default=False
+        What each column is worth to the rows that a tree did not see.
     table : Table, optional
 
     Attributes
     ----------
     trees_ : list of `Nodes`; estimators_ : the same as fitted trees
-    feature_importances_, oob_score_, oob_prediction_,
+    feature_importances_, oob_score_, oob_prediction_, oob_importances_, oob_importances_std_,
     n_features_in_, feature_names_in_, schema_
 
     Examples
@@ -166,6 +172,7 @@ class ExtraTreesRegressor(ForestRegressor):
         ccp_alpha: float = 0.0,
         max_samples: Any = None,
         monotonic_cst: Any = None,
+        oob_importances: bool = False,
         table: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
@@ -186,4 +193,5 @@ class ExtraTreesRegressor(ForestRegressor):
         self.ccp_alpha = ccp_alpha
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
+        self.oob_importances = oob_importances
         self.table = table

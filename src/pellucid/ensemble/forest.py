@@ -13,55 +13,37 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.ensemble.bags import Bag, Drawer
-from pellucid.errors import DataError, ParameterError, warn
-from pellucid.parameters import Boolean, Either, Integer, Jobs, Nothing, Real, Test, Verbose
+from pellucid.ensemble.bagged import BAGGED_PARAMETERS, Bagged
+from pellucid.ensemble.bags import Drawer
+from pellucid.ensemble.out_of_bag import OutOfBag
+from pellucid.errors import DataError, ParameterError
+from pellucid.parameters import Boolean, Either, Function
 from pellucid.tree import predict
-from pellucid.tree.explaining import TreesExplained
 from pellucid.tree.limits import GROWTH_PARAMETERS
 from pellucid.tree.nodes import Nodes
 
-_share = Real(0, 1, "right")
-FOREST_PARAMETERS = GROWTH_PARAMETERS | {
-    "n_estimators": Integer(1),
-    "bootstrap": Boolean,
-    "oob_score": Boolean,
-    "n_jobs": Jobs,
-    "verbose": Verbose,
-    "warm_start": Boolean,
-    "max_samples": Either(
-        Integer(1),
-        Test(
-            lambda v: isinstance(v, float | np.floating) and _share.accepts(v),
-            "a float in the range (0.0, 1.0]",
-        ),
-        Nothing,
-    ),
-}
+FOREST_PARAMETERS = GROWTH_PARAMETERS | BAGGED_PARAMETERS | {"oob_score": Either(Boolean, Function)}
 
 
-class Forest(TreesExplained):
+class Forest(Bagged):
     """Family of forests; `trees_` holds the grown trees."""
 
     _layout = "codes"
     _takes_sparse = False
-    _canonical_rows = True
-    # The checks fit hundreds of times; a few trees show the same faults as a hundred.
-    _check_params = {"n_estimators": 5}
     _splitter = "best"
 
     def _tree(self, state: int) -> Any:
         """An unfitted tree with this forest's parameters."""
         raise NotImplementedError
 
-    def _grow_trees(self, problem: Problem) -> tuple[list[Nodes], list[Bag]]:
-        """Trees in their order (those of a warm start first), and the bags of the new ones."""
+    def _grow_trees(self, problem: Problem) -> dict[str, Any]:
+        """Trees in their order (those of a warm start first), and what unseen rows say of them."""
         from pellucid.tree.growing import grow_model
         from pellucid.tree.presort import presort
         from pellucid.tree.pruning import prune
 
         self._check_drawing()
-        old = self._kept()
+        old = self._kept("trees_")
         seed = parallel.seed_sequence(self.random_state)
         drawer = Drawer(problem, self.max_samples, 1.0, self.bootstrap, False)
         numbers = range(len(old), self.n_estimators)
@@ -74,7 +56,11 @@ class Forest(TreesExplained):
             nodes = grow_model(self._tree(int(state)), problem.reweight(bags[i].weights), table)
             return prune(nodes, self.ccp_alpha) if self.ccp_alpha > 0 else nodes
 
-        return old + parallel.map(task, range(len(bags)), self.n_jobs), bags
+        new = parallel.map(task, range(len(bags)), self.n_jobs)
+        judge = OutOfBag(
+            problem, bags, lambda i, X: predict.values(new[i], X), lambda i: _columns(new[i])
+        )
+        return {"trees_": old + new, "n_outputs_": 1} | self._judged(judge, seed)
 
     def _check_drawing(self) -> None:
         if not self.bootstrap and self.max_samples is not None:
@@ -82,59 +68,12 @@ class Forest(TreesExplained):
                 "`max_sample` cannot be set if `bootstrap=False`. Either switch to "
                 "`bootstrap=True` or set `max_sample=None`."
             )
-        if self.oob_score and not self.bootstrap:
-            raise ParameterError("Out of bag estimation only available if bootstrap=True")
-
-    def _kept(self) -> list[Nodes]:
-        if not self.warm_start or "trees_" not in self.__dict__:
-            return []
-        if self.n_estimators < len(self.trees_):
-            raise ParameterError(
-                f"n_estimators={self.n_estimators} must be larger or equal to "
-                f"len(estimators_)={len(self.trees_)} when warm_start==True"
-            )
-        if self.n_estimators == len(self.trees_):
-            warn(
-                "Warm-start fitting without increasing n_estimators does not fit new trees.",
-                UserWarning,
-            )
-        return list(self.trees_)
+        self._check_oob()
 
     def _mean(self, X: np.ndarray) -> np.ndarray:
         """Mean of the trees' values, (n, K)."""
         values = [tree.value for tree in self.trees_]
         return predict.sums(self.trees_, values, X, self.n_jobs) / len(values)
-
-    def _out_of_bag(self, problem: Problem, trees: list[Nodes], bags: list[Bag]) -> Any:
-        """(mean of the trees that did not see a row, or NaN; rows that have one)."""
-        sums, votes = np.zeros((problem.n, trees[0].value.shape[1])), np.zeros(problem.n)
-        for tree, bag in zip(trees, bags):
-            rows = np.flatnonzero(bag.weights == 0)
-            sums[rows] += predict.values(tree, np.asfortranarray(problem.X[rows]))
-            votes[rows] += 1
-        seen = votes > 0
-        if not seen.all():
-            warn(
-                f"{int((~seen).sum())} rows were in every bag: they have no out-of-bag estimate. "
-                "More estimators would give them one.",
-                UserWarning,
-            )
-        with np.errstate(invalid="ignore"):
-            return sums / votes[:, None], seen
-
-    def _in_user_order(self, problem: Problem, values: np.ndarray) -> np.ndarray:
-        if problem.position is None:
-            return values
-        return np.where((problem.position < 0)[:, None], np.nan, values[problem.position])
-
-    def _path_contributions(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(base (K,), contributions (n, d, K)): means over the trees."""
-        B = len(self.trees_)
-        base = sum(tree.value[0] for tree in self.trees_) / B
-        total = np.zeros((len(X), X.shape[1], len(base)))
-        for tree in self.trees_:
-            total += predict.contributions(tree, X)
-        return base, total / B
 
     def _as_trees(self) -> tuple[list[Nodes], list[np.ndarray], np.ndarray]:
         B = len(self.trees_)
@@ -142,6 +81,7 @@ class Forest(TreesExplained):
 
     def _check_trees(self, n_values: int) -> None:
         """Refuse learned arrays that do not belong together (model files)."""
+        self._check_importances()
         trees = self.trees_
         if not isinstance(trees, list) or not trees:
             raise DataError("a forest needs its trees")
@@ -196,3 +136,8 @@ class Forest(TreesExplained):
             parts.append(csr_matrix((ones, indices, indptr), shape=(len(encoded), tree.n_nodes)))
         ends = np.cumsum([0] + [tree.n_nodes for tree in self.trees_])
         return hstack(parts).tocsr(), ends
+
+
+def _columns(tree: Nodes) -> np.ndarray:
+    """Columns that a tree divides by."""
+    return np.unique(tree.feature[tree.feature >= 0])

@@ -47,7 +47,8 @@ class ForestClassifier(Forest, ProbabilisticClassifier):
         assert problem.classes is not None
         self._factors = self._class_factors(problem)
         try:
-            return self._fit_trees(replace(problem, classes=np.arange(len(problem.classes))))
+            K = len(problem.classes)
+            return self._grow_trees(replace(problem, classes=np.arange(K))) | {"n_classes_": K}
         finally:
             del self._factors
 
@@ -59,33 +60,8 @@ class ForestClassifier(Forest, ProbabilisticClassifier):
         factors = class_factors(self.class_weight, problem)
         return None if factors is None else dict(enumerate(factors.tolist()))
 
-    def _fit_trees(self, problem: Problem) -> dict[str, Any]:
-        assert problem.classes is not None
-        trees, bags = self._grow_trees(problem)
-        learned = {"trees_": trees, "n_classes_": len(problem.classes), "n_outputs_": 1}
-        if not self.oob_score or not bags:
-            return learned
-        shares, seen = self._out_of_bag(problem, trees[-len(bags) :], bags)
-        right = shares[seen].argmax(axis=1) == problem.y[seen]
-        score = float(np.average(right, weights=problem.weights[seen])) if seen.any() else np.nan
-        return learned | {
-            "oob_score_": score,
-            "oob_decision_function_": self._in_user_order(problem, shares),
-        }
-
     def _check_state(self) -> None:
         self._check_trees(len(self.classes_))
 
     def _proba(self, X: np.ndarray) -> np.ndarray:
         return self._mean(X)
-
-    def _explain(self, X: np.ndarray) -> dict[str, Any]:
-        base, contributions = self._path_contributions(X)
-        part = slice(1, None) if len(self.classes_) == 2 else slice(None)
-        return {
-            "base": base[part],
-            "contributions": contributions[:, :, part],
-            "prediction": self._proba(X)[:, part],
-            "scale": "probability",
-            "method": "mean changes of the class shares along the paths",
-        }

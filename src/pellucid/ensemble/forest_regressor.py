@@ -32,31 +32,10 @@ class ForestRegressor(Forest, Regressor):
         )  # fmt: skip
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        trees, bags = self._grow_trees(problem)
-        learned: dict[str, Any] = {"trees_": trees, "n_outputs_": 1}
-        if not self.oob_score or not bags:
-            return learned
-        means, seen = self._out_of_bag(problem, trees[-len(bags) :], bags)
-        y, w = problem.y[seen], problem.weights[seen]
-        residual = (w * (y - means[seen, 0]) ** 2).sum()
-        spread = (w * (y - np.average(y, weights=w)) ** 2).sum() if seen.any() else 0.0
-        return learned | {
-            "oob_score_": float(1 - residual / spread) if spread > 0 else float("nan"),
-            "oob_prediction_": self._in_user_order(problem, means)[:, 0],
-        }
+        return self._grow_trees(problem)
 
     def _check_state(self) -> None:
         self._check_trees(1)
 
     def _predict(self, X: np.ndarray) -> np.ndarray:
         return self._mean(X)[:, 0]
-
-    def _explain(self, X: np.ndarray) -> dict[str, Any]:
-        base, contributions = self._path_contributions(X)
-        return {
-            "base": base,
-            "contributions": contributions,
-            "prediction": self._mean(X),
-            "scale": "response",
-            "method": "mean changes of the mean along the paths",
-        }

@@ -25,7 +25,7 @@ class RandomForestClassifier(ForestClassifier):
     max_features : int, share, "sqrt", "log2" or None, default="sqrt"
         Columns drawn at each node.
     bootstrap : bool, default=True
-    oob_score : bool, default=False
+    oob_score : bool or function (y, predicted) -> number, default=False
         Score each row by the trees that did not see it.
     n_jobs : int or None
     random_state : int, generator or None
@@ -35,13 +35,15 @@ class RandomForestClassifier(ForestClassifier):
     class_weight : dict, "balanced", "balanced_subsample" or None
     max_samples : int, share or None (as many draws as samples)
     monotonic_cst : None
+    oob_importances : bool, default=False
+        What each column is worth to the rows that a tree did not see.
     table : Table, optional
 
     Attributes
     ----------
     trees_ : list of `Nodes`; estimators_ : the same as fitted trees
-    feature_importances_, classes_, n_classes_, oob_score_, oob_decision_function_,
-    n_features_in_, feature_names_in_, schema_
+    feature_importances_, classes_, n_classes_, oob_score_, oob_decision_function_, oob_importances_,
+    oob_importances_std_, n_features_in_, feature_names_in_, schema_
 
     Examples
     --------
@@ -78,6 +80,7 @@ class RandomForestClassifier(ForestClassifier):
         ccp_alpha: float = 0.0,
         max_samples: Any = None,
         monotonic_cst: Any = None,
+        oob_importances: bool = False,
         table: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
@@ -99,6 +102,7 @@ class RandomForestClassifier(ForestClassifier):
         self.ccp_alpha = ccp_alpha
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
+        self.oob_importances = oob_importances
         self.table = table
 
 
@@ -121,7 +125,7 @@ class RandomForestRegressor(ForestRegressor):
     max_features : int, share, "sqrt", "log2" or None, default=1.0
         Columns drawn at each node.
     bootstrap : bool, default=True
-    oob_score : bool, default=False
+    oob_score : bool or function (y, predicted) -> number, default=False
         Score each row by the trees that did not see it.
     n_jobs : int or None
     random_state : int, generator or None
@@ -130,12 +134,14 @@ class RandomForestRegressor(ForestRegressor):
         Keep the trees and add more.
     max_samples : int, share or None (as many draws as samples)
     monotonic_cst : None
+    oob_importances : bool, default=False
+        What each column is worth to the rows that a tree did not see.
     table : Table, optional
 
     Attributes
     ----------
     trees_ : list of `Nodes`; estimators_ : the same as fitted trees
-    feature_importances_, oob_score_, oob_prediction_,
+    feature_importances_, oob_score_, oob_prediction_, oob_importances_, oob_importances_std_,
     n_features_in_, feature_names_in_, schema_
 
     Examples
@@ -167,6 +173,7 @@ class RandomForestRegressor(ForestRegressor):
         ccp_alpha: float = 0.0,
         max_samples: Any = None,
         monotonic_cst: Any = None,
+        oob_importances: bool = False,
         table: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
@@ -187,4 +194,5 @@ class RandomForestRegressor(ForestRegressor):
         self.ccp_alpha = ccp_alpha
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
+        self.oob_importances = oob_importances
         self.table = table

@@ -17,6 +17,12 @@ class TreesExplained(Explained):
         """(trees, values (nodes, K) of each, weights): the answer is sum_t w_t values_t[leaf]."""
         raise NotImplementedError
 
+    _shap_method = "Shapley values of the trees"
+
+    def _shap(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(base (K,), contributions (n, d, K)) by Shapley values."""
+        return predict.shap(*self._as_trees(), X)
+
     def explain(self, X: Any, method: str = "path") -> Any:
         """Why the model says what it says: contributions of the user's own columns.
 
@@ -34,8 +40,8 @@ class TreesExplained(Explained):
         encoded = self._encoded(X)
         parts = self._explain(encoded)
         if method == "shap":
-            base, contributions = predict.shap(*self._as_trees(), encoded)
-            parts |= self._narrowed(base, contributions) | {"method": "Shapley values of the trees"}
+            base, contributions = self._shap(encoded)
+            parts |= self._narrowed(base, contributions) | {"method": self._shap_method}
         return self._explanation(parts)
 
     def _narrowed(self, base: np.ndarray, contributions: np.ndarray) -> dict[str, Any]:

@@ -64,6 +64,25 @@ def contributions(nodes: Nodes, X: np.ndarray) -> np.ndarray:
     return out
 
 
+def path(
+    trees: list[Nodes], values: list[np.ndarray], weights: np.ndarray, X: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(base (K,), contributions (n, d, K)) of sum_t weights[t] values[t][leaf], along the paths."""
+    base = np.zeros(values[0].shape[1])
+    out = np.zeros((len(X), X.shape[1], len(base)))
+    for tree, value, weight in zip(trees, values, weights.tolist()):
+        base += weight * value[0]
+        walk = walker(replace(tree, value=value)).contributions
+        _by_blocks(lambda first, last, w=weight, walk=walk: walk(X, first, last, out, w), len(X))
+    return base, out
+
+
+def leaf_mean(tree: Nodes, value: np.ndarray) -> np.ndarray:
+    """(K,): mean of the leaves' values by their training weights."""
+    leaf = tree.feature < 0
+    return np.average(value[leaf], axis=0, weights=tree.weight[leaf])
+
+
 def shap(
     trees: list[Nodes], values: list[np.ndarray], weights: np.ndarray, X: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -81,8 +100,7 @@ def shap(
     out = np.zeros((len(X), X.shape[1], len(base)))
     blocks = range(0, len(X), SHAP_ROWS)
     for tree, value, weight in zip(trees, values, weights):
-        leaf = tree.feature < 0
-        base += weight * np.average(value[leaf], axis=0, weights=tree.weight[leaf])
+        base += weight * leaf_mean(tree, value)
         walk, facts = walker(replace(tree, value=value)), (tree.weight, tree.depth)
 
         def work(first: int, walk=walk, facts=facts, weight=weight) -> None:

@@ -1,0 +1,157 @@
+"""Rows out of the bags as judges: an honest score, and what each column is worth to it.
+
+1. `estimates`: the answer for a row is the mean of the learners that did not see it.
+2. `importances`: a learner's loss on the rows it did not see, and again after the cells of one column
+   were exchanged among these rows; the rise, averaged over the learners, is the column's importance.
+
+Invariant: what is drawn follows from (seed, learner, column) alone.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.data import Problem
+from pellucid.ensemble.bags import Bag
+from pellucid.errors import warn
+
+
+@dataclass(frozen=True)
+class OutOfBag:
+    """New learners and their bags; `ask` learner i about encoded rows gives (n, K)."""
+
+    problem: Problem
+    bags: list[Bag]
+    ask: Callable[[int, Any], np.ndarray]
+    looks_at: Callable[[int], np.ndarray]  # columns of the user that learner i can tell apart
+
+    def estimates(self, score: Any) -> dict[str, Any]:
+        """The learned attributes of `oob_score`; `score` is True, or a function of (y, answers)."""
+        means, seen = self._means()
+        classes = self.problem.classes
+        found = self._loss(means[seen], seen) if seen.any() else np.nan
+        if callable(score):
+            found = 1.0 - self._by_function(score, means, seen)
+        name = "oob_prediction_" if classes is None else "oob_decision_function_"
+        mine = self._in_user_order(means)
+        return {"oob_score_": float(1.0 - found), name: mine[:, 0] if classes is None else mine}
+
+    def _means(self) -> tuple[np.ndarray, np.ndarray]:
+        """(mean of the learners that did not see a row, or NaN; rows that have one)."""
+        n, classes = self.problem.n, self.problem.classes
+        sums, votes = np.zeros((n, 1 if classes is None else len(classes))), np.zeros(n)
+        for i, bag in enumerate(self.bags):
+            rows = np.flatnonzero(bag.weights == 0)
+            if len(rows):
+                sums[rows] += self.ask(i, self._rows(rows))
+            votes[rows] += 1
+        seen = votes > 0
+        if not seen.all():
+            warn(
+                f"{int((~seen).sum())} rows were in every bag: they have no out-of-bag estimate. "
+                "More estimators would give them one.",
+                UserWarning,
+            )
+        with np.errstate(invalid="ignore"):
+            return sums / votes[:, None], seen
+
+    def _rows(self, rows: np.ndarray) -> Any:
+        part = self.problem.X[rows]
+        return np.asfortranarray(part) if self.problem.schema.layout == "codes" else part
+
+    def _in_user_order(self, values: np.ndarray) -> np.ndarray:
+        position = self.problem.position
+        if position is None:
+            return values
+        return np.where((position < 0)[:, None], np.nan, values[position])
+
+    def _by_function(self, score: Any, means: np.ndarray, seen: np.ndarray) -> float:
+        """A score of the user's own rows, copies and all."""
+        position, problem = self.problem.position, self.problem
+        rows = np.arange(problem.n) if position is None else position[position >= 0]
+        rows = rows[seen[rows]]
+        if problem.classes is None:
+            return float(score(problem.y[rows], means[rows, 0]))
+        return float(
+            score(problem.classes[problem.y[rows]], problem.classes[means[rows].argmax(1)])
+        )
+
+    def _loss(self, answers: np.ndarray, rows: np.ndarray) -> float:
+        """Share of wrong classes, or of the variance of y that is left; NaN if y does not vary."""
+        y, w = self.problem.y[rows], self.problem.weights[rows]
+        if self.problem.classes is not None:
+            return float(np.average(answers.argmax(axis=1) != y, weights=w))
+        centre = np.average(y, weights=w)
+        unit = float(np.max(np.abs(y - centre)))
+        if not unit > 0:
+            return float("nan")
+        spread = np.average(((y - centre) / unit) ** 2, weights=w)
+        return float(np.average(((y - answers[:, 0]) / unit) ** 2, weights=w) / spread)
+
+    # 2 --------------------------------------------------------------------------------------------
+
+    def importances(self, seed: Any, first: int, n_jobs: int | None) -> dict[str, Any]:
+        """The learned attributes of `oob_importances`; `first` is the number of learner 0."""
+
+        def task(i: int) -> np.ndarray:
+            return self._rises(i, seed, first + i)
+
+        rises = np.array(parallel.map(task, range(len(self.bags)), n_jobs))
+        judged = rises[~np.isnan(rises).any(axis=1)]
+        if not len(judged):
+            judged = np.full((1, self.problem.schema.n_columns), np.nan)
+        return {
+            "oob_importances_": judged.mean(axis=0),
+            "oob_importances_std_": judged.std(axis=0),
+        }
+
+    def _rises(self, i: int, seed: Any, number: int) -> np.ndarray:
+        """Rise of a learner's loss by column (d,); NaN if it saw every row."""
+        rises = np.zeros(self.problem.schema.n_columns)
+        rows = np.flatnonzero(self.bags[i].weights == 0)
+        whole = self._loss(self.ask(i, self._rows(rows)), rows) if len(rows) else np.nan
+        if np.isnan(whole):
+            return np.full(len(rises), np.nan)
+        X = self._rows(rows)
+        for j in self.looks_at(i).tolist():
+            donors = _donors(parallel.stream(seed, "importance", number, j), self.problem, rows)
+            with exchanged(X, np.flatnonzero(self.problem.schema.owner == j), donors) as other:
+                rises[j] = self._loss(self.ask(i, other), rows) - whole
+        return rises
+
+
+def _donors(rng: np.random.Generator, problem: Problem, rows: np.ndarray) -> np.ndarray:
+    """Whose cell each row gets: a permutation; of rows with unequal weights, drawn by weight."""
+    w = problem.weights[rows]
+    if (w == w[0]).all():
+        return rng.permutation(len(rows))
+    return rng.choice(len(rows), len(rows), p=w / w.sum())
+
+
+class exchanged:
+    """Rows in which some columns hold the cells of other rows, for as long as it lasts."""
+
+    def __init__(self, X: Any, columns: np.ndarray, donors: np.ndarray) -> None:
+        self.X, self.columns, self.donors = X, columns, donors
+
+    def __enter__(self) -> Any:
+        if not isinstance(self.X, np.ndarray):
+            return _sparse_exchange(self.X, self.columns, self.donors)
+        self.before = self.X[:, self.columns].copy()
+        self.X[:, self.columns] = self.before[self.donors]
+        return self.X
+
+    def __exit__(self, *failure: Any) -> None:
+        if isinstance(self.X, np.ndarray):
+            self.X[:, self.columns] = self.before
+
+
+def _sparse_exchange(X: Any, columns: np.ndarray, donors: np.ndarray) -> Any:
+    from scipy.sparse import diags_array
+
+    chosen = np.zeros(X.shape[1])
+    chosen[columns] = 1.0
+    return (X @ diags_array(1.0 - chosen) + X[donors] @ diags_array(chosen)).tocsr()
