@@ -109,4 +109,12 @@ WORKLOADS = (
         answer=error_rate(absolute=2e-2),
         goals={"fit": 3.0},
     ),
+    Workload(
+        name="stochastic descent, numbers, 20 passes",
+        estimator="linear_model.SGDRegressor",
+        source=regression(200_000, 50),
+        params={"max_iter": 20, "tol": None, "random_state": 0},
+        answer=squared_error(relative=1e-2),
+        goals={"fit": 2.0},
+    ),
 )

@@ -46,6 +46,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "RidgeCV",
         "RidgeClassifier",
         "SGDClassifier",
+        "SGDRegressor",
         "TweedieRegressor",
     ),
     "pellucid.manifold": ("TSNE",),

@@ -171,6 +171,7 @@ ENTRIES = (
     _r("lasso", "linear_model.Lasso", 1, 0.3, "least squares from few columns", space={"alpha": Range(10, 0.001, (4, 7, 13))}),
     _r("elastic_net", "linear_model.ElasticNet", 1, 0.4, "between ridge and lasso", space={"l1_ratio": Choices((0.5,), (0.5,), (0.2, 0.5, 0.8)), "alpha": Range(10, 0.001, (4, 7, 9))}),
     _r("bayesian_ridge", "linear_model.BayesianRidge", 1, 0.2, "ridge that finds its own strength"),
+    _r("sgd", "linear_model.SGDRegressor", 1, 0.3, "walks down the slope row by row", prefer=_SCALED, space={"alpha": Choices((0.0001,), (0.01, 0.0001), (0.1, 0.01, 0.001, 0.0001))}),
     _r("poisson", "linear_model.PoissonRegressor", 1, 0.3, "logarithm of the mean is a weighted sum", only="counts", space={"alpha": Range(10, 0.001, (3, 5, 9))}),
     _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "mean of the nearest rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
     _r("tree", "tree.DecisionTreeRegressor", 2, 0.2, "one question after the other", space={"min_samples_leaf": _LEAVES}),

@@ -18,6 +18,7 @@ from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.ridge_classifier import RidgeClassifier
 from pellucid.linear_model.ridge_cv import RidgeCV
 from pellucid.linear_model.sgd_classifier import SGDClassifier
+from pellucid.linear_model.sgd_regressor import SGDRegressor
 from pellucid.linear_model.tweedie import TweedieRegressor
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "RidgeCV",
     "RidgeClassifier",
     "SGDClassifier",
+    "SGDRegressor",
     "TweedieRegressor",
     "enet_path",
     "lasso_path",

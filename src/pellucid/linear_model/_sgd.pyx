@@ -233,7 +233,8 @@ def epoch(
                 state[5] += g != 0.0
                 eta = eta0 / (state[5] + 1.0)
             elif schedule >= PA1:
-                g = -y[i] * passive_step(schedule, x, m, loss_of(kind, z, y[i], eps), eta0) / eta
+                g = -y[i] if kind == HINGE else (1.0 if z > y[i] else -1.0)
+                g *= passive_step(schedule, x, m, loss_of(kind, z, y[i], eps), eta0) / eta
             if l2 > 0.0:
                 scale = shrunk(&v[0], p, scale * max(0.0, 1.0 - eta * l2))
             g = -eta * g * w[i]

@@ -1,0 +1,143 @@
+"""SGDRegressor: scikit-learn step by step, the optimum it walks to, batches, bad input."""
+
+import numpy as np
+import pytest
+import sklearn.linear_model as theirs
+from scipy.sparse import csr_matrix
+
+from pellucid.errors import ConvergenceWarning, ParameterError
+from pellucid.linear_model import LinearRegression, Ridge, SGDRegressor
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(300, 5))
+Y = X @ [1.0, -2.0, 0.5, 0.0, 3.0] + 2 + RNG.normal(size=300)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {}, {"loss": "huber"}, {"loss": "epsilon_insensitive"},
+        {"loss": "squared_epsilon_insensitive"}, {"penalty": "l1", "alpha": 0.1},
+        {"penalty": "elasticnet", "alpha": 0.1, "l1_ratio": 0.4}, {"penalty": None},
+        {"average": True}, {"average": 100}, {"learning_rate": "constant"},
+        {"learning_rate": "optimal", "alpha": 0.1}, {"learning_rate": "adaptive"},
+        {"power_t": 0.6, "eta0": 0.1}, {"fit_intercept": False},
+        {"learning_rate": "pa1", "loss": "epsilon_insensitive", "eta0": 1.0, "penalty": None},
+        {"learning_rate": "pa2", "loss": "epsilon_insensitive", "eta0": 1.0, "penalty": None},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_steps_are_scikit_learns(options):
+    """In the same order of rows every coefficient is the same after three passes."""
+    chosen = options | {"shuffle": False, "tol": None, "max_iter": 3}
+    a = SGDRegressor(**chosen).fit(X, Y)
+    b = theirs.SGDRegressor(**chosen).fit(X, Y)
+    np.testing.assert_allclose(a.coef_, b.coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(a.intercept_, b.intercept_, rtol=1e-9, atol=1e-12)
+    assert (a.t_, a.n_iter_) == (b.t_, b.n_iter_)
+
+
+def test_weights_are_repetition():
+    w = RNG.integers(0, 4, len(Y)).astype(float)
+    a = SGDRegressor(random_state=1).fit(X, Y, sample_weight=w)
+    rows = np.repeat(np.arange(len(Y)), w.astype(int))
+    b = SGDRegressor(random_state=1).fit(X[rows], Y[rows])
+    assert (a.coef_ == b.coef_).all() and (a.intercept_ == b.intercept_).all()
+
+
+@pytest.mark.parametrize("alpha, rival", [(0.0, LinearRegression()), (0.1, Ridge(0.1 * 300))])
+def test_walks_to_the_optimum(alpha, rival):
+    model = SGDRegressor(alpha=alpha, average=30_000, max_iter=300, tol=None, random_state=0)
+    model.fit(X, Y)
+    np.testing.assert_allclose(model.coef_, rival.fit(X, Y).coef_, atol=3e-3)
+    assert model.intercept_[0] == pytest.approx(rival.intercept_, abs=3e-3)
+
+
+def test_losses_that_outliers_do_not_move():
+    spoiled = np.where(np.arange(300) % 20 == 0, Y + 1000, Y)
+    for loss in ("huber", "epsilon_insensitive"):
+        model = SGDRegressor(
+            loss, random_state=0, average=30_000, max_iter=200, tol=None, epsilon=0.5, eta0=0.05
+        )
+        assert np.abs(model.fit(X, spoiled).coef_ - [1, -2, 0.5, 0, 3]).max() < 0.25
+    plain = SGDRegressor(random_state=0).fit(X, spoiled)
+    assert np.abs(plain.coef_ - [1, -2, 0.5, 0, 3]).max() > 1
+
+
+def test_partial_fit_goes_on_and_batches_are_one_pass():
+    model = SGDRegressor(shuffle=False)
+    for part in np.array_split(np.arange(300), 4):
+        model.partial_fit(X[part], Y[part])
+    once = SGDRegressor(shuffle=False, max_iter=1, tol=None).fit(X, Y)
+    np.testing.assert_allclose(model.coef_, once.coef_, rtol=1e-9)
+    assert model.t_ == 301
+    for name in ("early_stopping", "standardize"):
+        with pytest.raises(ParameterError, match=f"{name} should be False with partial_fit"):
+            SGDRegressor(**{name: True}).partial_fit(X, Y)
+
+
+def test_standardize_makes_units_irrelevant():
+    """Scales are powers of two, so the walk is the same to the last bit."""
+    plain = SGDRegressor(standardize=True, random_state=0, max_iter=5, tol=None, shuffle=False)
+    plain.fit((X - X.mean(axis=0)) / X.std(axis=0), (Y - Y.mean()) / Y.std())
+    other = SGDRegressor(standardize=True, random_state=0, max_iter=5, tol=None, shuffle=False)
+    other.fit(X * 2.0**40 + 2.0**42, Y * 2.0**-30)
+    coef = plain.coef_ * Y.std() / X.std(axis=0)
+    np.testing.assert_allclose(other.coef_ * 2.0**70, coef, rtol=1e-9)
+    good = SGDRegressor(standardize=True, random_state=0).fit(X * 1e6, Y * 1e-6)
+    assert good.status_.ok and good.score(X * 1e6, Y * 1e-6) > 0.9
+    sparse = SGDRegressor(standardize=True, random_state=0).fit(csr_matrix(X * 1e6), Y)
+    assert sparse.score(csr_matrix(X * 1e6), Y) > 0.9
+    warm = SGDRegressor(standardize=True, warm_start=True, random_state=0).fit(X * 1e6, Y)
+    assert warm.fit(X * 1e6, Y).n_iter_ <= good.n_iter_
+
+
+def test_sparse_rows_give_the_same_steps():
+    few = np.where(np.abs(X) < 0.7, 0.0, X)
+    for penalty in ("l2", None):
+        chosen = {"shuffle": False, "tol": None, "max_iter": 3, "penalty": penalty}
+        dense, sparse = (SGDRegressor(**chosen).fit(A, Y) for A in (few, csr_matrix(few)))
+        np.testing.assert_allclose(dense.coef_, sparse.coef_, rtol=1e-9)
+
+
+def test_stopping():
+    model = SGDRegressor(random_state=0).fit(X, Y)
+    assert model.status_.code == "converged" and model.n_iter_ < 100
+    assert len(model.history_["objective"]) == model.n_iter_
+    judged = SGDRegressor(early_stopping=True, random_state=0).fit(X, Y)
+    assert judged.status_.code == "converged"
+    assert judged.score(X, Y) > 0.9
+    with pytest.warns(ConvergenceWarning, match=r"still fell after 2 passes"):
+        SGDRegressor(max_iter=2, random_state=0).fit(X, Y)
+
+
+def test_warm_starts_and_given_starts():
+    first = SGDRegressor(max_iter=1, tol=None, shuffle=False).fit(X, Y)
+    given = SGDRegressor(max_iter=1, tol=None, shuffle=False)
+    given.fit(X, Y, coef_init=first.coef_, intercept_init=first.intercept_)
+    warm = SGDRegressor(max_iter=1, tol=None, shuffle=False, warm_start=True).fit(X, Y).fit(X, Y)
+    assert (given.coef_ == warm.coef_).all()
+    with pytest.raises(ParameterError, match="5 coefficients and 1 intercept"):
+        SGDRegressor().fit(X, Y, coef_init=np.zeros(4))
+
+
+def test_divergence_is_named_and_stays_finite():
+    with pytest.warns(ConvergenceWarning, match="Standardise the columns, or lower eta0"):
+        model = SGDRegressor(random_state=0).fit(X * 1e6, Y)
+    assert model.status_.code == "diverged"
+    assert np.isfinite(model.predict(X)).all()
+    with pytest.warns(ConvergenceWarning, match="beyond all bounds"):
+        model = SGDRegressor(random_state=0, eta0=1e6).fit(X * 1e9, Y)
+    assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("options, said", [
+    ({"alpha": 0.0, "learning_rate": "optimal"}, "alpha must be > 0"),
+    ({"learning_rate": "pa1"}, "only works with loss 'epsilon_insensitive'"),
+    ({"alpha": -1.0}, "'alpha' parameter"), ({"loss": "hinge"}, "'loss' parameter"),
+    ({"l1_ratio": 1.5}, "'l1_ratio' parameter"),
+    ({"early_stopping": True, "validation_fraction": 0.999}, "too few are left"),
+])  # fmt: skip
+def test_impossible_options(options, said):
+    with pytest.raises(ParameterError, match=said):
+        SGDRegressor(**options).fit(X, Y)
