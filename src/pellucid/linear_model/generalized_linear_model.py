@@ -15,9 +15,9 @@ def _is_power(value: Any) -> bool:
 class GeneralizedLinearModel(GLMRegressor):
     """A generalised linear model: b and b0 minimise
 
-        1/N sum_i w_i d(y_i, mu_i) / 2 + alpha/2 |b|^2,     N = sum_i w_i
+        1/N sum_i w_i d(y_i, mu_i) / 2 + alpha (l1_ratio |b|_1 + (1 - l1_ratio) |b|^2 / 2)
 
-    with the deviance d of a family, and link(mu) = b0 + x . b + offset.
+    with N = sum_i w_i, the deviance d of a family, and link(mu) = b0 + x . b + offset.
     The intercept is never penalised. Newton's method to the last digit.
 
     Parameters
@@ -44,6 +44,8 @@ class GeneralizedLinearModel(GLMRegressor):
         Of the Tweedie family.
     dispersion : float > 0, default=1.0
         Of the negative binomial family: the variance is mu + dispersion mu^2.
+    l1_ratio : float in [0, 1], default=0.0
+        Share of the penalty that is |b|_1, which makes coefficients exactly 0.
     step : float or None, keyword-only
         Step of "gd" along the gradient of the mean objective; None takes half of 1 / curvature
         at the start.
@@ -69,6 +71,7 @@ class GeneralizedLinearModel(GLMRegressor):
         "link": Choice("auto", *LINKS),
         "power": Test(_is_power, "a float outside the open interval (0, 1)"),
         "dispersion": Real(0, None, "neither"),
+        "l1_ratio": Real(0, 1, "both"),
     }
 
     def __init__(
@@ -85,6 +88,7 @@ class GeneralizedLinearModel(GLMRegressor):
         verbose: Any = 0,
         power: float = 1.5,
         dispersion: float = 1.0,
+        l1_ratio: float = 0.0,
         step: float | None = None,
         table: Any = None,
     ) -> None:
@@ -99,6 +103,7 @@ class GeneralizedLinearModel(GLMRegressor):
         self.verbose = verbose
         self.power = power
         self.dispersion = dispersion
+        self.l1_ratio = l1_ratio
         self.step = step
         self.table = table
 

@@ -32,7 +32,7 @@ PARAMETERS = {
     "verbose": Verbose,
     "step": Either(Nothing, Real(0, None, "neither")),
 }
-
+NET_EPOCHS = 1000  # of coordinate descent, for normal errors and absolute values
 
 FACTS = ("rank", "total", "rows", "deviance", "pearson", "null_deviance", "log_likelihood")
 
@@ -57,6 +57,7 @@ class GLMRegressor(Regressor):
     max_iter: int
     warm_start: bool
     step: float | None
+    l1_ratio: float = 0.0
     coef_: np.ndarray
     intercept_: float
     means_: np.ndarray
@@ -137,7 +138,9 @@ class GLMRegressor(Regressor):
             return self._fit_iteratively(problem, loss)
 
     def _fit_directly(self, problem: Problem) -> dict[str, Any]:
-        """Normal errors, identity link: ridge regression or least squares."""
+        """Normal errors, identity link: ridge regression, least squares or the elastic net."""
+        if self._l1() > 0:
+            return self._fit_net(problem)
         from pellucid.linear_model import ridge_solver as solver
         from pellucid.linear_model.predictor import check_size
 
@@ -158,6 +161,29 @@ class GLMRegressor(Regressor):
             learned["inference_"] = self._facts(problem, learned)
         return learned
 
+    def _l1(self) -> float:
+        """Strength of the absolute values in the mean objective."""
+        return float(self.alpha * self.l1_ratio)
+
+    def _fit_net(self, problem: Problem) -> dict[str, Any]:
+        from pellucid.linear_model.elastic_net_solver import Net, elastic_net
+        from pellucid.linear_model.predictor import check_size
+
+        y = problem.y if problem.offset is None else problem.y - problem.offset
+        net = Net(
+            self._l1(), float(self.alpha) - self._l1(), self.fit_intercept, False, float(self.tol),
+            max(self.max_iter, NET_EPOCHS),
+        )  # fmt: skip
+        last = self._last(problem.p)
+        begin = None if last is None else last[None, :-1]
+        found = elastic_net(problem.X, y[:, None], problem.weights, net, begin)
+        check_size(found.coef, found.intercept)
+        return {
+            "coef_": found.coef[0].copy(), "intercept_": float(found.intercept[0]),
+            "means_": found.means, "n_iter_": max(int(found.n_iter[0]), 1),
+            "history_": found.history, "status_": found.status,
+        }  # fmt: skip
+
     def _facts(self, problem: Problem, learned: dict[str, Any]) -> dict[str, Any]:
         """What inference needs of a direct solution."""
         from pellucid.linear_model import glm_solver
@@ -175,14 +201,22 @@ class GLMRegressor(Regressor):
         from pellucid.linear_model.glm_inference import facts
         from pellucid.linear_model.predictor import check_size
 
+        l1 = self._l1()
         task = solver.prepare(
-            problem.X, problem.y, problem.weights, problem.offset, loss, self.alpha,
+            problem.X, problem.y, problem.weights, problem.offset, loss, self.alpha - l1,
             self.fit_intercept,
         )  # fmt: skip
         if self.solver == "gd":
             plain = replace(task.objective, X=solver.Rows(problem.X), shift=None, last={})
-            found = solver.descend(plain, loss, self.tol, self.max_iter, self.step)
+            found = solver.descend(plain, loss, self.tol, self.max_iter, self.step, l1)
             x = found.x
+        elif l1 > 0:
+            from pellucid.linear_model.glm_sparse import solve_sparse
+
+            with np.errstate(over="ignore"):
+                total = l1 * float(task.objective.weights.sum())
+            found = solve_sparse(task, loss, total, self.max_iter, self._last(problem.p))
+            x = task.to_user(found.x)
         else:
             kind = "lbfgs" if self.solver == "lbfgs" and problem.p > solver.NEWTON_SIZE else "auto"
             found = solver.solve(task, loss, kind, self.tol, self.max_iter, self._last(problem.p))

@@ -128,7 +128,10 @@ def glm_summary(model: Any, wanted: Wanted) -> SummaryTable:
             raise PellucidError(
                 "solver='gd' is for watching: fit with solver='auto' for a summary."
             )
-        return penalised_summary(model, {"alpha": float(model.alpha)})
+        shown = {"alpha": float(model.alpha)}
+        if model.l1_ratio > 0:
+            shown["l1_ratio"] = float(model.l1_ratio)
+        return penalised_summary(model, shown)
     n = kept["total"] if wanted.weights == "frequency" else kept["rows"]
     residual = n - kept["rank"]
     dispersion = dispersion_of(kept, residual)

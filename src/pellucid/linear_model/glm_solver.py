@@ -14,6 +14,7 @@ from pellucid.linear_model.glm_objective import GLMObjective, make_curve
 from pellucid.numerics.families import GLMLoss
 from pellucid.numerics.linalg import cholesky_factor, triangular_factor
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
+from pellucid.numerics.penalties import Penalty
 from pellucid.numerics.tables import Rows, exponents
 from pellucid.records import Solution
 
@@ -130,9 +131,13 @@ def solve(task: Task, loss: GLMLoss, solver: str, tol: float, max_iter: int, x0:
 
 
 def descend(
-    objective: GLMObjective, loss: GLMLoss, tol: float, max_iter: int, step: float | None
+    objective: GLMObjective, loss: GLMLoss, tol: float, max_iter: int, step: float | None, l1: float
 ) -> Solution:
-    """Plain gradient descent from 0 on the mean objective, in the user's units."""
+    """Plain gradient descent from 0 on the mean objective, in the user's units.
+
+    With `l1` > 0, the strength of |b| in the mean objective, every step is followed by the penalty's
+    own (proximal descent).
+    """
     total, p = float(objective.weights.sum()), objective.X.p
     if step is None:  # the larger curvature of 0 and of where all rows have the mean of y
         plain = Task(objective, np.ones(p), np.zeros(p, dtype=np.int64), 0)
@@ -140,8 +145,9 @@ def descend(
         steepest = max(float(np.linalg.eigvalsh(objective.curvature(x))[-1]) for x in ends)
         step = 0.5 * total / max(steepest, 1e-300)
     return gradient_descent(
-        objective.evaluate, np.zeros(p + 1), step=step / total, tol=tol, max_iter=max_iter
-    )
+        objective.evaluate, np.zeros(p + 1), step=step / total, tol=tol, max_iter=max_iter,
+        penalty=Penalty(np.append(np.full(p, l1 * total), 0.0), 1.0) if l1 > 0 else None,
+    )  # fmt: skip
 
 
 def information(task: Task, x: np.ndarray) -> tuple[np.ndarray, int, np.ndarray]:
