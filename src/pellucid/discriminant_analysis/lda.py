@@ -8,6 +8,7 @@ from pellucid import parallel
 from pellucid.base import ProbabilisticClassifier, Transformer
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
+from pellucid.numerics import bayes
 from pellucid.numerics.links import expit
 from pellucid.numerics.losses import softmax
 from pellucid.numerics.scores import linear_scores
@@ -132,13 +133,11 @@ class LinearDiscriminantAnalysis(ProbabilisticClassifier, Transformer):
         return linear_scores(X, self.coef_, self.offset_)
 
     def _proba(self, X: np.ndarray) -> np.ndarray:
-        scores = self._scores(X)
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        return softmax(scores)
+        return _chances(self._scores(X))
 
     def _codes(self, X: np.ndarray) -> np.ndarray:
-        return self._finite(self._proba(X)).argmax(axis=1)
+        scores = self._finite(self._scores(X))
+        return bayes.leading(scores, lambda rows: _chances(scores[rows]))
 
     def _transform(self, X: np.ndarray) -> np.ndarray:
         if self.solver == "lsqr":
@@ -174,3 +173,10 @@ class LinearDiscriminantAnalysis(ProbabilisticClassifier, Transformer):
             expect_array(self, name, p)
         if self.solver != "lsqr":
             expect_array(self, "scalings_", p, None)
+
+
+def _chances(scores: np.ndarray) -> np.ndarray:
+    """Probabilities (n, K) of linear scores, (n,) log-odds for two classes."""
+    if scores.ndim == 1:
+        return np.column_stack([expit(-scores), expit(scores)])
+    return softmax(scores)

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from pellucid import parallel
 from pellucid.base import ProbabilisticClassifier
 from pellucid.discriminant_analysis.clouds import Clouds, log_priors, shape_of, to_user
 from pellucid.numerics import bayes
+from pellucid.numerics.densities import triangular, whitened_distances
 from pellucid.persist.state import expect_array, n_terms
 from pellucid.records import Status
 
@@ -21,7 +21,8 @@ def usable(found: Clouds, covariances: np.ndarray, labels: Any, terms: Any) -> d
     width = max(shape.W.shape[1] for shape in shapes)
     W = np.zeros((len(shapes), len(total), width))
     for k, shape in enumerate(shapes):
-        W[k, :, : shape.W.shape[1]] = shape.W
+        half = triangular(shape.W)
+        W[k, :, : half.shape[1]] = half
     named = {
         str(label): [terms[j] for j in np.flatnonzero(shape.lacking)]
         for label, shape in zip(labels.tolist(), shapes)
@@ -65,20 +66,13 @@ class QuadraticClassifier(ProbabilisticClassifier):
 
     def _log_density(self, X: np.ndarray) -> np.ndarray:
         """log of the density, up to p/2 log(2 pi) and the units: (n, K)."""
-        out = np.empty((len(X), len(self.centres_)))
-
-        def fill(rows: slice) -> None:
-            block = np.ldexp(X[rows], -self.units_) if self.units_.any() else X[rows]
-            for k, W in enumerate(self.whitening_):
-                Z = (block - self.centres_[k]) @ W
-                out[rows, k] = np.einsum("ij,ij->i", Z, Z)
-
-        with parallel.one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-            parallel.map(fill, parallel.row_blocks(*X.shape))
-            lost = np.isnan(out)
-            if lost.any():
-                out[lost] = LARGEST
-        return -0.5 * (np.minimum(out, LARGEST) + self.log_det_)
+        units = self.units_ if self.units_.any() else None
+        with np.errstate(over="ignore", invalid="ignore"):
+            out = whitened_distances(X, self.centres_, self.whitening_, units)
+        np.fmin(out, LARGEST, out=out)  # NaN, of overflow, too
+        out += self.log_det_
+        out *= -0.5
+        return out
 
     def _joint(self, X: np.ndarray) -> np.ndarray:
         return self._log_density(X) + log_priors(self._chances)
@@ -95,11 +89,11 @@ class QuadraticClassifier(ProbabilisticClassifier):
         return bayes.posterior(self._log_density(X), self._chances)
 
     def _codes(self, X: np.ndarray) -> np.ndarray:
-        return self._finite(self._proba(X)).argmax(axis=1)
+        return bayes.leading_class(self._log_density(X), self._chances)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of the probabilities, exact where these are too small for a float."""
-        return bayes.log_posterior(self._log_density(self._encoded(X)), self._chances)
+    def _log_proba(self, X: np.ndarray) -> np.ndarray:
+        """Exact where the probabilities are too small for a float."""
+        return bayes.log_posterior(self._log_density(X), self._chances)
 
     def _explain(self, X: np.ndarray) -> dict[str, Any]:
         """Each column's share of the squared distance from the class mean: d_j (C^-1 d)_j."""

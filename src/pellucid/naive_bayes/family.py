@@ -70,11 +70,11 @@ class NaiveBayes(ProbabilisticClassifier):
         return bayes.posterior(self._log_likelihood(X), self._prior)
 
     def _codes(self, X: Any) -> np.ndarray:
-        return self._finite(self._proba(X)).argmax(axis=1)
+        return bayes.leading_class(self._log_likelihood(X), self._prior)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of the probabilities, exact where these are too small for a float."""
-        return bayes.log_posterior(self._log_likelihood(self._encoded(X)), self._prior)
+    def _log_proba(self, X: Any) -> np.ndarray:
+        """Exact where the probabilities are too small for a float."""
+        return bayes.log_posterior(self._log_likelihood(X), self._prior)
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """log p(x, c) of every row and class."""

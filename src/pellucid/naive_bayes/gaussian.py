@@ -6,7 +6,8 @@ import numpy as np
 
 from pellucid.data import Problem
 from pellucid.naive_bayes.family import MatrixNaiveBayes
-from pellucid.numerics.groups import DiagonalMoments, class_moments, normal_distances
+from pellucid.numerics.densities import normal_distances
+from pellucid.numerics.groups import DiagonalMoments, class_moments
 from pellucid.parameters import Array, Either, Nothing, Real
 from pellucid.persist.state import expect_array, n_terms
 

@@ -1,7 +1,7 @@
-"""Sums of a block of rows by class, and log-densities of rows under independent normals.
+"""Sums of a block of rows by class.
 
-Layout: X is C-contiguous (n, p), y int32 codes 0..K-1, sums (K, p), out (n, K). A missing cell is
-NaN; it takes part only in the loops whose names end in `_present`.
+Layout: X is C-contiguous (n, p), y int32 codes 0..K-1, sums (K, p). A missing cell is NaN;
+it takes part only in the loops whose names end in `_present`.
 """
 
 
@@ -98,39 +98,6 @@ def square_present(
                 if d == d:
                     squares[k, j] += w[i] * d * d
                     slips[k, j] += w[i] * d
-
-
-def normal_distances(
-    const double[:, ::1] X, const double[:, ::1] means, const double[:, ::1] precision,
-    double[:, ::1] out,
-):
-    """out[i, k] = sum over columns of (x - mean)^2 * precision, in four lanes."""
-    cdef Py_ssize_t i, j, k, n = X.shape[0], p = X.shape[1], K = means.shape[0]
-    cdef Py_ssize_t whole = p - p % 4
-    cdef const double *x
-    cdef const double *m
-    cdef const double *q
-    cdef double a, b, c, d, s0, s1, s2, s3
-    with nogil:
-        for i in range(n):
-            x = &X[i, 0]
-            for k in range(K):
-                m = &means[k, 0]
-                q = &precision[k, 0]
-                s0 = s1 = s2 = s3 = 0.0
-                for j in range(0, whole, 4):
-                    a = x[j] - m[j]
-                    b = x[j + 1] - m[j + 1]
-                    c = x[j + 2] - m[j + 2]
-                    d = x[j + 3] - m[j + 3]
-                    s0 += a * a * q[j]
-                    s1 += b * b * q[j + 1]
-                    s2 += c * c * q[j + 2]
-                    s3 += d * d * q[j + 3]
-                for j in range(whole, p):
-                    a = x[j] - m[j]
-                    s0 += a * a * q[j]
-                out[i, k] = (s0 + s1) + (s2 + s3)
 
 
 def sum_sparse_by_class(

@@ -1,10 +1,17 @@
 """Bayes' rule, once for all generative models: priors and class densities give the posterior.
 
 Invariant: everything is in logarithms; rows of the posterior sum to 1, also where every density
-underflows.
+underflows; the leading class is the first largest entry of the posterior.
 """
 
+from collections.abc import Callable
+
 import numpy as np
+
+from .. import parallel
+from .densities import loops
+
+NEAR = 1e-13  # difference of logarithms below which rounding decides which class leads
 
 
 def log_sum_exp(Z: np.ndarray) -> np.ndarray:
@@ -26,19 +33,54 @@ def log_posterior(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
 
     A row that no class can produce (all densities 0) says nothing: its posterior is the prior.
     """
-    joint = log_joint(log_density, prior)
-    top = joint.max(axis=1, keepdims=True)
-    impossible = ~np.isfinite(top[:, 0])
-    if impossible.any():
-        joint[impossible] = log_joint(np.zeros_like(prior), prior)
-        top[impossible] = joint[impossible].max(axis=1, keepdims=True)
-    joint -= top  # first, so that large logarithms leave no rounding error in the sum
-    return joint - np.log(np.exp(joint).sum(axis=1, keepdims=True))
+    return _normalised(log_joint(log_density, prior), prior, logs=True)
 
 
 def posterior(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """p(c | x): (n, K)."""
-    return np.exp(log_posterior(log_density, prior))
+    return _normalised(log_joint(log_density, prior), prior, logs=False)
+
+
+def _normalised(joint: np.ndarray, prior: np.ndarray, logs: bool) -> np.ndarray:
+    joint = np.ascontiguousarray(joint)
+    failed = np.empty(len(joint), dtype=np.uint8)
+    bad = parallel.map(
+        lambda rows: loops.normalise(joint[rows], logs, failed[rows]),
+        parallel.row_blocks(*joint.shape),
+    )
+    if any(bad):
+        with np.errstate(divide="ignore"):
+            alone = np.log(prior / prior.sum()) if logs else prior / prior.sum()
+        joint[failed == 1] = alone
+    return joint
+
+
+def leading_class(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """The class of the largest posterior; of equal ones the first: (n,)."""
+    return leading(log_joint(log_density, prior), lambda rows: posterior(log_density[rows], prior))
+
+
+def leading(Z: np.ndarray, chances: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """The column of the largest score of each row, or whether a single score is positive: (n,).
+
+    Where two are as good as equal, the first largest of `chances(rows)` decides, so that the answer
+    is always that of the probabilities.
+    """
+    if Z.ndim == 1:
+        codes = (Z > 0).astype(np.int64)
+        rows = np.flatnonzero(~(np.abs(Z) > NEAR))
+        codes[rows] = chances(rows).argmax(axis=1)
+        return codes
+    Z = np.ascontiguousarray(Z)
+    codes, close = np.empty(len(Z), dtype=np.int64), np.empty(len(Z), dtype=np.uint8)
+    near = parallel.map(
+        lambda rows: loops.leading(Z[rows], NEAR, codes[rows], close[rows]),
+        parallel.row_blocks(*Z.shape),
+    )
+    if any(near):
+        rows = np.flatnonzero(close)
+        codes[rows] = chances(rows).argmax(axis=1)
+    return codes
 
 
 def class_priors(y: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:

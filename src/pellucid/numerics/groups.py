@@ -115,13 +115,3 @@ def _with_holes(block: np.ndarray, y: np.ndarray, w: np.ndarray, K: int) -> Diag
     count = np.where(total > 0, total, 1.0)
     slips /= count
     return DiagonalMoments(total, mean + slips, np.maximum(squares - count * slips**2, 0.0))
-
-
-def normal_distances(X: np.ndarray, means: np.ndarray, precision: np.ndarray) -> np.ndarray:
-    """sum_j (x_j - mean_kj)^2 precision_kj of every row and class: (n, K)."""
-    out = np.empty((len(X), len(means)))
-    parallel.map(
-        lambda rows: _groups.normal_distances(X[rows], means, precision, out[rows]),
-        parallel.row_blocks(*X.shape),
-    )
-    return out

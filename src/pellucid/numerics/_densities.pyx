@@ -1,0 +1,151 @@
+"""Distances of rows from the means of classes, and Bayes' rule over them.
+
+Built twice, plain and for AVX2: lanes are explicit and products are not fused, so both give equal
+bits. Layout: X is C-contiguous (n, p), out and joint (n, K).
+
+`whitened_lengths` takes eight rows at a time, a row per lane: their distances from a mean stand
+column by column (p, 8). The columns of W (p, r) come in tiles of four, tile after tile, each
+(p, 4); a tile whose first rows are zero (a triangular W) is begun after them.
+
+    tiles[t, j, c] = W[j, 4 t + c],    begin[t] = first j where tile t is not zero
+"""
+
+from libc.math cimport exp, isfinite, log
+
+cdef extern from *:
+    """
+    typedef double four __attribute__((vector_size(32)));
+    static inline four load(const double *x) { four v; __builtin_memcpy(&v, x, 32); return v; }
+    static inline double normal_distance(const double *x, const double *m, const double *q,
+                                         Py_ssize_t p) {
+        four a = {0.0}, b = {0.0}, d, e;
+        double rest = 0.0, r;
+        Py_ssize_t j = 0;
+        for (; j + 8 <= p; j += 8) {
+            d = load(x + j) - load(m + j);
+            e = load(x + j + 4) - load(m + j + 4);
+            a += d * d * load(q + j);
+            b += e * e * load(q + j + 4);
+        }
+        for (; j < p; j++) { r = x[j] - m[j]; rest += r * r * q[j]; }
+        a += b;
+        return ((a[0] + a[2]) + (a[1] + a[3])) + rest;
+    }
+    /* Eight rows (p, 8) minus a mean. */
+    static inline void centre_eight(const double *x, const double *m, Py_ssize_t p, double *d) {
+        for (Py_ssize_t j = 0; j < p; j++) {
+            four a = load(x + 8 * j) - m[j], b = load(x + 8 * j + 4) - m[j];
+            __builtin_memcpy(d + 8 * j, &a, 32);
+            __builtin_memcpy(d + 8 * j + 4, &b, 32);
+        }
+    }
+    static inline void lengths_of_eight(const double *d, Py_ssize_t p, const double *tiles,
+                                        const long long *begin, Py_ssize_t n_tiles, double *out) {
+        four s0 = {0.0}, s1 = {0.0};
+        for (Py_ssize_t t = 0; t < n_tiles; t++) {
+            const double *w = tiles + 4 * p * t;
+            four z0[4] = {{0.0}, {0.0}, {0.0}, {0.0}}, z1[4] = {{0.0}, {0.0}, {0.0}, {0.0}};
+            for (Py_ssize_t j = begin[t]; j < p; j++) {
+                four a = load(d + 8 * j), b = load(d + 8 * j + 4);
+                for (int c = 0; c < 4; c++) {
+                    z0[c] += a * w[4 * j + c];
+                    z1[c] += b * w[4 * j + c];
+                }
+            }
+            for (int c = 0; c < 4; c++) { s0 += z0[c] * z0[c]; s1 += z1[c] * z1[c]; }
+        }
+        __builtin_memcpy(out, &s0, 32);
+        __builtin_memcpy(out + 4, &s1, 32);
+    }
+    """
+    double normal_distance(const double *x, const double *m, const double *q, Py_ssize_t p) noexcept nogil
+    void centre_eight(const double *x, const double *m, Py_ssize_t p, double *d) noexcept nogil
+    void lengths_of_eight(
+        const double *d, Py_ssize_t p, const double *tiles, const long long *begin,
+        Py_ssize_t n_tiles, double *out,
+    ) noexcept nogil
+
+
+def normal_distances(
+    const double[:, ::1] X, const double[:, ::1] means, const double[:, ::1] precision,
+    double[:, ::1] out,
+):
+    """out[i, k] = sum over columns of (x - mean)^2 * precision, in eight lanes."""
+    cdef Py_ssize_t i, k, n = X.shape[0], p = X.shape[1], K = means.shape[0]
+    with nogil:
+        for i in range(n):
+            for k in range(K):
+                out[i, k] = normal_distance(&X[i, 0], &means[k, 0], &precision[k, 0], p)
+
+
+def whitened_lengths(
+    const double[:, ::1] X, const double[:, ::1] means, const double[:, :, :, ::1] tiles,
+    const long long[:, ::1] begin, double[:, :, ::1] room, double[:, ::1] out,
+):
+    """out[i, k] = |(x_i - mean_k) W_k|^2; `room` is for (2, p, 8): rows, and rows minus a mean."""
+    cdef Py_ssize_t i, j, k, l, rows, n = X.shape[0], p = X.shape[1], K = means.shape[0]
+    cdef double found[8]
+    cdef double *turned = &room[0, 0, 0]
+    cdef double *apart = &room[1, 0, 0]
+    cdef const double *x
+    with nogil:
+        for i in range(0, n, 8):
+            rows = min(8, n - i)
+            for l in range(8):
+                x = &X[i + min(l, rows - 1), 0]
+                for j in range(p):
+                    turned[8 * j + l] = x[j]
+            for k in range(K):
+                centre_eight(turned, &means[k, 0], p, apart)
+                lengths_of_eight(
+                    apart, p, &tiles[k, 0, 0, 0], &begin[k, 0], begin.shape[1], found
+                )
+                for l in range(rows):
+                    out[i + l, k] = found[l]
+
+
+def normalise(double[:, ::1] joint, bint logs, unsigned char[::1] failed):
+    """Rows of log p(x, c) become p(c | x), or log p(c | x); returns how many could not.
+
+    Those rows, which hold a NaN or nothing above -inf, are marked in `failed` and left alone.
+    """
+    cdef Py_ssize_t i, k, n = joint.shape[0], K = joint.shape[1], bad = 0
+    cdef double top, total
+    cdef double *z
+    with nogil:
+        for i in range(n):
+            z = &joint[i, 0]
+            top = z[0]
+            for k in range(1, K):
+                if z[k] > top or z[k] != z[k]:
+                    top = z[k]
+            failed[i] = not isfinite(top)
+            bad += failed[i]
+            if failed[i]:
+                continue
+            total = 0.0
+            for k in range(K):
+                z[k] -= top  # first, so that large logarithms leave no rounding error in the sum
+                total += exp(z[k])
+            for k in range(K):
+                z[k] = z[k] - log(total) if logs else exp(z[k]) / total
+    return bad
+
+
+def leading(const double[:, ::1] Z, double margin, long long[::1] codes, unsigned char[::1] close):
+    """codes[i] = the largest of row i; close[i] = 1 where another is within the margin, or none is
+    a number. Returns how many are close."""
+    cdef Py_ssize_t i, k, best, n = Z.shape[0], K = Z.shape[1], count = 0
+    cdef double top, second
+    with nogil:
+        for i in range(n):
+            best, top, second = 0, Z[i, 0], -1e308
+            for k in range(1, K):
+                if Z[i, k] > top:
+                    best, second, top = k, top, Z[i, k]
+                elif not Z[i, k] <= second:
+                    second = Z[i, k]
+            codes[i] = best
+            close[i] = not (isfinite(top) and top - second > margin)
+            count += close[i]
+    return count

@@ -1,0 +1,113 @@
+"""Distances from class means and Bayes' rule: compiled loops against plain ones, build for build."""
+
+import numpy as np
+import pytest
+
+from pellucid.numerics import _densities, _loops, bayes, densities
+
+BUILDS = [_densities]
+if _loops.cpu_has_avx2():
+    from pellucid.numerics import _densities_avx2
+
+    BUILDS.append(_densities_avx2)
+
+
+def table(n, p, K, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, p)) * 10, rng.normal(size=(K, p)), rng.normal(size=(K, p, p))
+
+
+def plain_lengths(X, means, W):
+    return np.array([[sum(z * z for z in (x - m) @ w) for m, w in zip(means, W)] for x in X])
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 21])
+@pytest.mark.parametrize("p", [1, 3, 4, 9, 16])
+def test_lengths_are_the_plain_ones(n, p):
+    X, means, W = table(n, p, 3)
+    expected = plain_lengths(X, means, W)
+    half = np.stack([densities.triangular(w) for w in W])
+    assert all(np.all(np.triu(w, 1) == 0) for w in half)
+    for white in (W, half):
+        np.testing.assert_allclose(
+            densities.whitened_distances(X, means, white), expected, rtol=1e-12
+        )
+    narrow = W[:, :, : max(1, p - 2)]
+    np.testing.assert_allclose(
+        densities.whitened_distances(X, means, narrow), plain_lengths(X, means, narrow), rtol=1e-12
+    )
+
+
+def test_both_builds_give_equal_bits():
+    X, means, W = table(37, 13, 3, 1)
+    tiles, begin = densities._tiled(W)
+    found = []
+    for build in BUILDS:
+        a, b = np.empty((37, 3)), np.empty((37, 3))
+        build.whitened_lengths(X, means, tiles, begin, np.empty((2, 13, 8)), a)
+        build.normal_distances(X, means, means**2, b)
+        c, failed = -a.copy(), np.empty(37, dtype=np.uint8)
+        build.normalise(c, False, failed)
+        found.append((a.tobytes(), b.tobytes(), c.tobytes()))
+    assert len(set(found)) == 1
+
+
+def test_a_row_does_not_depend_on_its_neighbours():
+    X, means, W = table(100, 11, 2, 2)
+    whole = densities.whitened_distances(X, means, W)
+    for rows in (slice(0, 1), slice(3, 12), slice(50, 100)):
+        np.testing.assert_array_equal(densities.whitened_distances(X[rows], means, W), whole[rows])
+
+
+@pytest.mark.parametrize("p", [1, 7, 8, 20])
+def test_normal_distances_are_the_plain_ones(p):
+    X, means, _ = table(30, p, 4, 3)
+    expected = [[sum((x - m) ** 2 * m**2) for m in means] for x in X]
+    np.testing.assert_allclose(densities.normal_distances(X, means, means**2), expected, rtol=1e-12)
+
+
+def plain_posterior(joint, prior):
+    """Row by row; where no class can be, the prior."""
+    out = []
+    for row in joint:
+        top = max(row)
+        if not np.isfinite(top) or np.isnan(row).any():
+            out.append(prior / prior.sum())
+        else:
+            e = np.exp(row - top)
+            out.append(e / e.sum())
+    return np.array(out)
+
+
+def test_normalising_is_the_plain_one():
+    rng = np.random.default_rng(4)
+    density = rng.normal(size=(200, 3)) * rng.choice([1, 1e3, 1e100], size=(200, 1))
+    density[::7, 1] = -np.inf
+    density[::31] = -np.inf
+    density[5, 0], density[6, 2] = np.nan, np.inf
+    prior = np.array([0.2, 0.3, 0.5])
+    with np.errstate(divide="ignore"):
+        expected = plain_posterior(density + np.log(prior), prior)
+        found = bayes.posterior(density, prior)
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+        np.testing.assert_allclose(
+            np.exp(bayes.log_posterior(density, prior)), expected, rtol=1e-9, atol=1e-300
+        )
+    np.testing.assert_array_equal(bayes.leading_class(density, prior), found.argmax(axis=1))
+
+
+def test_the_leading_class_is_that_of_the_probabilities_at_ties():
+    """Scores that differ by less than the last digit of a probability."""
+    rng = np.random.default_rng(5)
+    base = rng.normal(size=(4000, 1)) * rng.choice([1e-3, 1, 1e3], size=(4000, 1))
+    Z = base + rng.integers(-3, 4, size=(4000, 3)) * 10.0 ** rng.integers(-19, -12, size=(4000, 1))
+    prior = np.full(3, 1 / 3)
+    codes = bayes.leading_class(Z, prior)
+    np.testing.assert_array_equal(codes, bayes.posterior(Z, prior).argmax(axis=1))
+    assert len(set(codes)) == 3
+
+
+def test_one_score_leads_if_it_is_positive():
+    Z = np.array([-1.0, 1e-30, 2.0, 0.0])
+    codes = bayes.leading(Z, lambda rows: np.column_stack([1 - Z[rows], Z[rows]]))
+    assert codes.tolist() == [0, 0, 1, 0]
