@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.samples import Sample
 from benchmarks.workload import OURS, NotAvailable, Workload, fit
 
-_LEAST = 0.005  # seconds: shorter jobs are repeated within one measurement
+_LEAST = 0.1  # seconds: shorter jobs are repeated within one measurement
 
 
 @dataclass(frozen=True)

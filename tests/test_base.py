@@ -8,8 +8,10 @@ import pyarrow as pa
 import pytest
 
 from pellucid import base, data
+from pellucid.decomposition import PCA
 from pellucid.dummy import DummyClassifier, DummyRegressor
 from pellucid.errors import ConvergenceWarning, DataError, NotFittedError, ParameterError
+from pellucid.linear_model import Lasso, LinearRegression, LogisticRegression
 from pellucid.parameters import Boolean, Choice, Either, Integer, Jobs, Nothing, RandomState, Real
 from pellucid.records import Status
 
@@ -155,3 +157,36 @@ def test_baselines():
     assert (
         DummyRegressor(strategy="median").fit([[0]] * 3, [1, 2, 9], [1, 1, 5]).predict([[0]]) == 9
     )
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(
+    "model, method",
+    [
+        (LinearRegression(), "predict"),
+        (Lasso(alpha=0.5), "predict"),  # the last coefficient is 0
+        (LogisticRegression(), "predict"),
+        (LogisticRegression(), "predict_proba"),
+        (LogisticRegression(), "decision_function"),
+        (LogisticRegression(C=0.01, l1_ratio=1.0), "predict"),
+        (PCA(2), "transform"),
+    ],
+)
+def test_a_bad_cell_is_found_after_the_answer_as_before(model, method, bad):
+    """Sums show bad cells, so the table is not looked through before: nothing may slip through."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    classifier = isinstance(model, LogisticRegression)
+    model.fit(X, X[:, 0] + X[:, 1] > 0 if classifier else X[:, 0] + X[:, 1])
+    new = rng.normal(size=(50, 3))
+    for j in range(3):
+        cells = new.copy()
+        cells[7, j] = bad
+        if np.isinf(bad):
+            with pytest.raises(ValueError, match=f"infinity: row 7, column 'x{j}'"):
+                getattr(model, method)(cells)
+        else:
+            filled = new.copy()
+            filled[7, j] = X[:, j].mean()
+            found, expected = getattr(model, method)(cells), getattr(model, method)(filled)
+            assert np.array_equal(found, expected) or np.allclose(found, expected, rtol=1e-13)

@@ -17,7 +17,7 @@ from pellucid import _sklearn, parameters, scores
 from pellucid.data import Problem, Wishes, prepare
 from pellucid.data.containers import Intake, intake
 from pellucid.data.encode import encode
-from pellucid.data.output import opened
+from pellucid.data.output import check_same_names, opened
 from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
 from pellucid.protocol import Protocol
@@ -160,27 +160,35 @@ class Estimator(Protocol):
         self._check_fitted()
         return self._encode_intake(intake(opened(X)[0], type(self).__name__))
 
-    def _answer(self, method: Callable[[Any], Any], X: Any) -> Any:
-        """What one of the family's methods says about a new table: finite, or an error."""
-        encoded = self._encoded(X)
+    def _answer(self, method: Callable[[Any], Any], X: Any, direct: bool = False) -> Any:
+        """What one of the family's methods says about a new table: finite, or an error.
+
+        A `direct` answer of a model that `_reveals` bad cells is asked for first; the cells are
+        looked through only if it is not finite.
+        """
+        self._check_fitted()
+        rows = intake(opened(X)[0], type(self).__name__)
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._finite(method(encoded))
+            if direct and rows.dense is not None and self._reveals():
+                try:
+                    return self._finite(method(self._encode_intake(rows, finite=True)))
+                except DataError:
+                    pass  # the strict way names the cell, or fills the gap
+            return self._finite(method(self._encode_intake(rows)))
+
+    def _reveals(self) -> bool:
+        """Whether a cell that is not finite makes every direct answer for its row not finite."""
+        return False
 
     def _finite(self, answer: Any) -> Any:
         if isinstance(answer, tuple):
             return tuple(map(self._finite, answer))
-        if answer.dtype.kind == "f" and not np.isfinite(answer).all():
-            row = int(np.flatnonzero(~np.isfinite(answer).reshape(len(answer), -1).all(axis=1))[0])
-            raise DataError(
-                f"{type(self).__name__} has no finite answer for row {row}: its values are too far "
-                "from those of the training rows. Correct them, or leave the row out."
-            )
-        return answer
+        return scores.finite(answer, type(self).__name__)
 
-    def _encode_intake(self, rows: Intake, quiet: bool = False) -> Any:
+    def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
         owner = type(self).__name__
         aligned = self.schema_.align(rows, owner)
-        return encode(self.schema_, aligned, self._takes_sparse, owner, quiet=quiet)
+        return encode(self.schema_, aligned, self._takes_sparse, owner, finite, quiet)
 
     @property
     def terms_(self) -> tuple[str, ...]:
@@ -267,7 +275,7 @@ class Classifier(Explained):
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted label of each row."""
-        codes = self._answer(self._codes, X)
+        codes = self._answer(self._codes, X, direct=True)
         return self.classes_[codes]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -287,7 +295,7 @@ class ProbabilisticClassifier(Classifier):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class, in the order of `classes_`."""
-        return self._answer(self._proba, X)
+        return self._answer(self._proba, X, direct=True)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of `predict_proba`."""
@@ -311,7 +319,7 @@ class Regressor(Explained):
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted number of each row."""
-        return self._answer(self._predict, X)
+        return self._answer(self._predict, X, direct=True)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R2 (mean over targets)."""
@@ -329,7 +337,7 @@ class Transformer(Estimator):
 
     def transform(self, X: Any) -> Any:
         """The transformed table, in the container chosen with `set_output`."""
-        return self._wrap(self._answer(self._transform, X), X)
+        return self._wrap(self._answer(self._transform, X, direct=True), X)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, then transform the same table."""
@@ -348,14 +356,7 @@ class Transformer(Estimator):
         """Names of the transformed columns."""
         self._check_fitted()
         if input_features is not None:
-            given = np.asarray(input_features, dtype=object)
-            if self.schema_.names is not None and not np.array_equal(given, self.feature_names_in_):
-                raise DataError("input_features is not equal to feature_names_in_")
-            if len(given) != self.n_features_in_:
-                raise DataError(
-                    "input_features should have length equal to number of features "
-                    f"({self.n_features_in_}), got {len(given)}"
-                )
+            check_same_names(np.asarray(input_features, dtype=object), self.schema_)
         return np.array(self._names_out(), dtype=object)
 
     def set_output(self, *, transform: str | None = None) -> Self:

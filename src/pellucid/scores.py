@@ -1,4 +1,4 @@
-"""What `score` returns: accuracy of classifiers, R2 of regressors, weighted."""
+"""What `score` returns: accuracy of classifiers, R2 of regressors, weighted; finite answers."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from pellucid.data.output import opened
 from pellucid.data.targets import check_lengths, labels, numbers, weights_or_ones
-from pellucid.errors import warn
+from pellucid.errors import DataError, warn
 
 
 def accuracy(model: Any, X: Any, y: Any, weights: Any) -> float:
@@ -35,3 +35,14 @@ def r2(model: Any, X: Any, y: Any, weights: Any) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.where(spread > 0, 1 - residual / spread, np.where(residual == 0, 1.0, 0.0))
     return float(np.mean(found))
+
+
+def finite(answer: np.ndarray, owner: str) -> np.ndarray:
+    """The answer, if all of it is finite."""
+    if answer.dtype.kind == "f" and not np.isfinite(answer).all():
+        row = int(np.flatnonzero(~np.isfinite(answer).reshape(len(answer), -1).all(axis=1))[0])
+        raise DataError(
+            f"{owner} has no finite answer for row {row}: its values are too far from those of the "
+            "training rows. Correct them, or leave the row out."
+        )
+    return answer

@@ -76,3 +76,14 @@ def _split(X: Any, name: str) -> tuple[Any, Any]:
     if hasattr(X, "column_names"):
         return X.drop_columns([name]), X.column(name)
     return X[[n for n in raw if str(n) != name]], X[raw[names.index(name)]]
+
+
+def check_same_names(given: np.ndarray, schema: Any) -> None:
+    """Refuse names of input columns that are not those of training."""
+    if schema.names is not None and given.tolist() != list(schema.names):
+        raise DataError("input_features is not equal to feature_names_in_")
+    if len(given) != schema.n_columns:
+        raise DataError(
+            "input_features should have length equal to number of features "
+            f"({schema.n_columns}), got {len(given)}"
+        )

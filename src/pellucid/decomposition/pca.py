@@ -245,6 +245,10 @@ class PCA(Explained, Transformer):
         out = self._projected(X)
         return out / self._scale() if self.whiten else out
 
+    def _reveals(self) -> bool:
+        """Sums do, unless a factor of 0 lets the cell be passed over."""
+        return bool(np.all(self.components_))
+
     def _explain(self, X: Any) -> dict[str, Any]:
         """Each component as a sum over the columns: loading times centred value."""
         dense = X if isinstance(X, np.ndarray) else X.toarray()

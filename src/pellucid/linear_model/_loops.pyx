@@ -25,13 +25,13 @@ cdef inline double row_loss(
             high = z[k]
             top = k
     mine = high - (z[own] if own >= 0 else 0.0)
-    base = exp(-high) if pivot else 0.0
+    base = 0.0 if not pivot else 1.0 if top < 0 else exp(-high)
     if pivot and top >= 0:
         rest = base
     if pivot and own >= 0:
         others = base
     for k in range(q):
-        z[k] = exp(z[k] - high)
+        z[k] = 1.0 if k == top else exp(z[k] - high)
         if k != top:
             rest += z[k]
         if k != own:
@@ -100,13 +100,13 @@ def class_losses(
 
 def small_gradient(
     const double[:, ::1] X, const int[::1] y, const double[::1] w, const double[:, ::1] B,
-    double[:, ::1] P, double[:, ::1] G,
+    const double[::1] alpha, const double[:, ::1] metric, double[:, ::1] P, double[:, ::1] G,
 ):
-    """Loss, probabilities P and gradient G at B (q, p + 1), class 0 the pivot, in one visit.
+    """Penalised loss, probabilities P and gradient G at B (q, p + 1), class 0 the pivot.
 
     For tables so small that calls of BLAS and NumPy would take longer than the work.
     """
-    cdef Py_ssize_t i, j, k, q = B.shape[0], p = X.shape[1]
+    cdef Py_ssize_t i, j, k, l, q = B.shape[0], p = X.shape[1]
     cdef double loss = 0.0, chance = 0.0, miss = 0.0, r
     with nogil:
         G[:, :] = 0.0
@@ -122,34 +122,59 @@ def small_gradient(
                 for j in range(p):
                     G[k, j] += r * X[i, j]
                 G[k, p] += r
+        for k in range(q):
+            for j in range(p):
+                r = 0.0
+                for l in range(q):
+                    r += metric[k, l] * B[l, j]
+                loss += 0.5 * alpha[j] * r * B[k, j]
+                G[k, j] += alpha[j] * r
     return loss
 
 
 def small_curvature(
-    const double[:, ::1] X, const double[::1] w, const double[:, ::1] P, double[:, :, :, ::1] H
+    const double[:, ::1] X, const double[::1] w, const double[:, ::1] P,
+    double[:, :, :, ::1] H, double[::1] products, double[:, ::1] sums,
 ):
-    """Second derivatives H (q, q, p + 1, p + 1) at probabilities P, in one visit."""
-    cdef Py_ssize_t i, j, k, l, m, q = P.shape[1], p = X.shape[1]
-    cdef double c, d
+    """Second derivatives H (q, p + 1, q, p + 1) at probabilities P, in one visit.
+
+    The products of a row's columns are formed once, the lower triangle as one vector, and added to
+    the sums of every pair of classes with that pair's factor.
+    """
+    cdef Py_ssize_t i, j, k, l, m, t, pair, q = P.shape[1], p = X.shape[1]
+    cdef Py_ssize_t size = (p + 1) * (p + 2) // 2
+    cdef double c
+    cdef double *v = &products[0]
+    cdef double *s
     with nogil:
-        H[:, :, :, :] = 0.0
+        sums[:, :] = 0.0
+        v[size - 1] = 1.0
         for i in range(X.shape[0]):
+            t = 0
+            for j in range(p):
+                for m in range(j + 1):
+                    v[t + m] = X[i, j] * X[i, m]
+                t += j + 1
+            for j in range(p):
+                v[t + j] = X[i, j]
+            pair = 0
             for k in range(q):
                 for l in range(k + 1):
                     c = w[i] * P[i, k] * ((1.0 - P[i, k]) if k == l else -P[i, l])
-                    for j in range(p):
-                        d = c * X[i, j]
-                        for m in range(j + 1):
-                            H[k, l, j, m] += d * X[i, m]
-                        H[k, l, p, j] += d
-                    H[k, l, p, p] += c
+                    s = &sums[pair, 0]
+                    for t in range(size):
+                        s[t] += c * v[t]
+                    pair += 1
+        pair = 0
         for k in range(q):
             for l in range(k + 1):
+                t = 0
                 for j in range(p + 1):
                     for m in range(j + 1):
-                        H[k, l, m, j] = H[k, l, j, m]
-                        H[l, k, j, m] = H[k, l, j, m]
-                        H[l, k, m, j] = H[k, l, j, m]
+                        c = sums[pair, t]
+                        H[k, j, l, m] = H[k, m, l, j] = H[l, j, k, m] = H[l, m, k, j] = c
+                        t += 1
+                pair += 1
 
 
 def all_right(const double[:, ::1] Z, const int[::1] y, bint pivot):

@@ -27,6 +27,7 @@ SMALL = 2**14
 # Float32 curvature is enough to steer Newton's method, unless columns are nearly dependent.
 SINGLE_WORK = 2**22
 SINGLE_CONDITION = 1e2
+STRIP = 1024  # rows whose curvature is summed at a time
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,12 @@ class Likelihood:
         if self.last.get("x") is x:
             return self.last["value"], self.last["gradient"]
         P = np.empty((self.X.n, self.q))
-        loss, g = self._small_sums(x, P) if self.small else self._block_sums(x, P)
-        B, _ = self.unpack(x)
-        pull = self.alpha * (self.metric @ B)
-        value = loss + 0.5 * float((pull * B).sum())
-        g.reshape(self.q, -1)[:, :-1] += pull
+        value, g = self._small_sums(x, P) if self.small else self._block_sums(x, P)
+        if not self.small:
+            B, _ = self.unpack(x)
+            pull = self.alpha * (self.metric @ B)
+            value += 0.5 * float(np.vdot(pull, B))
+            g.reshape(self.q, -1)[:, :-1] += pull
         self.last.update(x=x, P=P, value=value, gradient=g)
         return value, g
 
@@ -103,9 +105,12 @@ class Likelihood:
         return np.ascontiguousarray(self.block(slice(None)))
 
     def _small_sums(self, x: np.ndarray, P: np.ndarray) -> tuple[float, np.ndarray]:
+        """F and its gradient; P receives the probabilities."""
         G = np.empty((self.q, self.X.p + 1))
         B = x.reshape(self.q, -1)
-        loss = _loops.small_gradient(self.whole, self.y, self.weights, B, P, G)
+        loss = _loops.small_gradient(
+            self.whole, self.y, self.weights, B, self.alpha, self.metric, P, G
+        )
         if not self.intercept:
             G[:, -1] = 0.0
         return loss, G.ravel()
@@ -129,35 +134,46 @@ class Likelihood:
         """The matrix of second derivatives, (size, size)."""
         self.evaluate(x)
         if self.small:
-            H = np.empty((self.q, self.q, self.X.p + 1, self.X.p + 1))
-            _loops.small_curvature(self.whole, self.weights, self.last["P"], H)
-            if not self.intercept:
-                H[:, :, -1] = H[:, :, :, -1] = 0.0
-            return self._penalised(H)
+            return self._small_curvature()
         if not x.any():
             return self._curvature_at_zero()
-        P, p, q = self.last["P"], self.X.p + 1, self.q
         dtype = np.float32 if single else np.float64
-
-        def partial(rows: slice) -> np.ndarray:
-            block, chance, w = self.block(rows), P[rows], self.weights[rows]
-            table = np.empty((len(w), p), dtype=dtype)
-            table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
-            table[:, -1] = float(self.intercept)
-            H = np.empty((q, q, p, p))
-            for k in range(q):
-                for l in range(k + 1):
-                    c = w * chance[:, k] * ((1 - chance[:, k]) if k == l else chance[:, l])
-                    A = table * np.sqrt(c).astype(dtype)[:, None]
-                    H[k, l] = A.T @ A
-            return H
-
-        H = parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
-        for k in range(q):
+        H = parallel.reduce(
+            lambda rows: self._block_curvature(rows, dtype), np.ndarray.__iadd__, self.X.blocks
+        )
+        for k in range(self.q):
             for l in range(k):
                 H[k, l] *= -1.0
                 H[l, k] = H[k, l]
         return self._penalised(H)
+
+    def _block_curvature(self, rows: slice, dtype: type) -> np.ndarray:
+        """The sums of a block, a few rows at a time: what they are scaled to stays in the cache."""
+        q, p, P = self.q, self.X.p, self.last["P"]
+        H = np.zeros((q, q, p + 1, p + 1))
+        scaled = np.empty((min(STRIP, rows.stop - rows.start), p + 1), dtype=dtype)
+        for start in range(rows.start, rows.stop, STRIP):
+            part = slice(start, min(start + STRIP, rows.stop))
+            block, chance, w = self.block(part), P[part], self.weights[part]
+            block = block if isinstance(block, np.ndarray) else block.toarray()
+            A = scaled[: len(w)]
+            for k in range(q):
+                for l in range(k + 1):
+                    c = w * chance[:, k] * ((1 - chance[:, k]) if k == l else chance[:, l])
+                    root = np.sqrt(c, out=c)[:, None]
+                    np.multiply(block, root, out=A[:, :-1], casting="same_kind")
+                    A[:, -1:] = root if self.intercept else 0.0
+                    H[k, l] += A.T @ A
+        return H
+
+    def _small_curvature(self) -> np.ndarray:
+        width, pairs = self.X.p + 1, self.q * (self.q + 1) // 2
+        H = np.empty((self.q, width, self.q, width))
+        work = np.empty((pairs + 1, width * (width + 1) // 2))
+        _loops.small_curvature(self.whole, self.weights, self.last["P"], H, work[-1], work[:-1])
+        if not self.intercept:
+            H[:, -1] = H[:, :, :, -1] = 0.0
+        return self._add_penalty(H)
 
     def _curvature_at_zero(self) -> np.ndarray:
         """Where all classes are equally likely, one Gram matrix serves all pairs."""
@@ -177,13 +193,17 @@ class Likelihood:
 
     def _penalised(self, H: np.ndarray) -> np.ndarray:
         """(q, q, p, p) second derivatives of the loss -> those of F as one matrix."""
-        diagonal = np.arange(self.X.p)
-        H[:, :, diagonal, diagonal] += self.metric[:, :, None] * self.alpha
-        return H.transpose(0, 2, 1, 3).reshape(self.size, self.size)
+        return self._add_penalty(np.ascontiguousarray(H.transpose(0, 2, 1, 3)))
+
+    def _add_penalty(self, H: np.ndarray) -> np.ndarray:
+        """The same where H is (q, p, q, p), in place."""
+        np.einsum("kjlj->jkl", H)[:-1] += self.alpha[:, None, None] * self.metric
+        return H.reshape(self.size, self.size)
 
     def factor(self, x: np.ndarray) -> Solve:
         """g -> H^-1 g at x; directions along which F is flat are left alone."""
         single = self.X.n * self.size * (self.X.p + 1) >= SINGLE_WORK
+        single = single and not self.last.get("dependent", False)
         for precision in (True, False) if single else (False,):
             H = self.curvature(x, precision)
             if not self.intercept:
@@ -192,6 +212,7 @@ class Likelihood:
             factor = cholesky_factor(H)
             if factor is not None and (not precision or factor.condition < SINGLE_CONDITION):
                 return factor.solve
+            self.last["dependent"] = True
         return flat_solver(H)[0]
 
     def separated(self, x: np.ndarray) -> bool:

@@ -33,6 +33,13 @@ def class_factors(class_weight: Any, problem: Problem) -> np.ndarray:
     return np.array([float(class_weight.get(label, 1.0)) for label in labels])
 
 
+def class_weighted(class_weight: Any, problem: Problem) -> np.ndarray:
+    """The weights of the rows, each times the factor of its class."""
+    if class_weight is None:
+        return problem.weights
+    return problem.weights * class_factors(class_weight, problem)[problem.y]
+
+
 def column_means(X: Any, w: np.ndarray) -> np.ndarray:
     """Weighted means; shares before the sum, so that it cannot overflow."""
     share = w / w.max()

@@ -8,7 +8,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem, Wishes
 from pellucid.errors import ParameterError
-from pellucid.linear_model.linear_classifier import ClassWeight, class_factors, column_means
+from pellucid.linear_model.linear_classifier import ClassWeight, class_weighted, column_means
 from pellucid.linear_model.logistic_base import L1_SOLVERS, SOLVERS, LogisticModel
 from pellucid.parameters import (
     Boolean,
@@ -179,7 +179,7 @@ class LogisticRegression(LogisticModel):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
         K = len(problem.classes)
-        weights = problem.weights * class_factors(self.class_weight, problem)[problem.y]
+        weights = class_weighted(self.class_weight, problem)
         sparse = self._sparse()
         separate = self.multiclass == "one_vs_rest" and K > 2
         with parallel.using(self.n_jobs), parallel.one_blas_thread():

@@ -54,7 +54,11 @@ class LogisticModel(ProbabilisticClassifier):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Log-odds of the second class (n,), or scores of all classes (n, K)."""
-        return self._answer(self._scores, X)
+        return self._answer(self._scores, X, direct=True)
+
+    def _reveals(self) -> bool:
+        """Scores do, and all else asks for finite ones; not if a factor of 0 passes a cell over."""
+        return bool(np.all(self.coef_))
 
     def _scores(self, X: Any) -> np.ndarray:
         if len(self.classes_) == 2:

@@ -4,6 +4,7 @@ Invariant: whatever a solver does to the columns inside (shift, powers of two, a
 rows), the objective it minimises is the user's, and so is what it returns.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -70,8 +71,13 @@ class Prepared:
         B = x.reshape(self.likelihood.q, -1).copy()
         if self.likelihood.shift is not None:
             B[:, -1] -= B[:, :-1] @ self.likelihood.shift
-        B[:, :-1] = np.ldexp(B[:, :-1], self.units)
+        if self.scaled:
+            B[:, :-1] = np.ldexp(B[:, :-1], self.units)
         return B
+
+    @functools.cached_property
+    def scaled(self) -> bool:
+        return bool(self.units.any())
 
     def from_user(self, B: np.ndarray) -> np.ndarray:
         B = B.copy()
@@ -102,7 +108,8 @@ def prepare(X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setti
         units = -exponents(table.largest()).astype(np.int64)
         table = table.scaled(units)
         first = table.dense(table.blocks[0])
-    mean, spread = first.mean(axis=0), first.std(axis=0)
+    mean = first.mean(axis=0)
+    spread = np.sqrt(np.square(first - mean).mean(axis=0))
     spread = np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
     far = setting.intercept and bool(np.any(np.abs(mean) > FAR * spread))
     with np.errstate(over="ignore"):
@@ -153,9 +160,8 @@ def sample(whole: Likelihood, rows: int, ratio: int) -> Likelihood | None:
     stride = whole.X.n // max(rows, ratio * whole.size)
     if stride < 4:
         return None
-    X = whole.X.X[::stride]
     return Likelihood(
-        Rows(X if whole.X.sparse else np.ascontiguousarray(X)),
+        Rows(whole.X.X[::stride]),
         np.ascontiguousarray(whole.y[::stride]), whole.weights[::stride] * stride,
         whole.n_classes, whole.alpha, whole.intercept, whole.shift,
     )  # fmt: skip

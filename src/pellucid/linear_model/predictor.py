@@ -23,6 +23,10 @@ class LinearPredictor(Regressor):
     def _predict(self, X: Any) -> np.ndarray:
         return linear_scores(X, self.coef_, self.intercept_)
 
+    def _reveals(self) -> bool:
+        """Sums do, unless a factor of 0 lets the cell be passed over."""
+        return bool(np.all(self.coef_))
+
     def _explain(self, X: Any) -> dict[str, Any]:
         return additive_parts(self, X, "response")
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.linear_model.linear_classifier import ClassWeight, LinearClassifier, class_factors
+from pellucid.linear_model.linear_classifier import ClassWeight, LinearClassifier, class_weighted
 from pellucid.parameters import Boolean, Choice, Either, Integer, Nothing, RandomState, Real
 from pellucid.records import Status
 
@@ -102,7 +102,7 @@ class RidgeClassifier(LinearClassifier):
         K = len(problem.classes)
         Y = np.where(problem.y[:, None] == np.arange(K), 1.0, -1.0)
         Y = Y[:, 1:] if K == 2 else Y
-        weights = problem.weights * class_factors(self.class_weight, problem)[problem.y]
+        weights = class_weighted(self.class_weight, problem)
         alpha = np.full(Y.shape[1], float(self.alpha))
         given = (problem.X, np.ascontiguousarray(Y), weights, alpha, self.fit_intercept)
         status, n_iter = Status("ok", "Solved directly."), 1

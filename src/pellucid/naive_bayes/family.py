@@ -129,8 +129,8 @@ class MatrixNaiveBayes(NaiveBayes):
     Their indicator columns are silent.
     """
 
-    def _encode_intake(self, rows: Intake, quiet: bool = False) -> Any:
-        X = super()._encode_intake(rows, quiet)
+    def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
+        X = super()._encode_intake(rows, quiet, finite)
         if rows.sparse is not None or not isinstance(X, np.ndarray):
             return X
         if rows.dense is not None and self.schema_.plain and np.may_share_memory(X, rows.dense):

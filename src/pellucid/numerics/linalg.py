@@ -81,7 +81,7 @@ def cholesky_factor(A: np.ndarray) -> Factor | None:
         return None
     scale = unit_exponents(diagonal)
     scaled = np.ldexp(A, scale + scale[:, None])
-    norm = float(np.abs(scaled).sum(axis=0).max())
+    norm = float(lapack.dlange("1", scaled))
     if not np.isfinite(norm):
         return None
     T, failed = lapack.dpotrf(scaled, lower=0, clean=1)

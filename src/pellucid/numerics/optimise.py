@@ -96,15 +96,17 @@ class Point:
 
 def length(x: Array) -> float:
     """The Euclidean length of a flat x, whatever its size."""
+    with np.errstate(over="ignore"):
+        square = float(np.dot(x, x))
+    if 1e-280 < square < 1e280:
+        return math.sqrt(square)
     top = largest(x)
-    if 1e-140 < top < 1e140:
-        return math.sqrt(float(x @ x))
     return top * math.sqrt(float((x / top) @ (x / top))) if 0 < top < math.inf else top
 
 
 def largest(x: Array) -> float:
     """max |x|, 0 for an empty x."""
-    return float(np.abs(x).max()) if x.size else 0.0
+    return float(np.maximum.reduce(np.abs(x))) if x.size else 0.0
 
 
 def line_search(evaluate: Evaluate, start: Point, d: Array, t: float = 1.0) -> Point | None:
