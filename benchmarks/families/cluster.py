@@ -14,12 +14,13 @@ WORKLOADS = (
         params=lambda sample: {"n_clusters": 10, "init": sample.X[:10].copy(), "n_init": 1},
     ),
     Workload(
-        name="k-means, k=10, k-means++",
+        name="k-means, k=10, k-means++, 5 starts",
         estimator="cluster.KMeans",
         source=classification(100_000, 20, classes=3, supervised=False),
-        # Draws differ by design; twelve seeds ended within 0.7% of the best.
+        # Draws differ by design: a start takes 44 to 185 iterations. Twelve seeds ended within 0.7%
+        # of the best.
         answer=inertia(relative=0.02, chance=True),
         goals={"fit": 1.5},
-        params={"n_clusters": 10, "random_state": 0},
+        params={"n_clusters": 10, "n_init": 5, "random_state": 0},
     ),
 )

@@ -341,10 +341,13 @@ def test_any_finite_table(X):
         try:
             model.fit(X)
         except DataError as error:
-            if len(X) > 1:
+            if len(X) == 1:
+                assert "a minimum of 2 is required by KMeans: 1 sample is not enough" in str(error)
+            else:
                 assert "exceeds the largest float64" in str(error)
                 assert np.abs(X).max() > 1e150
             return
+    assert len(X) > 1
     assert np.isfinite(model.cluster_centers_).all() and np.isfinite(model.inertia_)
     assert (model.predict(X) == model.labels_).all()
     assert set(model.labels_) <= set(range(model.n_clusters))

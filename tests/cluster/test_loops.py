@@ -68,20 +68,32 @@ def test_trials(build, rng, shape):
     assert (potential.sum(axis=0) == exact).all()
 
 
+def fresh_state(n, k, d, by_panel):
+    """As before the first pass."""
+    return {
+        "labels": np.full(n, -1, dtype=np.int32), "upper": np.full(n, np.inf),
+        "lower": np.full((n, -(-k // 4)) if by_panel else n, -np.inf),
+        "way": np.zeros(k), "travel": np.zeros(k),
+        "high": np.zeros((k, d + 1)), "low": np.zeros((k, d + 1)),
+    }  # fmt: skip
+
+
 def one_pass(table, w, C, state, shift, by_panel):
-    far = np.array([max(np.delete(shift, j), default=0.0) for j in range(len(C))])
-    half = np.zeros(len(C))
+    drift, half = np.empty(len(pack(C))), np.zeros(len(C))
+    _loops.reach(shift, state["way"], state["travel"], drift)
+    if len(C) > 1:
+        _loops.half_distances(C, pack(C), half)
+    near = half * (1 - 1e-13) - state["way"] * (1 + 1e-13)
     stop = parallel.StopFlag()
     moved = 0
-    drift = np.pad(shift, (0, -len(C) % 4)).reshape(-1, 4).max(axis=1)
     for block in table.blocks:
         one = (_loops.GroupPass if by_panel else _loops.Pass)(
-            table.loop_rows(block), w[block], C, pack(C), shift, far, half,
-            state["labels"][block], state["upper"][block],
+            table.loop_rows(block), w[block], _loops.Centres(C), state["way"], state["travel"],
+            near, state["labels"][block], state["upper"][block],
             None if by_panel else state["lower"][block], state["high"], state["low"],
         )  # fmt: skip
         if by_panel:
-            one.bind(state["lower"][block], drift)
+            one.bind(state["lower"][block], shift, drift, half)
             one.run_groups(stop.array)
         else:
             table.run(one, block, C, stop)
@@ -97,11 +109,7 @@ def test_passes_with_bounds(build, way, rng, shape):
     C = X[rng.integers(0, n, k)].copy()
     container, by_panel = way
     table = RowTable(container(X), k)
-    state = {
-        "labels": np.full(n, -1, dtype=np.int32), "upper": np.zeros(n),
-        "lower": np.zeros((n, len(pack(C))) if by_panel else n),
-        "high": np.zeros((k, d + 1)), "low": np.zeros((k, d + 1)),
-    }  # fmt: skip
+    state = fresh_state(n, k, d, by_panel)
     shift = np.zeros(k)
     for step in (0.0, 0.3, 0.0, 1e-3, 1e-9, 1e-15, 1e6, 0.1):
         new = C + step * rng.standard_normal((k, d)) * (rng.random((k, 1)) < 0.5)
@@ -129,11 +137,7 @@ def test_passes_with_bounds(build, way, rng, shape):
 def test_a_tie_goes_to_the_lowest_label_even_if_the_row_has_another(by_panel):
     X, w = np.zeros((1, 1)), np.ones(1)
     C = np.array([[5.0], [9.0], [9.0], [9.0], [9.0], [1.0]])
-    state = {
-        "labels": np.full(1, -1, dtype=np.int32), "upper": np.zeros(1),
-        "lower": np.zeros((1, 2) if by_panel else 1),
-        "high": np.zeros((6, 2)), "low": np.zeros((6, 2)),
-    }  # fmt: skip
+    state = fresh_state(1, 6, 1, by_panel)
     one_pass(RowTable(X, 6), w, C, state, np.zeros(6), by_panel)
     assert state["labels"] == [5]
     C = np.array([[-1.0], [9.0], [9.0], [9.0], [9.0], [1.0]])
@@ -144,9 +148,12 @@ def test_a_tie_goes_to_the_lowest_label_even_if_the_row_has_another(by_panel):
 @pytest.mark.parametrize("k", [1, 2, 4, 5, 9])
 def test_reach_and_half_distances(build, k, rng):
     C, shift = hard_rows(rng, k, 3), rng.integers(0, 4, k).astype(float)
-    far, drift, half = np.empty(k), np.empty(len(pack(C))), np.empty(k)
-    _loops.reach(shift, far, drift)
-    assert far.tolist() == [max(np.delete(shift, j), default=0.0) for j in range(k)]
+    way, travel = rng.random((2, k))
+    before, drift, half = (way.copy(), travel.copy()), np.empty(len(pack(C))), np.empty(k)
+    _loops.reach(shift, way, travel, drift)
+    far = np.array([max(np.delete(shift, j), default=0.0) for j in range(k)])
+    for new, old, step in ((way, before[0], shift), (travel, before[1], shift + far)):
+        assert (new > old + step).all() and (new <= (old + step) * (1 + 1e-14)).all()
     assert drift.tolist() == [max(shift[i : i + 4]) for i in range(0, k, 4)]
     _loops.half_distances(C, pack(C), half)
     table = np.sqrt(plain.distance_table(C, C)) / 2
@@ -167,13 +174,12 @@ def test_bounds_skip_rows(rng):
     """The bounds are of use: centres that hardly move leave most rows alone."""
     X = rng.standard_normal((1000, 2)) + rng.integers(0, 4, 1000)[:, None] * 20.0
     C = np.array([[0.0, 0], [20, 20], [40, 40], [60, 60]])
-    w, zeros = np.ones(1000), np.zeros(4)
-    labels, upper, lower = np.full(1000, -1, dtype=np.int32), np.zeros(1000), np.zeros(1000)
+    w, zeros, state = np.ones(1000), np.zeros(4), fresh_state(1000, 4, 2, False)
     for expected in (1000, 0):
         sums = np.zeros((2, 4, 3))
         one = _loops.Pass(
-            _loops.Rows(X, None, None, None, None), w, C, pack(C), zeros, zeros, zeros,
-            labels, upper, lower, *sums,
+            _loops.Rows(X, None, None, None, None), w, _loops.Centres(C), zeros, zeros, zeros,
+            state["labels"], state["upper"], state["lower"], *sums,
         )  # fmt: skip
         one.run(False, np.zeros(1, dtype=np.int32))
         assert one.evaluated == expected
@@ -202,8 +208,25 @@ def test_stop_flag(rng):
     zeros = np.zeros(1)
     C = np.zeros((1, 2))
     one = _loops.Pass(
-        _loops.Rows(X, None, None, None, None), np.ones(5000), C, pack(C), zeros, zeros, zeros,
-        labels, *bounds, None, None,
+        _loops.Rows(X, None, None, None, None), np.ones(5000), _loops.Centres(C), zeros, zeros,
+        zeros, labels, *bounds, None, None,
     )  # fmt: skip
     one.run(False, np.ones(1, dtype=np.int32))
     assert one.evaluated == 0
+
+
+def test_products_leave_what_rounding_could_change_to_distances(build, rng):
+    """Rows midway between centres, at offsets that cost products most digits, and of any length."""
+    for offset in (0.0, 1e4, 1e8):
+        C = rng.integers(-3, 4, (9, 6)).astype(float) + offset
+        pairs = C[rng.integers(0, 9, 400)] / 2 + C[rng.integers(0, 9, 400)] / 2
+        X = pairs + rng.choice([0.0, 1e-14, 1e-9, 1e-3, 1e150], (400, 1)) * rng.random((400, 6))
+        assert (RowTable(X, 9).label(C) == plain.label(X, C)).all()
+
+
+def test_non_finite_rows_are_seen_on_the_way(rng):
+    C, X = rng.standard_normal((5, 3)), rng.standard_normal((50, 3))
+    assert RowTable(X, 5).looked_at(C)[1] == _loops.use_wide(True)  # only products look at all
+    for cell in (np.nan, np.inf, -np.inf):
+        X[41, 2] = cell
+        assert not RowTable(X, 5).looked_at(C)[1]

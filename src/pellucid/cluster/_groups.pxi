@@ -12,16 +12,18 @@ cdef struct Nearest:
 cdef class GroupPass(Pass):
     """A pass that keeps a lower bound for every row and panel, and looks into a panel only if needed.
 
-    `groups` (n, P): at most the distance of a row to any centre of the panel but its own;
-    `drift` (P,): the largest shift in each panel, rounded up. `lower` is not used.
+    `groups` (n, P): at most the distance of a row to any centre of the panel but its own; `upper`
+    (n,): at least the distance to its own. `shift` (k,): how far each centre moved since the last
+    pass, rounded up, `drift` (P,): the largest shift in each panel; `half` (k,): half the distance
+    to the nearest other centre, rounded down.
     """
 
     cdef double[:, ::1] groups
-    cdef const double[::1] drift
+    cdef const double[::1] shift, drift, half
 
-    def bind(self, groups, drift):
+    def bind(self, groups, shift, drift, half):
         """Set the bounds by panel."""
-        self.groups, self.drift = groups, drift
+        self.groups, self.shift, self.drift, self.half = groups, shift, drift, half
 
     def run_groups(self, const int32_t[::1] stop):
         """Label all rows; returns early if `stop` is set."""
@@ -47,7 +49,7 @@ cdef class GroupPass(Pass):
         cdef double l, lowest = INFINITY, u
         if a < 0:
             return False
-        for p in range(self.panels.shape[0]):
+        for p in range(self.centres.panels.shape[0]):
             l = self.groups[i, p] - self.drift[p]
             l -= fabs(l) * ULP
             self.groups[i, p] = l
@@ -61,7 +63,7 @@ cdef class GroupPass(Pass):
     cdef void look(self, Py_ssize_t i, const double *x) noexcept nogil:
         """Distance to the own centre, then to the panels that it does not rule out."""
         cdef int32_t a = self.labels[i]
-        cdef Py_ssize_t p, last = self.panels.shape[0] - 1
+        cdef Py_ssize_t p, last = self.centres.panels.shape[0] - 1
         cdef row_t panels[4]
         cdef Py_ssize_t number[4]
         cdef double squared[16]
@@ -75,7 +77,7 @@ cdef class GroupPass(Pass):
         for p in range(last + 1):
             if a < 0 or not u < self.groups[i, p]:
                 number[m] = p
-                panels[m] = &self.panels[p, 0, 0]
+                panels[m] = &self.centres.panels[p, 0, 0]
                 m += 1
             if m == 4 or (m > 0 and p == last):
                 for r in range(m, 4):
@@ -94,7 +96,7 @@ cdef class GroupPass(Pass):
         cdef int r
         for r in range(4):
             rows[r] = x
-            centres[r] = &self.C[a, 0]
+            centres[r] = &self.centres.C[a, 0]
         own(rows, centres, self.rows.d, squared)
         return squared[0]
 

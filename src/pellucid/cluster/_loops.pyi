@@ -14,21 +14,25 @@ class Rows:
         scratch: np.ndarray | None,
     ) -> None: ...
 
+class Centres:
+    array: np.ndarray
+    def __init__(self, C: np.ndarray) -> None: ...
+
 class Pass:
     moved: int
     evaluated: int
+    finite: bool
     def __init__(
         self,
         rows: Rows,
         w: np.ndarray,
-        C: np.ndarray,
-        panels: np.ndarray,
-        shift: np.ndarray,
-        far: np.ndarray,
-        half: np.ndarray,
+        centres: Centres,
+        way: np.ndarray,
+        travel: np.ndarray,
+        near: np.ndarray,
         labels: np.ndarray,
         upper: np.ndarray,
-        lower: np.ndarray | None,
+        gap: np.ndarray | None,
         high: np.ndarray | None,
         low: np.ndarray | None,
     ) -> None: ...
@@ -44,7 +48,9 @@ class Pass:
     ) -> None: ...
 
 class GroupPass(Pass):
-    def bind(self, groups: np.ndarray, drift: np.ndarray) -> None: ...
+    def bind(
+        self, groups: np.ndarray, shift: np.ndarray, drift: np.ndarray, half: np.ndarray
+    ) -> None: ...
     def run_groups(self, stop: np.ndarray) -> None: ...
 
 def distances(X: np.ndarray, panels: np.ndarray, out: np.ndarray) -> None: ...
@@ -64,6 +70,6 @@ def means(
     high: np.ndarray, low: np.ndarray, old: np.ndarray, C: np.ndarray, shift: np.ndarray
 ) -> int: ...
 def layout(C: np.ndarray, panels: np.ndarray) -> None: ...
-def reach(shift: np.ndarray, far: np.ndarray, drift: np.ndarray) -> None: ...
+def reach(shift: np.ndarray, way: np.ndarray, travel: np.ndarray, drift: np.ndarray) -> None: ...
 def half_distances(C: np.ndarray, panels: np.ndarray, half: np.ndarray) -> None: ...
 def explained(C: np.ndarray, high: np.ndarray, low: np.ndarray) -> tuple[float, float]: ...

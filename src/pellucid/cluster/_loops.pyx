@@ -3,7 +3,8 @@
 Invariant: the squared distance of a row to a centre is the plain sum of (x[f] - c[f])**2 from the
 first column to the last, each step rounded once; the nearest centre is the first one with the
 smallest such sum. Every build, thread count and pruning rule gives these bits: bounds carry a
-margin for rounding, and a row is left out only if its nearest centre cannot be another.
+margin for rounding, and a row is left out, or labelled from products, only if its nearest centre
+cannot be another.
 
 Layouts: rows are a C-contiguous X (n, d), or X is None and they are CSR (indptr, indices, data);
 panels (P, d, 4), see lanes.h; labels int32, -1 before the first pass; sums are pairs `high`, `low`
@@ -13,10 +14,16 @@ panels (P, d, 4), see lanes.h; labels int32, -1 before the first pass; sums are 
 from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
+from cython.view cimport array as cvarray
+
 cdef extern from "lanes.h":
     ctypedef const double *row_t "const double *"
     void nearest(row_t *row, const double *panels, Py_ssize_t n_panels, Py_ssize_t d,
                  double *best, double *second, int *label) noexcept nogil
+    void products(row_t *row, const double *panels, const double *constants, Py_ssize_t n_panels,
+                  Py_ssize_t d, const double *origin, double *best, double *second, int *label,
+                  double *length) noexcept nogil
+    bint has_products
     void panel(row_t *row, const double *panels, Py_ssize_t d, double *out) noexcept nogil
     void across(const double *x, row_t *panel, Py_ssize_t d, double *out) noexcept nogil
     void own(row_t *row, row_t *centre, Py_ssize_t d, double *out) noexcept nogil
@@ -26,7 +33,7 @@ cdef extern from "lanes.h":
 
 cdef enum:
     TILE = 256  # rows looked at before those in doubt are evaluated together
-cdef Py_ssize_t AHEAD = 8  # rows that are fetched from memory before they are needed
+cdef Py_ssize_t AHEAD = 16  # rows that are fetched from memory before they are needed
 cdef double ULP = 2.220446049250313e-16
 cdef double ONE = 1.0
 
@@ -98,37 +105,46 @@ cdef class Rows:
         add(&ONE, w, 1, high + self.d, low + self.d)
 
 
+include "_centres.pxi"
+
+
 cdef class Pass:
     """One pass over a range of rows: finds their nearest centres, adds up those that moved.
 
-    `shift` (k,) how far each centre moved since the last pass, rounded up; `far` (k,) the largest
-    shift among the other centres; `half` (k,) half the distance to the nearest other centre,
-    rounded down. `upper` bounds a row's distance to its own centre, `lower` that to all others.
+    Bounds are kept so that a row whose label stays is only read. `way` (k,) is how far each centre
+    has moved in all, `travel` (k,) the same plus the largest move of another centre at every step,
+    both rounded up; `near` (k,) half the distance to the nearest other centre minus `way`, rounded
+    down. With u and l the bounds on a row's distance to its own centre a and to all others when it
+    was last looked at, `upper` is u - way[a] and `gap` l - u + travel[a] of that moment: the label
+    stays while gap > travel[a], or upper < near[a].
+
     With `high` and `low` None nothing is added up.
     """
 
     cdef Rows rows
-    cdef const double[:, ::1] C
-    cdef const double[:, :, ::1] panels
-    cdef const double[::1] w, shift, far, half
+    cdef Centres centres
+    cdef const double[::1] w, way, travel, near
     cdef int32_t[::1] labels
-    cdef double[::1] upper, lower
+    cdef double[::1] upper, gap
     cdef double[:, ::1] high, low
     cdef double slack
     cdef bint adds
     cdef readonly Py_ssize_t moved, evaluated
+    cdef readonly bint finite  # whether all rows looked at were seen to be
 
-    def __init__(self, Rows rows, w, C, panels, shift, far, half, labels, upper, lower, high, low):
-        self.rows, self.w, self.C, self.panels = rows, w, C, panels
-        self.shift, self.far, self.half = shift, far, half
-        self.labels, self.upper, self.lower = labels, upper, lower
+    def __init__(self, Rows rows, w, Centres centres, way, travel, near, labels, upper, gap, high,
+                 low):
+        self.rows, self.w, self.centres = rows, w, centres
+        self.way, self.travel, self.near = way, travel, near
+        self.labels, self.upper, self.gap = labels, upper, gap
         self.high, self.low, self.adds = high, low, high is not None
         # A squared distance is off by at most (d + 3) ULP / 2 of itself, a distance by half that.
         self.slack = (rows.d + 8) * ULP
         self.moved = self.evaluated = 0
+        self.finite = True
 
     def run(self, bint tighten, const int32_t[::1] stop):
-        """Label all rows, by distances; returns early if `stop` is set."""
+        """Label all rows, by products and distances; returns early if `stop` is set."""
         cdef int32_t open[TILE]
         cdef Py_ssize_t tile, start, m
         with nogil:
@@ -139,6 +155,8 @@ cdef class Pass:
                 m = self.open_rows(start, open)
                 if tighten:
                     m = self.tighten(start, open, m)
+                self.evaluated += m
+                m = self.screen_rows(start, open, m)
                 self.evaluate_rows(start, open, m)
 
     cdef Py_ssize_t open_rows(self, Py_ssize_t start, int32_t *open) noexcept nogil:
@@ -148,6 +166,39 @@ cdef class Pass:
             open[m] = <int32_t> (i - start)
             m += not self.settled(i)  # no branch: it could not be foreseen
         return m
+
+    cdef Py_ssize_t screen_rows(self, Py_ssize_t start, int32_t *open,
+                                Py_ssize_t m) noexcept nogil:
+        """Label the rows of a list from products; keeps those in doubt, returns their number."""
+        cdef row_t rows[4]
+        cdef double best[4]
+        cdef double second[4]
+        cdef double length[4]
+        cdef int label[4]
+        cdef double error
+        cdef Py_ssize_t t, kept = 0
+        cdef int r
+        if not has_products:
+            self.finite = False
+            return m
+        for t in range(0, m, 4):
+            for r in range(min(4, m - t - AHEAD)):
+                fetch(&self.rows.X[start + open[t + AHEAD + r], 0], self.rows.d)
+            for r in range(4):
+                rows[r] = &self.rows.X[start + open[t + r if t + r < m else t], 0]
+            products(rows, &self.centres.shifted[0, 0, 0], &self.centres.constants[0],
+                     self.centres.shifted.shape[0], self.rows.d, &self.centres.origin[0],
+                     best, second, label, length)
+            for r in range(min(4, m - t)):
+                error = self.centres.error(length[r])
+                if second[r] - best[r] > 2.0 * error:
+                    self.settle(start + open[t + r], length[r] + best[r] + error,
+                                max(length[r] + second[r] - error, 0.0), label[r])
+                else:
+                    open[kept] = open[t + r]
+                    kept += 1
+                    self.finite &= length[r] < INFINITY
+        return kept
 
     cdef void evaluate_rows(self, Py_ssize_t start, const int32_t *open,
                             Py_ssize_t m) noexcept nogil:
@@ -165,7 +216,7 @@ cdef class Pass:
             self.evaluate(&queue)
 
     def doubtful(self, int64_t[::1] out):
-        """Move all bounds; write the rows whose label may change to `out`, return their number."""
+        """Write the rows whose label may change to `out`, return their number."""
         cdef Py_ssize_t i, n = 0
         with nogil:
             for i in range(self.rows.n):
@@ -212,16 +263,18 @@ cdef class Pass:
             self.evaluate(&open)
 
     cdef inline bint settled(self, Py_ssize_t i) noexcept nogil:
-        """Move the bounds of a row along with the centres; true if its label cannot change."""
+        """True if the label of a row cannot change."""
         cdef int32_t a = self.labels[i]
-        if a < 0:
-            return False
-        cdef double u = self.upper[i] + self.shift[a], l = self.lower[i] - self.far[a]
-        u += u * ULP
-        l -= fabs(l) * ULP
-        self.upper[i] = u
-        self.lower[i] = l
-        return u * (1.0 + 2.0 * self.slack) < (l if l > self.half[a] else self.half[a])
+        a = a if a > 0 else 0  # before the first pass no bound holds for any centre
+        return (self.gap[i] > self.travel[a]) | (self.upper[i] < self.near[a])
+
+    cdef inline void bound(self, Py_ssize_t i, double u, double l) noexcept nogil:
+        """Store the bounds of a row: u on the distance to its own centre, l to all others."""
+        cdef int32_t a = self.labels[i]
+        cdef double way = self.way[a], travel = self.travel[a]
+        self.upper[i] = u - way + 2.0 * ULP * (u + way)
+        u += 2.0 * self.slack * u
+        self.gap[i] = INFINITY if l == INFINITY else l - u + travel - 4.0 * ULP * (l + u + travel)
 
     cdef Py_ssize_t tighten(self, Py_ssize_t start, int32_t *open, Py_ssize_t m) noexcept nogil:
         """Replace upper bounds by distances; keeps the rows still in doubt, returns their number."""
@@ -235,7 +288,7 @@ cdef class Pass:
             queue.size = min(4, m - t)
             for r in range(4):
                 queue.row[r] = start + open[t + r if r < queue.size else t]
-                centres[r] = &self.C[max(self.labels[queue.row[r]], 0), 0]
+                centres[r] = &self.centres.C[max(self.labels[queue.row[r]], 0), 0]
             self.rows.four(&queue, rows)
             own(rows, centres, self.rows.d, squared)
             self.rows.release(&queue)
@@ -247,10 +300,12 @@ cdef class Pass:
 
     cdef inline bint within(self, Py_ssize_t i, double distance) noexcept nogil:
         """Take the distance to the own centre as upper bound; true if the label cannot change."""
-        cdef double m = self.half[self.labels[i]]
-        m = self.lower[i] if self.lower[i] > m else m
-        self.upper[i] = distance * (1.0 + self.slack)
-        return self.upper[i] * (1.0 + 2.0 * self.slack) < m
+        cdef int32_t a = self.labels[i]
+        cdef double way = self.way[a], travel = self.travel[a], gap = self.gap[i]
+        cdef double u = self.upper[i] + way, l = gap - travel + u
+        l -= 8.0 * ULP * (fabs(gap) + travel + fabs(u) + way)
+        self.bound(i, distance * (1.0 + self.slack), l if l > 0.0 else 0.0)
+        return self.settled(i)
 
     cdef void evaluate(self, Queue *open) noexcept nogil:
         """Distances of the queued rows to all centres."""
@@ -262,21 +317,20 @@ cdef class Pass:
         if open.size == 0:
             return
         self.rows.four(open, rows)
-        nearest(rows, &self.panels[0, 0, 0], self.panels.shape[0], self.rows.d,
+        nearest(rows, &self.centres.panels[0, 0, 0], self.centres.panels.shape[0], self.rows.d,
                 best, second, label)
         self.rows.release(open)
         for r in range(open.size):
             self.settle(open.row[r], best[r], second[r], label[r])
-        self.evaluated += open.size
         open.size = 0
 
     cdef inline void settle(self, Py_ssize_t i, double best, double second,
                             int32_t label) noexcept nogil:
-        """Set bounds from squared distances, and the label."""
-        self.upper[i] = sqrt(best) * (1.0 + self.slack)
-        self.lower[i] = sqrt(second) * (1.0 - self.slack)
+        """Set the label, and bounds from squared distances."""
         if label != self.labels[i]:
             self.move(i, label)
+        if self.adds:
+            self.bound(i, sqrt(best) * (1.0 + self.slack), sqrt(second) * (1.0 - self.slack))
 
     cdef void move(self, Py_ssize_t i, int32_t label) noexcept nogil:
         """Give a row another label; it leaves one sum and joins another."""

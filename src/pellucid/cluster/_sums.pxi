@@ -61,10 +61,14 @@ def layout(const double[:, ::1] C, double[:, :, ::1] panels):
                 panels[j >> 2, f, j & 3] = C[j, f] if j < k else INFINITY
 
 
-def reach(const double[::1] shift, double[::1] far, double[::1] drift):
-    """The longest way of any other centre, for each centre; and the longest in each panel."""
+def reach(const double[::1] shift, double[::1] way, double[::1] travel, double[::1] drift):
+    """Add the last step of the centres to the ways they went, rounded up.
+
+    `way` gets the step of the centre, `travel` that and the longest step of any other centre;
+    `drift` is the longest step in each panel.
+    """
     cdef Py_ssize_t j, longest = 0
-    cdef double second = 0.0
+    cdef double second = 0.0, far
     with nogil:
         for j in range(shift.shape[0]):
             if shift[j] > shift[longest]:
@@ -72,8 +76,10 @@ def reach(const double[::1] shift, double[::1] far, double[::1] drift):
         for j in range(shift.shape[0]):
             if j != longest and shift[j] > second:
                 second = shift[j]
-            far[j] = shift[longest]
-        far[longest] = second
+        for j in range(shift.shape[0]):
+            far = second if j == longest else shift[longest]
+            way[j] = (way[j] + shift[j]) * (1.0 + 4.0 * ULP)
+            travel[j] = (travel[j] + shift[j] + far) * (1.0 + 4.0 * ULP)
         for j in range(4 * drift.shape[0]):
             if j & 3 == 0:
                 drift[j >> 2] = 0.0

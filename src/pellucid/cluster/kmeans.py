@@ -6,9 +6,11 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Clusterer, Explained, Transformer
-from pellucid.cluster.rows import RowTable, exponent, scaled
+from pellucid.cluster.rows import PRODUCTS_FROM, RowTable, exponent, scaled
 from pellucid.data import Problem
-from pellucid.data.containers import Intake
+from pellucid.data.containers import Intake, intake
+from pellucid.data.encode import encode
+from pellucid.data.output import opened
 from pellucid.errors import DataError, warn
 from pellucid.parameters import (
     Array,
@@ -217,7 +219,21 @@ class KMeans(Explained, Clusterer, Transformer):
 
     def predict(self, X: Any) -> np.ndarray:
         """Label of the nearest centre of each row; the lowest label if several are as near."""
-        return self._assign(self._encoded(X))
+        self._check_fitted()
+        X = opened(X)[0]
+        labels = self._in_one_pass(X) if self.schema_.plain else None
+        return self._assign(self._encoded(X)) if labels is None else labels
+
+    def _in_one_pass(self, X: Any) -> np.ndarray | None:
+        """Labels of a table that turns out to be finite on the way; None if nobody looked."""
+        owner = type(self).__name__
+        rows = self.schema_.align(intake(X, owner), owner)
+        if rows.dense is None or self.cluster_centers_.size >= PRODUCTS_FROM:
+            return None
+        encoded = encode(self.schema_, rows, True, owner, finite=True)
+        table, C = self._scaled(encoded, exponent(self.cluster_centers_))
+        labels, finite = table.looked_at(C)
+        return labels if finite else None
 
     def _transform(self, X: Any) -> np.ndarray:
         """Distances to the centres."""

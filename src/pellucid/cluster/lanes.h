@@ -1,6 +1,7 @@
 /* Inner loops of k-means, in lanes of four doubles.
  *
  * Lanes run over rows and centres, never along a sum: the plain and the AVX2 build round alike.
+ * `products` exists in the AVX2 build alone: it decides nothing that rounding could change.
  * A panel holds four centres side by side, panel[4 * f + lane], padded with +inf.
  */
 #include <math.h>
@@ -15,6 +16,7 @@ typedef long long marks __attribute__((vector_size(32), aligned(8)));
 INLINE void fetch(const double *x, ptrdiff_t d)
 {
     for (ptrdiff_t f = 0; f < d; f += 8) __builtin_prefetch(x + f);
+    __builtin_prefetch(x + d - 1);
 }
 
 /* Squared distances of four rows to the four centres of one panel. */
@@ -36,36 +38,88 @@ INLINE void four_by_four(const double *const *row, const double *panel, ptrdiff_
     sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3;
 }
 
+/* The lowest value so far in every lane, the next one, and the panel of the lowest, for four rows. */
+typedef struct {
+    lanes low[4], next[4];
+    marks at[4];
+} lowest;
+
+INLINE lowest nothing_yet(void)
+{
+    const lanes far = {INFINITY, INFINITY, INFINITY, INFINITY};
+    const marks none = {0};
+    return (lowest){{far, far, far, far}, {far, far, far, far}, {none, none, none, none}};
+}
+
+INLINE void keep(lowest *found, int r, lanes value, long long p)
+{
+    const marks less = value < found->low[r];
+    const lanes other = CHOOSE(less, found->low[r], value);
+    found->next[r] = CHOOSE(other < found->next[r], other, found->next[r]);
+    found->low[r] = CHOOSE(less, value, found->low[r]);
+    found->at[r] = (less & (marks){p, p, p, p}) | (~less & found->at[r]);
+}
+
+#define TRANSPOSE(type, a, out)                                                              \
+    do {                                                                                     \
+        const type t0 = __builtin_shufflevector((a)[0], (a)[1], 0, 4, 2, 6);                 \
+        const type t1 = __builtin_shufflevector((a)[0], (a)[1], 1, 5, 3, 7);                 \
+        const type t2 = __builtin_shufflevector((a)[2], (a)[3], 0, 4, 2, 6);                 \
+        const type t3 = __builtin_shufflevector((a)[2], (a)[3], 1, 5, 3, 7);                 \
+        (out)[0] = __builtin_shufflevector(t0, t2, 0, 1, 4, 5);                              \
+        (out)[1] = __builtin_shufflevector(t1, t3, 0, 1, 4, 5);                              \
+        (out)[2] = __builtin_shufflevector(t0, t2, 2, 3, 6, 7);                              \
+        (out)[3] = __builtin_shufflevector(t1, t3, 2, 3, 6, 7);                              \
+    } while (0)
+
+/* The first smallest value of each of four rows, its label, and the second smallest value. */
+INLINE void finish(const lowest *found, double *best, double *second, int *label)
+{
+    lanes low[4], next[4];
+    marks at[4];
+    TRANSPOSE(lanes, found->low, low); /* now lanes are rows */
+    TRANSPOSE(lanes, found->next, next);
+    TRANSPOSE(marks, found->at, at);
+    lanes b = low[0], s = next[0];
+    marks j = at[0] * 4;
+    for (int l = 1; l < 4; l++) {
+        const marks i = at[l] * 4 + l;
+        const marks less = low[l] < b, first = less | ((low[l] == b) & (i < j));
+        const lanes other = CHOOSE(less, b, low[l]);
+        j = (first & i) | (~first & j);
+        b = CHOOSE(less, low[l], b);
+        s = CHOOSE(other < s, other, s);
+        s = CHOOSE(next[l] < s, next[l], s);
+    }
+    *(lanes *)best = b, *(lanes *)second = s;
+    for (int r = 0; r < 4; r++) label[r] = (int)j[r];
+}
+
 /* The first nearest and the second smallest squared distance over all panels, for four rows. */
 INLINE void nearest_body(const double *const *row, const double *panels, ptrdiff_t n_panels,
                          ptrdiff_t d, double *best, double *second, int *label)
 {
-    const lanes far = {INFINITY, INFINITY, INFINITY, INFINITY};
-    lanes low[4] = {far, far, far, far}, next[4] = {far, far, far, far}, sum[4];
-    marks at[4] = {{0}, {0}, {0}, {0}};
+    lowest found = nothing_yet();
+    lanes sum[4];
     for (long long p = 0; p < n_panels; p++, panels += 4 * d) {
         four_by_four(row, panels, d, sum);
-        for (int r = 0; r < 4; r++) {
-            const marks less = sum[r] < low[r];
-            const lanes other = CHOOSE(less, low[r], sum[r]);
-            next[r] = CHOOSE(other < next[r], other, next[r]);
-            low[r] = CHOOSE(less, sum[r], low[r]);
-            at[r] = (less & (marks){p, p, p, p}) | (~less & at[r]);
-        }
+        for (int r = 0; r < 4; r++) keep(&found, r, sum[r], p);
     }
-    for (int r = 0; r < 4; r++) {
-        double b = low[r][0], s = next[r][0];
-        long long j = 4 * at[r][0];
-        for (int l = 1; l < 4; l++) {
-            const double v = low[r][l], n = next[r][l], other = v > b ? v : b;
-            const long long i = 4 * at[r][l] + l;
-            j = (v < b) | ((v == b) & (i < j)) ? i : j;
-            b = v < b ? v : b;
-            s = other < s ? other : s;
-            s = n < s ? n : s;
-        }
-        best[r] = b, second[r] = s, label[r] = (int)j;
+    finish(&found, best, second, label);
+}
+
+/* |x - origin|^2, in any order: it serves bounds alone. */
+INLINE double length_from(const double *x, const double *origin, ptrdiff_t d)
+{
+    lanes s = {0};
+    double rest = 0.0;
+    ptrdiff_t f = 0;
+    for (; f + 4 <= d; f += 4) {
+        const lanes t = *(const lanes *)(x + f) - *(const lanes *)(origin + f);
+        s += t * t;
     }
+    for (; f < d; f++) rest += (x[f] - origin[f]) * (x[f] - origin[f]);
+    return (s[0] + s[2]) + (s[1] + s[3]) + rest;
 }
 
 INLINE void panel_body(const double *const *row, const double *panel, ptrdiff_t d, double *out)
@@ -129,11 +183,16 @@ INLINE void add_body(const double *restrict x, double w, ptrdiff_t d, double *re
 
 #if defined(__x86_64__)
 #define WIDE __attribute__((target("avx2")))
-#define HAS_WIDE() (__builtin_cpu_supports("avx2") != 0)
+#define HAS_WIDE() (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+#include "products.h"
 #else
 #define WIDE
 #define HAS_WIDE() 0
+static void products() {}
 #endif
+/* Whether `products` may be called. */
+static int has_products;
+
 /* Both builds of a loop, and the pointer through which it is called. */
 #define LOOP(name, parameters, arguments)                             \
     static void name##_plain parameters { name##_body arguments; }    \
@@ -156,6 +215,7 @@ LOOP(add, (const double *x, double w, ptrdiff_t d, double *high, double *low),
 static int choose_wide(int wide)
 {
     wide = wide && HAS_WIDE();
+    has_products = wide;
     nearest = wide ? nearest_wide : nearest_plain;
     panel = wide ? panel_wide : panel_plain;
     across = wide ? across_wide : across_plain;

@@ -23,9 +23,11 @@ class State:
 
     C: np.ndarray  # (k, d) centres
     labels: np.ndarray  # int32, -1 before the first pass
-    upper: np.ndarray  # at least the distance of a row to its own centre
-    lower: np.ndarray  # at most the distance to any other centre; by panel (n, P) for "elkan"
-    shift: np.ndarray  # (k,) how far the centres moved last
+    upper: np.ndarray  # bounds on the distance of a row to its own centre,
+    lower: np.ndarray  # and to the others, see `_loops.Pass`; by panel (n, P) for "elkan"
+    shift: np.ndarray  # (k,) how far the centres moved last,
+    way: np.ndarray  # (k,) and in all,
+    travel: np.ndarray  # (k,) together with the farthest of the others at every step
     high: np.ndarray  # (k, d + 1) weighted sums of rows and weights,
     low: np.ndarray  # and what rounding took from them
 
@@ -33,9 +35,9 @@ class State:
     def start(cls, table: RowTable, C: np.ndarray, by_panel: bool) -> "State":
         n, (k, d) = table.n, C.shape
         labels = np.full(n, -1, dtype=np.int32)
-        lower = np.zeros((n, -(-k // 4)) if by_panel else n)
-        sums = np.zeros((2, k, d + 1))
-        return cls(C, labels, np.zeros(n), lower, np.zeros(k), sums[0], sums[1])
+        upper, lower = np.full(n, np.inf), np.full((n, -(-k // 4)) if by_panel else n, -np.inf)
+        (shift, way, travel), (high, low) = np.zeros((3, k)), np.zeros((2, k, d + 1))
+        return cls(C, labels, upper, lower, shift, way, travel, high, low)
 
 
 class Lloyd:
@@ -90,20 +92,22 @@ class Lloyd:
     def assign(self, state: State) -> int:
         """Label all rows, add up those that moved; returns their number."""
         k, d = state.C.shape
-        panels, far, half, drift = pack(state.C), np.empty(k), np.zeros(k), np.empty(-(-k // 4))
-        _loops.reach(state.shift, far, drift)
+        centres, half, drift = _loops.Centres(state.C), np.zeros(k), np.empty(-(-k // 4))
+        _loops.reach(state.shift, state.way, state.travel, drift)
         if 1 < k <= PAIRS_SHARE * self.table.n:
-            _loops.half_distances(state.C, panels, half)
+            _loops.half_distances(state.C, pack(state.C), half)
+        margin = (d + 8) * np.finfo(float).eps
+        near = half * (1.0 - 4.0 * margin) - state.way * (1.0 + 4.0 * margin)
 
         def one_block(block: slice) -> tuple[int, np.ndarray]:
             sums = np.zeros((2, k, d + 1))
             one = (_loops.GroupPass if self.by_panel else _loops.Pass)(
-                self.table.loop_rows(block), self.weights[block], state.C, panels, state.shift,
-                far, half, state.labels[block], state.upper[block],
+                self.table.loop_rows(block), self.weights[block], centres, state.way,
+                state.travel, near, state.labels[block], state.upper[block],
                 None if self.by_panel else state.lower[block], *sums,
             )  # fmt: skip
             if isinstance(one, _loops.GroupPass):
-                one.bind(state.lower[block], drift)
+                one.bind(state.lower[block], state.shift, drift, half)
                 one.run_groups(self.stop.array)
             else:
                 self.table.run(one, block, state.C, self.stop)

@@ -15,7 +15,7 @@ from pellucid.errors import DataError
 
 # Rows multiplied with the centres at once; products of this size stay in the cache.
 CHUNK = 512
-# Columns times centres from which BLAS products and a few distances beat distances alone.
+# Columns times centres from which products by BLAS beat those in lanes.
 PRODUCTS_FROM = 4096
 # Above this number of centres, one distance to the own centre is tried before all of them.
 TIGHTEN_FROM = 16
@@ -63,9 +63,9 @@ def _short_indices(X: Any) -> Any:
 class RowTable:
     """Rows (n, d) to be compared with k centres.
 
-    With few columns and centres, distances are computed pair by pair in lanes. Otherwise, and for
-    CSR rows, one matrix product screens them first, and only rows that rounding leaves in doubt
-    get their distances.
+    Products of rows and centres give the labels, and only rows that rounding leaves in doubt get
+    their distances: the products are formed in lanes with few columns and centres, otherwise, and
+    for CSR rows, by a matrix product.
     """
 
     def __init__(self, X: Any, k: int) -> None:
@@ -118,7 +118,7 @@ class RowTable:
         return _loops.Rows(None, indptr, self.X.indices, self.X.data, scratch)
 
     def run(self, one: _loops.Pass, block: slice, C: np.ndarray, stop: parallel.StopFlag) -> None:
-        """Carry out one pass over a block with the centres C."""
+        """Carry out one pass over a block; C are its centres."""
         if not self.by_products:
             one.run(self.k > TIGHTEN_FROM, stop.array)
             return
@@ -141,20 +141,25 @@ class RowTable:
 
     def label(self, C: np.ndarray) -> np.ndarray:
         """Index of the nearest centre of every row, int32."""
-        labels = np.full(self.n, -1, dtype=np.int32)
-        panels, zeros, stop = pack(C), np.zeros(self.k), parallel.StopFlag()
+        return self.looked_at(C)[0]
 
-        def one_block(block: slice) -> None:
-            upper, lower = np.zeros((2, block.stop - block.start))
+    def looked_at(self, C: np.ndarray) -> tuple[np.ndarray, bool]:
+        """The labels, and whether the rows were seen to be finite: only products in lanes look."""
+        labels = np.full(self.n, -1, dtype=np.int32)
+        centres, zeros, stop = _loops.Centres(C), np.zeros(self.k), parallel.StopFlag()
+
+        def one_block(block: slice) -> bool:
+            unknown = np.full(block.stop - block.start, np.nan)
             one = _loops.Pass(
-                self.loop_rows(block), upper, C, panels, zeros, zeros, zeros,
-                labels[block], upper, lower, None, None,
+                self.loop_rows(block), unknown, centres, zeros, zeros, zeros,
+                labels[block], unknown, unknown, None, None,
             )  # fmt: skip
             self.run(one, block, C, stop)
+            return one.finite
 
-        self.each(one_block)
+        finite = all(self.each(one_block))
         stop.check()
-        return labels
+        return labels, finite and not self.by_products
 
     def each(self, function: Callable[[slice], Any]) -> list[Any]:
         """`function` of every block, in order; one block needs no pool."""
