@@ -1,13 +1,17 @@
 """Boosting by scikit-learn's older names: the same trees where they should be, limits, drawing."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import ensemble as theirs
+from sklearn import linear_model
+from sklearn.metrics import log_loss
 
 import pellucid
 from pellucid.ensemble import GradientBoostingClassifier as Classifier
 from pellucid.ensemble import GradientBoostingRegressor as Regressor
-from pellucid.errors import ParameterError
+from pellucid.errors import ModelFileError, ParameterError
+from pellucid.linear_model import LinearRegression, LogisticRegression, Perceptron
 from pellucid.tree import DecisionTreeRegressor
 
 
@@ -72,7 +76,6 @@ def test_rows_and_columns_are_drawn():
     model = Regressor(**settings, random_state=0).fit(X, y)
     assert (model.trees_.n_samples[model.trees_.start[:-1]] == 250).all()
     assert model.max_features_ == 2
-    assert not hasattr(model, "oob_improvement_")
     assert model.score(X, y) > 0.5
 
 
@@ -105,12 +108,159 @@ def test_offset_and_saving(tmp_path):
     assert np.array_equal(pellucid.load(tmp_path / "model.pellucid").predict(X), model.predict(X))
 
 
+def test_huber_as_in_scikit_learn():
+    """Odd counts in every leaf would be needed for equal medians; a few rows differ by a hair."""
+    X, y, rng = table(9)
+    y[rng.random(500) < 0.1] += 30.0
+    ours = Regressor(loss="huber", n_estimators=40).fit(X, y)
+    reference = theirs.GradientBoostingRegressor(loss="huber", n_estimators=40, random_state=0)
+    gap = np.abs(ours.predict(X) - reference.fit(X, y).predict(X))
+    assert np.median(gap) < 0.05
+    assert ours.train_score_[-1] <= 1.05 * reference.train_score_[-1]
+
+
+def test_a_leaf_of_huber_by_hand():
+    """Residuals around the median -1, 0, 0, 0, 9: at the knee 1 they count -1, 0, 0, 0, 1."""
+    X, y = np.zeros((5, 1)), np.array([1.0, 2.0, 2.0, 2.0, 11.0])
+    model = Regressor(loss="huber", n_estimators=1, learning_rate=1.0, alpha=0.8).fit(X, y)
+    assert model.baseline_[0] == 2.0
+    assert model.predict([[0.0]])[0] == pytest.approx(2.0)
+    lone = Regressor(loss="huber", n_estimators=1, learning_rate=1.0, alpha=0.99).fit(X, y)
+    assert lone.predict([[0.0]])[0] == pytest.approx(2.0 + 8.0 / 5)
+
+
+def test_huber_stands_outliers_better_than_squares():
+    X, y, rng = table(10, n=800)
+    wrong = rng.random(800) < 0.1
+    bad = np.where(wrong, y + 50, y)
+    losses = [
+        np.abs(Regressor(loss=loss, n_estimators=60).fit(X, bad).predict(X) - y)[~wrong].mean()
+        for loss in ("huber", "squared_error")
+    ]
+    assert losses[0] < 0.5 * losses[1]
+
+
+def test_the_exponential_loss():
+    X, y, rng = table(11, n=1500)
+    labels = np.where(y + rng.normal(size=1500) > 2, "high", "low")
+    ours = Classifier(loss="exponential", n_estimators=50).fit(X[:1000], labels[:1000])
+    reference = theirs.GradientBoostingClassifier(loss="exponential", n_estimators=50)
+    reference.fit(X[:1000], labels[:1000])
+    assert ours.baseline_[0] == pytest.approx(
+        0.5 * np.log(np.mean(labels[:1000] == "low") / np.mean(labels[:1000] == "high"))
+    )
+    p = ours.predict_proba(X)[:, 1]
+    np.testing.assert_allclose(p, 1 / (1 + np.exp(-2 * ours.decision_function(X))), rtol=1e-12)
+    np.testing.assert_allclose(np.exp(ours.predict_log_proba(X))[:, 1], p, rtol=1e-12)
+    assert ours.score(X[1000:], labels[1000:]) > reference.score(X[1000:], labels[1000:]) - 0.02
+    assert (np.diff(ours.train_score_) < 0).all()
+    for method in ("path", "shap"):
+        why = ours.explain(X, method=method)
+        assert why.scale == "link" and why.gap() < 1e-10
+    with pytest.raises(ParameterError, match="two classes, but y has 3"):
+        Classifier(loss="exponential").fit(X, np.digitize(y, [1, 3]))
+
+
+def test_zero_as_a_start_as_in_scikit_learn():
+    X, y, _ = table(12)
+    settings = {"n_estimators": 20, "init": "zero"}
+    ours = Regressor(**settings).fit(X, y)
+    reference = theirs.GradientBoostingRegressor(**settings, random_state=0).fit(X, y)
+    assert ours.baseline_[0] == 0.0
+    assert np.allclose(ours.predict(X), reference.predict(X), atol=1e-8)
+
+
+def test_another_model_as_a_start_as_in_scikit_learn(tmp_path):
+    X, y, _ = table(13)
+    ours = Regressor(n_estimators=20, init=LinearRegression()).fit(X, y)
+    reference = theirs.GradientBoostingRegressor(
+        n_estimators=20, init=linear_model.LinearRegression(), random_state=0
+    ).fit(X, y)
+    # Its first model sees single precision.
+    assert np.allclose(ours.predict(X), reference.predict(X), atol=1e-5)
+    foreign = Regressor(n_estimators=20, init=linear_model.LinearRegression()).fit(X, y)
+    assert np.allclose(foreign.predict(X), ours.predict(X), atol=1e-8)
+    ours.save(tmp_path / "model.pellucid")
+    assert np.array_equal(pellucid.load(tmp_path / "model.pellucid").predict(X), ours.predict(X))
+    for method in ("path", "shap"):
+        assert ours.explain(X, method=method).gap() < 1e-10
+    with pytest.raises(ParameterError, match="explain needs init=None"):
+        foreign.explain(X)
+    *_, last = ours.staged_predict(X)
+    np.testing.assert_allclose(last, ours.predict(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_probabilities_as_a_start(classes):
+    """Categories, gaps and labels of any kind reach the first model as they came."""
+    X, y, rng = table(14)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["e"] = rng.choice(["u", "v"], 500)
+    frame.loc[::17, "a"] = np.nan
+    labels = np.array(["p", "q", "r"])[np.digitize(y, [2] if classes == 2 else [1, 3])]
+    first = LogisticRegression().fit(frame, labels)
+    model = Classifier(n_estimators=10, init=LogisticRegression(), learning_rate=0.0)
+    model.fit(frame, labels)
+    np.testing.assert_allclose(model.predict_proba(frame), first.predict_proba(frame), atol=1e-6)
+    model.set_params(learning_rate=0.3).fit(frame, labels)
+    assert log_loss(labels, model.predict_proba(frame)) < log_loss(
+        labels, first.predict_proba(frame)
+    )
+    assert model.explain(frame).gap() < 1e-10
+    with pytest.raises(ParameterError, match="takes numbers only"):
+        Classifier(init=linear_model.LogisticRegression()).fit(frame, labels)
+    with pytest.raises(ParameterError, match="probabilities"):
+        Classifier(init=Perceptron()).fit(frame, labels)
+
+
+def test_the_first_model_does_not_see_the_validation_rows():
+    X, _, rng = table(15)
+    noise = rng.normal(size=500)
+    model = Regressor(
+        init=DecisionTreeRegressor(), n_iter_no_change=3, validation_fraction=0.3, random_state=0
+    ).fit(X, noise)
+    assert np.isclose(model.history_["objective"][0], 0.0, atol=1e-12)
+    assert model.history_["validation"][0] > 0.5  # learned by heart, and seen through
+
+
+def test_pruning_as_in_scikit_learn():
+    X, y, _ = table(16)
+    for alpha in (0.001, 0.01, 0.05):
+        settings = {"n_estimators": 10, "max_depth": 4, "ccp_alpha": alpha}
+        ours = Regressor(**settings).fit(X, y)
+        reference = theirs.GradientBoostingRegressor(**settings, random_state=0).fit(X, y)
+        sizes = [tree.tree_.n_leaves for tree in reference.estimators_[:, 0]]
+        assert [tree.get_n_leaves() for tree in ours.estimators_[:, 0]] == sizes
+        assert np.allclose(ours.predict(X), reference.predict(X), atol=1e-8)
+    assert max(sizes) < 16
+
+
+def test_rows_that_a_round_did_not_draw():
+    X, y, _ = table(17)
+    model = Regressor(n_estimators=15, subsample=0.5, random_state=0).fit(X, y)
+    assert model.oob_improvement_.shape == model.oob_scores_.shape == (15,)
+    assert model.oob_score_ == model.oob_scores_[-1]
+    assert (model.oob_improvement_[:5] > 0).all()
+    # The losses are those of rows out of the bag: those of all rows lie between them and the rest.
+    raw = np.stack(list(model.staged_predict(X)))
+    mean = ((raw - y) ** 2).mean(axis=1) / 2
+    assert np.allclose(model.oob_scores_, mean, rtol=0.25)
+    assert not hasattr(Regressor(n_estimators=2).fit(X, y), "oob_scores_")
+
+
+def test_forged_starts_are_refused(tmp_path):
+    X, y, _ = table(18)
+    model = Regressor(n_estimators=2, init=LinearRegression()).fit(X, y)
+    model.init_ = LinearRegression().fit(X[:, :3], y)
+    model.save(tmp_path / "forged")
+    with pytest.raises(ModelFileError):
+        pellucid.load(tmp_path / "forged")
+
+
 def test_what_is_left_out_is_named():
     X, y, _ = table(8)
-    for name, value in (("ccp_alpha", 0.1), ("init", "zero"), ("loss", "huber")):
+    for name, value in (("ccp_alpha", -0.1), ("init", "one"), ("loss", "poisson")):
         with pytest.raises(ParameterError, match=name):
             Regressor(**{name: value}).fit(X, y)
     with pytest.raises(ParameterError, match="watching"):
         Regressor().fit(X, y, None, lambda *args: True)
-    with pytest.raises(ParameterError, match="loss"):
-        Classifier(loss="exponential").fit(X, y > 1)

@@ -99,7 +99,8 @@ def test_classes_as_in_scikit_learn(n_classes):
 @pytest.mark.parametrize(
     ("objective", "outputs"),
     [(losses.SQUARED, 1), (losses.LOGISTIC, 1), (losses.POISSON, 1), (losses.GAMMA, 1),
-     (losses.quantile(0.3), 1), (losses.softmax(3), 3)],
+     (losses.quantile(0.3), 1), (losses.softmax(3), 3), (losses.EXPONENTIAL, 1),
+     (losses.huber(0.6), 1)],
     ids=lambda o: getattr(o, "name", ""),
 )  # fmt: skip
 def test_slopes_against_finite_differences(objective, outputs):
@@ -110,6 +111,8 @@ def test_slopes_against_finite_differences(objective, outputs):
     y = rng.gamma(2, 1, n) if objective.name == "gamma" else y
     y = y.astype(np.int32) if outputs > 1 else y
     w, out = rng.random(n) + 0.5, np.empty((outputs, n, 2))
+    if objective.adapt is not None:
+        objective.adapt(y - raw[0], w)
     objective.slopes(y, raw, w, out)
     for k in range(outputs):
         for i in range(n):
@@ -119,7 +122,7 @@ def test_slopes_against_finite_differences(objective, outputs):
                 moved[k, i] += shift
                 losses_at.append(objective.loss(y, moved, w) * w.sum())
             assert np.isclose((losses_at[2] - losses_at[0]) / (2 * step), out[k, i, 0], atol=1e-6)
-            if objective.quantile is None:
+            if objective.renew is None:
                 bend = (losses_at[2] - 2 * losses_at[1] + losses_at[0]) / step**2
                 assert np.isclose(bend, out[k, i, 1], atol=2e-3)
 
@@ -332,6 +335,17 @@ def test_any_number_of_levels():
     reference = theirs.HistGradientBoostingRegressor(categorical_features="from_dtype")
     with pytest.raises(ValueError, match="cardinality"):
         reference.fit(X, y)
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_levels():
+    """Levels that come once say nothing; the frequent ones are still told apart."""
+    n = 120_000
+    code = np.r_[np.arange(100_000), np.arange(n - 100_000) % 20]
+    y = (code % 2).astype(float)
+    X = pd.DataFrame({"id": pd.Categorical.from_codes(code, [f"id{k}" for k in range(100_000)])})
+    model = Regressor(max_iter=5, early_stopping=False, learning_rate=0.5).fit(X, y)
+    assert model.score(X[100_000:], y[100_000:]) > 0.9
 
 
 def test_kinds_of_columns_are_those_of_the_table():

@@ -117,6 +117,8 @@ def is_frame(X: Any) -> bool:
 
 def intake(X: Any, owner: str = "the estimator") -> Intake:
     """Take a table apart; raise `DataError` or `DataTypeError` if it is none."""
+    if isinstance(X, Intake):  # an ensemble hands its rows on to another model
+        return X
     if is_sparse(X):
         return _intake_sparse(X, owner)
     if hasattr(type(X), "__dask_graph__"):

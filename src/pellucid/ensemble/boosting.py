@@ -39,8 +39,19 @@ class Boosting(TreesExplained):
     def _check_signs(self, settings: Any) -> None:
         """Refuse monotone constraints that the loss cannot keep."""
 
-    def _boosted(self, problem: Problem, objective: Any, settings: Any, share: float) -> Any:
-        """Split off validation rows if they are needed, run the rounds: an `Outcome`."""
+    def _begun(self, problem: Problem) -> Any:
+        """A model that boosting starts from, fitted to the training rows; None: there is none."""
+        return None
+
+    def _initial(self, X: np.ndarray, model: Any, schema: Any) -> np.ndarray:
+        """Raw predictions (n, K) of that model."""
+        raise NotImplementedError
+
+    def _boosted(
+        self, problem: Problem, objective: Any, settings: Any, share: float
+    ) -> tuple[Any, Any]:
+        """Split off validation rows if they are needed, run the rounds: an `Outcome`, and the model
+        that they started from."""
         from pellucid.ensemble.boosting_rounds import boost
         from pellucid.ensemble.boosting_validation import split
 
@@ -51,10 +62,20 @@ class Boosting(TreesExplained):
                 validation = self._prepared(problem, *self._given)
             else:
                 problem, validation = split(problem, share, self.random_state)
+        first = self._begun(problem) if before is None else vars(self).get("init_")
+        if first is not None:
+            problem = self._shifted_by(first, problem)
+            validation = None if validation is None else self._shifted_by(first, validation)
         args = (objective, problem, settings, validation, before)
         if problem.n * problem.p < WORTH_A_HOP:
-            return boost(*args)
-        return parallel.interruptible(boost, *args)
+            return boost(*args), first
+        return parallel.interruptible(boost, *args), first
+
+    def _shifted_by(self, first: Any, problem: Problem) -> Problem:
+        """The problem with the first model's raw predictions as offsets, (n,) or (n, K)."""
+        raw = self._initial(problem.X, first, problem.schema)
+        raw = raw[:, 0] if raw.shape[1] == 1 else raw
+        return replace(problem, offset=raw if problem.offset is None else raw + problem.offset)
 
     def _prepared(self, problem: Problem, X: Any, y: Any, weights: Any) -> Problem:
         """Validation rows by the columns and classes of the training rows."""
@@ -84,9 +105,15 @@ class Boosting(TreesExplained):
 
     # Using --------------------------------------------------------------------------------------
 
+    def _start(self, X: np.ndarray) -> np.ndarray:
+        """Raw predictions (n, K) before the first round."""
+        out = np.repeat(self.baseline_[None, :], len(X), axis=0)
+        first = vars(self).get("init_")
+        return out if first is None else out + self._initial(X, first, self.schema_)
+
     def _raw(self, X: np.ndarray, offset: Any = None) -> np.ndarray:
         """Raw predictions (n, K)."""
-        out = np.repeat(self.baseline_[None, :], len(X), axis=0)
+        out = self._start(X)
         self.trees_.add(X, out, self.trees_.walkers(len(X)), 0, self.trees_.n_rounds)
         return out if offset is None else out + offset_values(offset, len(X))[:, None]
 
@@ -94,7 +121,7 @@ class Boosting(TreesExplained):
         """Raw predictions (n, K) after every round."""
         encoded = self._encoded(X)
         walkers = self.trees_.walkers(len(encoded))
-        out = np.repeat(self.baseline_[None, :], len(encoded), axis=0)
+        out = self._start(encoded)
         for number in range(self.trees_.n_rounds):
             self.trees_.add(encoded, out, walkers, number, number + 1)
             yield out.copy()

@@ -14,7 +14,7 @@ from pellucid.numerics.losses import log_softmax, softmax
 
 
 class ClassBoosting(Boosting, ProbabilisticClassifier):
-    """Family of boosting classifiers with the log loss."""
+    """Family of boosting classifiers with the log loss, or the exponential one."""
 
     def _objective(self, problem: Problem) -> Any:
         from pellucid.ensemble import boosting_losses as losses
@@ -26,7 +26,13 @@ class ClassBoosting(Boosting, ProbabilisticClassifier):
                 f"offset needs two classes, but y has {K}: the same number added to every class "
                 "changes nothing."
             )
-        return losses.LOGISTIC if K == 2 else losses.softmax(K)
+        if self.loss == "exponential" and K > 2:
+            raise ParameterError(
+                f"loss='exponential' needs two classes, but y has {K}. Use loss='log_loss'."
+            )
+        if K > 2:
+            return losses.softmax(K)
+        return losses.EXPONENTIAL if self.loss == "exponential" else losses.LOGISTIC
 
     def _weighted(self, problem: Problem) -> Problem:
         """Class weights multiply the weights of rows."""
@@ -52,7 +58,12 @@ class ClassBoosting(Boosting, ProbabilisticClassifier):
         """Probabilities (n, K) from raw predictions."""
         if raw.shape[1] > 1:
             return softmax(raw)
-        return np.column_stack((expit(-raw[:, 0]), expit(raw[:, 0])))
+        odds = self._log_odds(raw)
+        return np.column_stack((expit(-odds), expit(odds)))
+
+    def _log_odds(self, raw: np.ndarray) -> np.ndarray:
+        """Of the second class of two: the exponential loss is lowest at half of them."""
+        return 2.0 * raw[:, 0] if self.loss == "exponential" else raw[:, 0]
 
     def _proba(self, X: np.ndarray) -> np.ndarray:
         return self._shares(self._raw(X))
@@ -61,14 +72,16 @@ class ClassBoosting(Boosting, ProbabilisticClassifier):
         raw = self._finite(self._raw(X))
         if raw.shape[1] > 1:
             return log_softmax(raw)
-        return -np.column_stack((np.logaddexp(0, raw[:, 0]), np.logaddexp(0, -raw[:, 0])))
+        odds = self._log_odds(raw)
+        return -np.column_stack((np.logaddexp(0, odds), np.logaddexp(0, -odds)))
 
     def predict_proba(self, X: Any, *, offset: Any = None) -> np.ndarray:
         """Probability of each class, in the order of `classes_`."""
         return self._answer(lambda X: self._shares(self._shifted(X, offset)), X)
 
     def decision_function(self, X: Any, *, offset: Any = None) -> np.ndarray:
-        """Raw predictions: log-odds of the second class for two classes, else (n, K)."""
+        """Raw predictions: log-odds of the second class for two classes (half of them with the
+        exponential loss), else (n, K)."""
         return self._answer(lambda X: self._shaped(self._shifted(X, offset)), X)
 
     def _shifted(self, X: np.ndarray, offset: Any) -> np.ndarray:
@@ -98,7 +111,7 @@ class ClassBoosting(Boosting, ProbabilisticClassifier):
         return float(np.average(right, weights=rows.weights))
 
     def _explain(self, X: np.ndarray) -> dict[str, Any]:
-        return self._parts(X, "log-odds")
+        return self._parts(X, "link" if self.loss == "exponential" else "log-odds")
 
     def _check_state(self) -> None:
         """Refuse learned arrays that do not belong together (model files)."""

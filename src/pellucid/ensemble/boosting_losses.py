@@ -2,7 +2,7 @@
 
 Predictions are raw: (K, n) on the scale of the link. Invariant: `slopes` fills (g, h) of the
 weighted loss and returns the mean loss; a loss without curvature has h = weight, and `renew` finds
-the best value of a leaf instead.
+the value of a leaf from its residuals instead. `adapt` looks at the residuals before each round.
 """
 
 from collections.abc import Callable
@@ -16,6 +16,7 @@ from pellucid.numerics.links import expit
 from pellucid.tree import _histogram
 
 BLOCK = 2**14
+LARGEST_EXPONENT = 300.0
 Array = np.ndarray
 
 
@@ -29,7 +30,9 @@ class Objective:
     start: Callable[[Array, Array, Array | None], Array]
     inverse: Callable[[Array], Array]
     constant_curvature: bool = False
-    quantile: float | None = None  # leaves hold this quantile of their residuals
+    renew: Callable[[Array, Array], float] | None = None  # (residuals, weights) -> leaf's value
+    adapt: Callable[[Array, Array], None] | None = None  # (residuals, weights) of all rows
+    power: int = 2  # of the unit of y in the unit of the loss, with the identity link
     link: str = "identity"
 
     def slopes(self, y: Array, raw: Array, weights: Array, out: Array) -> float:
@@ -80,9 +83,47 @@ def pinball(q: float) -> formulas.Loss:
 
 def weighted_quantile(values: Array, weights: Array, q: float) -> float:
     """The first value whose cumulative weight reaches the share q of the total."""
+    n = len(values)
+    if (weights == weights[0]).all():
+        at = min(max(int(np.ceil(q * n - 1e-12 * n)), 1), n) - 1
+        return float(np.partition(values, at)[at])
     order = np.argsort(values, kind="stable")
     total = np.cumsum(weights[order])
-    return float(values[order[min(np.searchsorted(total, q * total[-1]), len(values) - 1)]])
+    return float(values[order[min(np.searchsorted(total, q * total[-1]), n - 1)]])
+
+
+def _fill_exponential(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
+    """exp(-raw) for y = 1, exp(raw) for y = 0; held where the next step would overflow."""
+    side = 1.0 - 2.0 * y[first:last]
+    value = w[first:last] * np.exp(np.minimum(side * raw[0, first:last], LARGEST_EXPONENT))
+    out[0, first:last, 0] = side * value
+    out[0, first:last, 1] = value
+    return float(value.sum())
+
+
+def huber(q: float) -> "Objective":
+    """r^2 / 2 for residuals r up to d, d (|r| - d / 2) beyond; d is the q-quantile of |r|, anew
+    before each round."""
+    knee = np.zeros(1)
+
+    def adapt(residuals: Array, w: Array) -> None:
+        knee[0] = weighted_quantile(np.abs(residuals), w, q)
+
+    def fill(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
+        r, w, d = y[first:last] - raw[0, first:last], w[first:last], knee[0]
+        size = np.abs(r)
+        out[0, first:last, 0] = -w * np.clip(r, -d, d)
+        out[0, first:last, 1] = w
+        return float(w @ np.where(size <= d, 0.5 * r * r, d * (size - 0.5 * d)))
+
+    def renew(residuals: Array, w: Array) -> float:
+        middle = weighted_quantile(residuals, w, 0.5)
+        return middle + float(np.average(np.clip(residuals - middle, -knee[0], knee[0]), weights=w))
+
+    return Objective(
+        "huber", 1, fill, _start_quantile(0.5), _same, constant_curvature=True, renew=renew,
+        adapt=adapt,
+    )  # fmt: skip
 
 
 # Where boosting starts: the best constant ----------------------------------------------------------
@@ -127,6 +168,14 @@ def _start_logistic(y: Array, w: Array, offset: Array | None) -> Array:
     return np.array([z])
 
 
+def _start_exponential(y: Array, w: Array, offset: Array | None) -> Array:
+    if offset is None:
+        return 0.5 * _start_logistic(y, w, None)
+    top = float(np.max(np.abs(offset)))  # the best constant is half a logarithm of a ratio
+    up, down = w * y * np.exp(-offset - top), w * (1 - y) * np.exp(offset - top)
+    return np.array([0.5 * (np.log(up.sum()) - np.log(down.sum()))])
+
+
 def _start_softmax(y: Array, w: Array, offset: Array | None) -> Array:
     logs = np.log(np.bincount(y, w) / w.sum())
     return logs - logs.mean()
@@ -137,6 +186,9 @@ def _same(raw: Array) -> Array:
 
 
 SQUARED = Objective("squared_error", 1, _fill_squared, _start_mean, _same, constant_curvature=True)
+EXPONENTIAL = Objective(
+    "exponential", 1, _fill_exponential, _start_exponential, expit, link="logit"
+)
 LOGISTIC = Objective("log_loss", 1, _fill_logistic, _start_logistic, expit, link="logit")
 POISSON = Objective(
     "poisson", 1, _fill_by_formula(formulas.poisson()), _start_poisson, np.exp, link="log"
@@ -148,7 +200,7 @@ def quantile(q: float) -> Objective:
     """The q-quantile; 0.5 is the absolute error (half of it)."""
     return Objective(
         "quantile", 1, _fill_by_formula(pinball(q)), _start_quantile(q), _same,
-        constant_curvature=True, quantile=q,
+        constant_curvature=True, power=1, renew=lambda r, w: weighted_quantile(r, w, q),
     )  # fmt: skip
 
 

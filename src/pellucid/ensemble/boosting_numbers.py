@@ -14,7 +14,7 @@ class NumberBoosting(Boosting):
     """Family of boosting regressors; a subclass names its loss."""
 
     def _loss_name(self) -> tuple[str, float | None]:
-        """Name of the loss, and its quantile."""
+        """Name of the loss, and its quantile if it has one."""
         raise NotImplementedError
 
     def _logarithmic(self) -> bool:
@@ -26,9 +26,9 @@ class NumberBoosting(Boosting):
         name, q = self._loss_name()
         if name == "absolute_error":
             return losses.quantile(0.5)
-        if name == "quantile":
+        if name in ("quantile", "huber"):
             assert q is not None
-            return losses.quantile(q)
+            return losses.quantile(q) if name == "quantile" else losses.huber(q)
         fixed = {"squared_error": losses.SQUARED, "poisson": losses.POISSON, "gamma": losses.GAMMA}
         return fixed[name]
 
@@ -46,7 +46,7 @@ class NumberBoosting(Boosting):
             raise DataError("Every y is 0: the logarithm of their mean is not finite.")
 
     def _check_signs(self, settings: Any) -> None:
-        if settings.signs is not None and self._objective().quantile is not None:
+        if settings.signs is not None and self._objective().renew is not None:
             raise ParameterError(
                 f"monotonic_cst does not work with loss={self._loss_name()[0]!r}: leaves that hold "
                 "quantiles need not keep their order. Use another loss."

@@ -3,7 +3,7 @@
 1. Cut the columns into bins; start from the best constant.
 2. Slopes and curvatures of the loss at the present predictions.
 3. One tree per output on these, perhaps on a part of the rows; a leaf's value is a Newton step,
-   shrunken, or the best quantile of its residuals.
+   shrunken, or what its residuals say (quantiles, Huber's mean).
 4. Add the trees to the predictions; note the losses; stop if the validation score has stalled.
 
 Invariant: what is learned depends on the rows, the settings and the seed, never on threads.
@@ -18,7 +18,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.ensemble.bags import Drawer
-from pellucid.ensemble.boosting_losses import Objective, weighted_quantile
+from pellucid.ensemble.boosting_losses import Objective
 from pellucid.ensemble.boosting_trees import BoostedTrees
 from pellucid.ensemble.boosting_units import Units, ordinary_weights, units_of
 from pellucid.errors import DataError, ParameterError
@@ -26,6 +26,7 @@ from pellucid.records import Recorder
 from pellucid.tree.histogram_bins import Bins, learn_bins
 from pellucid.tree.histogram_grower import Grower, Limits
 
+WORTH_THREADS = 2**13  # rows whose leaves are worth sorting in threads
 COUNT_BITS = 26  # sums of samples stay below 2**this; the other bits are for curvatures
 Before = tuple[BoostedTrees, np.ndarray]  # trees and start of an earlier fit
 
@@ -48,6 +49,8 @@ class Settings:
         None  # of raw (n, K); None: minus the loss
     )
     seed: np.random.SeedSequence | None = None  # None: nothing is drawn
+    start: np.ndarray | None = None  # (K,), None: the best constant
+    price: float = 0.0  # of a leaf, in the unit of a division's gain per weight (`ccp_alpha`)
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,9 @@ class Outcome:
     history: dict[str, np.ndarray]
     train_scores: np.ndarray
     validation_scores: np.ndarray
+    out_of_bag: (
+        np.ndarray
+    )  # (rounds, 2): loss of the rows not drawn, before and after; may be empty
 
 
 class Course:
@@ -89,6 +95,16 @@ class Course:
         self.scores.append(-loss if score is None else score(self.user_raw(), self.problem))
         return loss
 
+    def adapt(self) -> None:
+        """Let a loss look at the residuals before a round."""
+        if self.units.objective.adapt is not None:
+            self.units.objective.adapt(self.y - self.raw[0], self.weights)
+
+    def loss_of(self, rows: np.ndarray) -> float:
+        """The mean loss of some rows."""
+        raw = np.ascontiguousarray(self.raw[:, rows])
+        return self.units.loss(self.units.objective.loss(self.y[rows], raw, self.weights[rows]))
+
     def user_raw(self) -> np.ndarray:
         """Raw predictions (n, K) in the user's units."""
         more = self.raw - self.units.beginning(self.problem)
@@ -107,25 +123,28 @@ def boost(
     bins = learn_bins(
         problem.X, problem.kinds, problem.n_levels, problem.weights, settings.max_bins
     )
-    units = units_of(objective, problem, None if before is None else before[1])
+    units = units_of(objective, problem, settings.start if before is None else before[1])
     train = Course(problem, bins, units, before)
     test = None if validation is None else Course(validation, bins, units, before)
     grower, samples = _grower(train, bins, settings)
     recorder = Recorder("boosting", settings.rounds)
+    unseen: list[tuple[float, float] | None] = []
     score = settings.score if settings.patience is not None else None
     for number in range(0 if before is None else before[0].n_rounds, settings.rounds + 1):
+        train.adapt()
         loss = train.look(score)
         more: Any = {} if test is None else {"validation": test.look(score)}
         recorder.add(iteration=number, objective=loss, **more)
         if number == settings.rounds or (test is not None and _stalled(test.scores, settings)):
             break
-        _one_round(grower, train, settings, samples, number)
+        unseen.append(_one_round(grower, train, settings, samples, number))
         if test is not None:
             grower.send(test.words, test.raw)
     trees = trees_of(grower, bins, problem.n_levels, units)
     return Outcome(
         trees if before is None else joined(before[0], trees), units.start, recorder.history(),
         np.array(train.scores), np.array(test.scores if test is not None else []),
+        np.array([pair for pair in unseen if pair is not None], dtype=float).reshape(-1, 2),
     )  # fmt: skip
 
 
@@ -196,7 +215,8 @@ class Samples:
 
 def _one_round(
     grower: Grower, train: Course, settings: Settings, samples: Samples, number: int
-) -> None:
+) -> tuple[float, float] | None:
+    """The mean loss of the rows that were not drawn, before and after; None if all were."""
     n, K = train.problem.n, len(train.raw)
     rows, keys = np.arange(n, dtype=np.int32), np.zeros(K, dtype=np.uint64)
     weights = train.weights
@@ -210,18 +230,25 @@ def _one_round(
             weights = train.weights * share
             train.slopes *= share[:, None]
             samples.draw(bag.weights)
-    grower.grow(train.slopes, rows, keys, train.raw, settings.rate)
-    whole, q = len(rows) == n, train.units.objective.quantile
-    grower.leave(update=whole and q is None)
-    if q is not None:
-        values = [
-            weighted_quantile((train.y - train.raw[k])[own], weights[own], q)
-            for k, own in grower.growth.leaf_rows()
-        ]
+    with np.errstate(over="ignore", under="ignore"):
+        total = settings.price * float(weights.sum())
+        price = float(np.ldexp(total, -train.units.loss_exponent))
+    grower.grow(train.slopes, rows, keys, train.raw, settings.rate, price)
+    whole, renew = len(rows) == n, train.units.objective.renew
+    grower.leave(update=whole and renew is None)
+    if renew is not None:
+        residuals = train.y - train.raw[0]
+        leaves = [own for _, own in grower.growth.leaf_rows()]
+        jobs = None if n >= WORTH_THREADS else 1
+        values = parallel.map(lambda own: renew(residuals[own], weights[own]), leaves, jobs)
         grower.growth.set_values(np.array(values), whole)
     grower.growth.store()
-    if not whole:
-        grower.send(train.words, train.raw)
+    if whole:
+        return None
+    out = np.setdiff1d(np.arange(n), rows)
+    before = train.loss_of(out)
+    grower.send(train.words, train.raw)
+    return before, train.loss_of(out)
 
 
 def trees_of(grower: Grower, bins: Bins, n_levels: np.ndarray, units: Units) -> BoostedTrees:

@@ -37,7 +37,7 @@ class Units:
     @property
     def loss_exponent(self) -> int:
         if self.objective.link == "identity":
-            return self.exponent * (1 if self.objective.quantile is not None else 2)
+            return self.exponent * self.objective.power
         return self.slope_exponent
 
     def target(self, rows: Problem) -> np.ndarray:
@@ -60,7 +60,7 @@ class Units:
         raw = np.repeat(self.start[:, None], n, axis=1)
         if link == "log":
             raw -= self.first * LOG2
-        return raw if rows.offset is None else raw + rows.offset
+        return raw if rows.offset is None else raw + rows.offset.T
 
     def loss(self, working: float) -> float:
         """A mean loss in the user's units."""

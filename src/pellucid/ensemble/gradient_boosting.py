@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.base import Estimator
 from pellucid.data import Problem
 from pellucid.ensemble.boosting import Boosting
-from pellucid.errors import ParameterError
+from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import (
     Boolean,
     Choice,
     Either,
     Integer,
+    Learner,
     Nothing,
     RandomState,
     Real,
@@ -32,7 +34,7 @@ GRADIENT_PARAMETERS = {
     "min_weight_fraction_leaf": Real(0, 0.5, "both"),
     "max_depth": Either(Integer(1), Nothing),
     "min_impurity_decrease": Real(0, None),
-    "init": Nothing,
+    "init": Either(Learner, Choice("zero"), Nothing),
     "random_state": RandomState,
     "max_features": MAX_FEATURES,
     "verbose": Verbose,
@@ -41,7 +43,7 @@ GRADIENT_PARAMETERS = {
     "validation_fraction": Real(0, 1, "neither"),
     "n_iter_no_change": Either(Integer(1), Nothing),
     "tol": Real(0, None),
-    "ccp_alpha": Choice(0.0),
+    "ccp_alpha": Real(0, None),
 }
 
 
@@ -57,7 +59,7 @@ class GradientBoosting(Boosting):
     _check_params = {"n_estimators": 5}
     _invariant = ("column scale",)
 
-    def _settings(self, problem: Problem) -> Any:
+    def _settings(self, problem: Problem, outputs: int) -> Any:
         from pellucid.ensemble.boosting_rounds import Settings
         from pellucid.tree.histogram_grower import UNLIMITED, Limits
 
@@ -74,12 +76,13 @@ class GradientBoosting(Boosting):
             subsample=float(self.subsample), min_weight_share=float(self.min_weight_fraction_leaf),
             patience=None if self.n_iter_no_change is None else int(self.n_iter_no_change),
             tol=float(self.tol), seed=self._seed(self.subsample < 1 or columns < problem.p),
+            start=None if self.init is None else np.zeros(outputs), price=float(self.ccp_alpha),
         )  # fmt: skip
 
     def _learn_rounds(self, problem: Problem, objective: Any) -> dict[str, Any]:
-        settings = self._settings(problem)
-        found = self._boosted(problem, objective, settings, self.validation_fraction)
-        return {
+        settings = self._settings(problem, objective.outputs)
+        found, first = self._boosted(problem, objective, settings, self.validation_fraction)
+        return self._unseen(found.out_of_bag) | {
             "trees_": found.trees,
             "baseline_": found.start,
             "n_iter_": found.trees.n_rounds,
@@ -88,7 +91,62 @@ class GradientBoosting(Boosting):
             "max_features_": number_of_features(self.max_features, problem.p),
             "history_": found.history,
             "train_score_": -found.train_scores[1:],
+            "init_": first,
         }
+
+    def _unseen(self, losses: np.ndarray) -> dict[str, Any]:
+        """With `subsample`: losses of the rows that a round did not draw."""
+        if not len(losses):
+            return {}
+        return {
+            "oob_improvement_": losses[:, 0] - losses[:, 1],
+            "oob_scores_": losses[:, 1].copy(),
+            "oob_score_": float(losses[-1, 1]),
+        }
+
+    def _begun(self, problem: Problem) -> Any:
+        from pellucid.ensemble.boosting_init import fitted
+
+        return None if self.init is None or self.init == "zero" else fitted(self.init, problem)
+
+    def _initial(self, X: np.ndarray, model: Any, schema: Any) -> np.ndarray:
+        from pellucid.ensemble.boosting_init import raw_predictions
+
+        return raw_predictions(model, X, schema, self.loss)
+
+    def _parts(self, X: np.ndarray, scale: str) -> dict[str, Any]:
+        parts = super()._parts(X, scale)
+        base, contributions = self._with_first(X, parts["base"], parts["contributions"])
+        return parts | {"base": base, "contributions": contributions}
+
+    def _shap(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self._with_first(X, *super()._shap(X))
+
+    def _with_first(
+        self, X: np.ndarray, base: np.ndarray, contributions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The parts with those of the model that boosting started from."""
+        from pellucid.ensemble.boosting_init import explained
+
+        if vars(self).get("init_") is None:
+            return base, contributions
+        first, more = explained(self.init_, X, self.schema_, self.loss)
+        return base + first, contributions + more
+
+    def _check_first(self) -> None:
+        """Refuse a start that does not belong to this model (model files)."""
+        first, asked = vars(self).get("init_"), not (self.init is None or self.init == "zero")
+        if (first is not None) != asked or (asked and type(first) is not type(self.init)):
+            raise DataError(
+                "the model that boosting started from is not the one that was asked for"
+            )
+        if asked and (
+            not isinstance(first, Estimator)
+            or first.schema_.columns != self.schema_.columns
+            or not np.array_equal(first.schema_.n_levels, self.schema_.n_levels)
+            or list(vars(first).get("classes_", ())) != list(vars(self).get("classes_", ()))
+        ):
+            raise DataError("the model that boosting started from has other columns or classes")
 
     def _refuse_monitor(self, monitor: Any) -> None:
         if monitor is not None:

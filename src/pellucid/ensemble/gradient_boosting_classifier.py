@@ -21,7 +21,8 @@ class GradientBoostingClassifier(GradientBoosting, ClassBoosting):
 
     Parameters
     ----------
-    loss : {"log_loss"}
+    loss : {"log_loss", "exponential"}, default="log_loss"
+        The exponential loss, for two classes, is AdaBoost's; f is half of the log-odds then.
     learning_rate : float >= 0, default=0.1
     n_estimators : int, default=100
         Rounds, one tree per output each.
@@ -31,8 +32,8 @@ class GradientBoostingClassifier(GradientBoosting, ClassBoosting):
     max_depth : int or None, default=3
     min_impurity_decrease : float >= 0
         Drop of the mean loss's quadratic model (twice) that a division needs.
-    init : None
-        The best constant; another start is an `offset`.
+    init : None (the best constant), "zero", or a model
+        What boosting starts from; a model is fitted to the training rows first.
     random_state : int, generator or None
     max_features : int, share, "sqrt", "log2" or None (all): columns drawn at each node
     verbose : without effect; see `pellucid.watching`
@@ -42,14 +43,16 @@ class GradientBoostingClassifier(GradientBoosting, ClassBoosting):
     n_iter_no_change : int or None
         Stop when the validation loss has not improved for so many rounds.
     tol : float, default=1e-4
-    ccp_alpha : 0.0
+    ccp_alpha : float >= 0, default=0.0
+        Price of a leaf, in the unit of `min_impurity_decrease`; branches that gain less go.
     table : Table, optional
 
     Attributes
     ----------
     trees_ : `BoostedTrees`, plain arrays of all trees; estimators_ : the same as regressors
     classes_, n_classes_, baseline_, history_, train_score_, feature_importances_, n_estimators_,
-    n_iter_, n_trees_per_iteration_, max_features_, n_features_in_, feature_names_in_, schema_
+    init_, oob_improvement_, oob_scores_, oob_score_ (with `subsample`), n_iter_,
+    n_trees_per_iteration_, max_features_, n_features_in_, feature_names_in_, schema_
 
     Examples
     --------
@@ -60,7 +63,7 @@ class GradientBoostingClassifier(GradientBoosting, ClassBoosting):
     """
 
     _parameters = GRADIENT_PARAMETERS | {
-        "loss": Choice("log_loss"),
+        "loss": Choice("log_loss", "exponential"),
     }
 
     def __init__(
@@ -119,3 +122,7 @@ class GradientBoostingClassifier(GradientBoosting, ClassBoosting):
         assert problem.classes is not None
         learned = self._learn_rounds(problem, self._objective(problem))
         return learned | {"n_classes_": len(problem.classes)}
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        self._check_first()

@@ -20,7 +20,7 @@ class GradientBoostingRegressor(GradientBoosting, NumberBoosting, Regressor):
 
     Parameters
     ----------
-    loss : {"squared_error", "absolute_error", "quantile"}
+    loss : {"squared_error", "absolute_error", "huber", "quantile"}
     learning_rate : float >= 0, default=0.1
     n_estimators : int, default=100
         Rounds, one tree each.
@@ -30,11 +30,11 @@ class GradientBoostingRegressor(GradientBoosting, NumberBoosting, Regressor):
     max_depth : int or None, default=3
     min_impurity_decrease : float >= 0
         Drop of the mean loss's quadratic model (twice) that a division needs.
-    init : None
-        The best constant; another start is an `offset`.
+    init : None (the best constant), "zero", or a model
+        What boosting starts from; a model is fitted to the training rows first.
     random_state : int, generator or None
     max_features : int, share, "sqrt", "log2" or None (all): columns drawn at each node
-    alpha : quantile of loss="quantile", default=0.9
+    alpha : quantile of loss="quantile", or of the residuals that loss="huber" squares, default=0.9
     verbose : without effect; see `pellucid.watching`
     max_leaf_nodes : int or None
     warm_start : bool
@@ -42,14 +42,16 @@ class GradientBoostingRegressor(GradientBoosting, NumberBoosting, Regressor):
     n_iter_no_change : int or None
         Stop when the validation loss has not improved for so many rounds.
     tol : float, default=1e-4
-    ccp_alpha : 0.0
+    ccp_alpha : float >= 0, default=0.0
+        Price of a leaf, in the unit of `min_impurity_decrease`; branches that gain less go.
     table : Table, optional
 
     Attributes
     ----------
     trees_ : `BoostedTrees`, plain arrays of all trees; estimators_ : the same as regressors
     baseline_, history_, train_score_, feature_importances_, n_estimators_, n_iter_,
-    n_trees_per_iteration_, max_features_, n_features_in_, feature_names_in_, schema_
+    init_, oob_improvement_, oob_scores_, oob_score_ (with `subsample`), n_trees_per_iteration_,
+    max_features_, n_features_in_, feature_names_in_, schema_
 
     Examples
     --------
@@ -60,7 +62,7 @@ class GradientBoostingRegressor(GradientBoosting, NumberBoosting, Regressor):
     """
 
     _parameters = GRADIENT_PARAMETERS | {
-        "loss": Choice("squared_error", "absolute_error", "quantile"),
+        "loss": Choice("squared_error", "absolute_error", "huber", "quantile"),
         "alpha": Real(0, 1, "neither"),
     }
 
@@ -119,7 +121,11 @@ class GradientBoostingRegressor(GradientBoosting, NumberBoosting, Regressor):
         return self._learn(X, y, weights=sample_weight, offset=offset)
 
     def _loss_name(self) -> tuple[str, float | None]:
-        return self.loss, float(self.alpha) if self.loss == "quantile" else None
+        return self.loss, float(self.alpha) if self.loss in ("quantile", "huber") else None
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return self._learn_rounds(problem, self._objective())
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        self._check_first()

@@ -108,7 +108,7 @@ class HistBoosting(Boosting):
     def _learn_rounds(self, problem: Problem, objective: Any) -> dict[str, Any]:
         settings = self._settings(problem)
         self._check_signs(settings)
-        found = self._boosted(problem, objective, settings, self.validation_fraction)
+        found, _ = self._boosted(problem, objective, settings, self.validation_fraction)
         stops, levels = settings.patience is not None, problem.n_levels > 0
         none = np.empty(0)
         return {

@@ -6,6 +6,28 @@ cdef class Growth(Search):
 
     # The finished trees -------------------------------------------------------------------------
 
+    def prune(self, double price):
+        """Cost-complexity pruning: a branch stays if its gains are above the price of its leaves."""
+        cdef int k
+        cdef int32_t i
+        cdef Draft* t
+        cdef Node* node
+        for k in range(self.n_drafts):
+            t = self.drafts + k
+            worth = np.zeros(t.m)
+            for i in range(t.m - 1, -1, -1):            # children stand after their parents
+                node = t.nodes + i
+                if node.divided == 2:
+                    worth[i] = node.split.gain - price + worth[node.left] + worth[node.right]
+                    if worth[i] <= 0:
+                        node.divided, worth[i] = 1, 0.0
+            t.n_leaves = 1
+            for i in range(t.m):
+                node = t.nodes + i
+                if i > 0 and t.nodes[node.parent].divided != 2:
+                    node.divided = min(node.divided, 1)
+                t.n_leaves += node.divided == 2
+
     def finish(self):
         """Leaves of the finished trees, for `leave`: how many there are."""
         cdef int k

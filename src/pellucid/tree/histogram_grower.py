@@ -84,9 +84,15 @@ class Grower:
         self.stop.check()
 
     def grow(
-        self, slopes: np.ndarray, rows: np.ndarray, keys: np.ndarray, raw: np.ndarray, rate: float
+        self,
+        slopes: np.ndarray,
+        rows: np.ndarray,
+        keys: np.ndarray,
+        raw: np.ndarray,
+        rate: float,
+        price: float = 0.0,
     ) -> None:
-        """The trees of one round, down to their leaves."""
+        """The trees of one round, down to their leaves; branches not worth their price go."""
         growth = self.growth
         growth.begin(slopes, rows, keys, raw, rate)
         sent = len(rows) * self.n_drafts
@@ -97,6 +103,8 @@ class Grower:
                 self._run(growth.search, cells + 256 * tasks)
                 growth.settle()
             sent = growth.plan()
+        if price > 0:
+            growth.prune(price)
         growth.finish()
 
     def leave(self, update: bool) -> None:
