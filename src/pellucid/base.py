@@ -31,6 +31,7 @@ class Estimator(Protocol):
     _canonical_rows: ClassVar[bool] = False
     _min_rows: ClassVar[int] = 2  # one row shows no pattern; only the baselines take it
     _takes_text: ClassVar[bool] = False
+    _by_rows: ClassVar[bool] = False  # takes codes in row order too: no copy of a plain array
 
     table: Any = None
 
@@ -53,6 +54,7 @@ class Estimator(Protocol):
             takes_text=self._takes_text,
             canonical_rows=self._canonical_rows,
             min_rows=self._min_rows,
+            by_rows=self._by_rows,
         )
 
     # Fitting ------------------------------------------------------------------------------------
@@ -188,7 +190,7 @@ class Estimator(Protocol):
     def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
         owner = type(self).__name__
         aligned = self.schema_.align(rows, owner)
-        return encode(self.schema_, aligned, self._takes_sparse, owner, finite, quiet)
+        return encode(self.schema_, aligned, self._takes_sparse, owner, finite, quiet, self._by_rows)
 
     @property
     def terms_(self) -> tuple[str, ...]:

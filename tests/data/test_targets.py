@@ -87,3 +87,17 @@ def test_weights():
             weights_or_ones(list(bad), 2)
     with pytest.raises(DataTypeError):
         weights_or_ones(["a", "b"], 2)
+
+
+@pytest.mark.parametrize("kind", ["i1", "u1", "i2", "i4", "i8", "u8"])
+def test_whole_labels_at_the_ends_of_their_type(kind, rng):
+    """Near labels are looked up, far ones sorted: the same codes and classes."""
+    ends = np.iinfo(kind)
+    for first in (ends.min, 0, ends.max - 100):
+        for step in (1, 25):
+            y = np.array([first + step * int(v) for v in rng.integers(0, 5, 60)], dtype=kind)
+            codes, classes = labels(y, "Model")
+            expected, places = np.unique(y, return_inverse=True)
+            assert codes.dtype == np.int32 and classes.dtype == y.dtype
+            np.testing.assert_array_equal(codes, places)
+            np.testing.assert_array_equal(classes, expected)

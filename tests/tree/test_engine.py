@@ -196,6 +196,41 @@ def test_equal_bits_for_any_number_of_threads(max_features, rng, monkeypatch):
     same(trees[0], grow(table, y.astype(np.int32), w, "gini", limits, 3, key=11))
 
 
+def test_order_of_the_array_and_short_lists_change_nothing(rng, monkeypatch):
+    """Row after row or column after column, rows in four bytes or in three: one tree."""
+    monkeypatch.setattr(grower, "BRANCH_ROWS", 300)
+    X = rng.normal(size=(2500, 5))
+    X[:, 3] = rng.integers(0, 9, 2500)
+    X[:, 4] = rng.integers(0, 12, 2500)
+    X[rng.random((2500, 5)) < 0.05] = np.nan
+    kinds, n_levels = np.array([0, 0, 0, 0, 1], np.uint8), np.array([0] * 4 + [12], np.int32)
+    y = (np.nan_to_num(X[:, 0] + X[:, 3]) > 4).astype(np.int32) + rng.integers(0, 2, 2500)
+    y = y.astype(np.int32)
+    for depth in (1, 4, 2**31 - 1):
+        limits = Limits(max_depth=depth)
+        whole = grow(presort(np.asfortranarray(X), kinds, n_levels), y, None, "gini", limits, 3)
+        for table in (np.asfortranarray(X), np.ascontiguousarray(X)):
+            short = presort(table, kinds, n_levels, short=True)
+            same(whole, grow(short, y, None, "gini", limits, 3, consume=True))
+            same(whole, grow(presort(table, kinds, n_levels), y, None, "gini", limits, 3))
+            for rows in (X, np.asfortranarray(X), X[::-1]):
+                expected = [naive.apply(whole, x) for x in rows[:200]]
+                np.testing.assert_array_equal(predict.apply(whole, rows)[:200], expected)
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 300])
+def test_shallow_trees_take_every_row_to_its_leaf(n, rng):
+    X = rng.normal(size=(400, 4))
+    X[rng.random((400, 4)) < 0.2] = np.nan
+    y = rng.integers(0, 3, 400).astype(np.int32)
+    for depth in (1, 3, 12, 13):
+        nodes = grow(numbers(X), y, None, "gini", Limits(max_depth=depth), 3)
+        new = np.where(rng.random((n, 4)) < 0.3, np.nan, rng.normal(size=(n, 4)))
+        expected = [naive.apply(nodes, x) for x in new]
+        np.testing.assert_array_equal(predict.apply(nodes, new), expected)
+        np.testing.assert_array_equal(predict.apply(nodes, np.asfortranarray(new)), expected)
+
+
 def test_random_columns_depend_on_the_key_and_all_are_drawn(rng):
     X, y = rng.normal(size=(300, 8)), rng.integers(0, 2, 300).astype(np.int32)
     table = numbers(X)

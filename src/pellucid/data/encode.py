@@ -1,6 +1,7 @@
 """Encoding an aligned table: as codes for trees and their like, or as a matrix for all others.
 
 codes  : float64 (n, d), Fortran order; numbers as they are, levels 0..L-1, missing or unseen NaN.
+         For a model that takes them `by_rows` never a copy where X is a C array of numbers.
 matrix : float64 (n, p), C order, never a copy where X is one already; or CSR when levels make more
          than `SPARSE_COLUMNS` columns and the model takes sparse input.
 """
@@ -27,6 +28,7 @@ def encode(
     owner: str,
     finite: bool = False,
     quiet: bool = False,
+    by_rows: bool = False,
 ) -> Any:
     """The aligned table in the schema's layout; refused sparse input is an error.
 
@@ -46,13 +48,13 @@ def encode(
         check_finite(table.sparse.data, table, allow_nan=False)
         return table.sparse.astype(np.float64, copy=False)
     if schema.layout == "codes":
-        return _codes(schema, table, quiet)
+        return _codes(schema, table, quiet, by_rows)
     return _matrix(schema, table, takes_sparse, finite, quiet)
 
 
-def _codes(schema: Schema, table: Intake, quiet: bool) -> np.ndarray:
+def _codes(schema: Schema, table: Intake, quiet: bool, by_rows: bool) -> np.ndarray:
     if table.dense is not None and schema.kinds.count(CATEGORICAL) == 0:
-        return _to_columns(table)
+        return _numbers(table, by_rows)
     columns = schema.raw(table)
     levels = schema.level_codes(columns, quiet)
     out = np.empty((table.n_rows, schema.n_columns), order="F")
@@ -64,10 +66,14 @@ def _codes(schema: Schema, table: Intake, quiet: bool) -> np.ndarray:
     return out
 
 
-def _to_columns(table: Intake) -> np.ndarray:
-    """A dense table in Fortran order; a copy, by tiles and in threads."""
+def _numbers(table: Intake, by_rows: bool) -> np.ndarray:
+    """A dense table as it is, or a copy in Fortran order, by tiles and in threads."""
     X = table.dense
     assert X is not None
+    if by_rows and X.flags.c_contiguous and X.flags.aligned and X.dtype == np.float64:
+        if not _all_finite(X):
+            check_finite(X, table, allow_nan=True)
+        return X
     if X.flags.f_contiguous and X.dtype == np.float64:
         check_finite(X, table, allow_nan=True)
         return X

@@ -18,7 +18,8 @@ from pellucid.errors import DataError, ParameterError
 class Problem:
     """Encoded rows of positive weight.
 
-    X : matrix (n, p) float64, C order, or CSR; or codes (n, d) float64, F order, NaN = missing.
+    X : matrix (n, p) float64, C order, or CSR; or codes (n, d) float64, F order (or C order, if the
+        estimator takes them by rows), NaN = missing.
     y : float64, int32 class codes, or None. weights : float64, always present.
     offset : float64 or None. classes : the labels behind the codes. schema : the columns.
     position : row of this problem for each row the user gave (-1: left out); None if they agree.
@@ -117,6 +118,7 @@ class Wishes:
     declared: bool = False  # keep levels that only the dtype declares, for partial_fit
     positive: bool = False  # X must not be negative
     table: Table | None = None  # of a meta-estimator's learner
+    by_rows: bool = False  # codes may stay in row order
 
 
 def prepare(
@@ -153,7 +155,9 @@ def prepare(
     else:
         schema, used = wishes.schema, wishes.schema.align(used, wishes.owner)
     finite = wishes.schema is None
-    encoded = encode.encode(schema, used, wishes.takes_sparse, wishes.owner, finite)
+    encoded = encode.encode(
+        schema, used, wishes.takes_sparse, wishes.owner, finite, by_rows=wishes.by_rows
+    )
     if wishes.positive:
         _check_positive(encoded, schema, wishes.owner)
     problem = Problem(encoded, target, w, schema, shift, classes, position)

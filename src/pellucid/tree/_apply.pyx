@@ -1,10 +1,10 @@
 """Sending rows down a grown tree: leaves, paths and contributions. NumPy only, for fast starts.
 
-The arrays are those of `nodes.Nodes`; X holds codes, column after column. Rows are independent, so
+The arrays are those of `nodes.Nodes`; X holds codes, in any order. Rows are independent, so
 blocks of them may run in different threads.
 """
 
-from libc.math cimport isnan
+from libc.math cimport INFINITY, isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -46,17 +46,47 @@ include "_shap.pxi"
 
 
 cdef struct Step:               # a node in 16 bytes, for many rows: one line of the cache
-    double threshold
-    int32_t column              # -1 leaf; else its place in a row of values, SET: has levels
-    int32_t right               # the left child is the next node
+    double threshold            # inf at a leaf
+    int32_t column              # its place in a row of values, and flags
+    int32_t right               # the left child is the next node; a leaf is its own child
 
 
 cdef enum:
     COLUMN = 0x0FFFFFFF
-    SET = 0x10000000
+    SET = 0x10000000            # it has levels
+    MISSING_LEFT = 0x20000000
+    LEAF = -0x80000000
     LANES = 8                   # rows under way at once: their cache misses overlap
     BLOCK = 128                 # rows that are copied side by side
     NARROW = 64                 # if the tree looks at so many columns or fewer
+    SHALLOW = 12                # trees up to this depth are walked to the end by all rows
+
+
+cdef void walk_level(const Step* steps, int depth, const double* x, Py_ssize_t column_stride,
+                     Py_ssize_t row_stride, Py_ssize_t n, int32_t* leaf) noexcept nogil:
+    """Leaves of n rows without a branch: every lane takes `depth` steps, a leaf leads to itself."""
+    cdef int32_t node[LANES]
+    cdef const double* row[LANES]
+    cdef Py_ssize_t first = 0, last
+    cdef const Step* s
+    cdef int32_t left, goes_right
+    cdef int lane, k
+    cdef double v
+    while first < n:
+        last = min(first + LANES, n) - 1
+        for lane in range(LANES):                  # behind the last row: that row again
+            node[lane] = 0
+            row[lane] = x + min(first + lane, last) * row_stride
+        for k in range(depth):
+            for lane in range(LANES):
+                s = steps + node[lane]
+                v = row[lane][(s.column & COLUMN) * column_stride]
+                left = node[lane] + 1 + (s.column >> 31)
+                goes_right = (v > s.threshold) | ((v != v) & (s.column & MISSING_LEFT == 0))
+                node[lane] = left ^ ((left ^ s.right) & -goes_right)
+        for lane in range(<int> (last - first + 1)):
+            leaf[first + lane] = node[lane]
+        first += LANES
 
 
 cdef void walk(const Tree* t, const Step* steps, const double* x, Py_ssize_t column_stride,
@@ -96,59 +126,76 @@ cdef void walk(const Tree* t, const Step* steps, const double* x, Py_ssize_t col
 
 
 cdef class Walker:
-    """The pointers to one tree's arrays; with `many` rows ahead also its nodes as steps."""
+    """The pointers to one tree's arrays; with `many` rows ahead also its nodes as steps.
+
+    depth: of a tree without sets of levels, else -1; by_rows: the cells of a row are neighbours.
+    """
 
     cdef Tree t
     cdef Step* steps
     cdef const int32_t[::1] used        # columns that the tree looks at
     cdef bint narrow                    # these are few: worth a copy
+    cdef int depth
     cdef object kept
 
     def __cinit__(self, const int32_t[::1] feature, const double[::1] threshold,
                   const int32_t[::1] left, const int32_t[::1] right,
                   const uint8_t[::1] missing_left, const int32_t[::1] set_start,
                   const uint32_t[::1] sets, const int32_t[::1] n_levels,
-                  const double[:, ::1] value, bint many=False):
+                  const double[:, ::1] value, bint many=False, int depth=-1, bint by_rows=False):
         self.kept = (feature, threshold, left, right, missing_left, set_start, sets, n_levels, value)
         self.t.feature, self.t.threshold = &feature[0], &threshold[0]
         self.t.left, self.t.right = &left[0], &right[0]
         self.t.missing_left, self.t.set_start = &missing_left[0], &set_start[0]
         self.t.sets = &sets[0] if sets.shape[0] else NULL
         self.t.n_levels, self.t.value, self.t.K = &n_levels[0], &value[0, 0], value.shape[1]
-        self.steps = NULL
+        self.steps, self.depth = NULL, depth
         if many:
-            self.pack(feature)
+            self.pack(feature, by_rows)
 
     def __dealloc__(self):
         free(self.steps)
 
-    cdef int pack(self, const int32_t[::1] feature) except -1:
+    cdef int pack(self, const int32_t[::1] feature, bint by_rows) except -1:
         cdef Py_ssize_t i, m = feature.shape[0]
         cdef const int32_t[::1] place
         inner = np.asarray(feature)
         counts = np.bincount(inner[inner >= 0], minlength=1)
         self.used = np.flatnonzero(counts).astype(np.int32)
-        self.narrow = self.used.shape[0] <= NARROW
+        self.narrow = not by_rows and self.used.shape[0] <= NARROW
         places = np.cumsum(counts > 0) - 1 if self.narrow else np.arange(len(counts))
         place = places.astype(np.int32)
         self.steps = <Step*> malloc(m * sizeof(Step))
         if self.steps == NULL:
             raise MemoryError
         for i in range(m):
-            self.steps[i].column = place[feature[i]] if feature[i] >= 0 else -1
+            if feature[i] < 0:
+                self.steps[i].column, self.steps[i].right = LEAF | MISSING_LEFT, <int32_t> i
+                self.steps[i].threshold = INFINITY
+                continue
+            self.steps[i].column = place[feature[i]]
             if self.t.set_start[i] >= 0:
                 self.steps[i].column |= SET
+            if self.t.missing_left[i]:
+                self.steps[i].column |= MISSING_LEFT
             self.steps[i].right, self.steps[i].threshold = self.t.right[i], self.t.threshold[i]
         return 0
 
-    cdef int many(self, const double* x, Py_ssize_t n, Py_ssize_t first, Py_ssize_t last,
-                  int32_t* leaf) noexcept nogil:
-        """Blocks of rows, copied side by side so that a row's values share lines of the cache."""
+    cdef void block(self, const double* x, Py_ssize_t column_stride, Py_ssize_t row_stride,
+                    Py_ssize_t n, int32_t* leaf) noexcept nogil:
+        if 0 <= self.depth <= SHALLOW:
+            walk_level(self.steps, self.depth, x, column_stride, row_stride, n, leaf)
+        else:
+            walk(&self.t, self.steps, x, column_stride, row_stride, n, leaf)
+
+    cdef int many(self, const double* x, Py_ssize_t column_stride, Py_ssize_t row_stride,
+                  Py_ssize_t first, Py_ssize_t last, int32_t* leaf) noexcept nogil:
+        """Columns are copied side by side by blocks of rows: a row's values share cache lines."""
         cdef Py_ssize_t width = self.used.shape[0], start = first, m, i, j
         cdef const double* column
         cdef double* rows
         if not self.narrow:
-            walk(&self.t, self.steps, x + first, n, 1, last - first, leaf + first)
+            self.block(x + first * row_stride, column_stride, row_stride, last - first, leaf + first)
             return 0
         rows = <double*> malloc((BLOCK * width + 1) * sizeof(double))
         if rows == NULL:
@@ -156,33 +203,34 @@ cdef class Walker:
         while start < last:
             m = min(<Py_ssize_t> BLOCK, last - start)
             for j in range(width):
-                column = x + self.used[j] * n + start
+                column = x + self.used[j] * column_stride + start * row_stride
                 for i in range(m):
-                    rows[i * width + j] = column[i]
-            walk(&self.t, self.steps, rows, 1, width, m, leaf + start)
+                    rows[i * width + j] = column[i * row_stride]
+            self.block(rows, 1, width, m, leaf + start)
             start += m
         free(rows)
         return 0
 
-    def apply(self, const double[::1, :] X, Py_ssize_t first, Py_ssize_t last, int32_t[::1] leaf):
+    def apply(self, const double[:, :] X, Py_ssize_t first, Py_ssize_t last, int32_t[::1] leaf):
         """Leaf of the rows [first, last)."""
         cdef const double* x = &X[0, 0]
-        cdef Py_ssize_t i, n = X.shape[0]
+        cdef Py_ssize_t i
+        cdef Py_ssize_t by_row = X.strides[0] // 8, by_column = X.strides[1] // 8
         cdef int32_t node
         cdef int status = 0
         with nogil:
             if self.steps != NULL:
-                status = self.many(x, n, first, last, &leaf[0])
+                status = self.many(x, by_column, by_row, first, last, &leaf[0])
             else:
                 for i in range(first, last):
                     node = 0
                     while self.t.feature[node] >= 0:
-                        node = child(&self.t, node, x[self.t.feature[node] * n + i])
+                        node = child(&self.t, node, x[self.t.feature[node] * by_column + i * by_row])
                     leaf[i] = node
         if status != 0:
             raise MemoryError
 
-    def paths(self, const double[::1, :] X, const int64_t[::1] start, int64_t[::1] nodes):
+    def paths(self, const double[:, :] X, const int64_t[::1] start, int64_t[::1] nodes):
         """Nodes on the path of row i, from the root to its leaf, at nodes[start[i]:start[i + 1]]."""
         cdef Tree t = self.t
         cdef Py_ssize_t i, n = X.shape[0], at
@@ -197,7 +245,7 @@ cdef class Walker:
                         break
                     node = child(&t, node, X[i, t.feature[node]])
 
-    def contributions(self, const double[::1, :] X, Py_ssize_t first, Py_ssize_t last,
+    def contributions(self, const double[:, :] X, Py_ssize_t first, Py_ssize_t last,
                       double[:, :, ::1] out, double scale):
         """out[i, f] += scale * (change of the node's value at the divisions by column f)."""
         cdef Tree t = self.t
@@ -213,16 +261,17 @@ cdef class Walker:
                         out[i, f, k] += scale * (t.value[below * t.K + k] - t.value[node * t.K + k])
                     node = below
 
-    def shap(self, const double[::1, :] X, Py_ssize_t first, Py_ssize_t last,
+    def shap(self, const double[:, :] X, Py_ssize_t first, Py_ssize_t last,
              const double[::1] cover, int depth, double[:, :, ::1] out, double scale):
         """out[i] += scale * Shapley values of row i; `depth` is the tree's, `cover` its weights."""
         cdef Tree t = self.t
-        cdef Py_ssize_t i, n = X.shape[0], longest = min(<Py_ssize_t> depth, X.shape[1]) + 2
+        cdef Py_ssize_t i, longest = min(<Py_ssize_t> depth, X.shape[1]) + 2
+        cdef Py_ssize_t by_row = X.strides[0] // 8, by_column = X.strides[1] // 8
         cdef Element* path = <Element*> malloc((depth + 2) * longest * sizeof(Element))
         if path == NULL:
             raise MemoryError
         with nogil:
             for i in range(first, last):
-                shapley(&t, &cover[0], 0, &X[0, 0] + i, n, NULL, path, 0, 1.0, 1.0, -1, scale,
+                shapley(&t, &cover[0], 0, &X[0, 0] + i * by_row, by_column, NULL, path, 0, 1.0, 1.0, -1, scale,
                         &out[i, 0, 0])
         free(path)

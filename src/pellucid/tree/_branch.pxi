@@ -7,20 +7,20 @@ cdef struct Branch:
 
 
 cdef void free_branch(Branch* b) noexcept nogil:
-    free(<void*> b.t.X)
-    free(<void*> b.t.labels)
-    free(<void*> b.t.target)
-    free(<void*> b.t.weights)
-    free(<void*> b.t.packed)
-    free(b.t.lists)
-    free(b.t.goes_left)
-    free(<void*> b.t.origin)
-    free(b.t.members)
-    free(<void*> b.t.places)
-    free(b.t.ready)
+    give_room(<void*> b.t.X)
+    give_room(<void*> b.t.labels)
+    give_room(<void*> b.t.target)
+    give_room(<void*> b.t.weights)
+    give_room(<void*> b.t.packed)
+    give_room(b.t.lists)
+    give_room(b.t.goes_left)
+    give_room(<void*> b.t.origin)
+    give_room(b.t.members)
+    give_room(<void*> b.t.places)
+    give_room(b.t.ready)
 
 
-cdef int new_branch(const Table* whole, const Record* node, int32_t* number,
+cdef int new_branch(const Table* whole, const Record* node, int32_t* number, Sorter* o,
                     Branch* b) noexcept nogil:
     """Copy the rows of a node; 0 if there is enough memory."""
     cdef Py_ssize_t m = node.end - node.start, size = sizeof(double)
@@ -28,18 +28,19 @@ cdef int new_branch(const Table* whole, const Record* node, int32_t* number,
     b.t = whole[0]
     b.t.parent = whole
     b.t.n_rows = b.t.n = m
+    b.t.row_step, b.t.column_step, b.t.triples = 1, m, NULL
     b.t.stride = 0 if members else m               # no lists
-    b.t.X = <double*> malloc(m * whole.d * size)
-    b.t.labels = <int32_t*> malloc(m * sizeof(int32_t)) if whole.labels != NULL else NULL
-    b.t.target = <double*> malloc(m * size) if whole.target != NULL else NULL
-    b.t.weights = <double*> malloc(m * size) if whole.weights != NULL else NULL
-    b.t.packed = <uint16_t*> malloc(m * sizeof(uint16_t)) if whole.packed != NULL else NULL
-    b.t.lists = NULL if members else <int32_t*> malloc(m * whole.d * sizeof(int32_t))
-    b.t.goes_left = <uint8_t*> malloc(m)
-    b.t.origin = <int32_t*> malloc(m * sizeof(int32_t))
-    b.t.members = <int32_t*> malloc(m * sizeof(int32_t)) if members else NULL
-    b.t.places = <int32_t*> malloc(m * whole.d * sizeof(int32_t)) if members else NULL
-    b.t.ready = <uint8_t*> calloc(whole.d, 1) if members else NULL
+    b.t.X = <double*> take_room(m * whole.d * size)
+    b.t.labels = <int32_t*> take_room(m * sizeof(int32_t)) if whole.labels != NULL else NULL
+    b.t.target = <double*> take_room(m * size) if whole.target != NULL else NULL
+    b.t.weights = <double*> take_room(m * size) if whole.weights != NULL else NULL
+    b.t.packed = <uint16_t*> take_room(m * sizeof(uint16_t)) if whole.packed != NULL else NULL
+    b.t.lists = NULL if members else <int32_t*> take_room(m * whole.d * sizeof(int32_t))
+    b.t.goes_left = <uint8_t*> take_room(m)
+    b.t.origin = <int32_t*> take_room(m * sizeof(int32_t))
+    b.t.members = <int32_t*> take_room(m * sizeof(int32_t)) if members else NULL
+    b.t.places = <int32_t*> take_room(m * whole.d * sizeof(int32_t)) if members else NULL
+    b.t.ready = <uint8_t*> take_room(whole.d) if members else NULL
     memory = b.t.X != NULL and b.t.goes_left != NULL and b.t.origin != NULL
     memory &= members or b.t.lists != NULL
     memory &= whole.labels == NULL or b.t.labels != NULL
@@ -50,15 +51,17 @@ cdef int new_branch(const Table* whole, const Record* node, int32_t* number,
     if not memory:
         free_branch(b)
         return -1
-    copy_rows(whole, node, number, b)
+    if members:
+        memset(b.t.ready, 0, whole.d)
+    copy_rows(whole, node, number, o, b)
     return 0
 
 
-cdef void copy_rows(const Table* whole, const Record* node, int32_t* number,
+cdef void copy_rows(const Table* whole, const Record* node, int32_t* number, Sorter* o,
                     Branch* b) noexcept nogil:
     """Rows are numbered as they stand in the members, or in the list of column 0. With members
     columns are copied when they are looked at."""
-    cdef const int32_t* rows = rows_of(whole, node, 0)
+    cdef const int32_t* rows = rows_of(whole, node, 0, o)
     cdef int32_t* origin = <int32_t*> b.t.origin
     cdef Py_ssize_t m = node.end - node.start, i, f
     for i in range(m):
@@ -77,9 +80,10 @@ cdef void copy_rows(const Table* whole, const Record* node, int32_t* number,
             b.t.members[i] = <int32_t> i
         return
     for f in range(whole.d):
-        rows = whole.lists + f * whole.stride + node.start
+        rows = rows_of(whole, node, f, o)
         for i in range(m):
             b.t.lists[f * m + i] = number[rows[i]]
         if whole.compared[f]:
             for i in range(m):
-                (<double*> b.t.X)[f * m + i] = whole.X[f * whole.n_rows + origin[i]]
+                (<double*> b.t.X)[f * m + i] = whole.X[
+                    f * whole.column_step + origin[i] * whole.row_step]

@@ -189,7 +189,7 @@ cdef void split_buckets(const Table* t, const Record* node, const double* counts
     if not sum_buckets(t, node, f, b, o, &r):
         return
     s.column, s.known, s.first = f, known, 1
-    s.x = t.X + f * t.n_rows if t.repeated[f] else NULL
+    s.x, s.step = (t.X + f * t.column_step if t.repeated[f] else NULL), t.row_step
     s.lowest, s.cost, s.at = INFINITY, INFINITY, 0
     limit = cost_buckets(t, node, counts, r.count, b, &s)
     scan_buckets(t, node, counts, &r, limit, b, o, &s)

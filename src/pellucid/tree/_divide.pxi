@@ -17,11 +17,36 @@ cdef Py_ssize_t partition_rows(const Table* t, int32_t* rows, Py_ssize_t start, 
     return l
 
 
+cdef void partition_triples(const Table* t, uint8_t* list, Py_ssize_t start, Py_ssize_t end,
+                            int32_t* right) noexcept nogil:
+    """The same for rows in three bytes."""
+    cdef Py_ssize_t i, l = start, r = 0, b
+    cdef int32_t row
+    for i in range(start, end):
+        row = get_triple(list + 3 * i)
+        b = t.goes_left[row]
+        set_triple(list + 3 * l, row)
+        right[r] = row
+        l += b
+        r += 1 - b
+    for i in range(r):
+        set_triple(list + 3 * (l + i), right[i])
+
+
+cdef inline void partition_list(const Table* t, int f, const Record* node,
+                                int32_t* right) noexcept nogil:
+    """Step 5 for the list of column f."""
+    if t.triples != NULL:
+        partition_triples(t, t.triples + 3 * f * t.stride, node.start, node.end, right)
+    else:
+        partition_rows(t, t.lists + f * t.stride, node.start, node.end, right)
+
+
 cdef Py_ssize_t partition_members(const Table* t, Record* node, int32_t* right) noexcept nogil:
     """Step 4 for a threshold with members: by place, or by value if the threshold was drawn."""
     cdef int32_t* rows = t.members + node.start
     cdef const int32_t* places = t.places + node.feature * t.n_rows
-    cdef const double* x = t.X + node.feature * t.n_rows
+    cdef const double* x = t.X + node.feature * t.column_step
     cdef Py_ssize_t i, m = node.end - node.start, l = 0, r = 0, b, absent = 0
     cdef int32_t row, last = <int32_t> node.at
     cdef double threshold = node.threshold
@@ -37,8 +62,8 @@ cdef Py_ssize_t partition_members(const Table* t, Record* node, int32_t* right) 
     else:
         for i in range(m):
             row = rows[i]
-            b = x[row] <= threshold if drawn else places[row] <= last
-            if isnan(x[row]):
+            b = x[row * t.row_step] <= threshold if drawn else places[row] <= last
+            if isnan(x[row * t.row_step]):
                 b = node.missing_left
                 absent += 1
             rows[l] = row
@@ -51,12 +76,12 @@ cdef Py_ssize_t partition_members(const Table* t, Record* node, int32_t* right) 
     return l
 
 
-cdef Py_ssize_t mark_number(const Table* t, Record* node) noexcept nogil:
+cdef Py_ssize_t mark_number(const Table* t, Record* node, Sorter* o) noexcept nogil:
     """Step 4 for a threshold: the first `at` rows go left, missing ones to the learned side."""
-    cdef const int32_t* rows = t.lists + node.feature * t.stride + node.start
-    cdef const double* x = t.X + node.feature * t.n_rows
+    cdef const int32_t* rows = rows_of(t, node, node.feature, o)
+    cdef const double* x = t.X + node.feature * t.column_step
     cdef Py_ssize_t i, m = node.end - node.start, q = m
-    while t.missing[node.feature] and isnan(x[rows[q - 1]]):
+    while t.missing[node.feature] and isnan(x[rows[q - 1] * t.row_step]):
         q -= 1
         t.goes_left[rows[q]] = node.missing_left
     for i in range(q):
@@ -113,10 +138,10 @@ cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept 
     elif t.members != NULL:
         middle = partition_members(t, node, s.rows)
     else:
-        middle = mark_number(t, node)
+        middle = mark_number(t, node, &s.sorter)
     middle += node.start
     if t.members == NULL:
-        partition_rows(t, t.lists + node.feature * t.stride, node.start, node.end, s.rows)
+        partition_list(t, node.feature, node, s.rows)
     elif words:
         partition_rows(t, t.members, node.start, node.end, s.rows)
     node.left, node.right = <int32_t> draft.n_nodes, <int32_t> draft.n_nodes + 1
@@ -126,7 +151,7 @@ cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept 
         child.end = node.end if j else middle
         child.depth = node.depth + 1
         child.key = mix(node.key + <uint64_t> 0xD1B54A32D192ED03 * <uint64_t> (j + 1))
-        stopped &= describe(t, rows_of(t, child, node.feature), child,
+        stopped &= describe(t, rows_of(t, child, node.feature, &s.sorter), child,
                             draft.counts + (draft.n_nodes + j) * draft.size)
     draft.n_nodes += 2
     if node.missing_left < 0:
@@ -165,7 +190,7 @@ cdef int grow_subtree(const Table* t, Draft draft, Scratch* s) noexcept nogil:
         node = draft.nodes + i
         for f in range(t.d if t.members == NULL else 0):                                # 5
             if f != node.feature:
-                partition_rows(t, t.lists + f * t.stride, node.start, node.end, s.rows)
+                partition_list(t, f, node, s.rows)
         if height + 2 > room:
             room *= 2
             moved = realloc(waiting, room * sizeof(int32_t))

@@ -11,11 +11,11 @@ cdef Py_ssize_t draw_threshold(const Table* t, const Record* node, int f, double
     """Even between the lowest and highest value, infinite if they are one; returns present rows.
     The values of the node's rows are left in `values`."""
     cdef const int32_t* rows = t.members + node.start
-    cdef const double* x = t.X + f * t.n_rows
+    cdef const double* x = t.X + f * t.column_step
     cdef Py_ssize_t m = node.end - node.start, i, present = 0
     cdef double low = INFINITY, high = -INFINITY, u, v
     for i in range(m):
-        v = x[rows[i]]
+        v = x[rows[i] * t.row_step]
         values[i] = v
         present += v == v
         low = v if v < low else low                # a missing value is neither

@@ -40,14 +40,16 @@ cdef int by_key(const void* a, const void* b) noexcept nogil:
 cdef int gather_groups(const Table* t, const Record* node, int f, const int32_t* rows,
                        Levels* v) noexcept nogil:
     """Runs of equal codes in the sorted rows, with their weights and class weights."""
-    cdef const double* x = t.X + f * t.n_rows
-    cdef Py_ssize_t m = node.end - node.start, i = 0, j, size = t.size
+    cdef const double* x = t.X + f * t.column_step
+    cdef Py_ssize_t m = node.end - node.start, i = 0, j, size = t.size, step = t.row_step
+    cdef double v0
     cdef int g = 0
     while i < m:
         j = i + 1
-        while j < m and (x[rows[j]] == x[rows[i]] or isnan(x[rows[i]])):
+        v0 = x[rows[i] * step]
+        while j < m and (x[rows[j] * step] == v0 or isnan(v0)):
             j += 1
-        v.groups[g].code = -1 if isnan(x[rows[i]]) else <int32_t> x[rows[i]]
+        v.groups[g].code = -1 if isnan(v0) else <int32_t> v0
         v.groups[g].number, v.groups[g].first, v.groups[g].last = g, i, j
         memset(v.sums + g * size, 0, size * sizeof(double))
         v.groups[g].weight = weigh_rows(t, node, rows, i, j, v.sums + g * size)

@@ -16,7 +16,7 @@ Steps for one node (numbered again below)
 
 from libc.math cimport INFINITY, fabs, isinf, isnan, log2
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort, realloc
+from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -47,7 +47,8 @@ cdef struct Split:
 
 
 cdef struct Table:              # what all loops see; invariant: labels or target, by criterion
-    const double* X             # (n_rows, d), column after column
+    const double* X             # cell (row, f) at row * row_step + f * column_step
+    Py_ssize_t row_step, column_step
     const int32_t* labels
     const double* target
     const double* weights       # NULL: all 1
@@ -59,6 +60,7 @@ cdef struct Table:              # what all loops see; invariant: labels or targe
     const uint8_t* missing      # 1: some value is missing
     const uint8_t* compared     # 1: the loops compare values of the column, not only their order
     int32_t* lists              # (d, stride) sorted rows
+    uint8_t* triples            # (d, stride, 3) the same in three bytes each, lowest first, or NULL
     int32_t* members            # (n,) rows of the nodes side by side, or NULL: the lists are divided
     const int32_t* places       # (d, n_rows) where a value stands in the lists; with members
     uint8_t* goes_left          # (n_rows,)
@@ -72,10 +74,8 @@ cdef struct Table:              # what all loops see; invariant: labels or targe
     double min_weight, min_weight_split, min_decrease
     bint drawn_splits           # one random division per column instead of the best one
     bint demanding              # children need more than one row or some weight
-    const double* whole         # (n_whole, d), and rows of it that X holds: for branches, else NULL
-    const int32_t* origin
-    Py_ssize_t n_whole
-    const Table* parent         # of a branch with members
+    const int32_t* origin       # of a branch: its rows in the parent, else NULL
+    const Table* parent
     uint8_t* ready              # (d,) 1: the branch has its own copy of the column; NULL: of all
     const int32_t* stop         # another thread sets it to end the work
 
@@ -90,10 +90,11 @@ cdef inline uint64_t mix(uint64_t z) noexcept nogil:
 cdef inline double cell(const Table* t, int f, int32_t row) noexcept nogil:
     """A value; a branch has copies of compared columns only."""
     if t.origin == NULL or t.compared[f]:
-        return t.X[f * t.n_rows + row]
-    return t.whole[f * t.n_whole + t.origin[row]]
+        return t.X[f * t.column_step + row * t.row_step]
+    return t.parent.X[f * t.parent.column_step + t.origin[row] * t.parent.row_step]
 
 
+include "_room.pxi"
 include "_order.pxi"
 include "_cost.pxi"
 include "_scan.pxi"
@@ -116,7 +117,7 @@ cdef class Workspace:
     cdef object kept            # the arrays behind the pointers
     cdef int32_t[::1] number    # for branches, which never share a row
 
-    def __cinit__(self, const double[::1, :] X, const int32_t[:, ::1] lists, const uint8_t[::1] kinds,
+    def __cinit__(self, const double[:, :] X, lists, const uint8_t[::1] kinds,
                   const int32_t[::1] n_levels, const uint8_t[::1] repeated,
                   const uint8_t[::1] missing, const int32_t[::1] labels, const double[::1] target,
                   const double[::1] weights, const uint16_t[::1] packed,
@@ -134,7 +135,8 @@ cdef class Workspace:
         self.kept = (X, lists, kinds, n_levels, repeated, missing, labels, target, weights, packed,
                      k_log_k, stop, goes_left, compared, places, members)
         self.t.X, self.t.goes_left = &X[0, 0], &goes_left[0]
-        self.t.lists = <int32_t*> &lists[0, 0]      # with members nothing is written there
+        self.t.row_step, self.t.column_step = X.strides[0] // 8, X.strides[1] // 8
+        self.set_lists(lists)
         self.t.kinds, self.t.n_levels = &kinds[0], &n_levels[0]
         self.t.repeated, self.t.missing = &repeated[0], &missing[0]
         self.t.compared = &compared[0]
@@ -143,8 +145,7 @@ cdef class Workspace:
         self.t.weights = &weights[0] if weights is not None else NULL
         self.t.packed = &packed[0] if packed is not None else NULL
         self.t.k_log_k = &k_log_k[0] if k_log_k is not None else NULL
-        self.t.n_rows, self.t.n, self.t.d = X.shape[0], lists.shape[1], <int> X.shape[1]
-        self.t.stride = lists.shape[1]
+        self.t.n_rows, self.t.n, self.t.d = X.shape[0], self.t.stride, <int> X.shape[1]
         self.t.members, self.t.places, self.t.ready = NULL, NULL, NULL
         if members is not None:
             self.t.members, self.t.places = &members[0], &places[0, 0]
@@ -152,7 +153,20 @@ cdef class Workspace:
         self.t.K, self.t.criterion, self.t.stop = n_classes, criterion, &stop[0]
         self.t.size = n_classes if n_classes > 0 else 2
         self.t.most_levels = max(n_levels) if X.shape[1] else 0
-        self.t.whole, self.t.n_whole, self.t.origin = self.t.X, self.t.n_rows, NULL
+        self.t.origin = NULL
+
+    cdef int set_lists(self, lists) except -1:
+        """Sorted rows (d, n) as int32, or (d, 3 n) as bytes. With members nothing is written."""
+        cdef const int32_t[:, ::1] numbers
+        cdef uint8_t[:, ::1] triples
+        self.t.lists, self.t.triples = NULL, NULL
+        if lists.dtype == np.uint8:
+            triples = lists
+            self.t.triples, self.t.stride = &triples[0, 0], triples.shape[1] // 3
+        else:
+            numbers = lists
+            self.t.lists, self.t.stride = <int32_t*> &numbers[0, 0], numbers.shape[1]
+        return 0
 
     cdef int scratch(self, Draft draft, Py_ssize_t i, Scratch* s) except -1:
         if new_scratch(&self.t, draft.nodes[i].end - draft.nodes[i].start, s) != 0:
@@ -162,13 +176,16 @@ cdef class Workspace:
     def root(self, uint64_t key):
         """A draft whose only node holds all rows."""
         cdef Draft draft = Draft(max(self.t.K, 1))
+        cdef Scratch s
         if draft.reserve(1, 0) != 0:
             raise MemoryError
         draft.n_nodes = 1
         draft.nodes[0].start, draft.nodes[0].end = 0, self.t.n
         draft.nodes[0].depth, draft.nodes[0].key = 0, key
+        self.scratch(draft, 0, &s)
         with nogil:
-            describe(&self.t, rows_of(&self.t, draft.nodes, 0), draft.nodes, draft.counts)
+            describe(&self.t, rows_of(&self.t, draft.nodes, 0, &s.sorter), draft.nodes, draft.counts)
+            free_scratch(&s)
         return draft
 
     def branch(self, Draft draft, Py_ssize_t i):
@@ -188,7 +205,7 @@ cdef class Workspace:
         cdef int status
         self.scratch(draft, 0, &s)
         with nogil:
-            status = new_branch(&self.t, draft.nodes, &self.number[0], &b)
+            status = new_branch(&self.t, draft.nodes, &self.number[0], &s.sorter, &b)
             if status == 0:
                 draft.nodes[0].start, draft.nodes[0].end = 0, b.t.n
                 status = grow_subtree(&b.t, draft, &s)
@@ -247,8 +264,7 @@ cdef class Workspace:
         with nogil:
             for f in range(first, last):
                 if f != draft.nodes[i].feature:
-                    partition_rows(&self.t, self.t.lists + f * self.t.stride, draft.nodes[i].start,
-                                   draft.nodes[i].end, s.rows)
+                    partition_list(&self.t, f, draft.nodes + i, s.rows)
             free_scratch(&s)
 
     def split_bytes(self):

@@ -82,8 +82,31 @@ cdef void look_at(const Table* t, int f) noexcept nogil:
             (<int32_t*> t.places)[f * m + i] = whole.places[f * whole.n_rows + t.origin[i]]
     if t.compared[f]:
         for i in range(m):
-            (<double*> t.X)[f * m + i] = whole.X[f * whole.n_rows + t.origin[i]]
+            (<double*> t.X)[f * m + i] = whole.X[
+                f * whole.column_step + t.origin[i] * whole.row_step]
     t.ready[f] = 1
+
+
+cdef inline int32_t get_triple(const uint8_t* at) noexcept nogil:
+    return at[0] | <int32_t> at[1] << 8 | <int32_t> at[2] << 16
+
+
+cdef inline void set_triple(uint8_t* at, int32_t row) noexcept nogil:
+    at[0], at[1], at[2] = <uint8_t> row, <uint8_t> (row >> 8), <uint8_t> (row >> 16)
+
+
+cdef const int32_t* rows_of(const Table* t, const Record* node, int f, Sorter* o) noexcept nogil:
+    """The rows of a node; with lists those of column f, whose list was partitioned."""
+    cdef const uint8_t* triple
+    cdef Py_ssize_t i, m = node.end - node.start
+    if t.members != NULL:
+        return t.members + node.start
+    if t.triples == NULL:
+        return t.lists + f * t.stride + node.start
+    triple = t.triples + 3 * (f * t.stride + node.start)
+    for i in range(m):
+        o.rows[i] = get_triple(triple + 3 * i)
+    return o.rows
 
 
 cdef void gather_keys(const Table* t, const Record* node, int f, Sorter* o, int32_t* low,
@@ -107,7 +130,7 @@ cdef const int32_t* sorted_rows(const Table* t, const Record* node, int f,
     cdef Py_ssize_t m = node.end - node.start
     cdef int32_t low, high
     if t.members == NULL:
-        return t.lists + f * t.stride + node.start
+        return rows_of(t, node, f, o)
     if m == t.stride:
         return t.lists + f * t.stride
     look_at(t, f)

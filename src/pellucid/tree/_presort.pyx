@@ -2,21 +2,23 @@
 
 A double is mapped to an unsigned integer of the same order (flip the sign bit of positive numbers,
 all bits of negative ones; -0.0 counts as 0.0). Three stable counting passes order the rows by the
-upper 32 bits; rows that agree there stand side by side and are then ordered by the full key: by
-insertion if they are few, by three more counting passes over the lower 32 bits if they are many.
+upper 32 bits; rows that agree there stand side by side and are then ordered by the lower 32 bits: by
+insertion if they are few, by three more counting passes if they are many.
 """
 
 from libc.math cimport isnan
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
+
+include "_room.pxi"
+
 
 cdef enum:
     SHORT_RUN = 24          # up to this length insertion beats counting
 
 
 cdef struct Item:
-    uint64_t key
+    uint32_t key            # the upper half of a value's bits, later the lower
     int32_t row
 
 
@@ -27,23 +29,22 @@ cdef inline uint64_t ordered_bits(double value) noexcept nogil:
     return ~bits if bits >> 63 else bits | (<uint64_t> 1 << 63)
 
 
-cdef void counting_passes(Item* items, Item* other, Py_ssize_t m, int first_bit) noexcept nogil:
-    """Sort items by the 32 bits from first_bit on: digits of 11, 11 and 10 bits, lowest first."""
+cdef void counting_passes(Item* items, Item* other, Py_ssize_t m) noexcept nogil:
+    """Sort items by key: digits of 11, 11 and 10 bits, lowest first."""
     cdef uint32_t counts[3][2048]
-    cdef uint32_t digit, total, here
-    cdef uint64_t key
+    cdef uint32_t digit, total, here, key
     cdef int p
     cdef Py_ssize_t i
     cdef Item* source = items
     cdef Item* target = other
     memset(counts, 0, sizeof(counts))
     for i in range(m):
-        key = items[i].key >> first_bit
+        key = items[i].key
         counts[0][key & 2047] += 1
         counts[1][(key >> 11) & 2047] += 1
-        counts[2][(key >> 22) & 1023] += 1
+        counts[2][key >> 22] += 1
     for p in range(3):
-        digit = (source[0].key >> (first_bit + 11 * p)) & (1023 if p == 2 else 2047)
+        digit = (source[0].key >> 11 * p) & 2047
         if counts[p][digit] == <uint32_t> m:       # one digit only: nothing to do
             continue
         total = 0
@@ -52,7 +53,7 @@ cdef void counting_passes(Item* items, Item* other, Py_ssize_t m, int first_bit)
             counts[p][i] = total
             total += here
         for i in range(m):
-            digit = (source[i].key >> (first_bit + 11 * p)) & (1023 if p == 2 else 2047)
+            digit = (source[i].key >> 11 * p) & 2047
             target[counts[p][digit]] = source[i]
             counts[p][digit] += 1
         source, target = target, source
@@ -72,54 +73,82 @@ cdef void insertion(Item* items, Py_ssize_t m) noexcept nogil:
         items[j] = moved
 
 
-cdef void sort_items(Item* items, Item* other, Py_ssize_t m) noexcept nogil:
-    cdef Py_ssize_t start = 0, end
+cdef inline void sort_keys(Item* items, Item* other, Py_ssize_t m) noexcept nogil:
     if m <= SHORT_RUN:
         insertion(items, m)
-        return
-    counting_passes(items, other, m, 32)
+    else:
+        counting_passes(items, other, m)
+
+
+cdef bint sort_items(const double* x, Item* items, Item* other, Py_ssize_t m) noexcept nogil:
+    """Rows of items by value; their keys are the upper halves. True if two values are equal."""
+    cdef Py_ssize_t start = 0, end, i
+    cdef bint repeated = False
+    sort_keys(items, other, m)
     while start < m:
         end = start + 1
-        while end < m and items[end].key >> 32 == items[start].key >> 32:
+        while end < m and items[end].key == items[start].key:
             end += 1
-        if end - start > SHORT_RUN:
-            counting_passes(items + start, other, end - start, 0)
-        elif end - start > 1:
-            insertion(items + start, end - start)
+        if end - start > 1:
+            for i in range(start, end):
+                items[i].key = <uint32_t> ordered_bits(x[items[i].row])
+            sort_keys(items + start, other, end - start)
+            for i in range(start + 1, end):
+                repeated |= items[i].key == items[i - 1].key
         start = end
+    return repeated
 
 
-def sort_column(const double[::1] x, int32_t[::1] order):
+cdef inline void put(int32_t* order, uint8_t* triples, Py_ssize_t i, int32_t row) noexcept nogil:
+    if triples == NULL:
+        order[i] = row
+    else:
+        triples[3 * i], triples[3 * i + 1] = <uint8_t> row, <uint8_t> (row >> 8)
+        triples[3 * i + 2] = <uint8_t> (row >> 16)
+
+
+def sort_column(const double[::1] x, order):
     """Fill `order` with the rows of x in ascending order, equal values by row, NaN last.
 
+    `order` is int32 (n,), or uint8 (3 n,): three bytes a row, lowest first, for n < 2**24.
     Returns (number of missing values, True if two present values are equal).
     """
     cdef Py_ssize_t n = x.shape[0], i, m = 0, last = n
     cdef bint repeated = False
-    cdef Item* items = <Item*> malloc(2 * max(n, 1) * sizeof(Item))
+    cdef int32_t[::1] numbers
+    cdef uint8_t[::1] bytes_
+    cdef int32_t* rows = NULL
+    cdef uint8_t* triples = NULL
+    if order.dtype == "uint8":
+        bytes_ = order
+        triples = &bytes_[0] if n else NULL
+    else:
+        numbers = order
+        rows = &numbers[0] if n else NULL
+    cdef Item* items = <Item*> take_room(2 * max(n, 1) * sizeof(Item))
     if items == NULL:
         raise MemoryError
     with nogil:
         for i in range(n):
             if not isnan(x[i]):
-                items[m].key = ordered_bits(x[i])
+                items[m].key = <uint32_t> (ordered_bits(x[i]) >> 32)
                 items[m].row = <int32_t> i
                 m += 1
-        sort_items(items, items + n, m)
+        if m > 0:
+            repeated = sort_items(&x[0], items, items + n, m)
         for i in range(m):
-            order[i] = items[i].row
-            repeated = repeated or (i > 0 and items[i].key == items[i - 1].key)
+            put(rows, triples, i, items[i].row)
         last = m
         if m < n:
             for i in range(n):
                 if isnan(x[i]):
-                    order[last] = <int32_t> i
+                    put(rows, triples, last, <int32_t> i)
                     last += 1
-        free(items)
+        give_room(items)
     return n - m, bool(repeated)
 
 
-def places_of(const double[::1] x, const int32_t[::1] order, int32_t[::1] places):
+def places_of(const double[:] x, const int32_t[::1] order, int32_t[::1] places):
     """Where each row's value stands in the order; equal values, missing ones too, stand at the
     place of the first of them."""
     cdef Py_ssize_t i

@@ -16,6 +16,7 @@ cdef double ROUNDING = 1e-9     # of the parent's cost: a bound must be worse by
 cdef struct Sweep:
     const int32_t* rows         # rows of the node in the order of the column, missing ones last
     const double* x             # the column, or NULL if no value occurs twice
+    Py_ssize_t step             # from one row of it to the next
     double* sums                # (blocks + 1, K) class weights, or (.., 2) sums of w r and w r^2,
                                 # on the left of each block; r = target - mean of the node
     double* weights             # (blocks + 1,) weight on the left of each block
@@ -78,7 +79,8 @@ cdef double weigh_block(const Table* t, const Record* node, const int32_t* rows,
 
 cdef inline bint same_value(const Sweep* s, Py_ssize_t i) noexcept nogil:
     """No threshold fits behind row i: the next present row has the same value."""
-    return s.x != NULL and i + 1 < s.present and s.x[s.rows[i + 1]] == s.x[s.rows[i]]
+    return (s.x != NULL and i + 1 < s.present
+            and s.x[s.rows[i + 1] * s.step] == s.x[s.rows[i] * s.step])
 
 
 cdef inline void found(const Record* node, Sweep* s, Py_ssize_t at, double cost) noexcept nogil:
@@ -282,19 +284,20 @@ cdef void split_number(const Table* t, const Record* node, const double* counts,
     1. Leave out the missing rows, which stand last. 2. Sweep with them on the right; the division
     present | missing is the last candidate. 3. Sweep with them on the left.
     """
-    cdef const double* x = t.X + f * t.n_rows
-    cdef Py_ssize_t m = node.end - node.start, q = m
+    cdef const double* x = t.X + f * t.column_step
+    cdef Py_ssize_t m = node.end - node.start, q = m, step = t.row_step
     cdef double tie
     cdef Sweep s, mirrored
-    while q > 0 and t.missing[f] and isnan(x[rows[q - 1]]):
+    while q > 0 and t.missing[f] and isnan(x[rows[q - 1] * step]):
         q -= 1
     out.cost, out.feature, out.missing_left = INFINITY, -1, 0
-    if q == 0 or (q == m and t.repeated[f] and x[rows[0]] == x[rows[q - 1]]):
+    if q == 0 or (q == m and t.repeated[f] and x[rows[0] * step] == x[rows[q - 1] * step]):
         return
     s = memory[0]
     s.rows, s.x, s.present, s.known = rows, (x if t.repeated[f] else NULL), q, known
+    s.step = step
     sweep(t, node, counts, &s, t.min_rows, min(m - t.min_rows, q - 1 if q == m else q), False)
-    if q < m and x[rows[0]] != x[rows[q - 1]]:
+    if q < m and x[rows[0] * step] != x[rows[q - 1] * step]:
         mirrored = s
         sweep(t, node, counts, &mirrored, t.min_rows - (m - q), min(q - t.min_rows, q - 1), True)
         tie = TIE * node.cost

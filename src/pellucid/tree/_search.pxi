@@ -12,44 +12,44 @@ cdef struct Scratch:            # memory of one thread
 
 
 cdef void free_scratch(Scratch* s) noexcept nogil:
-    free(s.sweep.sums)
-    free(s.sweep.weights)
-    free(s.sweep.left_cost)
-    free(s.sweep.right_cost)
-    free(s.rows)
-    free(s.splits)
-    free(s.drawn)
-    free(s.bounds)
-    free(s.levels.groups)
-    free(s.levels.ordered)
-    free(s.levels.sums)
-    free(s.levels.left)
-    free(s.levels.axis)
-    free(s.levels.side)
-    free(s.sorter.keys)
-    free(s.sorter.rows)
-    free(s.sorter.pairs)
-    free(s.buckets.words)
-    free(s.buckets.packed)
-    free(s.buckets.sums)
-    free(s.buckets.weights)
-    free(s.buckets.wanted)
-    free(s.buckets.rows)
-    free(s.buckets.keys)
+    give_room(s.sweep.sums)
+    give_room(s.sweep.weights)
+    give_room(s.sweep.left_cost)
+    give_room(s.sweep.right_cost)
+    give_room(s.rows)
+    give_room(s.splits)
+    give_room(s.drawn)
+    give_room(s.bounds)
+    give_room(s.levels.groups)
+    give_room(s.levels.ordered)
+    give_room(s.levels.sums)
+    give_room(s.levels.left)
+    give_room(s.levels.axis)
+    give_room(s.levels.side)
+    give_room(s.sorter.keys)
+    give_room(s.sorter.rows)
+    give_room(s.sorter.pairs)
+    give_room(s.buckets.words)
+    give_room(s.buckets.packed)
+    give_room(s.buckets.sums)
+    give_room(s.buckets.weights)
+    give_room(s.buckets.wanted)
+    give_room(s.buckets.rows)
+    give_room(s.buckets.keys)
 
 
 cdef int new_sorter(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     """Room for nodes of up to m members; 0 if there is enough memory."""
-    s.sorter.keys = <int32_t*> malloc(m * sizeof(int32_t))
-    s.sorter.rows = <int32_t*> malloc(m * sizeof(int32_t))
-    s.sorter.pairs = <uint64_t*> malloc(2 * m * sizeof(uint64_t))
-    s.buckets.words = <uint64_t*> malloc(m * sizeof(uint64_t))
-    s.buckets.packed = <uint64_t*> malloc(MOST_BUCKETS * sizeof(uint64_t))
-    s.buckets.sums = <double*> malloc(MOST_BUCKETS * t.size * sizeof(double))
-    s.buckets.weights = <double*> malloc(MOST_BUCKETS * sizeof(double))
-    s.buckets.wanted = <uint8_t*> malloc(MOST_BUCKETS)
-    s.buckets.rows = <int32_t*> malloc((m + 1) * sizeof(int32_t))
-    s.buckets.keys = <int32_t*> malloc((m + 1) * sizeof(int32_t))
+    s.sorter.keys = <int32_t*> take_room(m * sizeof(int32_t))
+    s.sorter.rows = <int32_t*> take_room(m * sizeof(int32_t))
+    s.sorter.pairs = <uint64_t*> take_room(2 * m * sizeof(uint64_t))
+    s.buckets.words = <uint64_t*> take_room(m * sizeof(uint64_t))
+    s.buckets.packed = <uint64_t*> take_room(MOST_BUCKETS * sizeof(uint64_t))
+    s.buckets.sums = <double*> take_room(MOST_BUCKETS * t.size * sizeof(double))
+    s.buckets.weights = <double*> take_room(MOST_BUCKETS * sizeof(double))
+    s.buckets.wanted = <uint8_t*> take_room(MOST_BUCKETS)
+    s.buckets.rows = <int32_t*> take_room((m + 1) * sizeof(int32_t))
+    s.buckets.keys = <int32_t*> take_room((m + 1) * sizeof(int32_t))
     if (s.sorter.keys == NULL or s.sorter.rows == NULL or s.sorter.pairs == NULL
             or s.buckets.words == NULL or s.buckets.packed == NULL or s.buckets.sums == NULL
             or s.buckets.weights == NULL or s.buckets.wanted == NULL or s.buckets.rows == NULL
@@ -63,34 +63,32 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     cdef Py_ssize_t size = t.size, groups = 1 + min(m, <Py_ssize_t> t.most_levels + 1)
     cdef Py_ssize_t blocks = 1 + max(most_blocks(m), <Py_ssize_t> MOST_BUCKETS)
     memset(s, 0, sizeof(Scratch))
-    s.sweep.sums = <double*> malloc(blocks * size * sizeof(double))
-    s.sweep.weights = <double*> malloc(blocks * sizeof(double))
-    s.sweep.left_cost = <double*> malloc(blocks * sizeof(double))
-    s.sweep.right_cost = <double*> malloc(blocks * sizeof(double))
-    s.rows = <int32_t*> malloc((m + 1) * sizeof(int32_t))
-    s.splits = <Split*> malloc(t.d * sizeof(Split))
-    s.drawn = <int32_t*> malloc(t.d * sizeof(int32_t))
-    s.bounds = <double*> malloc(t.d * sizeof(double))
-    s.levels.groups = <Group*> malloc(groups * sizeof(Group))
-    s.levels.ordered = <Group*> malloc(groups * sizeof(Group))
-    s.levels.sums = <double*> malloc(groups * size * sizeof(double))
-    s.levels.left = <double*> malloc(size * sizeof(double))
-    s.levels.axis = <double*> malloc(size * sizeof(double))
-    s.levels.side = <uint8_t*> malloc(groups)
+    s.sweep.sums = <double*> take_room(blocks * size * sizeof(double))
+    s.sweep.weights = <double*> take_room(blocks * sizeof(double))
+    s.sweep.left_cost = <double*> take_room(blocks * sizeof(double))
+    s.sweep.right_cost = <double*> take_room(blocks * sizeof(double))
+    s.rows = <int32_t*> take_room((m + 1) * sizeof(int32_t))
+    if t.triples != NULL:
+        s.sorter.rows = <int32_t*> take_room(m * sizeof(int32_t))
+    s.splits = <Split*> take_room(t.d * sizeof(Split))
+    s.drawn = <int32_t*> take_room(t.d * sizeof(int32_t))
+    s.bounds = <double*> take_room(t.d * sizeof(double))
+    s.levels.groups = <Group*> take_room(groups * sizeof(Group))
+    s.levels.ordered = <Group*> take_room(groups * sizeof(Group))
+    s.levels.sums = <double*> take_room(groups * size * sizeof(double))
+    s.levels.left = <double*> take_room(size * sizeof(double))
+    s.levels.axis = <double*> take_room(size * sizeof(double))
+    s.levels.side = <uint8_t*> take_room(groups)
     if (s.sweep.sums == NULL or s.sweep.weights == NULL or s.sweep.left_cost == NULL
             or s.sweep.right_cost == NULL or s.rows == NULL or s.splits == NULL or s.drawn == NULL
             or s.bounds == NULL
             or (t.members != NULL and new_sorter(t, m, s) != 0)
+            or (t.triples != NULL and s.sorter.rows == NULL)
             or s.levels.groups == NULL or s.levels.ordered == NULL or s.levels.sums == NULL
             or s.levels.left == NULL or s.levels.axis == NULL or s.levels.side == NULL):
         free_scratch(s)
         return -1
     return 0
-
-
-cdef inline const int32_t* rows_of(const Table* t, const Record* node, int f) noexcept nogil:
-    """The rows of a node; with lists those of column f, whose list was partitioned."""
-    return (t.lists + f * t.stride if t.members == NULL else t.members) + node.start
 
 
 cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* counts) noexcept nogil:

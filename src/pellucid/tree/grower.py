@@ -21,7 +21,8 @@ from pellucid.tree.nodes import Nodes, Scale, assemble
 from pellucid.tree.presort import Presorted
 from pellucid.tree.splitter import Limits, Splitter
 
-BRANCH_ROWS = 2**14
+BRANCH_ROWS = 2**14  # of a node that grows in one thread, at most
+BRANCH_CELLS = 2**19  # of such a node: threads hold copies of them
 LOG_TABLE = 2**22  # entropy of integer weights is looked up to this total weight
 
 
@@ -60,7 +61,8 @@ def grow(
     if limits.max_leaf_nodes is not None:
         attach = _best_first(splitter, trunk, limits.max_leaf_nodes, stop)
     else:
-        attach = _trunk(splitter, trunk, stop)
+        most = min(BRANCH_ROWS, max(BRANCH_CELLS // table.d, 2**11))
+        attach = _trunk(splitter, trunk, most, stop)
     branches = [work.branch(trunk, node) for node in attach]
     parallel.map(work.subtree, branches, n_jobs=n_jobs)
     stop.check()
@@ -83,14 +85,20 @@ def _weights(weights: np.ndarray | None, count_rows: bool) -> tuple[np.ndarray |
     return np.ldexp(w, -exponent), exponent, False
 
 
+def looks_at_few(limits: Limits, d: int) -> bool:
+    """Nodes look at few of the cells that they have: no list needs to be divided with them."""
+    return 6 * limits.max_features <= d or limits.drawn_splits
+
+
 def _rows(
     table: Presorted, w: np.ndarray | None, limits: Limits, consume: bool, n_jobs: int | None
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     """(lists, places, members), see `_order.pxi`; places and members are None if the lists are to
     be divided with the nodes. Which way is taken changes no division."""
     all_rows = w is None or bool((w > 0).all())
-    few_columns = 6 * limits.max_features <= table.d
-    if few_columns or limits.drawn_splits or (limits.max_depth == 1 and all_rows):
+    if table.order.dtype == np.uint8:
+        return table.order, None, None
+    if looks_at_few(limits, table.d) or (limits.max_depth == 1 and all_rows):
         rows = np.arange(table.n) if w is None or all_rows else np.flatnonzero(w)
         return table.order, table.placed(n_jobs).places, rows.astype(np.int32)
     if all_rows:
@@ -134,7 +142,7 @@ def _logs(criterion: str, counts: bool, total: float) -> np.ndarray | None:
     return k * np.log2(np.maximum(k, 1.0))
 
 
-def _trunk(splitter: Splitter, trunk, stop: parallel.StopFlag) -> list[int]:
+def _trunk(splitter: Splitter, trunk, most: int, stop: parallel.StopFlag) -> list[int]:
     """Divide the nodes with many rows; the nodes at which branches grow."""
     waiting, attach = [0], []
     while waiting:
@@ -143,7 +151,7 @@ def _trunk(splitter: Splitter, trunk, stop: parallel.StopFlag) -> list[int]:
         start, end, stopped = trunk.segment(node)[:3]
         if stopped:
             continue
-        if end - start <= BRANCH_ROWS:
+        if end - start <= most:
             attach.append(node)
         elif splitter.search(trunk, node, end - start):
             waiting += splitter.divide(trunk, node, end - start)

@@ -12,24 +12,37 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.tree import predict
-from pellucid.tree.grower import grow
+from pellucid.tree.grower import grow, looks_at_few
 from pellucid.tree.limits import limits_of
 from pellucid.tree.nodes import Nodes
 from pellucid.tree.presort import Presorted, presort
+from pellucid.tree.splitter import Limits
 
 REPEATED_ROWS = 2**27
+SHORT_ROWS = 2**24  # numbers of rows below this fit three bytes
 
 
 def grow_model(model: Any, problem: Problem, presorted: Presorted | None = None) -> Nodes:
     """Grow the tree of a classifier or a regressor."""
     if problem.classes is not None:
         return grow_classes(model, problem, presorted)
-    table = presorted or presort(problem.X, problem.kinds, problem.n_levels)
+    limits = limits_of(model, problem, float(problem.weights.sum()))
+    table = presorted or _sorted(problem, problem.weights, limits)
     return grow(
-        table, problem.y, problem.weights, model.criterion,
-        limits_of(model, problem, float(problem.weights.sum())), key=tree_key(model),
+        table, problem.y, problem.weights, model.criterion, limits, key=tree_key(model),
         consume=presorted is None,
     )  # fmt: skip
+
+
+def _sorted(problem: Problem, weights: np.ndarray, limits: Limits) -> Presorted:
+    """The sorted table of one tree, which may use it up."""
+    short = (
+        problem.n < SHORT_ROWS
+        and limits.max_depth > 1
+        and not looks_at_few(limits, problem.p)
+        and bool((weights > 0).all())
+    )
+    return presort(problem.X, problem.kinds, problem.n_levels, short=short)
 
 
 def grow_classes(model: Any, problem: Problem, presorted: Presorted | None = None) -> Nodes:
@@ -41,7 +54,7 @@ def grow_classes(model: Any, problem: Problem, presorted: Presorted | None = Non
         problem, presorted, apart = _repeated(problem), None, False
     weights = problem.weights if factors is None else problem.weights * factors[problem.y]
     limits = replace(limits, min_weight_leaf=model.min_weight_fraction_leaf * float(weights.sum()))
-    table = presorted or presort(problem.X, problem.kinds, problem.n_levels)
+    table = presorted or _sorted(problem, weights, limits)
     classes: Any = problem.classes
     nodes = grow(
         table, problem.y, weights, model.criterion, limits, len(classes), key=tree_key(model),

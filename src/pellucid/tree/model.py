@@ -23,6 +23,7 @@ class TreeModel(TreesExplained):
     tree_: Nodes
     _layout = "codes"
     _takes_sparse = False
+    _by_rows = True
     _invariant = ("weight scale", "column scale")
 
     def _grow(self, problem: Problem, presorted: Any = None) -> Nodes:

@@ -21,18 +21,21 @@ PACKED_NODES = 2**18  # of trees that are packed at once: 4 MB of steps
 FOREST_CELLS = 2**17  # of a block of rows that goes through all packed trees
 
 
-def walker(nodes: Nodes, rows: int = 0) -> Walker:
-    """The compiled view of a tree's arrays, repacked if that pays for so many rows."""
+def walker(nodes: Nodes, X: np.ndarray | None = None) -> Walker:
+    """The compiled view of a tree's arrays, repacked if that pays for the rows of X."""
+    many = X is not None and 8 * len(X) > nodes.n_nodes
+    by_rows = X is not None and X.strides[1] == X.itemsize
+    depth = nodes.depth if many and not len(nodes.sets) else -1
     return Walker(
         nodes.feature, nodes.threshold, nodes.left, nodes.right, nodes.missing_left,
-        nodes.set_start, nodes.sets, nodes.n_levels, nodes.value, 8 * rows > nodes.n_nodes,
+        nodes.set_start, nodes.sets, nodes.n_levels, nodes.value, many, depth, by_rows,
     )  # fmt: skip
 
 
 def apply(nodes: Nodes, X: np.ndarray) -> np.ndarray:
     """Leaf of every row (int32)."""
     leaf = np.empty(len(X), dtype=np.int32)
-    tree = walker(nodes, len(X))
+    tree = walker(nodes, X)
     _by_blocks(lambda first, last: tree.apply(X, first, last, leaf), len(X))
     return leaf
 
