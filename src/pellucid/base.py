@@ -34,7 +34,6 @@ class Estimator(Protocol):
     _by_rows: ClassVar[bool] = False  # takes codes in row order too: no copy of a plain array
 
     table: Any = None
-
     if TYPE_CHECKING:  # learned attributes are stored by `_store`
 
         def __getattr__(self, name: str) -> Any: ...
