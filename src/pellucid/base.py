@@ -148,8 +148,7 @@ class Estimator(Protocol):
         """One warning at most, after everything is stored: as an error it must lose nothing."""
         status = vars(self).get("status_")
         if status is not None and not status.ok:
-            text = f"{type(self).__name__}: {status}"
-            warn(text, _sklearn.as_theirs(ConvergenceWarning))
+            warn(f"{type(self).__name__}: {status}", _sklearn.as_theirs(ConvergenceWarning))
 
     def _after_fit(self, rows: Intake) -> None:
         """Attributes about the user's own rows, e.g. `labels_` of a clusterer."""
@@ -187,9 +186,9 @@ class Estimator(Protocol):
         return scores.finite(answer, type(self).__name__)
 
     def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
-        owner = type(self).__name__
-        aligned = self.schema_.align(rows, owner)
-        return encode(self.schema_, aligned, self._takes_sparse, owner, finite, quiet, self._by_rows)
+        who, sparse = type(self).__name__, self._takes_sparse
+        rows = self.schema_.align(rows, who)
+        return encode(self.schema_, rows, sparse, who, finite, quiet, self._by_rows)
 
     @property
     def terms_(self) -> tuple[str, ...]:
