@@ -9,6 +9,7 @@ from pellucid.neighbors import (
     KNeighborsClassifier,
     RadiusNeighborsClassifier,
     RadiusNeighborsRegressor,
+    radius_neighbors,
 )
 
 
@@ -42,6 +43,34 @@ def test_rows_without_neighbours():
         RadiusNeighborsClassifier(outlier_label="z").fit(X, y)
     with pytest.raises(DataError, match="sample 0"):
         RadiusNeighborsRegressor(1.5).fit(X, [1.0, 2.0, 3.0]).predict([[50.0]])
+
+
+def test_predictions_hold_few_lists_at_once(monkeypatch):
+    """All rows lie within the radius: the lists of all queries would hold every pair."""
+    rng = np.random.default_rng(0)
+    X, y, z = rng.normal(size=(200, 2)), rng.integers(0, 3, 200), rng.normal(size=200)
+    whole = [
+        RadiusNeighborsClassifier(99.0, weights="exp").fit(X, y).predict_proba(X),
+        RadiusNeighborsRegressor(99.0, weights=lambda d: d + 1).fit(X, z).predict(X),
+    ]
+    held = []
+    plain = radius_neighbors.RadiusVotes._voters
+
+    def counted(self, part):
+        found = plain(self, part)
+        held.append(len(found[0].rows))
+        return found
+
+    monkeypatch.setattr(radius_neighbors, "ENTRIES", 1000)
+    monkeypatch.setattr(radius_neighbors.RadiusVotes, "_voters", counted)
+    parts = [
+        RadiusNeighborsClassifier(99.0, weights="exp").fit(X, y).predict_proba(X),
+        RadiusNeighborsRegressor(99.0, weights=lambda d: d + 1).fit(X, z).predict(X),
+    ]
+    assert max(held) == 1000
+    assert all(np.array_equal(a, b) for a, b in zip(whole, parts))
+    with pytest.raises(DataError, match="sample 7:"):
+        RadiusNeighborsRegressor(1.5).fit(X, z).predict(np.vstack([X[:7], [[99.0, 0]]]))
 
 
 def test_classifiers_have_one_target():

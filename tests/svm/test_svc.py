@@ -267,6 +267,28 @@ def test_bad_kernels_are_named():
         SVC(C=0.0).fit(np.eye(3), y)
     with pytest.raises(ValueError, match="'gamma' parameter of SVC"):
         SVC(gamma=-1.0).fit(np.eye(3), y)
+    with pytest.raises(ValueError, match=r"'gamma' parameter of SVC .* \(0, inf\)"):
+        SVC(gamma=0.0).fit(np.eye(3), y)
+    with pytest.raises(DataError, match="returned nan: one number per pair"):
+        SVC(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(np.eye(3), y)
+    with pytest.raises(DataError, match="returned 'near': one number per pair"):
+        SVC(kernel=lambda A, B: "near").fit(np.eye(3), y)
+    with pytest.raises(DataError, match="contains NaN"):
+        SVC(kernel="precomputed").fit(np.where(np.eye(3) == 1, np.nan, 0.0), y)
+    known = SVC(kernel="precomputed").fit(np.eye(3), y)
+    with pytest.raises(DataError, match="contains NaN"):
+        known.predict([[1.0, np.nan, 0.0]])
+
+
+def test_large_kernels_are_checked_in_part(monkeypatch):
+    from pellucid.svm import machine
+
+    monkeypatch.setattr(machine, "EIGEN_ROWS", 20)
+    X, y = datasets.load_iris(return_X_y=True)
+    far = np.abs(X[:, None] - X[None]).sum(axis=2)
+    with pytest.raises(DataError, match="semi-definite"):
+        SVC(kernel="precomputed").fit(-far, y)
+    assert SVC(kernel="precomputed").fit(np.exp(-far), y).status_.ok
 
 
 def test_an_unfinished_fit_says_so():

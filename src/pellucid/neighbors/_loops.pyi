@@ -2,6 +2,7 @@ import numpy as np
 
 def use_wide(wide: bool) -> bool: ...
 def sort(near: np.ndarray, rows: np.ndarray) -> None: ...
+def sort_parts(near: np.ndarray, rows: np.ndarray, starts: np.ndarray) -> None: ...
 def pack(X: np.ndarray, packed: np.ndarray, starts: np.ndarray) -> None: ...
 def scan(
     metric: int,
@@ -13,16 +14,6 @@ def scan(
     first: int,
     near: np.ndarray,
     rows: np.ndarray,
-    stop: np.ndarray,
-) -> None: ...
-def distances(
-    metric: int,
-    p: float,
-    scale: np.ndarray,
-    Q: np.ndarray,
-    packed: np.ndarray,
-    starts: np.ndarray,
-    out: np.ndarray,
     stop: np.ndarray,
 ) -> None: ...
 def offer_all(values: np.ndarray, first: int, near: np.ndarray, rows: np.ndarray) -> None: ...
@@ -74,5 +65,47 @@ def gather(
     near: np.ndarray,
     rows: np.ndarray,
     counts: np.ndarray,
+    stop: np.ndarray,
+) -> None: ...
+
+class Found:
+    def __len__(self) -> int: ...
+    def arrays(self, owners: np.ndarray, near: np.ndarray, rows: np.ndarray) -> None: ...
+
+def collect(
+    metric: int,
+    p: float,
+    scale: np.ndarray,
+    Q: np.ndarray,
+    packed: np.ndarray,
+    starts: np.ndarray,
+    first: int,
+    limit: float,
+    found: Found,
+    stop: np.ndarray,
+) -> None: ...
+def collect_screened(
+    scores: np.ndarray,
+    lengths: np.ndarray,
+    error: np.ndarray,
+    Q: np.ndarray,
+    packed: np.ndarray,
+    starts: np.ndarray,
+    unit: float,
+    first: int,
+    limit: float,
+    found: Found,
+    stop: np.ndarray,
+) -> None: ...
+def collect_down(
+    metric: int,
+    p: float,
+    Q: np.ndarray,
+    packed: np.ndarray,
+    order: np.ndarray,
+    boxes: np.ndarray,
+    depth: int,
+    limit: float,
+    found: Found,
     stop: np.ndarray,
 ) -> None: ...

@@ -13,6 +13,8 @@ Best lists: `near` (k,) distances and `rows` (k,) int32 form a heap, the worst p
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy
 
 cdef extern from "lanes.h":
     void panel(int metric, double p, const double *scale, const double *q, const double *x,
@@ -39,9 +41,10 @@ cdef inline bint precedes(double a, int32_t i, double b, int32_t j) noexcept nog
     return a < b or (a == b and i < j)
 
 
-cdef void sink(double *near, int32_t *rows, Py_ssize_t k, double value, int32_t row) noexcept nogil:
-    """Put a pair in the place of the first one of a heap of k, then restore the heap."""
-    cdef Py_ssize_t at = 0, child = 1
+cdef void sink(double *near, int32_t *rows, Py_ssize_t k, double value, int32_t row,
+               Py_ssize_t at=0) noexcept nogil:
+    """Put a pair in the place `at` of a heap of k, then restore the heap below."""
+    cdef Py_ssize_t child = 2 * at + 1
     while child < k:
         if child + 1 < k and precedes(near[child], rows[child], near[child + 1], rows[child + 1]):
             child += 1
@@ -59,17 +62,39 @@ cdef inline void offer(double *near, int32_t *rows, Py_ssize_t k, double value,
         sink(near, rows, k, value, row)
 
 
-def sort(double[:, ::1] near, int32_t[:, ::1] rows):
-    """Turn the heaps into ascending lists."""
-    cdef Py_ssize_t i, k = near.shape[1], left
+cdef void unheap(double *near, int32_t *rows, Py_ssize_t k) noexcept nogil:
+    """Turn a heap into an ascending list."""
+    cdef Py_ssize_t left
     cdef double value
     cdef int32_t row
+    for left in range(k - 1, 0, -1):
+        value, row = near[left], rows[left]
+        near[left], rows[left] = near[0], rows[0]
+        sink(near, rows, left, value, row)
+
+
+def sort(double[:, ::1] near, int32_t[:, ::1] rows):
+    """Turn the heaps into ascending lists."""
+    cdef Py_ssize_t i
     with nogil:
         for i in range(near.shape[0]):
-            for left in range(k - 1, 0, -1):
-                value, row = near[i, left], rows[i, left]
-                near[i, left], rows[i, left] = near[i, 0], rows[i, 0]
-                sink(&near[i, 0], &rows[i, 0], left, value, row)
+            unheap(&near[i, 0], &rows[i, 0], near.shape[1])
+
+
+def sort_parts(double[::1] near, int32_t[::1] rows, const int64_t[::1] starts):
+    """Sort each part from starts[i] to starts[i + 1] by (distance, row)."""
+    cdef Py_ssize_t i, k, at
+    cdef double *own
+    cdef int32_t *places
+    with nogil:
+        for i in range(starts.shape[0] - 1):
+            k = starts[i + 1] - starts[i]
+            if k < 2:
+                continue
+            own, places = &near[starts[i]], &rows[starts[i]]
+            for at in range(k // 2 - 1, -1, -1):
+                sink(own, places, k, own[at], places[at], at)
+            unheap(own, places, k)
 
 
 def pack(const double[:, ::1] X, double[:, ::1] packed, const int64_t[::1] starts):
@@ -101,20 +126,6 @@ def scan(int metric, double p, const double[::1] scale, const double[:, ::1] Q,
                 for t in range(m):
                     if out[t] <= near[i, 0]:
                         offer(&near[i, 0], &rows[i, 0], k, out[t], first + starts[j] + t)
-
-
-def distances(int metric, double p, const double[::1] scale, const double[:, ::1] Q,
-              const double[:, ::1] packed, const int64_t[::1] starts, double[:, ::1] out,
-              const int32_t[::1] stop):
-    """Distances (before any root) of the rows of Q to all packed rows."""
-    cdef Py_ssize_t i, j, d = Q.shape[1]
-    with nogil:
-        for i in range(Q.shape[0]):
-            if stop[0]:
-                break
-            for j in range(starts.shape[0] - 1):
-                panel(metric, p, &scale[0], &Q[i, 0], &packed[0, 0] + starts[j] * d, d,
-                      starts[j + 1] - starts[j], &out[i, starts[j]])
 
 
 def offer_all(const double[:, ::1] values, int32_t first, double[:, ::1] near,
@@ -335,3 +346,132 @@ def gather(const double[:, ::1] Q, const double[:, ::1] X, const int64_t[:, ::1]
                         gap = Q[i, f] - X[row, f]
                         total += gap * gap
                     offer(&near[i, 0], &rows[i, 0], k, total, row)
+
+
+# All rows within a radius -------------------------------------------------------------------------
+
+cdef class Found:
+    """A growing list of (query, distance, row)."""
+
+    cdef int32_t *owners
+    cdef int32_t *rows
+    cdef double *near
+    cdef Py_ssize_t size, room
+    cdef bint full
+
+    def __cinit__(self):
+        self.owners, self.rows, self.near = NULL, NULL, NULL
+        self.size, self.room, self.full = 0, 0, False
+
+    def __dealloc__(self):
+        free(self.owners)
+        free(self.rows)
+        free(self.near)
+
+    cdef void add(self, int32_t owner, double near, int32_t row) noexcept nogil:
+        if self.size == self.room and not self.grown():
+            return
+        self.owners[self.size], self.near[self.size] = owner, near
+        self.rows[self.size] = row
+        self.size += 1
+
+    cdef bint grown(self) noexcept nogil:
+        cdef Py_ssize_t room = 2 * self.room + 1024
+        cdef void *owners = realloc(self.owners, room * sizeof(int32_t))
+        cdef void *rows = NULL
+        cdef void *near = NULL
+        if owners != NULL:
+            self.owners = <int32_t *> owners
+            rows = realloc(self.rows, room * sizeof(int32_t))
+        if rows != NULL:
+            self.rows = <int32_t *> rows
+            near = realloc(self.near, room * sizeof(double))
+        if near == NULL:
+            self.full = True
+            return False
+        self.near, self.room = <double *> near, room
+        return True
+
+    def arrays(self, int32_t[::1] owners, double[::1] near, int32_t[::1] rows):
+        """Copy the list to three arrays of `len(self)`."""
+        if self.size:
+            memcpy(&owners[0], self.owners, self.size * sizeof(int32_t))
+            memcpy(&near[0], self.near, self.size * sizeof(double))
+            memcpy(&rows[0], self.rows, self.size * sizeof(int32_t))
+
+    def __len__(self):
+        if self.full:
+            raise MemoryError("the rows within the radius do not fit into memory")
+        return self.size
+
+
+def collect(int metric, double p, const double[::1] scale, const double[:, ::1] Q,
+            const double[:, ::1] packed, const int64_t[::1] starts, int32_t first, double limit,
+            Found found, const int32_t[::1] stop):
+    """Add all packed rows, numbered from `first`, whose raw distance is at most `limit`."""
+    cdef Py_ssize_t i, j, t, m, d = Q.shape[1]
+    cdef double out[WIDEST]
+    with nogil:
+        for i in range(Q.shape[0]):
+            if stop[0]:
+                break
+            for j in range(starts.shape[0] - 1):
+                m = starts[j + 1] - starts[j]
+                panel(metric, p, &scale[0], &Q[i, 0], &packed[0, 0] + starts[j] * d, d, m, out)
+                for t in range(m):
+                    if out[t] <= limit:
+                        found.add(<int32_t> i, out[t], <int32_t> (first + starts[j] + t))
+
+
+def collect_screened(const float[:, ::1] scores, const double[::1] lengths,
+                     const double[::1] error, const double[:, ::1] Q,
+                     const double[:, ::1] packed, const int64_t[::1] starts, double unit,
+                     int32_t first, double limit, Found found, const int32_t[::1] stop):
+    """The same from single-precision scores (see `screen`), which rule out most rows."""
+    cdef Py_ssize_t i, j, t, m, d = packed.shape[1]
+    cdef double near
+    cdef float bound
+    with nogil:
+        for i in range(Q.shape[0]):
+            if stop[0]:
+                break
+            bound = bound_of(limit, unit, lengths[i], error[i])
+            for j in range(starts.shape[0] - 1):
+                m = starts[j + 1] - starts[j]
+                if not below(&scores[i, starts[j]], m, bound):
+                    continue
+                for t in range(m):
+                    if not (scores[i, starts[j] + t] >= bound):
+                        near = squared(&Q[i, 0], &packed[0, 0] + starts[j] * d + t, d, m)
+                        if near <= limit:
+                            found.add(<int32_t> i, near, <int32_t> (first + starts[j] + t))
+
+
+def collect_down(int metric, double p, const double[:, ::1] Q, const double[:, ::1] packed,
+                 const int32_t[::1] order, const double[:, :, ::1] boxes, int depth, double limit,
+                 Found found, const int32_t[::1] stop):
+    """The same down the tree, leaving out boxes that lie farther away."""
+    cdef Py_ssize_t nodes[128]
+    cdef double out[WIDEST]
+    cdef Py_ssize_t i, top, node, t, m, low, n = packed.shape[0], d = Q.shape[1]
+    cdef Py_ssize_t leaves = <Py_ssize_t> 1 << depth
+    with nogil:
+        for i in range(Q.shape[0]):
+            if stop[0]:
+                break
+            nodes[0], top = 1, 1
+            while top > 0:
+                top -= 1
+                node = nodes[top]
+                if not box_distance(metric, p, &Q[i, 0], &boxes[node, 0, 0], d) <= limit:
+                    continue
+                if node < leaves:
+                    nodes[top], nodes[top + 1] = 2 * node + 1, 2 * node
+                    top += 2
+                    continue
+                low = ((node - leaves) * n) >> depth
+                m = (((node - leaves + 1) * n) >> depth) - low
+                panel(metric, p, NULL, &Q[i, 0], &packed[0, 0] + low * d, d, m, out)
+                for t in range(m):
+                    if out[t] <= limit:
+                        found.add(<int32_t> i, out[t], order[low + t])

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import Problem, Wishes
+from pellucid.data import Problem, Table, Wishes
 from pellucid.errors import DataError, ParameterError, PellucidWarning, warn
 from pellucid.neighbors import metrics, search
+from pellucid.neighbors.lists import Lists, joined, of_table, split
 from pellucid.parameters import (
     Boolean,
     Choice,
@@ -47,8 +48,13 @@ class Lookup(Estimator):
     _counts_neighbours = False  # True if the model asks for k rows, which hashing can find
 
     def _wishes(self) -> Wishes:
-        """Gower's distance reads codes, with their missing cells; all others a matrix."""
+        """Gower's distance reads codes, with their missing cells; all others a matrix.
+
+        A missing distance cannot be guessed from the others.
+        """
         wishes = super()._wishes()
+        if self._pairwise and self.table is None:
+            wishes = replace(wishes, table=Table(missing="error"))
         return replace(wishes, layout="codes") if self.metric == "gower" else wishes
 
     @property
@@ -147,6 +153,13 @@ class Lookup(Estimator):
 
     # Looking up ---------------------------------------------------------------------------------
 
+    def _encode_intake(self, rows: Any, quiet: bool = False) -> Any:
+        if self._pairwise and any(mask.any() for mask in rows.missing_cells()):
+            raise DataError(
+                "Input X contains NaN: precomputed distances need a number for each pair."
+            )
+        return super()._encode_intake(rows, quiet)
+
     def _index(self) -> search.Index:
         rows = self.rows_
         if isinstance(rows, tuple):
@@ -200,20 +213,25 @@ class Lookup(Estimator):
             return np.ascontiguousarray(placed, dtype=float)
         metric, params = self.effective_metric_, self.effective_metric_params_
         values = [[metric(q, x, **params) for x in self.rows_] for q in placed]
-        table = np.array(values, dtype=float).reshape(len(placed), len(self.rows_))
-        if not (table >= 0).all():
-            raise DataError("The metric function returned a number below 0, or none at all.")
+        try:
+            table = np.array(values, dtype=float).reshape(len(placed), len(self.rows_))
+        except (TypeError, ValueError):
+            raise DataError(
+                f"The metric function returned {values[0][0]!r}: a distance is one number."
+            ) from None
+        wrong = ~(table >= 0)
+        if wrong.any():
+            raise DataError(
+                f"The metric function returned {table[wrong][0]}: a distance is a number of at least 0."
+            )
         return table
 
-    def _within(self, placed: Any, radius: float) -> list[tuple[np.ndarray, ...]]:
+    def _within(self, placed: Any, radius: float) -> Lists:
         """Distances and places of the training rows within the radius, nearest first."""
         if self.space_["kind"]:
             return self._index().within(placed, radius, self.n_jobs)
-        return [
-            search.sorted_within(row, row, radius, None)
-            for block in search.query_blocks(placed.shape[0])
-            for row in self._table(placed[block])
-        ]
+        blocks = search.query_blocks(placed.shape[0])
+        return joined([of_table(self._table(placed[block]), radius) for block in blocks])
 
     def _check_state(self) -> None:
         """Refuse parts that the loops cannot read (model files)."""
@@ -340,20 +358,17 @@ class WithinRadius(Lookup):
         r = self.radius if radius is None else radius
         if not Real(0, None, "left").accepts(r):
             raise ParameterError(f"radius must be a number of at least 0. Got {r!r} instead.")
-        lists = self._lists(X, r)
-        distances, rows = (np.empty(len(lists), dtype=object) for _ in range(2))
-        for i, (near, places) in enumerate(lists):
-            distances[i], rows[i] = near, self.order_[places]
+        distances, rows = split(self._lists(X, r), self.order_)
         return (distances, rows) if return_distance else rows
 
-    def _lists(self, X: Any, radius: float) -> list[tuple[np.ndarray, ...]]:
+    def _lists(self, X: Any, radius: float) -> Lists:
         if X is not None:
             return self._within(self._placed(self._encoded(X)), radius)
-        lists = self._within(self._known(), radius)
-        others = [
-            (near[places != own], places[places != own]) for own, (near, places) in enumerate(lists)
-        ]
-        return [others[own] for own in np.argsort(self.order_, kind="stable")]
+        found = self._within(self._known(), radius)
+        each = found.keep(found.rows != found.owners).each()
+        turn = [each[own] for own in np.argsort(self.order_, kind="stable")]
+        counts = np.array([len(near) for near, _ in turn])
+        return Lists(counts, *(np.concatenate(part) for part in zip(*turn)))
 
     def radius_neighbors_graph(
         self,

@@ -25,6 +25,7 @@ KINDS = {
     "hamming": "hamming",
     "gower": "gower",
 }
+CLOSE = 0.05  # directions so near to each other are measured from their mean
 NAMES = (*KINDS, *ALIASES, "precomputed")
 ARGUMENTS = {"minkowski": ("p", "w"), "mahalanobis": ("V", "VI"), "euclidean": ("w",)}
 
@@ -73,8 +74,11 @@ def learn(X: Any, problem: Any, metric: Any, params: dict[str, Any], standardize
             raise ParameterError(f"metric_params['w'] must be {p} numbers of at least 0.")
         scale = np.ones(p) if space["scale"] is None else space["scale"]
         space["scale"] = scale * w ** (1.0 / space["p"])
+        space["shift"] = _origin(X) if space["shift"] is None else space["shift"]
     if metric == "mahalanobis":
         space |= _directions(place(space, X), problem.weights, params, space["shift"])
+    if metric == "cosine":
+        space |= _common_direction(place(space, X))
     return space
 
 
@@ -98,9 +102,8 @@ def _standard(X: Any, weights: np.ndarray) -> dict[str, Any]:
         deviation = np.sqrt(found.variance)
     _check_finite(deviation, "standard deviations")
     constant = deviation <= 1e-14 * np.abs(found.mean)
-    shift = found.mean if isinstance(X, np.ndarray) else None
     return {
-        "shift": shift,
+        "shift": _origin(X),
         "scale": 1.0 / np.where(constant | (deviation < 1e-300), 1.0, deviation),
     }
 
@@ -110,6 +113,7 @@ def _directions(X: Any, weights: np.ndarray, params: dict, shift: Any) -> dict[s
     from pellucid.numerics.covariance import ledoit_wolf
 
     p = X.shape[1]
+    moved = {"shift": _origin(X)} if shift is None else {}
     if params.get("VI") is not None:
         inverse = _matrix(params["VI"], p, "VI")
     else:
@@ -124,17 +128,35 @@ def _directions(X: Any, weights: np.ndarray, params: dict, shift: Any) -> dict[s
                 raise DataError("metric_params['V'] is not positive definite.")
             values = np.ones(p)
         values = np.maximum(values, values[-1] * 1e-12)
-        return {"basis": np.ascontiguousarray(vectors / np.sqrt(values))} | (
-            {"shift": _mean(X, weights)} if shift is None else {}
-        )
+        return {"basis": np.ascontiguousarray(vectors / np.sqrt(values))} | moved
     values, vectors = np.linalg.eigh(inverse)
     if values[0] < -1e-12 * abs(values[-1]):
         raise DataError("metric_params['VI'] is not positive semi-definite.")
-    return {"basis": np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0)))}
+    return {"basis": np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0)))} | moved
 
 
-def _mean(X: Any, weights: np.ndarray) -> np.ndarray:
-    return np.asarray(weights @ X).ravel() / weights.sum()
+def _common_direction(X: Any) -> dict[str, Any]:
+    """The mean direction of rows that all point almost the same way, else nothing.
+
+    Differences of such directions are small: taken from the mean one, they keep their digits.
+    """
+    U = _unit(X if isinstance(X, np.ndarray) else X.toarray())
+    mean = U.mean(axis=0)
+    close = float(np.abs(U - mean).max()) < CLOSE
+    return {"direction": mean} if close else {}
+
+
+def _origin(X: Any) -> np.ndarray | None:
+    """A point amid the rows, in whole steps of a power of two above their spread: rows minus it are
+    exact, and can be scaled and turned without losing the digits of their differences.
+    """
+    if not isinstance(X, np.ndarray):
+        return None
+    low, high = X.min(axis=0), X.max(axis=0)
+    with np.errstate(over="ignore"):
+        step = np.ldexp(1.0, np.frexp(0.5 * high - 0.5 * low)[1])
+        origin = step * np.round((0.5 * high + 0.5 * low) / np.maximum(step, 1e-300))
+    return np.where(np.isfinite(origin), origin, 0.0)
 
 
 def _matrix(values: Any, p: int, name: str) -> np.ndarray:
@@ -165,18 +187,35 @@ def place(space: dict[str, Any], X: Any, metric: Any = None) -> Any:
     if scale is not None:
         X = X * scale if dense else type(X)(X.multiply(scale))
     if basis is not None:
-        X = X @ basis
+        X = _turned(X, basis)
     if metric == "cosine":
-        X = _unit(X)
+        X = _unit(X, space.get("direction"))
     return np.ascontiguousarray(X) if dense else X
 
 
-def _unit(X: np.ndarray) -> np.ndarray:
-    """Rows of length 1; a row of zeros points into a direction of its own, at distance 1 of all."""
+def _turned(X: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """X times the basis, each row by the same steps: equal rows stay equal wherever they stand, which
+    matrix products do not promise.
+    """
+    out = np.zeros((len(X), basis.shape[1]))
+    for first in range(0, len(X), 256):
+        rows, part = X[first : first + 256], out[first : first + 256]
+        for j in range(X.shape[1]):
+            part += rows[:, j : j + 1] * basis[j]
+    return out
+
+
+def _unit(X: np.ndarray, direction: np.ndarray | None = None) -> np.ndarray:
+    """Rows of length 1, less `direction`; a row of zeros points into a direction of its own, at
+    distance 1 of all.
+    """
     largest = np.abs(X).max(axis=1, keepdims=True)
     X = X / np.where(largest > 0, largest, 1.0)
-    length = np.sqrt(np.einsum("ij,ij->i", X, X))[:, None]
-    return np.hstack([X / np.where(length > 0, length, 1.0), (length == 0).astype(float)])
+    if direction is not None:
+        X = X.astype(np.longdouble)
+    length = np.sqrt((X * X).sum(axis=1, keepdims=True))
+    U = np.hstack([X / np.where(length > 0, length, 1.0), (length == 0).astype(X.dtype)])
+    return U if direction is None else (U - direction).astype(float)
 
 
 def finish(space: dict[str, Any], metric: Any, raw: np.ndarray, d: int) -> np.ndarray:

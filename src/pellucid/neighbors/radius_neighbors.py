@@ -1,5 +1,6 @@
 """`RadiusNeighborsClassifier` and `RadiusNeighborsRegressor`: all rows within a radius vote."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -8,10 +9,12 @@ from pellucid.base import ProbabilisticClassifier, Regressor
 from pellucid.data import Problem
 from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.neighbors import votes
+from pellucid.neighbors.lists import Lists
 from pellucid.neighbors.lookup import METRIC_PARAMETERS, WEIGHTS, WithinRadius, tie_order
 from pellucid.parameters import Choice, Either, Nothing, Real, Test
 from pellucid.records import Prototypes
 
+ENTRIES = 2**23  # neighbours held at once while rows are predicted, at 32 bytes each
 _LABEL = Test(
     lambda v: isinstance(v, str | int | float | np.generic) and v == v, "a label of the classes"
 )
@@ -27,25 +30,34 @@ class RadiusVotes(WithinRadius):
         "beta": Real(0, None, "neither"),
     }
 
-    def _voters(self, X: Any) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Distances, places and shares of the neighbours of each encoded row."""
+    def _voters(self, X: Any) -> tuple[Lists, np.ndarray]:
+        """The neighbours of encoded rows and their shares."""
         lists = self._within(self._placed(X), self.radius)
-        return [(near, places, self._own_shares(near)) for near, places in lists]
+        return lists, votes.shares_of_lists(self.weights, lists, self.beta)
 
-    def _own_shares(self, near: np.ndarray) -> np.ndarray:
-        return votes.shares(self.weights, near[None], self.beta)[0] if len(near) else near
+    def _in_parts(self, X: Any, say: Callable[[Any, int], np.ndarray]) -> np.ndarray:
+        """say(voters, first row) part by part: lists of all rows at once might fill the memory."""
+        size = max(1, ENTRIES // self.n_samples_fit_)
+        firsts = range(0, X.shape[0], size)
+        return np.concatenate([say(self._voters(X[i : i + size]), i) for i in firsts])
 
-    def _prototypes(self, found: list, targets: np.ndarray, said: np.ndarray) -> Prototypes:
+    def _alone(self, lists: Lists, first: int, advice: str) -> DataError:
+        row = first + int(np.argmin(lists.counts))
+        return DataError(
+            f"No neighbors found for test sample {row}: no training row lies within "
+            f"radius={self.radius:g}. Use a larger radius{advice}."
+        )
+
+    def _prototypes(self, found: Any, targets: np.ndarray, said: np.ndarray) -> Prototypes:
         """Lists of unequal length, filled up with -1; rows without neighbours have `others`."""
-        n, width = len(found), max([len(near) for near, _, _ in found], default=0)
-        rows = np.full((n, max(width, 1)), -1)
-        distances = np.full(rows.shape, np.nan)
-        spoken = np.zeros((*rows.shape, said.shape[1]))
-        for i, (near, places, shares) in enumerate(found):
-            m = len(near)
-            rows[i, :m], distances[i, :m] = self.order_[places], near
-            spoken[i, :m] = shares[:, None] * targets[places]
-        alone = np.array([not len(near) for near, _, _ in found])[:, None]
+        lists, shares = found
+        n, width = len(lists.counts), max(int(lists.counts.max(initial=0)), 1)
+        rows, distances = np.full((n, width), -1), np.full((n, width), np.nan)
+        spoken = np.zeros((n, width, said.shape[1]))
+        at = lists.owners, np.arange(len(lists.rows)) - np.repeat(lists.starts[:-1], lists.counts)
+        rows[at], distances[at] = self.order_[lists.rows], lists.distances
+        spoken[at] = shares[:, None] * targets[lists.rows]
+        alone = (lists.counts == 0)[:, None]
         classes = tuple(self.classes_.tolist()) if "classes_" in vars(self) else None
         return Prototypes(
             rows=rows, distances=distances, votes=spoken, prediction=said, classes=classes,
@@ -155,24 +167,19 @@ class RadiusNeighborsClassifier(RadiusVotes, ProbabilisticClassifier):
             )
         return label
 
-    def _shares(self, found: list) -> np.ndarray:
-        K = len(self.classes_)
-        out = np.zeros((len(found), K))
-        for i, (near, places, shares) in enumerate(found):
-            if len(near):
-                out[i] = np.bincount(self.codes_[places], shares, K)
-                out[i] /= out[i].sum()
-            elif self.outlier_label_ is None:
-                raise DataError(
-                    f"No neighbors found for test sample {i}: no training row lies within "
-                    f"radius={self.radius:g}. Use a larger radius, or outlier_label."
-                )
-            else:
-                out[i, self.classes_.tolist().index(self.outlier_label_)] = 1.0
-        return out
+    def _shares(self, found: Any, first: int = 0) -> np.ndarray:
+        lists, shares = found
+        K, m = len(self.classes_), len(lists.counts)
+        out = np.bincount(lists.owners * K + self.codes_[lists.rows], shares, m * K).reshape(m, K)
+        alone = lists.counts == 0
+        if alone.any():
+            if self.outlier_label_ is None:
+                raise self._alone(lists, first, ", or outlier_label")
+            out[alone, self.classes_.tolist().index(self.outlier_label_)] = 1.0
+        return out / out.sum(axis=1, keepdims=True)
 
     def _proba(self, X: Any) -> np.ndarray:
-        return self._shares(self._voters(X))
+        return self._in_parts(X, self._shares)
 
     def _explain(self, X: Any) -> Any:
         """The neighbours and their shares of the vote."""
@@ -268,20 +275,15 @@ class RadiusNeighborsRegressor(RadiusVotes, Regressor):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return self._memorise(problem) | {"targets_": problem.y[tie_order(problem.y, problem.n)]}
 
-    def _means(self, found: list) -> np.ndarray:
-        y = self.targets_.reshape(self.n_samples_fit_, -1)
-        out = np.empty((len(found), y.shape[1]))
-        for i, (near, places, shares) in enumerate(found):
-            if not len(near):
-                raise DataError(
-                    f"No neighbors found for test sample {i}: no training row lies within "
-                    f"radius={self.radius:g}. Use a larger radius."
-                )
-            out[i] = np.einsum("j,jk->k", shares, y[places])
-        return out
+    def _means(self, found: Any, first: int = 0) -> np.ndarray:
+        lists, shares = found
+        if not lists.counts.all():
+            raise self._alone(lists, first, "")
+        y = self.targets_.reshape(self.n_samples_fit_, -1)[lists.rows]
+        return np.add.reduceat(shares[:, None] * y, lists.starts[:-1], axis=0)
 
     def _predict(self, X: Any) -> np.ndarray:
-        means = self._means(self._voters(X))
+        means = self._in_parts(X, self._means)
         return means[:, 0] if self.targets_.ndim == 1 else means
 
     def _explain(self, X: Any) -> Any:

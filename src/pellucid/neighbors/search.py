@@ -14,6 +14,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.neighbors import _loops, metrics
+from pellucid.neighbors.lists import Lists, grouped, joined
 
 PANEL = 64  # rows in a panel outside trees
 CHUNK = 1024  # rows whose products with a block of queries are held at once
@@ -203,6 +204,18 @@ class Index:
                 yield first, packed(spread, flat_starts(len(spread)))
 
     def _by_products(self) -> Any:
+        scored = self._scored()
+
+        def multiply(Q: Any, near: Any, rows: Any, stop: Any) -> None:
+            for scores, lengths, bound, chunk, unit, first in scored(Q):
+                _loops.screen(
+                    scores, lengths, bound, Q, chunk, flat_starts(len(chunk)), unit, first, near,
+                    rows, stop,
+                )  # fmt: skip
+
+        return multiply
+
+    def _scored(self) -> Any:
         """|x|^2 / 2 - q x in single precision leaves out most rows; the others are measured.
 
         Rows are centred and scaled first. An error bound for the products, which holds for any order
@@ -214,14 +227,13 @@ class Index:
         copies: list[tuple[int, Any, Any]] = []
         longest = 0.0
         dense = isinstance(self.rows, np.ndarray)
-        for first, chunk in self._chunks():
-            half = np.empty((len(chunk), d + 1), dtype=np.float32)
-            _loops.halve(chunk, flat_starts(len(chunk)), centre, factor, half)
+        for first, chunk, half in self._halved(centre, factor):
             longest = max(longest, float(half[:, d].max(initial=0.0)))
-            copies.append((first, chunk if dense else None, half if dense else None))
+            if dense:
+                copies.append((first, chunk, half))
         error = 1.5 * (d + 8) * 2.0**-24
 
-        def multiply(Q: Any, near: Any, rows: Any, stop: Any) -> None:
+        def scored(Q: Any) -> Iterator[tuple]:
             with np.errstate(over="ignore", invalid="ignore"):
                 C = (Q - centre) * factor
                 lengths = 0.5 * np.einsum("ij,ij->i", C, C)
@@ -231,12 +243,9 @@ class Index:
             for first, chunk, half in copies if dense else self._halved(centre, factor):
                 with np.errstate(over="ignore", invalid="ignore"):
                     scores = left @ half.T
-                _loops.screen(
-                    scores, lengths, bound, Q, chunk, flat_starts(len(chunk)), factor**2, first,
-                    near, rows, stop,
-                )  # fmt: skip
+                yield scores, lengths, bound, chunk, factor**2, first
 
-        return multiply
+        return scored
 
     def _halved(self, centre: np.ndarray, factor: float) -> Iterator[tuple[int, Any, Any]]:
         for first, chunk in self._chunks():
@@ -244,38 +253,54 @@ class Index:
             _loops.halve(chunk, flat_starts(len(chunk)), centre, factor, half)
             yield first, chunk, half
 
-    def within(self, Q: Any, radius: float, jobs: int | None) -> list[tuple[np.ndarray, ...]]:
+    def within(self, Q: Any, radius: float, jobs: int | None) -> Lists:
         """For each query the distances and numbers of the rows within `radius`, nearest first."""
         index, Q, power = self._in_range(Q)
-        kind, p, scale = metrics.RAW[self.space["kind"]], self.space["p"], self._scale()
-        ranks = None if self.tree is None else self.tree["order"]
+        limit = np.inf if power else metrics.rawest(self.space, self.metric, radius, self.d)
         stop, rows = parallel.StopFlag(), max(1, min(BLOCK, 2**22 // max(self.n, 1)))
+        one = index._collector(limit, Q.shape[0])
 
-        def task(block: slice) -> list[tuple[np.ndarray, ...]]:
+        def task(block: slice) -> Lists:
             part = Q[block] if isinstance(Q, np.ndarray) else Q[block].toarray()
-            raw = np.empty((len(part), self.n))
-            if isinstance(index.rows, np.ndarray):
-                _loops.distances(kind, p, scale, part, index.rows, self.starts, raw, stop.array)
-            else:
-                for first, chunk in index._chunks():
-                    own, starts = np.empty((len(part), len(chunk))), flat_starts(len(chunk))
-                    _loops.distances(kind, p, scale, part, chunk, starts, own, stop.array)
-                    raw[:, first : first + len(chunk)] = own
-            found = self._finished(raw, power)
-            return [sorted_within(row, own, radius, ranks) for row, own in zip(found, raw)]
+            found = _loops.Found()
+            one(part, found, stop.array)
+            lists = grouped(found, len(part))
+            return lists.within(self._finished(lists.distances, power), radius)
 
         blocks = [slice(i, min(i + rows, Q.shape[0])) for i in range(0, Q.shape[0], rows)]
         parts = parallel.map(task, blocks, jobs)
         stop.check()
-        return [pair for part in parts for pair in part]
+        return joined(parts)
 
+    def _collector(self, limit: float, m: int) -> Any:
+        """A function that collects the rows within a raw distance for a block of queries."""
+        kind, p, scale = metrics.RAW[self.space["kind"]], self.space["p"], self._scale()
+        if self.tree is not None:
+            order, boxes, depth = (self.tree[name] for name in ("order", "boxes", "depth"))
+            return lambda Q, found, stop: _loops.collect_down(
+                kind, p, Q, self.rows, order, boxes, depth, limit, found, stop
+            )
+        if kind == 0 and m > FEW and np.isfinite(limit):
+            return self._collected_by_products(limit)
 
-def sorted_within(found: np.ndarray, raw: np.ndarray, radius: float, ranks: Any) -> tuple:
-    """Distances and rows within the radius, by (raw distance, row)."""
-    inside = np.flatnonzero(found <= radius)
-    rows = inside if ranks is None else ranks[inside]
-    order = np.lexsort((rows, raw[inside]))
-    return found[inside][order], rows[order].astype(np.int64)
+        def panels(Q: Any, found: Any, stop: Any) -> None:
+            for first, chunk in self._chunks():
+                starts = flat_starts(len(chunk))
+                _loops.collect(kind, p, scale, Q, chunk, starts, first, limit, found, stop)
+
+        return panels
+
+    def _collected_by_products(self, limit: float) -> Any:
+        scored = self._scored()
+
+        def multiply(Q: Any, found: Any, stop: Any) -> None:
+            for scores, lengths, bound, chunk, unit, first in scored(Q):
+                _loops.collect_screened(
+                    scores, lengths, bound, Q, chunk, flat_starts(len(chunk)), unit, first, limit,
+                    found, stop,
+                )  # fmt: skip
+
+        return multiply
 
 
 def query_blocks(m: int) -> list[slice]:

@@ -78,6 +78,9 @@ def _check_space(name: str, model: Any, space: dict, metric: Any) -> None:
         good = value is None or (_is(value, np.float64, shape) and np.isfinite(value).all())
         _require(bool(good), name, "space_")
     _require(metric != "gower" or space["scale"] is not None, name, "space_")
+    if "direction" in space:
+        good = metric == "cosine" and _is(space["direction"], np.float64, (p + 1,))
+        _require(bool(good and np.isfinite(space["direction"]).all()), name, "space_")
 
 
 def _width(model: Any, space: dict, metric: Any) -> int:

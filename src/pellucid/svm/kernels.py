@@ -66,7 +66,18 @@ class Kernel:
 
     def _called(self, X: Any, Z: Any) -> np.ndarray:
         assert self.function is not None
-        found = np.ascontiguousarray(self.function(X, Z), dtype=float)
+        values = self.function(X, Z)
+        try:
+            found = np.ascontiguousarray(values, dtype=float)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"The kernel function returned {str(values)[:40]!r}: one number per pair is needed."
+            ) from None
+        if found.shape == (X.shape[0], Z.shape[0]) and not np.isfinite(found).all():
+            raise DataError(
+                f"The kernel function returned {found[~np.isfinite(found)][0]}: one number per pair "
+                "is needed."
+            )
         if found.shape != (X.shape[0], Z.shape[0]):
             raise DataError(
                 f"The kernel function returned shape {found.shape} for {X.shape[0]} and "

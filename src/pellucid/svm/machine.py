@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import Problem, Wishes
+from pellucid.data import Problem, Table, Wishes
 from pellucid.errors import DataError
 from pellucid.parameters import Boolean, Choice, Either, Function, Integer, Nothing, Real, Verbose
 from pellucid.records import Recorder, Solution
@@ -21,7 +21,7 @@ from pellucid.svm.kernels import Kernel
 KERNEL_PARAMETERS = {
     "kernel": Either(Choice(*kernels.NAMES), Function),
     "degree": Integer(0),
-    "gamma": Either(Choice("scale", "auto"), Real(0, None, "left")),
+    "gamma": Either(Choice("scale", "auto"), Real(0, None, "neither")),
     "coef0": Real(None, None, "neither"),
     "tol": Real(0, None, "neither"),
     "shrinking": Boolean,
@@ -39,6 +39,7 @@ TOO_LARGE = (
 )
 
 
+EIGEN_ROWS = 1500  # rows of a given kernel whose eigenvalues are computed
 DENSE_CELLS = 2**22  # smaller sparse tables are spread out
 
 
@@ -78,9 +79,19 @@ class KernelMachine(Estimator):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def _wishes(self) -> Wishes:
-        """The columns of a given kernel are rows: they stay in their order."""
+        """The columns of a given kernel are rows: they stay in their order, and none can be guessed."""
         wishes = super()._wishes()
-        return replace(wishes, canonical_rows=False) if self._pairwise else wishes
+        if not self._pairwise:
+            return wishes
+        own = Table(missing="error") if self.table is None else None
+        return replace(wishes, canonical_rows=False, table=own)
+
+    def _encode_intake(self, rows: Any, quiet: bool = False) -> Any:
+        if self._pairwise and any(mask.any() for mask in rows.missing_cells()):
+            raise DataError(
+                "Input X contains NaN: a precomputed kernel needs a number for each pair."
+            )
+        return super()._encode_intake(rows, quiet)
 
     def _prepared(self, problem: Problem, weights: np.ndarray) -> tuple[Any, dict[str, Any]]:
         """Training rows as the kernel sees them, and the facts that new rows need."""
@@ -153,13 +164,7 @@ class KernelMachine(Estimator):
             )
         if not np.allclose(X, X.T, rtol=1e-8, atol=1e-10 * max(np.abs(X).max(initial=0.0), 1e-300)):
             raise DataError("The precomputed kernel matrix is not symmetric: K[i, j] != K[j, i].")
-        smallest = float(np.linalg.eigvalsh(X)[0]) if len(X) <= 2000 else 0.0
-        if smallest < -1e-8 * max(np.abs(X).max(initial=0.0), 1e-300) * len(X):
-            raise DataError(
-                f"The precomputed kernel matrix is not positive semi-definite (its smallest "
-                f"eigenvalue is {smallest:.3g}): it is no inner product, and the problem has no "
-                "unique minimum. Use another kernel, or add a multiple of the identity."
-            )
+        _check_semidefinite(X, "precomputed kernel matrix")
         return np.ascontiguousarray(X)
 
     def _kernel(self, gamma: float) -> Kernel:
@@ -261,6 +266,21 @@ class KernelMachine(Estimator):
         if self.n_support_[0] != m:
             raise ModelFileError("it has other support vectors than it counts")
         self._check_vectors()
+
+
+def _check_semidefinite(K: np.ndarray, what: str) -> None:
+    """Refuse a kernel matrix with a negative eigenvalue; of large ones, that of every m-th row: each
+    part of a semi-definite matrix is semi-definite.
+    """
+    step = -(-len(K) // EIGEN_ROWS)
+    part = K[::step, ::step]
+    smallest = float(np.linalg.eigvalsh(part)[0])
+    if smallest < -1e-8 * max(np.abs(part).max(initial=0.0), 1e-300) * len(part):
+        raise DataError(
+            f"The {what} is not positive semi-definite (its smallest eigenvalue is "
+            f"{smallest:.3g}): it is no inner product, and the problem has no unique minimum. Use "
+            "another kernel, or add a multiple of the identity."
+        )
 
 
 def one_machine(
