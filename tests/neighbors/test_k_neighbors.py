@@ -12,7 +12,13 @@ from sklearn.datasets import load_iris
 
 import pellucid
 from pellucid.errors import DataError, ModelFileError, ParameterError
-from pellucid.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors, _loops
+from pellucid.neighbors import (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    NearestNeighbors,
+    _loops,
+    _within,
+)
 
 DISTANCES = {
     "euclidean": lambda a, b: np.sqrt(((a - b) ** 2).sum(-1)),
@@ -106,12 +112,19 @@ def test_both_builds_of_the_loops_and_all_ways_have_equal_bits():
     rng = np.random.default_rng(1)
     X, Q = rng.normal(size=(3000, 7)), rng.normal(size=(300, 7))
     found = []
+    inside = []
     for wide in (True, False):
         _loops.use_wide(wide)
+        _within.use_wide(wide)
         for algorithm in ("kd_tree", "brute"):
             model = NearestNeighbors(n_neighbors=9, algorithm=algorithm).fit(X)
             found += [model.kneighbors(Q), model.kneighbors(Q[:10])]
+            inside.append(model.radius_neighbors(Q, 2.0))
     _loops.use_wide(True)
+    _within.use_wide(True)
+    for distances, rows in inside[1:]:
+        for a, b in zip([*distances, *rows], [*inside[0][0], *inside[0][1]]):
+            assert a.tobytes() == b.tobytes()
     for distances, rows in found:
         m = len(rows)
         assert distances.tobytes() == found[0][0][:m].tobytes()

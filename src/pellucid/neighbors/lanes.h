@@ -114,6 +114,13 @@ static double box_distance(int metric, double p, const double *q, const double *
         return found;                                                                              \
     }
 
+/* Scores of at least this belong to rows farther than `worst`. */
+static float bound_of(double worst, double unit, double length, double error)
+{
+    const double half = 0.5 * worst * unit - length;
+    return (float)(half + error + 1e-6 * (half > 0.0 ? half : -half));
+}
+
 PANEL(panel_plain, )
 BELOW(below_plain, )
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.neighbors import _loops
+from pellucid.neighbors import _loops, _within
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Lists:
         return [(self.distances[a:b], self.rows[a:b]) for a, b in pairwise(starts)]
 
 
-def grouped(found: _loops.Found, m: int) -> Lists:
+def grouped(found: _within.Found, m: int) -> Lists:
     """What the loops found for m queries, query by query and sorted."""
     size = len(found)
     owners, near = np.empty(size, dtype=np.int32), np.empty(size)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.neighbors import _loops, metrics
+from pellucid.neighbors import _loops, _within, metrics
 from pellucid.neighbors.lists import Lists, grouped, joined
 
 PANEL = 64  # rows in a panel outside trees
@@ -262,7 +262,7 @@ class Index:
 
         def task(block: slice) -> Lists:
             part = Q[block] if isinstance(Q, np.ndarray) else Q[block].toarray()
-            found = _loops.Found()
+            found = _within.Found()
             one(part, found, stop.array)
             lists = grouped(found, len(part))
             return lists.within(self._finished(lists.distances, power), radius)
@@ -277,7 +277,7 @@ class Index:
         kind, p, scale = metrics.RAW[self.space["kind"]], self.space["p"], self._scale()
         if self.tree is not None:
             order, boxes, depth = (self.tree[name] for name in ("order", "boxes", "depth"))
-            return lambda Q, found, stop: _loops.collect_down(
+            return lambda Q, found, stop: _within.collect_down(
                 kind, p, Q, self.rows, order, boxes, depth, limit, found, stop
             )
         if kind == 0 and m > FEW and np.isfinite(limit):
@@ -286,7 +286,7 @@ class Index:
         def panels(Q: Any, found: Any, stop: Any) -> None:
             for first, chunk in self._chunks():
                 starts = flat_starts(len(chunk))
-                _loops.collect(kind, p, scale, Q, chunk, starts, first, limit, found, stop)
+                _within.collect(kind, p, scale, Q, chunk, starts, first, limit, found, stop)
 
         return panels
 
@@ -295,7 +295,7 @@ class Index:
 
         def multiply(Q: Any, found: Any, stop: Any) -> None:
             for scores, lengths, bound, chunk, unit, first in scored(Q):
-                _loops.collect_screened(
+                _within.collect_screened(
                     scores, lengths, bound, Q, chunk, flat_starts(len(chunk)), unit, first, limit,
                     found, stop,
                 )  # fmt: skip
