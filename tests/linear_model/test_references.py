@@ -10,7 +10,9 @@ from pellucid.linear_model import (
     GeneralizedLinearModel,
     LinearRegression,
     PoissonRegressor,
+    Ridge,
     TweedieRegressor,
+    lasso_path,
 )
 from tests.oracles import shared
 
@@ -83,18 +85,129 @@ def test_french_claims_with_exposure_as_in_r():
     assert dict(model.summary().header)["deviance"] == pytest.approx(result["deviance"], rel=1e-9)
 
 
-def test_elastic_net_as_in_glmnet():
+def prostate():
     table = shared.frame("prostate.csv")
-    train = table[table["train"].astype(str).str[0] == "T"]
+    train = table["train"].astype(str).str[0] == "T"
     names = ["lcavol", "lweight", "age", "lbph", "svi", "lcp", "gleason", "pgg45"]
-    X, y = train[names].to_numpy(float), train["lpsa"].to_numpy(float)
-    for mix in ("1", "0.5"):
-        entry = shared.r_reference(f"glmnet_gaussian_prostate_alpha{mix}_stdFALSE")
-        for strength, expected in zip(entry["lambda"], entry["coef"]):
-            l1, l2 = strength * float(mix), strength / entry["s_y"] * (1 - float(mix))
-            model = ElasticNet(l1 + l2, l1_ratio=l1 / (l1 + l2)).fit(X, y)
-            found = [model.intercept_, *model.coef_]
-            np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5)
+    return table[names].to_numpy(float), table["lpsa"].to_numpy(float), train.to_numpy()
+
+
+def net(X, y, strength, mix, s_y):
+    """glmnet's objective for normal errors: the ridge part is divided by the deviation of y."""
+    l1, l2 = strength * mix, strength / s_y * (1 - mix)
+    return ElasticNet(l1 + l2, l1_ratio=l1 / (l1 + l2)).fit(X, y)
+
+
+@pytest.mark.parametrize("standard", ["TRUE", "FALSE"])
+@pytest.mark.parametrize("mix", ["1", "0.5", "0"])
+def test_elastic_net_as_in_glmnet(mix, standard):
+    X, y, train = prostate()
+    X, y = X[train], y[train]
+    entry = shared.r_reference(f"glmnet_gaussian_prostate_alpha{mix}_std{standard}")
+    sd = X.std(axis=0) if standard == "TRUE" else np.ones(8)
+    for strength, expected in zip(entry["lambda"], entry["coef"]):
+        model = net(X / sd, y, strength, float(mix), entry["s_y"])
+        found = [model.intercept_, *(model.coef_ / sd)]
+        np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-6)
+
+
+def test_smallest_penalty_without_columns_as_in_glmnet():
+    X, y, train = prostate()
+    X = X[train] / X[train].std(axis=0)
+    entry = shared.r_reference("glmnet_gaussian_prostate_path")
+    alphas = lasso_path(X - X.mean(axis=0), y[train] - y[train].mean())[0]
+    assert alphas[0] == pytest.approx(entry["lambda_max"], rel=1e-12)
+
+
+@pytest.mark.parametrize("mix", ["0", "1"])
+def test_hitters_as_in_glmnet(mix):
+    entry = shared.r_reference(f"glmnet_gaussian_hitters_alpha{mix}")
+    table = shared.frame("isl_hitters.csv").dropna(subset=["Salary"])
+    for name, level in (("League", "N"), ("Division", "W"), ("NewLeague", "N")):
+        table[name + level] = (table[name] == level).astype(float)
+    X, y = table[entry["columns"]].to_numpy(float), table["Salary"].to_numpy(float)
+    sd = X.std(axis=0)
+    for strength, expected in zip(entry["lambda"], entry["coef"]):
+        model = net(X / sd, y, strength, float(mix), entry["s_y"])
+        found = np.array([model.intercept_, *(model.coef_ / sd)])
+        np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("mix", ["1", "0.5", "0", "1_nostd"])
+def test_binomial_as_in_glmnet(mix):
+    entry = shared.r_reference(f"glmnet_binomial_saheart_alpha{mix}")
+    table = shared.frame("saheart.csv")
+    table["famhistPresent"] = (table["famhist"] == "Present").astype(float)
+    X, y = table[entry["columns"]].to_numpy(float), table["chd"].to_numpy(float)
+    sd = np.ones(X.shape[1]) if "nostd" in mix else X.std(axis=0)
+    for strength, expected in zip(entry["lambda"], entry["coef"]):
+        model = GeneralizedLinearModel(
+            family="binomial", alpha=strength, l1_ratio=float(mix.split("_")[0])
+        ).fit(X / sd, y)
+        found = [model.intercept_, *(model.coef_ / sd)]
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_ridge_as_in_mass():
+    entry = shared.r_reference("lm_ridge_longley_MASS")
+    data = shared.nist("Longley")
+    X, y = data.design(), np.array([float(v) for v in data.y])
+    sd = X.std(axis=0)
+    for strength, expected in zip(entry["lambda"], entry["coef"]):
+        model = Ridge(strength).fit(X / sd, y)
+        np.testing.assert_allclose([model.intercept_, *(model.coef_ / sd)], expected, rtol=1e-9)
+
+
+def test_prostate_least_squares_as_in_r():
+    X, y, train = prostate()
+    X = ((X - X.mean(axis=0)) / X.std(axis=0, ddof=1))[train]
+    model = LinearRegression().fit(X, y[train])
+    result = shared.r_reference("lm_prostate_esl_table3_2")["result"]
+    assert_table(model.summary(), result, 1e-10, 1e-10)
+    facts = dict(model.summary().header)
+    for ours, theirs in (("R2", "r2"), ("F", "F"), ("log-likelihood", "loglik"), ("AIC", "aic")):
+        assert facts[ours] == pytest.approx(np.ravel(result[theirs])[0], rel=1e-10)
+
+
+@pytest.mark.parametrize("key, file, target, columns", [
+    ("saheart", "saheart.csv", "chd",
+     ["sbp", "tobacco", "ldl", "famhist", "obesity", "alcohol", "age"]),
+    ("infert", "r_infert.csv", "case", ["spontaneous", "induced", "age", "parity"]),
+    ("pima", "pima_diabetes.csv", "diabetes", None),
+    ("isl_default", "isl_default.csv", "default", ["balance", "income", "student"]),
+])  # fmt: skip
+def test_logit_as_in_r(key, file, target, columns):
+    table = shared.frame(file)
+    X = table[columns] if columns else table.drop(columns=target)
+    y = table[target]
+    y = (y.isin(["Yes", "pos", 1])).astype(float)
+    model = GeneralizedLinearModel(family="binomial").fit(X, y)
+    result = shared.r_reference(f"glm_binomial_{key}")["result"]
+    assert_table(model.summary(), result, 1e-9, 1e-6)
+    facts = dict(model.summary().header)
+    assert facts["deviance"] == pytest.approx(result["deviance"], rel=1e-11)
+    assert facts["AIC"] == pytest.approx(result["aic"], rel=1e-11)
+
+
+def test_bike_days_and_overdispersed_warp_breaks_as_in_r():
+    table = shared.frame("bike_day.csv")
+    columns = ["season", "yr", "holiday", "workingday", "weathersit", "temp", "hum", "windspeed"]
+    X = table[columns].astype({"season": str, "weathersit": str})
+    model = PoissonRegressor(alpha=0).fit(X, table["cnt"])
+    result = shared.r_reference("glm_poisson_bike_day")["result"]
+    assert_table(model.summary(), result, 1e-10, 1e-9)
+    warp = shared.frame("r_warpbreaks.csv")
+    result = shared.r_reference("glm_quasipoisson_warpbreaks")["result"]
+    wool, tension = (warp["wool"] == "B").to_numpy(float), warp["tension"]
+    middle, high = ((tension == level).to_numpy(float) for level in "MH")
+    X = np.column_stack([wool, middle, high, wool * middle, wool * high])
+    y = warp["breaks"].to_numpy(float)
+    model = PoissonRegressor(alpha=0).fit(X, y)
+    mean = model.predict(X)
+    factor = np.sqrt(np.sum((y - mean) ** 2 / mean) / (len(y) - 6))
+    table = model.summary().frame()
+    np.testing.assert_allclose(np.array(table["std error"]) * factor, result["se"], rtol=1e-9)
+    np.testing.assert_allclose(table["coef"], result["coef"], rtol=1e-9)
 
 
 LINKS = {
