@@ -201,3 +201,15 @@ def test_loops_of_rectifiers(rng, dtype):
     A[2, 2] = np.nan
     _loops.add_and_rectify(A, b)
     assert np.isnan(A[2, 2])  # divergence must not be hidden
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_loop_of_the_log_loss(rng, dtype):
+    Z, Y = (3 * rng.normal(size=(9, 2))).astype(dtype), rng.integers(0, 2, (9, 2)).astype(dtype)
+    share = rng.dirichlet(np.ones(9)).astype(dtype)
+    p = 1 / (1 + np.exp(-Z.astype(float)))
+    losses = -(Y * np.log(p) + (1 - Y) * np.log(1 - p)).sum(axis=1)
+    digits = 1e-12 if dtype is np.float64 else 1e-5
+    slopes = share[:, None] * (p - Y)
+    assert _loops.log_loss(Z, Y, share) == pytest.approx(float(share @ losses), rel=digits)
+    np.testing.assert_allclose(Z, slopes, rtol=digits, atol=digits)

@@ -3,6 +3,8 @@
 Every function works in place, on float64 or float32 alike.
 """
 
+from libc.math cimport exp, fabs, log1p
+
 cdef extern from "steps.h":
     void adam_double_plain(double *x, const double *g, double *m, double *v, Py_ssize_t n,
                            double decay, double rate, double beta1, double beta2,
@@ -61,3 +63,21 @@ def adam(real[::1] x, const real[::1] g, real[::1] m, real[::1] v, double decay,
         else:
             adam_float_plain(&x[0], &g[0], &m[0], &v[0], n, <float> decay, <float> rate,
                              <float> beta1, <float> beta2, <float> epsilon)
+
+
+def log_loss(real[:, ::1] Z, const real[:, ::1] Y, const real[::1] share):
+    """sum_i share_i sum_k log loss(y_ik, z_ik); Z becomes its slope in z."""
+    cdef Py_ssize_t i, k
+    cdef double z, small, total = 0.0, row
+    with nogil:
+        for i in range(Z.shape[0]):
+            row = 0.0
+            for k in range(Z.shape[1]):
+                z = Z[i, k]
+                small = exp(-fabs(z))  # in (0, 1]: exact in both tails
+                row += (z if z > 0.0 else 0.0) - Y[i, k] * z + log1p(small)
+                Z[i, k] = <real> (
+                    share[i] * ((1.0 if z >= 0.0 else small) / (1.0 + small) - Y[i, k])
+                )
+            total += share[i] * row
+    return total

@@ -87,13 +87,9 @@ def _squared(Z: np.ndarray, Y: np.ndarray, share: np.ndarray) -> float:
 
 
 def _log(Z: np.ndarray, Y: np.ndarray, share: np.ndarray) -> float:
-    small = np.exp(-np.abs(Z))
-    losses = np.maximum(Z, 0.0) - Y * Z + np.log1p(small)
-    value = float(share @ losses.sum(axis=1))
-    np.divide(np.where(Z >= 0, 1.0, small), 1.0 + small, out=Z)
-    Z -= Y
-    Z *= share[:, None]
-    return value
+    from pellucid.neural_network import _loops
+
+    return _loops.log_loss(Z, Y, share)
 
 
 def _cross_entropy(Z: np.ndarray, Y: np.ndarray, share: np.ndarray) -> float:

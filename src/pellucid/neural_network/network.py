@@ -20,6 +20,8 @@ from pellucid.records import SummaryTable
 
 # Numbers in the widest layer of a block of rows, so that it stays in the cache.
 WIDTH = 16
+# Rows that pass through all layers together when nothing has to be kept of them.
+PART = 512
 
 
 class Workspace:
@@ -73,13 +75,20 @@ class Network:
             )
         self.inputs, self.loss, self.dtype = int(inputs), loss, np.dtype(dtype)
         self.layers: list[Dense] = list(layers)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """A new vector of parameters, all 0, and the views into it."""
         self.parameters = np.zeros(self.n_parameters, self.dtype)
+        self.coefs, self.intercepts = self.views(self.parameters)
+        # What the penalty counts: all parameters but the intercepts.
+        self.n_weights = self.n_parameters - sum(self.units[1:])
 
     def add(self, layer: Dense) -> Self:
         """One more layer at the end; parameters that were set are kept, the new ones are 0."""
         old = [*self.coefs, *self.intercepts]
         self.layers.append(layer)
-        self.parameters = np.zeros(self.n_parameters, self.dtype)
+        self._lay_out()
         half = len(old) // 2
         for new, kept in zip([*self.coefs[:half], *self.intercepts[:half]], old):
             new[...] = kept
@@ -95,11 +104,6 @@ class Network:
         units = self.units
         return sum((a + 1) * b for a, b in pairwise(units))
 
-    @property
-    def n_weights(self) -> int:
-        """Parameters that the penalty counts: all but the intercepts."""
-        return self.n_parameters - sum(self.units[1:])
-
     def views(self, vector: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """The parts of a parameter vector: matrices and intercepts of the layers."""
         units, coefs, intercepts, at = self.units, [], [], 0
@@ -110,14 +114,6 @@ class Network:
             intercepts.append(vector[at : at + b])
             at += b
         return coefs, intercepts
-
-    @property
-    def coefs(self) -> list[np.ndarray]:
-        return self.views(self.parameters)[0]
-
-    @property
-    def intercepts(self) -> list[np.ndarray]:
-        return self.views(self.parameters)[1]
 
     def check(self) -> None:
         """Refuse a network whose last layer does not belong to its loss."""
@@ -163,11 +159,20 @@ class Network:
         out = np.empty((X.shape[0], self.units[-1]))
 
         def one(rows: slice) -> None:
-            A = self.rows_of(X, rows)
-            for layer, W, b in zip(self.layers[:-1], coefs, intercepts):
-                A = np.ascontiguousarray(A @ W)
-                ACTIVATIONS[layer.activation].apply(A, b)
-            out[rows] = A @ coefs[-1] + intercepts[-1]
+            for part in parts(rows):
+                A = self.rows_of(X, part)
+                for layer, W, b in zip(self.layers[:-1], coefs, intercepts):
+                    A = np.ascontiguousarray(A @ W)
+                    ACTIVATIONS[layer.activation].apply(A, b)
+                out[part] = A @ coefs[-1] + intercepts[-1]
+
+        def parts(rows: slice) -> list[slice]:
+            """Values of a part stay in the cache from layer to layer."""
+            step = PART if isinstance(X, np.ndarray) else rows.stop - rows.start
+            return [
+                slice(i, min(i + step, rows.stop))
+                for i in range(rows.start, rows.stop, max(step, 1))
+            ]
 
         with np.errstate(over="ignore", invalid="ignore"):
             parallel.map(one, self.blocks(X.shape[0]))
@@ -221,7 +226,10 @@ class Network:
             if i == 0:
                 break
             before = space.slopes[i - 1][:m]
-            np.matmul(D, coefs[i].T, out=before)
+            if D.shape[1] == 1:
+                np.multiply(D, coefs[i].T, out=before)
+            else:
+                np.matmul(D, coefs[i].T, out=before)
             mask = masks[i - 1] if masks else None
             values = A[i]
             if mask is not None:
@@ -236,6 +244,7 @@ class Network:
         self.check()
         share = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=float)
         share = (share / share.sum()).astype(self.dtype)
+        Y = np.ascontiguousarray(Y, dtype=self.dtype)
 
         def one(rows: slice) -> tuple[float, np.ndarray]:
             space = Workspace(self, rows.stop - rows.start)
