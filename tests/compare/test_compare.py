@@ -66,15 +66,20 @@ def test_a_result_shows_itself(penguins, tmp_path):
 
 @pytest.mark.slow
 def test_any_estimator_of_scikit_learn_takes_part():
+    """Also with labels in its parameters, and it comes back fitted."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     frame = load_iris()
-    mine = make_pipeline(StandardScaler(), LogisticRegression())
+    weights = {"setosa": 1.0, "versicolor": 2.0, "virginica": 1.0}
+    mine = make_pipeline(StandardScaler(), LogisticRegression(class_weight=weights))
     result = pellucid.compare(frame, "species", models="majority", cv=3, extra={"mine": mine})
     row = next(row for row in result.rows if row["model"] == "mine")
     assert row["status"] == "ok" and row["mean"] > 0.9 and result.recommended == "mine"
+    assert (result.best_.predict(frame.drop(columns="species")) == frame.species).mean() > 0.9
+    assert result.data["test"]["metrics"]["accuracy"] > 0.8
+    assert "<table" in result._repr_html_()
 
 
 def load_iris():

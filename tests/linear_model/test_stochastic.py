@@ -167,3 +167,30 @@ def test_ridge_classifier_equals_scikit_learns(alpha):
     b = theirs.RidgeClassifier(alpha=alpha).fit(X, y, sample_weight=weights)
     assert np.allclose(a.coef_, b.coef_, rtol=1e-10)
     assert np.allclose(a.intercept_, b.intercept_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("make", [Perceptron, SGDClassifier])
+@pytest.mark.parametrize("options", [{}, {"average": True, "penalty": "elasticnet"}])
+def test_standardised_columns_are_told_in_the_users_units(make, options, rng):
+    """The walk is that over scaled columns; the plane is the same plane."""
+    mean, spread = CANCER[0].mean(axis=0), CANCER[0].std(axis=0)
+    known = {"shuffle": False, "max_iter": 5, "tol": None, "random_state": 0, **options}
+    ours = make(standardize=True, **known).fit(*CANCER)
+    inside = make(**known).fit(SCALED, CANCER[1])
+    assert ours.coef_ * spread == pytest.approx(inside.coef_, rel=1e-8, abs=1e-10)
+    assert ours.intercept_ + ours.coef_ @ mean == pytest.approx(inside.intercept_, rel=1e-8)
+    scores = ours.decision_function(CANCER[0])
+    assert scores == pytest.approx(inside.decision_function(SCALED), rel=1e-7, abs=1e-7)
+    assert ours.explain(CANCER[0][:5]).prediction.ravel() == pytest.approx(scores[:5])
+
+
+def test_standardised_sparse_rows_and_what_cannot_be():
+    X = csr_matrix(np.where(CANCER[0] > CANCER[0].mean(axis=0), CANCER[0], 0.0))
+    model = SGDClassifier(standardize=True, random_state=0).fit(X, CANCER[1])
+    assert model.score(X, CANCER[1]) > 0.9
+    with pytest.raises(ParameterError, match="standardize=True is not supported for partial_fit"):
+        model.partial_fit(X, CANCER[1])
+    again = SGDClassifier(standardize=True, warm_start=True, max_iter=1, tol=None, random_state=0)
+    before = again.fit(*CANCER).coef_.copy()
+    again.fit(*CANCER)
+    assert again.score(*CANCER) > 0.9 and (again.coef_ != before).any()

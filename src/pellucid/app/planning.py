@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 from pellucid.compare.describe import describe_data, describe_plan
@@ -36,7 +37,7 @@ def plan_facts(plan: Any, findings: Any) -> dict[str, Any]:
 def _space(contender: Any, effort: str) -> dict[str, Any]:
     if contender.entry is None:
         return {}
-    axes = contender.entry.axes(effort)
+    axes = contender.entry.axes(effort, contender.unit)
     return {
         name: axis.values() if hasattr(axis, "values") else list(axis)
         for name, axis in axes.items()
@@ -77,9 +78,10 @@ def _searched(model: dict[str, Any]) -> str:
     return searched(model["space"])
 
 
-def searched(space: dict[str, Any]) -> str:
+def searched(space: dict[str, Any], starred: Collection[str] = ()) -> str:
     """A search space in one line."""
-    return "; ".join(f"{k} {_few(v)}" for k, v in space.items()) or "nothing to choose"
+    parts = [f"{k}{'*' if k in starred else ''} {_few(v)}" for k, v in space.items()]
+    return "; ".join(parts) or "nothing to choose"
 
 
 def _few(values: list[Any]) -> str:

@@ -87,5 +87,5 @@ def detached(result: Result) -> Result:
     from dataclasses import replace
 
     path = None if result.folder is None else result.folder / "model.pellucid"
-    model = result.best_ if path is not None and path.exists() else None
+    model = result.best_ if path is not None and path.exists() else result.model
     return replace(result, folder=None, model=model)

@@ -1,7 +1,8 @@
 """The workbench of a child process: the shared table, fits with seeds, and what a model says.
 
-Invariant: a fit depends on the rows, the parameters and the seed named by (model, fold, candidate),
-not on the process, the order of work or what was fitted before.
+Models are fitted on the user's labels, so that what they say of classes can be read; scores and
+answers are kept as class codes. Invariant: a fit depends on the rows, the parameters and the seed
+named by (model, fold, candidate), not on the process, the order of work or what was fitted before.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from pellucid.data import Table, exchange
 from pellucid.model_selection.metrics import Metric, metric
 from pellucid.model_selection.search import fit, fresh
 
+SHORT = 60  # characters of a label
+
 
 @dataclass(frozen=True)
 class Shared:
@@ -26,11 +29,15 @@ class Shared:
 
     folder: str
     text: tuple[str, ...]
-    n_classes: int  # 0 for regression
+    classes: tuple[Any, ...] | None  # labels by code; None for regression
     container: str
     seed: int
     inner: int
     beside: str = ""  # "group", "time" or ""
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes or ())  # 0 for regression
 
     def write(self, table: Any, y: np.ndarray, weights: np.ndarray, beside: Any) -> None:
         """Put the table where children find it."""
@@ -70,6 +77,7 @@ class Bench:
         beside = folder / "beside.npy"
         self.beside = np.load(beside) if beside.exists() else None
         self.text = [name for name in shared.text if name not in dropped]
+        self.labels = None if shared.classes is None else named(shared.classes)
 
     def rows(self, rows: np.ndarray) -> Any:
         """The table on some rows, in the container that the model reads."""
@@ -116,26 +124,29 @@ class Bench:
             return copy.deepcopy(self.model).set_params(**more)
         return fresh(self.model, more)
 
-    def fit(self, model: Any, X: Any, rows: np.ndarray, labels: Any = None) -> Any:
-        """Fit on rows; `labels` instead of codes for the model that is kept."""
-        y = self.y[rows] if labels is None else labels
+    def fit(self, model: Any, X: Any, rows: np.ndarray) -> Any:
+        """Fit on rows."""
+        y = self.y[rows] if self.labels is None else self.labels[self.y[rows]]
         with parallel.one_blas_thread():
             return fit(model, X, y, self.weights[rows])
 
-    def ask(self, model: Any, X: Any, names: tuple[Any, ...] | None = None) -> Answers:
-        """Labels, probabilities and scores; a class that training lacked has probability 0.
+    def codes(self, labels: Any) -> np.ndarray:
+        """Class codes of labels that a model uses."""
+        assert self.shared.classes is not None
+        where = {name: code for code, name in enumerate(self.shared.classes)}
+        return np.array([where[label] for label in np.asarray(labels).tolist()], dtype=int)
 
-        `names` are the labels by code if the model was fitted on labels.
-        """
+    def ask(self, model: Any, X: Any) -> Answers:
+        """Labels, probabilities and scores; a class that training lacked has probability 0."""
         K = self.shared.n_classes
         if not K:
             return Answers(np.asarray(model.predict(X)).astype(float))
-        classes = _as_codes(np.asarray(model.classes_), names)
+        classes = self.codes(model.classes_)
         if not self.foreign and hasattr(model, "predict_proba"):
             # Ours predict the most probable class, the first of equals: they are asked once.
             said = np.asarray(model.predict_proba(X))
             return Answers(classes[said.argmax(axis=1)], _spread(said, classes, K, 0.0))
-        labels = _as_codes(np.asarray(model.predict(X)), names)
+        labels = self.codes(model.predict(X))
         if hasattr(model, "predict_proba"):
             proba = _spread(np.asarray(model.predict_proba(X)), classes, K, 0.0)
             return Answers(labels, proba)
@@ -147,24 +158,16 @@ class Bench:
         return Answers(labels)
 
     def measure(
-        self,
-        names: tuple[str, ...],
-        model: Any,
-        X: Any,
-        rows: np.ndarray,
-        answers: Answers,
-        labels: np.ndarray | None = None,
+        self, names: tuple[str, ...], model: Any, X: Any, rows: np.ndarray, answers: Answers
     ) -> dict[str, float]:
-        """Metrics by name; NaN where one cannot be computed.
-
-        `labels` are the true labels if the model was fitted on labels, for scorers that ask it.
-        """
+        """Metrics by name; NaN where one cannot be computed."""
         y, w, K = self.y[rows], self.weights[rows], self.shared.n_classes
         out = {}
         for name in names:
             found = metric(name)
             if found.needs == "model":
-                out[name] = float(found.compute(model, X, y if labels is None else labels))
+                asked = Coded(self, model) if K else model
+                out[name] = float(found.compute(asked, X, y, w))
             elif found.needs == "numbers":
                 out[name] = found.compute(y, answers.labels, w)
             else:
@@ -172,11 +175,50 @@ class Bench:
         return out
 
 
-def _as_codes(labels: np.ndarray, names: tuple[Any, ...] | None) -> np.ndarray:
-    if names is None:
-        return labels.astype(int)
-    where = {name: code for code, name in enumerate(names)}
-    return np.array([where[label] for label in labels.tolist()], dtype=int)
+class Coded:
+    """A fitted classifier that speaks class codes, for scorers that ask a model themselves.
+
+    The positive class of two is code 1 then, whatever its label.
+    """
+
+    def __init__(self, bench: Bench, model: Any) -> None:
+        self._bench, self._model = bench, model
+        self.classes_ = np.arange(bench.shared.n_classes)
+
+    def __sklearn_tags__(self) -> Any:
+        from pellucid.dummy import DummyClassifier
+
+        return DummyClassifier().__sklearn_tags__()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class codes."""
+        return self._bench.ask(self._model, X).labels
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("predict_proba", "decision_function") or not hasattr(self._model, name):
+            raise AttributeError(name)
+        return getattr(self, f"_{name}")
+
+    def _predict_proba(self, X: Any) -> np.ndarray | None:
+        return self._bench.ask(self._model, X).proba
+
+    def _decision_function(self, X: Any) -> np.ndarray:
+        said = np.asarray(self._model.decision_function(X), dtype=float)
+        classes = self._bench.codes(self._model.classes_)
+        if said.ndim == 1:
+            return said if classes[-1] == 1 else -said
+        return _spread(said, classes, len(self.classes_), -np.inf)
+
+
+def named(labels: tuple[Any, ...]) -> np.ndarray:
+    """Labels as an array that models take: numbers, bools, or strings."""
+    if not all(isinstance(label, str) for label in labels):
+        return np.array(labels)
+    short = max(map(len, labels)) <= SHORT  # of one width they are sorted much faster
+    return np.array(labels, dtype=str if short else object)
 
 
 def _spread(said: np.ndarray, classes: np.ndarray, K: int, empty: float) -> np.ndarray:

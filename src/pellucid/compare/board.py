@@ -19,6 +19,7 @@ from pellucid.compare.registry import BASELINES
 from pellucid.model_selection.grids import edges
 
 ORDINARY = {"UnseenLevelWarning"}  # a rare level is absent from some fold: told in log.txt only
+LONGEST = 160  # characters of a note
 STOPPED = re.compile(r"\(max_iter\)|Maximum iterations")  # a solver ran out of iterations
 TIE_BREAK = {"classification": "log_loss", "regression": "rmse"}
 
@@ -148,28 +149,42 @@ def notes(plan: Plan, memory: Memory, contender: Contender) -> list[str]:
     cut = sum(bool(record["cut"]) for record in records)
     if cut:
         out.append(f"the search was cut short by the time limit in {cut} of {len(records)} rounds")
-    told: dict[tuple[str, str], int] = {}
-    for record in records:
-        for warning in record["warnings"]:
-            if warning["category"] in ORDINARY:
-                continue
-            key = (warning["category"], warning["text"])
-            told[key] = told.get(key, 0) + warning["count"]
-    by_kind: dict[str, list[tuple[str, int]]] = {}
-    for (category, text), count in told.items():
-        by_kind.setdefault(category, []).append((text, count))
-    for category, texts in sorted(by_kind.items()):
-        total = sum(count for _, count in texts)
-        if all(STOPPED.search(text) for text, _ in texts):
-            fits = len(records) * (plan.inner * _tried(contender) + 1)
-            out.append(f"{total} of {fits} fits stopped at max_iter, before they had converged")
-        else:
-            out.append(f"{total} {category}: {texts[0][0]}")
+    out += said_of_fits([w for record in records for w in record["warnings"]])
     return out + at_edge(contender, records, plan.settings.effort)
 
 
-def _tried(contender: Contender) -> int:
-    return len(contender.candidates) if len(contender.candidates) > 1 else 0
+def said_of_fits(warnings: list[dict[str, Any]]) -> list[str]:
+    """Warnings of many fits, one line for each kind, with how many fits said so."""
+    counts: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for warning in warnings:
+        if warning["category"] in ORDINARY:
+            continue
+        kind = "stopped" if STOPPED.search(warning["text"]) else _kind(warning["text"])
+        counts[kind] = counts.get(kind, 0) + warning["count"]
+        first.setdefault(kind, warning["text"])
+    out = []
+    for kind, count in counts.items():
+        fits = "1 fit" if count == 1 else f"{count} fits"
+        if kind == "stopped":
+            out.append(f"{fits} stopped at max_iter before converging")
+        else:
+            out.append(f"{_shortly(first[kind])} ({fits})")
+    return out
+
+
+def _kind(text: str) -> str:
+    """Warnings that differ in names and numbers only are of one kind."""
+    return re.sub(r"'[^']*'|\([^)]*\)|[\d.]+", "", text)[:60]
+
+
+def _shortly(text: str) -> str:
+    """The sentence that says what happened, without the name of the class and long lists."""
+    text = re.sub(r"^\w+: ", "", text)
+    first = text.split(". ")[0].rstrip(".")
+    if len(first) > LONGEST:
+        first = re.sub(r" \([^)]*(\)|$)", "", first)
+    return first if len(first) <= LONGEST else first[: LONGEST - 3].rstrip() + "..."
 
 
 def at_edge(contender: Contender, records: list[dict[str, Any]], effort: str) -> list[str]:
@@ -177,5 +192,5 @@ def at_edge(contender: Contender, records: list[dict[str, Any]], effort: str) ->
     if contender.entry is None or not records or records[-1]["fold"] != FINAL:
         return []
     params = contender.candidates[records[-1]["best"]]
-    found = edges(contender.entry.axes(effort), params)
+    found = edges(contender.entry.axes(effort, contender.unit), params)
     return [f"{name}={params[name]:g} lies at the edge of the searched range" for name in found]

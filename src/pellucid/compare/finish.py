@@ -6,6 +6,7 @@ Invariant: the test rows are looked at here and nowhere else, after the choice h
 
 from __future__ import annotations
 
+import pickle
 import time
 import warnings
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from pellucid.compare.portrait import importances
 from pellucid.compare.registry import BASELINES
 from pellucid.compare.rows import explained
 from pellucid.errors import CannotSaveError
-from pellucid.model_selection.metrics import METRICS
+from pellucid.model_selection.metrics import METRICS, roc_auc
 
 SHARES = {"accuracy"}
 SHARES_OF_ROWS = (0.1, 0.2, 0.4, 0.7, 1.0)
@@ -30,11 +31,10 @@ SHARES_OF_ROWS = (0.1, 0.2, 0.4, 0.7, 1.0)
 
 @dataclass(frozen=True)
 class Finish:
-    """What the child needs beside the job: labels by code, where to save, what to say of it."""
+    """What the child needs beside the job: where to save the model, and what to say of it."""
 
     job: Job
     params: dict[str, Any]
-    labels: tuple[Any, ...] | None
     path: str
     provenance: dict[str, Any]
     rows: dict[str, list[int]]  # rows to explain, by group
@@ -56,10 +56,9 @@ def finish(task: Finish, channel: Any) -> None:
 def _finish(task: Finish) -> dict[str, Any]:
     job = task.job
     bench = Bench(job.shared, job.model, job.estimator, job.dropped, job.foreign)
-    labels = None if task.labels is None else named(task.labels)[bench.y[job.train]]
     model = bench.fresh(task.params, "final")
-    fitted = bench.fit(model, bench.rows(job.train), job.train, labels)
-    out: dict[str, Any] = {"saved": keep(fitted, task)}
+    fitted = bench.fit(model, bench.rows(job.train), job.train)
+    out: dict[str, Any] = {"saved": keep(fitted, task), "pickled": _sent(fitted)}
     if len(job.test):
         out["test"] = open_test(bench, fitted, task)
     out["rows"] = {name: _explained(bench, fitted, rows) for name, rows in task.rows.items()}
@@ -119,13 +118,6 @@ def _score(bench: Bench, job: Job, fitted: Any, X: Any, rows: np.ndarray) -> flo
     return bench.measure(job.metrics[:1], fitted, X, rows, answers)[job.metrics[0]]
 
 
-def named(labels: tuple[Any, ...]) -> np.ndarray:
-    """Labels as an array that models take: numbers, bools, or strings as objects."""
-    if all(isinstance(label, str) for label in labels):
-        return np.array(labels, dtype=object)
-    return np.array(labels)
-
-
 def keep(fitted: Any, task: Finish) -> str:
     """Save the model; the reason if it cannot be saved."""
     from pellucid import persist
@@ -139,13 +131,22 @@ def keep(fitted: Any, task: Finish) -> str:
     return ""
 
 
+def _sent(fitted: Any) -> bytes | None:
+    """The user's own fitted model for `best_`: it goes to the parent and into no file."""
+    if hasattr(fitted, "save"):
+        return None
+    try:
+        return pickle.dumps(fitted)
+    except Exception:  # the board does not need it
+        return None
+
+
 def open_test(bench: Bench, fitted: Any, task: Finish) -> dict[str, Any]:
     """Scores of the locked rows with intervals, and those of the baseline."""
     job = task.job
     X = bench.rows(job.test)
-    answers = bench.ask(fitted, X, task.labels)
-    labels = None if task.labels is None else named(task.labels)[bench.y[job.test]]
-    values = bench.measure(job.metrics, fitted, X, job.test, answers, labels)
+    answers = bench.ask(fitted, X)
+    values = bench.measure(job.metrics, fitted, X, job.test, answers)
     return {
         "metrics": values,
         "intervals": intervals(bench, job, answers, values),
@@ -168,13 +169,26 @@ def intervals(
             continue
         if name in SHARES and even:
             out[name] = list(statistics.wilson(value, len(y)))
-        elif name == "roc_auc" and K == 2 and even:
-            positives = int((y == 1).sum())
-            out[name] = list(statistics.auc_interval(value, positives, len(y) - positives))
+        elif name == "roc_auc" and even:
+            out[name] = _auc_interval(y, answers, value, K)
         else:
             rng = parallel.stream(parallel.seed_sequence(bench.shared.seed), "bootstrap", name)
             out[name] = list(statistics.bootstrap(_on_rows(name, y, w, answers, K), len(y), rng))
     return out
+
+
+def _auc_interval(y: np.ndarray, answers: Answers, value: float, K: int) -> list[float]:
+    """Newcombe's; for more classes the mean over one class against the rest."""
+    if K == 2:
+        return list(statistics.auc_interval(value, int((y == 1).sum()), int((y == 0).sum())))
+    said = answers.proba if answers.proba is not None else answers.scores
+    assert said is not None
+    ends = []
+    for k in range(K):
+        own, ones = (y == k).astype(int), np.ones(len(y))
+        auc = roc_auc(own, said[:, k], ones, np.arange(2))
+        ends.append(statistics.auc_interval(auc, int(own.sum()), int(len(y) - own.sum())))
+    return np.mean(ends, axis=0).tolist()
 
 
 def _on_rows(name: str, y: np.ndarray, w: np.ndarray, answers: Answers, K: int) -> Any:

@@ -197,6 +197,7 @@ def projection(bench: Bench, fitted: Any, job: Any) -> dict[str, Any] | None:
     rows = job.train[np.sort(_rng(bench, "projection").permutation(len(job.train))[:POINTS])]
     scores = np.asarray(fitted.decision_function(bench.rows(rows)), dtype=float)
     if scores.ndim == 1:
+        scores = scores if bench.codes(fitted.classes_)[1] == 1 else -scores
         edges = np.linspace(scores.min(), scores.max(), BINS + 1)
         counts = [np.histogram(scores[bench.y[rows] == k], edges)[0].tolist() for k in (0, 1)]
         return {"edges": edges.tolist(), "counts": counts}

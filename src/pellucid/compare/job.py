@@ -26,6 +26,7 @@ from pellucid.model_selection.metrics import metric
 FINAL = "final"
 SEARCH_SHARE = 0.8  # of a round's time
 LONGEST = 300  # characters of a reason
+LONGEST_WARNING = 1000
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def work(job: Job, channel: Any) -> None:
 def counted(heard: list[Any]) -> list[dict[str, Any]]:
     """Warnings by category and text, each once, with how often it came."""
     texts = Counter(
-        (w.category.__name__, " ".join(str(w.message).split())[:LONGEST]) for w in heard
+        (w.category.__name__, " ".join(str(w.message).split())[:LONGEST_WARNING]) for w in heard
     )
     return [{"category": c, "text": t, "count": n} for (c, t), n in sorted(texts.items())]
 
@@ -118,7 +119,9 @@ class Worker:
 
             spent = time.monotonic() - self.start
             own = replace(job, best=best, deadline=job.deadline - spent)
-            message["portrait"] = portrait(self.bench, fitted, own, spent)
+            with warnings.catch_warnings():  # how many refits it makes depends on the clock
+                warnings.simplefilter("ignore")
+                message["portrait"] = portrait(self.bench, fitted, own, spent)
             return message
         return message | self.score(fitted)
 

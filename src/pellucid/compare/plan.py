@@ -62,6 +62,7 @@ class Contender:
     unsuitable: bool = False  # it is for tables of another kind
     dropped: tuple[str, ...] = ()  # columns it cannot read
     note: str = ""
+    unit: float = 1.0  # of parameters that are searched in deviations of the target
 
     def make(self) -> Any:
         return self.estimator if self.entry is None else self.entry.make()
@@ -130,7 +131,7 @@ def make_plan(material: Material, settings: Settings, extra: dict[str, Any] | No
         folds=folds,
         folds_name=folds_name,
         inner=INNER[settings.effort],
-        contenders=_contenders(material, settings, len(train), extra or {}),
+        contenders=_contenders(material, settings, train, extra or {}),
         model_timeout=settings.model_timeout or TIMEOUT[settings.effort],
     )
 
@@ -205,10 +206,11 @@ def _folds(
 
 
 def _contenders(
-    material: Material, settings: Settings, n_rows: int, extra: dict[str, Any]
+    material: Material, settings: Settings, train: np.ndarray, extra: dict[str, Any]
 ) -> list[Contender]:
+    unit = deviation(material, train)
     found = [
-        _contender(entry, material, settings, n_rows)
+        _contender(entry, material, settings, len(train), unit)
         for entry in chosen(material.task, settings.models, settings.exclude)
     ]
     # What does not suit the table is listed only if it was asked for by name.
@@ -237,7 +239,18 @@ def _refuse_unsendable(name: str, estimator: Any) -> None:
         ) from None
 
 
-def _contender(entry: Entry, material: Material, settings: Settings, n_rows: int) -> Contender:
+def deviation(material: Material, train: np.ndarray) -> float:
+    """Of the target on the training rows, to two digits; 1 for classes."""
+    y, w = material.y[train], material.weights[train]
+    if material.classes is not None or not w.any():
+        return 1.0
+    spread = float(np.sqrt(np.average((y - np.average(y, weights=w)) ** 2, weights=w)))
+    return float(f"{spread:.2g}") if 0 < spread < np.inf else 1.0
+
+
+def _contender(
+    entry: Entry, material: Material, settings: Settings, n_rows: int, unit: float
+) -> Contender:
     text = tuple(name for name, kind in material.kinds.items() if kind == "text")
     reads_text = entry.rank == 0 or getattr(entry.model_class(), "_takes_text", False)
     dropped = () if reads_text else text
@@ -246,6 +259,8 @@ def _contender(entry: Entry, material: Material, settings: Settings, n_rows: int
         why = "the table has no text column"
     elif entry.only == "counts" and not _counts(material.y):
         why = "the target is not a count"
+    elif entry.only == "positive" and not (material.y > 0).all():
+        why = "the target is not always above 0"
     elif dropped and len(dropped) == len(material.kinds):
         why = "reads no text, and the table has nothing else"
     elif entry.max_rows is not None and n_rows > entry.max_rows:
@@ -253,8 +268,8 @@ def _contender(entry: Entry, material: Material, settings: Settings, n_rows: int
     dropped = dropped if not why else ()
     note = f"without {', '.join(dropped)} (text)" if dropped else ""
     return Contender(
-        entry.id, entry.rank, entry.cost, entry.candidates(settings.effort), entry,
-        skipped=why, unsuitable=bool(why and entry.only), dropped=dropped, note=note,
+        entry.id, entry.rank, entry.cost, entry.candidates(settings.effort, unit), entry,
+        skipped=why, unsuitable=bool(why and entry.only), dropped=dropped, note=note, unit=unit,
     )  # fmt: skip
 
 

@@ -39,7 +39,7 @@ def portrait(bench: Bench, fitted: Any, job: Any, spent: float) -> dict[str, Any
         "projection": lambda: insight.projection(bench, fitted, job),
         "support": lambda: insight.support(bench, fitted, job),
         "neighbours": lambda: insight.neighbours(bench, fitted, job),
-        "tree": lambda: tree(fitted),
+        "tree": lambda: tree(bench, fitted),
         "history": lambda: history(fitted),
         "region": lambda: region(bench, fitted, job),
     }
@@ -74,7 +74,7 @@ def coefficients(bench: Bench, fitted: Any, job: Any, seconds: float) -> dict[st
     spread = _spread_of(bench, fitted, job)
     scaled, limits = values * spread, _limits(bench, fitted, job, seconds)
     top = np.argsort(-np.abs(scaled).max(axis=0), kind="stable")[:MOST_TERMS]
-    classes = [str(c) for c in vars(fitted).get("classes_", [])]
+    classes = _codes(bench, fitted)
     return {
         "terms": [str(fitted.terms_[j])[:200] for j in top],
         "classes": classes[-len(values) :] if classes else [],
@@ -84,6 +84,11 @@ def coefficients(bench: Bench, fitted: Any, job: Any, seconds: float) -> dict[st
         "left_out": values.shape[1] - len(top),
         **_limited(limits, spread, top),
     }
+
+
+def _codes(bench: Bench, fitted: Any) -> list[int]:
+    """Codes of the model's classes, in its order."""
+    return bench.codes(fitted.classes_).tolist() if bench.shared.n_classes else []
 
 
 def _limits(bench: Bench, fitted: Any, job: Any, seconds: float) -> dict[str, Any] | None:
@@ -176,12 +181,15 @@ def history(fitted: Any) -> dict[str, list[float]] | None:
     }
 
 
-def tree(fitted: Any) -> dict[str, Any] | None:
-    """Nodes of a single tree, from the root; deeper ones are cut off and said to be."""
+def tree(bench: Bench, fitted: Any) -> dict[str, Any] | None:
+    """Nodes of a single tree, from the root; deeper ones are cut off and said to be.
+
+    Values are in the order of class codes.
+    """
     nodes = vars(fitted).get("tree_")
     if nodes is None or not hasattr(nodes, "left"):
         return None
-    labels = [str(c) for c in vars(fitted).get("classes_", [])]
+    codes, K = _codes(bench, fitted), max(1, bench.shared.n_classes)
     out: list[dict[str, Any]] = []
     queue, depth = [(0, 0)], 0
     while queue and len(out) < MOST_NODES:
@@ -189,10 +197,11 @@ def tree(fitted: Any) -> dict[str, Any] | None:
         depth = max(depth, level)
         leaf = int(nodes.feature[i]) < 0
         cut = not leaf and level >= DEPTH
-        value = np.asarray(nodes.value[i], dtype=float)
+        value = np.zeros(K)
+        value[codes or [0]] = nodes.value[i]
         node = {
             "id": i, "rows": int(nodes.n_samples[i]), "value": value.tolist(),
-            "label": labels[int(value.argmax())] if labels else f"{value[0]:.6g}",
+            "label": int(value.argmax()) if codes else f"{value[0]:.6g}",
             "column": None, "test": None, "left": None, "right": None, "cut": cut,
         }  # fmt: skip
         if not leaf and not cut:

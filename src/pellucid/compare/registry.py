@@ -25,7 +25,7 @@ from inspect import signature
 from typing import Any
 
 from pellucid.errors import ParameterError
-from pellucid.model_selection.grids import Geometric, candidates
+from pellucid.model_selection.grids import Geometric, candidates, scaled
 from pellucid.names import ESTIMATORS
 
 EFFORTS = ("quick", "normal", "thorough")
@@ -68,9 +68,10 @@ class Entry:
     says: str  # one line for `pellucid models`
     params: dict[str, Any] = field(default_factory=dict)
     space: dict[str, Range | Choices] = field(default_factory=dict)
-    only: str = ""  # "", "text", "counts", "non-negative": what the data must be like
+    only: str = ""  # "", "text", "counts", "positive": what the data must be like
     prefer: dict[str, Any] = field(default_factory=dict)  # set where the class has it
     max_rows: int | None = None  # above this the fit takes too long to be useful
+    in_units: tuple[str, ...] = ()  # searched in deviations of the target
 
     @property
     def module(self) -> str:
@@ -94,13 +95,14 @@ class Entry:
             return False
         return True
 
-    def axes(self, effort: str) -> dict[str, Any]:
-        """The search space as grids and lists."""
-        return {name: axis.axis(effort) for name, axis in self.space.items()}
+    def axes(self, effort: str, unit: float = 1.0) -> dict[str, Any]:
+        """The search space as grids and lists; `unit` is the deviation of a target of numbers."""
+        axes = {name: axis.axis(effort) for name, axis in self.space.items()}
+        return axes | {name: scaled(axes[name], unit) for name in self.in_units}
 
-    def candidates(self, effort: str) -> list[dict[str, Any]]:
+    def candidates(self, effort: str, unit: float = 1.0) -> list[dict[str, Any]]:
         """All parameter settings to try, simple ones first."""
-        return candidates(self.axes(effort))
+        return candidates(self.axes(effort, unit))
 
     def model_class(self) -> type:
         return getattr(importlib.import_module(self.module), self.class_name)
@@ -139,7 +141,8 @@ _BOOST = {
     "max_leaf_nodes": Choices((15,), (7, 31), (4, 15, 31)),
     "max_iter": _MANY,
 }
-_SVM_RBF = {"C": Range(0.1, 100, (2, 4, 7)), "gamma": Choices(("scale",), (0.01, "scale"), (0.001, 0.01, 0.1, "scale"))}  # fmt: skip
+_SVM_RBF = {"C": Range(0.1, 100, (3, 4, 7)), "gamma": Choices(("scale",), (0.01, "scale"), (0.001, 0.01, 0.1, "scale"))}  # fmt: skip
+_TUBE = {"epsilon": Choices((0.1,), (0.1,), (0.1, 0.03))}
 _MLP = {
     "alpha": Range(1, 0.0001, (1, 3, 5)),
     "hidden_layer_sizes": Choices(((32,),), ((16,), (64,)), ((16,), (64,), (64, 32))),
@@ -152,7 +155,8 @@ ENTRIES = (
     _c("lda", "discriminant_analysis.LinearDiscriminantAnalysis", 1, 0.1, "normal clouds of one shape", params={"solver": "lsqr"}, space={"shrinkage": Choices(("auto", None), ("auto", None, 0.1, 0.5), ("auto", None, 0.03, 0.1, 0.3, 0.9))}),
     _c("qda", "discriminant_analysis.QuadraticDiscriminantAnalysis", 3, 0.1, "normal clouds, each of its own shape", space={"reg_param": Choices((0.1, 0.0), (0.5, 0.1, 0.01, 0.0), (0.9, 0.5, 0.1, 0.03, 0.01, 0.001, 0.0))}),
     _c("ridge_classifier", "linear_model.RidgeClassifier", 1, 0.1, "least squares on the classes", space={"alpha": _ALPHA}),
-    _c("perceptron", "linear_model.Perceptron", 1, 0.3, "moves a plane at each mistake", prefer=_SCALED, space={"alpha": Choices((0.0001,), (0.01, 0.001, 0.0001), (0.03, 0.01, 0.003, 0.001, 0.0001))}),
+    _c("perceptron", "linear_model.Perceptron", 1, 0.3, "moves a plane at each mistake", params=_SCALED, space={"average": Choices((True, False), (True, False), (True, False))}),
+    _c("sgd", "linear_model.SGDClassifier", 1, 0.4, "log-odds, one small step per row", params={**_SCALED, "loss": "log_loss"}, space={"alpha": Range(0.1, 0.0001, (3, 4, 7))}),
     _c("logistic", "linear_model.LogisticRegression", 1, 0.3, "log-odds are a weighted sum", params=_PATIENT, space={"C": _C}),
     _c("logistic_l1", "linear_model.LogisticRegression", 1, 1.5, "log-odds from few columns", params={**_PATIENT, "l1_ratio": 1.0, "solver": "saga"}, space={"C": Range(0.01, 100, (3, 5, 9))}),
     _c("knn", "neighbors.KNeighborsClassifier", 3, 0.5, "asks the nearest rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
@@ -168,15 +172,17 @@ ENTRIES = (
     _r("mean", "dummy.DummyRegressor", 0, 0.01, "the mean, always"),
     _r("ols", "linear_model.LinearRegression", 1, 0.05, "least squares"),
     _r("ridge", "linear_model.Ridge", 1, 0.1, "least squares with small weights", space={"alpha": _ALPHA}),
-    _r("lasso", "linear_model.Lasso", 1, 0.3, "least squares from few columns", space={"alpha": Range(10, 0.001, (4, 7, 13))}),
-    _r("elastic_net", "linear_model.ElasticNet", 1, 0.4, "between ridge and lasso", space={"l1_ratio": Choices((0.5,), (0.5,), (0.2, 0.5, 0.8)), "alpha": Range(10, 0.001, (4, 7, 9))}),
+    _r("lasso", "linear_model.Lasso", 1, 0.3, "least squares from few columns", space={"alpha": Range(10, 0.001, (4, 7, 13))}, in_units=("alpha",)),
+    _r("elastic_net", "linear_model.ElasticNet", 1, 0.4, "between ridge and lasso", space={"l1_ratio": Choices((0.5,), (0.5,), (0.2, 0.5, 0.8)), "alpha": Range(10, 0.001, (4, 7, 9))}, in_units=("alpha",)),
     _r("bayesian_ridge", "linear_model.BayesianRidge", 1, 0.2, "ridge that finds its own strength"),
     _r("sgd", "linear_model.SGDRegressor", 1, 0.3, "walks down the slope row by row", prefer=_SCALED, space={"alpha": Choices((0.0001,), (0.01, 0.0001), (0.1, 0.01, 0.001, 0.0001))}),
     _r("poisson", "linear_model.PoissonRegressor", 1, 0.3, "logarithm of the mean is a weighted sum", only="counts", space={"alpha": Range(10, 0.001, (3, 5, 9))}),
+    _r("gamma", "linear_model.GammaRegressor", 1, 0.3, "logarithm of a positive mean is a weighted sum", only="positive", space={"alpha": Range(10, 0.001, (3, 5, 9))}),
+    _r("sgd", "linear_model.SGDRegressor", 1, 0.4, "least squares, one small step per row", params=_SCALED, space={"alpha": Range(0.1, 0.0001, (3, 4, 7))}),
     _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "mean of the nearest rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
     _r("tree", "tree.DecisionTreeRegressor", 2, 0.2, "one question after the other", space={"min_samples_leaf": _LEAVES}),
-    _r("svm_linear", "svm.LinearSVR", 1, 0.8, "a straight tube around the rows", prefer=_SCALED, space={"C": _C}),
-    _r("svm_rbf", "svm.SVR", 4, 2.0, "a curved tube around the rows", prefer=_SCALED, space=_SVM_RBF, max_rows=20_000),
+    _r("svm_linear", "svm.LinearSVR", 1, 0.8, "a straight tube around the rows", prefer=_SCALED, space={"C": _C, **_TUBE}, in_units=("C", "epsilon")),
+    _r("svm_rbf", "svm.SVR", 4, 2.0, "a curved tube around the rows", prefer=_SCALED, space={**_SVM_RBF, **_TUBE}, max_rows=20_000, in_units=("C", "epsilon")),
     _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "small trees that mend each other's mistakes", space={"learning_rate": Range(0.3, 1, (1, 2, 3)), "n_estimators": _MANY}),
     _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}),
     _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "trees with drawn thresholds, averaged", space=_FOREST),

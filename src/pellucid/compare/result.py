@@ -70,7 +70,8 @@ class Result:
             return self.model
         path = None if self.folder is None else self.folder / "model.pellucid"
         if path is None or not path.exists():
-            raise NotFittedError("the comparison was stopped before a model was fitted.")
+            why = self.finish.get("saved") or "the comparison was stopped before one was fitted"
+            raise NotFittedError(f"there is no model: {why}.")
         from pellucid.persist import load
 
         return load(path)

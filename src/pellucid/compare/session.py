@@ -9,6 +9,7 @@ function of the plan; a run that is killed at any moment can be continued to the
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import signal
 import tempfile
@@ -109,7 +110,7 @@ class Session:
         shared = Shared(
             folder=scratch,
             text=tuple(name for name, kind in material.kinds.items() if kind == "text"),
-            n_classes=len(material.classes or ()),
+            classes=material.classes,
             container=material.container,
             seed=self.plan.settings.seed,
             inner=self.plan.inner,
@@ -175,7 +176,6 @@ class Session:
         return Finish(
             job=job,
             params=contender.candidates[candidate],
-            labels=plan.material.classes,
             path=str(self.folder / "model.pellucid"),
             provenance={
                 "data_sha256": plan.material.sha256,
@@ -214,8 +214,10 @@ class Session:
             self.journal.write("finished")
             self.journal.sync()
             shutil.rmtree(self.parts, ignore_errors=True)
+        own = ended.pop("pickled", None)  # made by the user's class, in our own child
         return Result(
             data, timings, predictions, portraits, self.folder, self.plan.material.container,
+            model=None if own is None else pickle.loads(own),
             finish=ended, details=self.details(memory, predictions),
         )  # fmt: skip
 

@@ -45,6 +45,9 @@ class Perceptron(StochasticClassifier):
         Use the mean of the coefficients over all steps, or from that step on.
     step : {"constant", "decreasing"}, default="constant"
         "decreasing": the k-th mistake moves the plane by eta0 / (k + 1).
+    standardize : bool, default=False
+        Walk over columns of mean 0 and deviation 1 (sparse ones: deviation 1); the coefficients are
+        told for the user's columns. The penalty is on the weights per deviation then.
     table : Table, optional
 
     Attributes
@@ -92,6 +95,7 @@ class Perceptron(StochasticClassifier):
         warm_start: bool = False,
         average: bool | int = False,
         step: str = "constant",
+        standardize: bool = False,
         table: Any = None,
     ) -> None:
         self.penalty = penalty
@@ -112,6 +116,7 @@ class Perceptron(StochasticClassifier):
         self.warm_start = warm_start
         self.average = average
         self.step = step
+        self.standardize = standardize
         self.table = table
 
     def _plan(self) -> dict[str, Any]:

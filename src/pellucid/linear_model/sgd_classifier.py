@@ -58,6 +58,9 @@ class SGDClassifier(StochasticClassifier):
     warm_start : bool, default=False
     average : bool or int, default=False
         Use the mean of the coefficients over all steps, or from that step on.
+    standardize : bool, default=False
+        Walk over columns of mean 0 and deviation 1 (sparse ones: deviation 1); the coefficients are
+        told for the user's columns. The penalty is on the weights per deviation then.
     table : Table, optional
 
     Attributes
@@ -108,6 +111,7 @@ class SGDClassifier(StochasticClassifier):
         class_weight: Any = None,
         warm_start: bool = False,
         average: bool | int = False,
+        standardize: bool = False,
         table: Any = None,
     ) -> None:
         self.loss = loss
@@ -131,6 +135,7 @@ class SGDClassifier(StochasticClassifier):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.average = average
+        self.standardize = standardize
         self.table = table
 
     def _plan(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pellucid.linear_model.linear_classifier import (
     class_factors,
     column_means,
 )
+from pellucid.linear_model.units import standardised
 from pellucid.parameters import (
     Boolean,
     Either,
@@ -42,6 +43,7 @@ WALKING = {
     "n_iter_no_change": Integer(1),
     "class_weight": ClassWeight,
     "warm_start": Boolean,
+    "standardize": Boolean,
 }
 
 
@@ -64,6 +66,7 @@ class StochasticClassifier(LinearClassifier):
     n_iter_no_change: int
     class_weight: Any
     warm_start: bool
+    standardize: bool
 
     def _wishes(self) -> Wishes:
         """Without shuffling the user's order of rows is what was asked for."""
@@ -99,6 +102,11 @@ class StochasticClassifier(LinearClassifier):
                 "class_weight 'balanced' is not supported for partial_fit: a batch does not know the "
                 "sizes of all classes. Give the weights as a dict."
             )
+        if self.standardize is True:
+            raise ParameterError(
+                "standardize=True is not supported for partial_fit: a batch does not know the "
+                "deviations of all rows. Scale the columns before, or use fit."
+            )
         return self._learn_more(X, y, weights=sample_weight, classes=classes)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
@@ -108,8 +116,13 @@ class StochasticClassifier(LinearClassifier):
         K = len(problem.classes)
         q = 1 if K == 2 else K
         coef, b0 = self._first_state(q, problem.p)
+        units = standardised(self.standardize, problem, bool(self.fit_intercept))
+        seen = problem
+        if units is not None:
+            seen, (coef, b0) = units.apply(problem), units.inside(coef, b0)
         walkers = [new_walker(problem.p, coef[k], b0[k]) for k in range(q)]
-        return self._walk(problem, walkers, self.max_iter, 0)
+        learned = self._walk(seen, walkers, self.max_iter, 0)
+        return learned if units is None else units.restore(learned, problem.X, problem.weights)
 
     def _first_state(self, q: int, p: int) -> tuple[np.ndarray, np.ndarray]:
         given = self.__dict__.get("_start", (None, None))

@@ -6,6 +6,7 @@ cannot be computed (an AUC without scores or with one class) is NaN, shown as n/
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -156,4 +157,23 @@ def metric(name: str) -> Metric:
         raise ParameterError(
             f"unknown metric {name!r}: use one of {', '.join(METRICS)}, or a scikit-learn scorer."
         ) from None
-    return Metric(name, "model", True, scorer)
+    return Metric(name, "model", True, _asking(name, scorer))
+
+
+def _asking(name: str, scorer: Callable[..., float]) -> Callable[..., float]:
+    """A scorer as a metric: weights go along where rows differ in weight."""
+
+    def compute(model: Any, X: Any, y: np.ndarray, w: np.ndarray) -> float:
+        more = {} if (w == w[0]).all() else {"sample_weight": w}
+        try:
+            return float(scorer(model, X, y, **more))
+        except AttributeError as error:
+            if "none of the following attributes" in str(error):
+                return float("nan")  # the model does not say what the scorer asks for
+            raise
+        except TypeError as error:
+            if more and "sample_weight" in str(error):
+                raise ParameterError(f"metric {name!r} takes no weights.") from None
+            raise
+
+    return compute

@@ -23,7 +23,7 @@ def score(
 ) -> float:
     """The metric of a fitted model on rows; NaN where it cannot be computed."""
     if metric.needs == "model":
-        return float(metric.compute(model, X, y))
+        return float(metric.compute(model, X, y, weights))
     said = say(model, X, metric.needs) if said is None else said
     if said is None:
         return float("nan")

@@ -216,7 +216,7 @@ def learned(
     """A portrait with class names instead of codes, and rows by their number in the table."""
     out = {name: portrait.get(name) for name in SHOWN}
 
-    def named(code: str) -> str:
+    def named(code: Any) -> Any:
         return classes[int(code)] if classes is not None else code
 
     if out["coefficients"] is not None:

@@ -19,6 +19,7 @@ BESIDE = {
 TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "bal. acc.",
           "average_precision": "av. prec."}  # fmt: skip
 SHARES = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision"}
+GLUE = "\N{NO-BREAK SPACE}"  # a blank at which no line is broken
 
 
 def share(value: float | None, decimals: int = 3) -> str:
@@ -33,6 +34,8 @@ def score(value: float | None, metric: str, decimals: int = 3) -> str:
     """A score as the table shows it."""
     if value is None or value != value:
         return "n/a"
+    if metric == "log_loss" and 0 < value < 0.5 * 10**-decimals:
+        return f"<.{1:0{decimals}d}"  # it is small, but it is not 0
     if metric in SHARES or metric in ("log_loss", "r2"):
         return share(value, decimals) if value >= 0 else f"{value:.{decimals}f}"
     return number(value, 4)
@@ -48,14 +51,14 @@ def p_value(p: float | None) -> str:
 def wrapped(text: str, first: str, indent: str, width: int = WIDTH) -> list[str]:
     """Words on lines of at most `width` cells, the first one after `first`."""
     lines, line = [], first
-    for word in clean(text, 4000).split(" "):
+    for word in clean(text, 4000).replace(" %", f"{GLUE}%").split(" "):
         longer = f"{line} {word}" if line.strip() and not line.endswith(" ") else f"{line}{word}"
         if cells(longer) > width and line.strip() and line != indent:
             lines.append(line.rstrip())
             line = indent + fit_cells(word, width - len(indent))
         else:
             line = longer
-    return [*lines, line.rstrip()]
+    return [text.rstrip().replace(GLUE, " ") for text in (*lines, line)]
 
 
 # Before the run -------------------------------------------------------------------------------
@@ -205,9 +208,9 @@ def columns(
         ]
     else:
         means = align_numbers([row["mean"] for row in scored], 4)
-        ranges = [
-            f"{score(row['ci'][0], metric)} - {score(row['ci'][1], metric)}" for row in scored
-        ]
+        lows = align_numbers([row["ci"][0] for row in scored], 4)
+        highs = align_numbers([row["ci"][1] for row in scored], 4)
+        ranges = [f"{low} - {high}" for low, high in zip(lows, highs)]
     against = []
     for row in scored:
         word = "best" if row["place"] == 1 else "tie" if row["tied"] else "worse"
@@ -249,7 +252,7 @@ def verdict(data: dict[str, Any]) -> list[str]:
     else:
         text = (
             f"{len(tied)} of {scored} models are tied: this table cannot tell them apart. "
-            f"Recommended: {best} - the simplest of the tied."
+            f"Recommended: {best} - {why_it(data, own)}."
         )
     lines = wrapped(text, "", "")
     if data["verdict"]["too_good"]:
@@ -258,6 +261,17 @@ def verdict(data: dict[str, Any]) -> list[str]:
             f"! {named}: too good to be true. Some columns probably add up to the target.", "", "  "
         )
     return lines
+
+
+def why_it(data: dict[str, Any], own: dict[str, Any]) -> str:
+    """Why the recommended model is preferred to those it is tied with."""
+    alike = [r for r in data["leaderboard"] if r.get("tied") and r["rank"] == own["rank"]]
+    loss = "log_loss" if data["data"]["task"] == "classification" else "rmse"
+    known = own["metrics"].get(loss)
+    if len(alike) == 1 or known is None or known != known:
+        return "the simplest of the tied"
+    name = TITLES.get(loss, loss)
+    return f"of the {len(alike)} simplest among the tied the one with the lowest {name}"
 
 
 def test_part(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:

@@ -39,6 +39,7 @@ def models(task: str, effort: str, as_json: bool) -> None:
                 name: axis.values() if hasattr(axis, "values") else list(axis)
                 for name, axis in entry.axes(effort).items()
             },
+            "in_units": list(entry.in_units),
         }
         for which in tasks
         for entry in entries(which)
@@ -48,10 +49,12 @@ def models(task: str, effort: str, as_json: bool) -> None:
         return
     for which in tasks:
         rows = [
-            [f["model"], f["rank"], f["candidates"], f["says"], searched(f["space"])]
+            [f["model"], f["rank"], f["candidates"], f["says"], searched(f["space"], f["in_units"])]
             for f in facts
             if f["task"] == which
         ]
         heads = ["model", "rank", "candidates", "what it does", "search"]
         click.echo(text_table(heads, rows, title=which))
+        if which == "regression":
+            click.echo("* in standard deviations of the target")
         click.echo()

@@ -1,0 +1,69 @@
+"""Columns in units of their own: a fit on standardised columns, told in the user's units.
+
+Invariant: scores do not change. (x - shift) * scale . b + b0 = x . (scale b) + b0 - shift . (scale b).
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pellucid.data import Problem
+from pellucid.linear_model.linear_classifier import column_means
+
+
+@dataclass(frozen=True)
+class Units:
+    """Of each column what is subtracted, and what it is then multiplied by."""
+
+    shift: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def learn(cls, problem: Problem, centre: bool) -> "Units":
+        """Means and deviations by weight; sparse columns keep their zeros, constant ones their size."""
+        X, w = problem.X, problem.weights / problem.weights.max()
+        mean = column_means(X, w)
+        top = np.sqrt(np.finfo(float).max) / 2
+        if isinstance(X, np.ndarray):
+            variance = w @ np.clip(X - mean, -top, top) ** 2 / w.sum()
+        else:
+            variance = np.asarray(w @ X.multiply(X).tocsr()).ravel() / w.sum() - mean**2
+        spread = np.sqrt(np.maximum(variance, 0.0))
+        usable = np.isfinite(spread) & (spread > 1e-14 * np.abs(mean)) & (spread > 1e-150)
+        scale = np.where(usable, 1.0 / np.where(usable, spread, 1.0), 1.0)
+        centred = centre and isinstance(X, np.ndarray)
+        return cls(mean if centred else np.zeros(len(mean)), scale)
+
+    def apply(self, problem: Problem) -> Problem:
+        """The same rows in these units."""
+        X = problem.X
+        if isinstance(X, np.ndarray):
+            return replace(problem, X=(X - self.shift) * self.scale)
+        return replace(problem, X=type(X)(X.multiply(self.scale)))
+
+    def inside(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients of the user's columns, in these units."""
+        return coef / self.scale, intercept + coef @ self.shift
+
+    def outside(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients in these units, for the user's columns."""
+        own = coef * self.scale
+        return own, intercept - own @ self.shift
+
+    def restore(self, learned: dict[str, Any], X: Any, weights: np.ndarray) -> dict[str, Any]:
+        """What a stochastic model learned in these units, in the user's."""
+        out = dict(learned)
+        out["coef_"], out["intercept_"] = self.outside(learned["coef_"], learned["intercept_"])
+        mean, walk = learned["averaged_"], learned["walk_"].copy()
+        out["standard_coef_"], walk[:, 0] = self.outside(learned["standard_coef_"], walk[:, 0])
+        coef, intercept = self.outside(mean[:, :-1], mean[:, -1])
+        out["averaged_"] = np.column_stack([coef, intercept])
+        out["pulled_"], out["walk_"] = learned["pulled_"] * self.scale, walk
+        out["means_"] = column_means(X, weights)
+        return out
+
+
+def standardised(standardize: Any, problem: Problem, centre: bool) -> Units | None:
+    """The units of a fit that asks for them."""
+    return Units.learn(problem, centre) if standardize else None

@@ -1,0 +1,132 @@
+"""What the board says of models: readable notes, scorers by name, labels as the user has them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pellucid
+from pellucid.compare.bench import Bench, Coded, Shared
+from pellucid.compare.board import said_of_fits
+from pellucid.compare.registry import entries
+from pellucid.model_selection import metric
+
+
+def warning(text, count=1, category="ConvergenceWarning"):
+    return {"category": category, "text": text, "count": count}
+
+
+def test_warnings_of_one_kind_are_one_line():
+    said = said_of_fits([
+        warning("QDA: Some classes do not vary in all directions: 'a' (x, y). There they have v.", 3),
+        warning("QDA: Some classes do not vary in all directions: 'b' (z). There they have v.", 4),
+        warning("MLPClassifier: Stopped at 200 passes (max_iter). Allow more.", 2),
+        warning("MLPClassifier: Stopped at 300 passes (max_iter). Allow more."),
+        warning("column 'x' has unseen levels", 9, "UnseenLevelWarning"),
+    ])  # fmt: skip
+    assert said == [
+        "Some classes do not vary in all directions: 'a' (x, y) (7 fits)",
+        "3 fits stopped at max_iter before converging",
+    ]
+
+
+def test_a_long_warning_loses_its_lists_first():
+    lists = ", ".join(f"'c{k}' ({', '.join(f'column {j}' for j in range(5))})" for k in range(3))
+    (said,) = said_of_fits([warning(f"QDA: Some classes do not vary: {lists}. More.")])
+    assert said == "Some classes do not vary: 'c0', 'c1', 'c2' (1 fit)"
+    (said,) = said_of_fits([warning("x" * 500)])
+    assert len(said) < 180
+
+
+def two_classes(rng, n=120):
+    x = rng.normal(size=n)
+    y = np.where(x + 0.5 * rng.normal(size=n) > 0, "yes", "no")
+    return pd.DataFrame({"x": x, "z": rng.normal(size=n), "w": 1.0 + (x > 1), "y": y})
+
+
+def test_notes_name_the_users_classes(rng):
+    table = two_classes(rng, 60).drop(columns="w")
+    table["same"] = np.where(table.y == "yes", 1.0, table.x)
+    result = pellucid.compare(table, "y", models="qda", effort="quick", cv=2, test_size=0)
+    notes = next(row["notes"] for row in result.rows if row["model"] == "qda")
+    assert any("'yes'" in note and note.endswith("fits)") for note in notes)
+
+
+@pytest.fixture
+def bench(tmp_path, rng):
+    """A bench whose positive class is the first by name."""
+    table = two_classes(rng)
+    import pyarrow
+
+    shared = Shared(str(tmp_path), (), ("yes", "no"), "arrow", 0, 3)
+    y = np.array([0 if label == "yes" else 1 for label in table.y])
+    shared.write(pyarrow.table(table[["x", "z"]]), y, table.w.to_numpy(), None)
+    entry = next(e for e in entries("classification") if e.id == "logistic")
+    return Bench(shared, "logistic", entry.make(), (), foreign=False)
+
+
+def test_scorers_of_scikit_learn_see_codes_and_weights(bench):
+    """`--positive no`: precision, recall and AUC are about the class that was asked for."""
+    from sklearn import metrics
+
+    rows = np.arange(len(bench.y))
+    X = bench.rows(rows)
+    fitted = bench.fit(bench.fresh({}, "0"), X, rows)
+    assert fitted.classes_.tolist() == ["no", "yes"]
+    answers = bench.ask(fitted, X)
+    y, w = bench.y, bench.weights
+    said = bench.measure(
+        ("precision", "jaccard", "neg_brier_score", "roc_auc", "matthews_corrcoef"),
+        fitted, X, rows, answers,
+    )  # fmt: skip
+    p = fitted.predict_proba(X)[:, 0]  # of "no", the class with code 1
+    assert answers.proba[:, 1] == pytest.approx(p)
+    guess = (p > 0.5).astype(int)
+    assert said == pytest.approx({
+        "precision": metrics.precision_score(y, guess, sample_weight=w),
+        "jaccard": metrics.jaccard_score(y, guess, sample_weight=w),
+        "neg_brier_score": -metrics.brier_score_loss(y, p, sample_weight=w),
+        "roc_auc": metrics.roc_auc_score(y, p, sample_weight=w),
+        "matthews_corrcoef": metrics.matthews_corrcoef(y, guess, sample_weight=w),
+    })  # fmt: skip
+
+
+def test_what_a_model_does_not_say_is_missing_for_scorers_too(bench):
+    from pellucid.linear_model import RidgeClassifier
+
+    rows = np.arange(len(bench.y))
+    X = bench.rows(rows)
+    fitted = RidgeClassifier().fit(X, bench.labels[bench.y])
+    coded = Coded(bench, fitted)
+    assert np.isnan(metric("neg_brier_score").compute(coded, X, bench.y, bench.weights))
+    ours = metric("roc_auc").compute(bench.y, -fitted.decision_function(X), bench.weights, [0, 1])
+    theirs = pytest.importorskip("sklearn.metrics").get_scorer("roc_auc")
+    assert theirs(coded, X, bench.y, sample_weight=bench.weights) == pytest.approx(ours)
+
+
+def test_parameters_in_units_of_the_target(rng):
+    """Thousands or millionths: the same candidates, and the same model up to the unit."""
+    table = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("abc"))
+    table["y"] = table.a - 2 * table.b + 0.3 * rng.normal(size=80)
+    results = []
+    for unit in (1.0, 1024.0):
+        scaled = table.assign(y=table.y * unit)
+        result = pellucid.compare(
+            scaled,
+            "y",
+            models=["svm_rbf", "svm_linear", "lasso"],
+            effort="quick",
+            cv=3,
+            test_size=0,
+        )
+        results.append({row["model"]: row["metrics"]["r2"] for row in result.rows})
+    assert results[1] == pytest.approx(results[0], abs=2e-3)  # the unit has two digits
+    assert min(results[1][name] for name in ("svm_rbf", "svm_linear", "lasso")) > 0.6
+
+
+def test_gamma_takes_part_where_the_target_is_positive(rng):
+    table = pd.DataFrame({"x": rng.normal(size=40)})
+    positive = pellucid.compare(table, np.exp(table.x).to_numpy(), models="gamma", cv=2, effort="quick")
+    assert {row["model"]: row["status"] for row in positive.rows}["gamma"] == "ok"
+    mixed = pellucid.compare(table, table.x.to_numpy(), models="gamma", cv=2, effort="quick")
+    row = next(row for row in mixed.rows if row["model"] == "gamma")
+    assert (row["status"], row["reason"]) == ("skipped", "the target is not always above 0")
