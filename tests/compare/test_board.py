@@ -125,7 +125,9 @@ def test_parameters_in_units_of_the_target(rng):
 
 def test_gamma_takes_part_where_the_target_is_positive(rng):
     table = pd.DataFrame({"x": rng.normal(size=40)})
-    positive = pellucid.compare(table, np.exp(table.x).to_numpy(), models="gamma", cv=2, effort="quick")
+    positive = pellucid.compare(
+        table, np.exp(table.x).to_numpy(), models="gamma", cv=2, effort="quick"
+    )
     assert {row["model"]: row["status"] for row in positive.rows}["gamma"] == "ok"
     mixed = pellucid.compare(table, table.x.to_numpy(), models="gamma", cv=2, effort="quick")
     row = next(row for row in mixed.rows if row["model"] == "gamma")

@@ -178,7 +178,6 @@ ENTRIES = (
     _r("sgd", "linear_model.SGDRegressor", 1, 0.3, "walks down the slope row by row", prefer=_SCALED, space={"alpha": Choices((0.0001,), (0.01, 0.0001), (0.1, 0.01, 0.001, 0.0001))}),
     _r("poisson", "linear_model.PoissonRegressor", 1, 0.3, "logarithm of the mean is a weighted sum", only="counts", space={"alpha": Range(10, 0.001, (3, 5, 9))}),
     _r("gamma", "linear_model.GammaRegressor", 1, 0.3, "logarithm of a positive mean is a weighted sum", only="positive", space={"alpha": Range(10, 0.001, (3, 5, 9))}),
-    _r("sgd", "linear_model.SGDRegressor", 1, 0.4, "least squares, one small step per row", params=_SCALED, space={"alpha": Range(0.1, 0.0001, (3, 4, 7))}),
     _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "mean of the nearest rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
     _r("tree", "tree.DecisionTreeRegressor", 2, 0.2, "one question after the other", space={"min_samples_leaf": _LEAVES}),
     _r("svm_linear", "svm.LinearSVR", 1, 0.8, "a straight tube around the rows", prefer=_SCALED, space={"C": _C, **_TUBE}, in_units=("C", "epsilon")),
