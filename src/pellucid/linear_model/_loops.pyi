@@ -14,7 +14,15 @@ def small_gradient(
     G: ndarray,
 ) -> float: ...
 def small_curvature(
-    X: ndarray, w: ndarray, P: ndarray, H: ndarray, products: ndarray, sums: ndarray
+    X: ndarray,
+    w: ndarray,
+    P: ndarray,
+    intercept: bool,
+    alpha: ndarray,
+    metric: ndarray,
+    H: ndarray,
+    products: ndarray,
+    sums: ndarray,
 ) -> None: ...
 def all_right(Z: ndarray, y: ndarray, pivot: bool) -> bool: ...
 def descend(

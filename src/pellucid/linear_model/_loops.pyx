@@ -133,10 +133,11 @@ def small_gradient(
 
 
 def small_curvature(
-    const double[:, ::1] X, const double[::1] w, const double[:, ::1] P,
-    double[:, :, :, ::1] H, double[::1] products, double[:, ::1] sums,
+    const double[:, ::1] X, const double[::1] w, const double[:, ::1] P, bint intercept,
+    const double[::1] alpha, const double[:, ::1] metric, double[:, :, :, ::1] H,
+    double[::1] products, double[:, ::1] sums,
 ):
-    """Second derivatives H (q, p + 1, q, p + 1) at probabilities P, in one visit.
+    """Second derivatives H (q, p + 1, q, p + 1) at probabilities P, penalty included.
 
     The products of a row's columns are formed once, the lower triangle as one vector, and added to
     the sums of every pair of classes with that pair's factor.
@@ -171,7 +172,9 @@ def small_curvature(
                 t = 0
                 for j in range(p + 1):
                     for m in range(j + 1):
-                        c = sums[pair, t]
+                        c = sums[pair, t] if j < p or intercept else 0.0
+                        if j == m and j < p:
+                            c += metric[k, l] * alpha[j]
                         H[k, j, l, m] = H[k, m, l, j] = H[l, j, k, m] = H[l, m, k, j] = c
                         t += 1
                 pair += 1

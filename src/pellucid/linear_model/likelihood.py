@@ -170,10 +170,11 @@ class Likelihood:
         width, pairs = self.X.p + 1, self.q * (self.q + 1) // 2
         H = np.empty((self.q, width, self.q, width))
         work = np.empty((pairs + 1, width * (width + 1) // 2))
-        _loops.small_curvature(self.whole, self.weights, self.last["P"], H, work[-1], work[:-1])
-        if not self.intercept:
-            H[:, -1] = H[:, :, :, -1] = 0.0
-        return self._add_penalty(H)
+        _loops.small_curvature(
+            self.whole, self.weights, self.last["P"], self.intercept, self.alpha, self.metric, H,
+            work[-1], work[:-1],
+        )  # fmt: skip
+        return H.reshape(self.size, self.size)
 
     def _curvature_at_zero(self) -> np.ndarray:
         """Where all classes are equally likely, one Gram matrix serves all pairs."""
@@ -193,12 +194,9 @@ class Likelihood:
 
     def _penalised(self, H: np.ndarray) -> np.ndarray:
         """(q, q, p, p) second derivatives of the loss -> those of F as one matrix."""
-        return self._add_penalty(np.ascontiguousarray(H.transpose(0, 2, 1, 3)))
-
-    def _add_penalty(self, H: np.ndarray) -> np.ndarray:
-        """The same where H is (q, p, q, p), in place."""
-        np.einsum("kjlj->jkl", H)[:-1] += self.alpha[:, None, None] * self.metric
-        return H.reshape(self.size, self.size)
+        diagonal = np.arange(self.X.p)
+        H[:, :, diagonal, diagonal] += self.metric[:, :, None] * self.alpha
+        return H.transpose(0, 2, 1, 3).reshape(self.size, self.size)
 
     def factor(self, x: np.ndarray) -> Solve:
         """g -> H^-1 g at x; directions along which F is flat are left alone."""

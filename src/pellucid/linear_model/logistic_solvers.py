@@ -71,13 +71,13 @@ class Prepared:
         B = x.reshape(self.likelihood.q, -1).copy()
         if self.likelihood.shift is not None:
             B[:, -1] -= B[:, :-1] @ self.likelihood.shift
-        if self.scaled:
-            B[:, :-1] = np.ldexp(B[:, :-1], self.units)
+        B[:, :-1] = np.ldexp(B[:, :-1], self.units)
         return B
 
     @functools.cached_property
-    def scaled(self) -> bool:
-        return bool(self.units.any())
+    def moved(self) -> bool:
+        """Whether the units of computing are not the user's."""
+        return self.likelihood.shift is not None or bool(self.units.any())
 
     def from_user(self, B: np.ndarray) -> np.ndarray:
         B = B.copy()
@@ -123,10 +123,8 @@ def measure_in(prepared: Prepared) -> Callable[[Point], dict]:
     """Columns of history beside the objective."""
 
     def measure(point: Point) -> dict:
-        return {
-            "gradient_norm": length(point.gradient),
-            "parameter_norm": length(prepared.to_user(point.x).ravel()),
-        }
+        x = prepared.to_user(point.x).ravel() if prepared.moved else point.x
+        return {"gradient_norm": length(point.gradient), "parameter_norm": length(x)}
 
     return measure
 

@@ -80,8 +80,9 @@ def cholesky_factor(A: np.ndarray) -> Factor | None:
     if not diagonal.min() > 0 or not np.isfinite(diagonal.max()):
         return None
     scale = unit_exponents(diagonal)
-    scaled = np.ldexp(A, scale + scale[:, None])
-    norm = float(lapack.dlange("1", scaled))
+    factors = np.ldexp(1.0, scale)
+    scaled = A * factors * factors[:, None]
+    norm = float(lapack.dlange("1", scaled.T))
     if not np.isfinite(norm):
         return None
     T, failed = lapack.dpotrf(scaled, lower=0, clean=1)

@@ -61,7 +61,7 @@ class Curvature:
     def learn(self, s: Array, y: Array) -> None:
         """Remember that the gradient changed by y along s."""
         bend = float(s @ y)
-        if bend > 1e-14 * np.sqrt(float(s @ s) * float(y @ y)):
+        if bend > 1e-14 * math.sqrt(float(s @ s) * float(y @ y)):
             self.steps.append((s, y, bend))
             del self.steps[: -self.memory]
 
