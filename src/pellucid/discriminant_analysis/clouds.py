@@ -156,6 +156,11 @@ def shrunk_by_class(
     problem: Problem, found: Clouds, shrinkage: Any, estimator: Any
 ) -> np.ndarray | None:
     """Covariances by Ledoit-Wolf ("auto") or a given estimator, class by class; None for neither."""
+    if estimator is not None and shrinkage is not None:
+        raise ParameterError(
+            "covariance_estimator and shrinkage are two ways to one covariance: give one of them, "
+            "leave the other None."
+        )
     if estimator is None and shrinkage != "auto":
         return None
     estimate = _ledoit_wolf if estimator is None else _estimated_by(estimator)

@@ -23,34 +23,35 @@ def usable(found: Clouds, covariances: np.ndarray, labels: Any, terms: Any) -> d
     for k, shape in enumerate(shapes):
         half = triangular(shape.W)
         W[k, :, : half.shape[1]] = half
-    named = {
-        str(label): [terms[j] for j in np.flatnonzero(shape.lacking)]
+    named = [
+        (label, [terms[j] for j in np.flatnonzero(shape.lacking)])
         for label, shape in zip(labels.tolist(), shapes)
         if shape.lacking.any()
-    }
+    ]
     return {
         "units_": found.units,
         "centres_": found.means,
         "means_": to_user(found.means, found.units),
         "whitening_": W,
         "log_det_": np.array([shape.log_det for shape in shapes]),
-        "collinear_": named,
+        "collinear_": {str(label): columns for label, columns in named},
         "status_": status(named),
     }
 
 
-def status(named: dict[str, list[str]]) -> Status:
+def status(named: list[tuple[Any, list[str]]]) -> Status:
+    """What to say about classes that do not vary in some columns, or in sums of columns."""
     if not named:
         return Status("ok", "Every class varies in all directions.")
     shown = [
-        f"{label!r} ({', '.join(columns[:5])}{', ...' if len(columns) > 5 else ''})"
-        for label, columns in list(named.items())[:3]
+        f"class {label!r} ({', '.join(columns[:5])}{', ...' if len(columns) > 5 else ''})"
+        for label, columns in named[:3]
     ]
-    more = f" and {len(named) - 3} more" if len(named) > 3 else ""
+    more = f", and {len(named) - 3} more" if len(named) > 3 else ""
     return Status(
         "collinear",
-        f"Some classes do not vary in all directions: {', '.join(shown)}{more}. There they have "
-        "the variance of all classes together.",
+        f"Columns, or sums of them, do not vary within {', '.join(shown)}{more}. In these directions "
+        "the variance of all classes together is used.",
         "Leave out columns that others determine, or give the classes more rows or a shrinkage.",
     )
 

@@ -168,8 +168,9 @@ def check_counts(X: Any, owner: str, names: tuple[str, ...]) -> None:
     """Refuse negative numbers, which no count can be."""
     values = X if isinstance(X, np.ndarray) else X.data
     if values.size and np.fmin.reduce(values, axis=None, initial=0.0) < 0:
-        where = ""
-        if isinstance(X, np.ndarray):
-            row, column = np.argwhere(X < 0)[0]
-            where = f": row {row}, column {names[column]!r} holds {X[row, column]:g}"
-        raise DataError(f"Negative values in data passed to {owner} (input X){where}. It counts.")
+        rows, columns = (X < 0).nonzero()
+        i, j = int(rows[0]), int(columns[0])
+        raise DataError(
+            f"Negative values in data passed to {owner} (input X): row {i}, column {names[j]!r} "
+            f"holds {X[i, j]:g}. {owner} counts things: give counts, or use GaussianNB or MixedNB."
+        )

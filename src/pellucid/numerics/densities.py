@@ -30,7 +30,7 @@ def normal_distances(X: np.ndarray, means: np.ndarray, precision: np.ndarray) ->
 
 def triangular(W: np.ndarray) -> np.ndarray:
     """A whitening (p, r) that gives the same lengths, and is 0 above its diagonal: half the work."""
-    return np.ascontiguousarray(np.linalg.qr(W.T, mode="r").T)
+    return np.ascontiguousarray(np.linalg.qr(W.T)[1].T)
 
 
 def whitened_distances(

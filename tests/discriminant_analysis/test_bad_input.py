@@ -1,0 +1,137 @@
+"""Input that linear and generative classifiers cannot use, or must not stumble over.
+
+Every message names what is wrong and where, and says what works instead.
+"""
+
+import numpy as np
+import pandas
+import pytest
+from scipy.sparse import csr_array
+from sklearn.covariance import OAS
+
+import pellucid.discriminant_analysis as discriminant
+import pellucid.naive_bayes as naive
+from pellucid.errors import ConvergenceWarning, DataError, ParameterError
+from pellucid.linear_model import (
+    LogisticRegression,
+    LogisticRegressionCV,
+    Perceptron,
+    RidgeClassifier,
+    SGDClassifier,
+)
+
+MODELS = [
+    *(getattr(module, name) for module in (discriminant, naive) for name in module.__all__),
+    *(LogisticRegression, LogisticRegressionCV, Perceptron, RidgeClassifier, SGDClassifier),
+]
+COUNTING = [naive.MultinomialNB, naive.ComplementNB, naive.PoissonNB]
+X = np.random.default_rng(0).integers(0, 4, size=(30, 3)).astype(float)
+Y = np.repeat(["a", "b", "c"], 10)
+
+
+@pytest.mark.parametrize("Model", MODELS)
+def test_one_class_is_named(Model):
+    with pytest.raises(DataError, match=f"{Model.__name__} needs .* only one class: 'a'"):
+        Model().fit(X, ["a"] * 30)
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.errors.ConvergenceWarning")
+@pytest.mark.parametrize("Model", MODELS)
+def test_a_class_with_one_row(Model):
+    y = np.where(np.arange(30) < 15, "a", "b").astype(object)
+    y[29] = "alone"
+    model = Model().fit(X, y)
+    assert model.classes_.tolist() == ["a", "alone", "b"]
+    assert set(model.predict(X)) <= set(model.classes_)
+    if hasattr(model, "predict_proba"):
+        P = model.predict_proba(X)
+        assert np.isfinite(P).all() and np.allclose(P.sum(axis=1), 1)
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.errors.ConvergenceWarning")
+@pytest.mark.parametrize("Model", MODELS)
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_constant_columns_say_nothing(Model, value):
+    """Except where counts of columns share one total, and where a step takes every column along."""
+    wide = np.column_stack([X, np.full(30, value)])
+    model = Model().fit(wide, Y)
+    scores = model.predict_proba(wide) if hasattr(model, "predict_proba") else None
+    assert scores is None or np.isfinite(scores).all()
+    if Model in (Perceptron, SGDClassifier, naive.MultinomialNB, naive.ComplementNB):
+        return
+    plain = Model().fit(X, Y)
+    np.testing.assert_array_equal(model.predict(wide), plain.predict(X))
+    if scores is not None:
+        np.testing.assert_allclose(scores, plain.predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("Model", MODELS)
+@pytest.mark.parametrize("missing", [np.nan, None, pandas.NA, pandas.NaT])
+def test_labels_with_missing_values_are_counted_and_named(Model, missing):
+    y = Y.astype(object)
+    y[[4, 17]] = missing
+    with pytest.raises(
+        DataError, match=r"y contains NaN: 2 row\(s\) .*\(4, 17\)\. Drop these rows"
+    ):
+        Model().fit(X, y)
+
+
+@pytest.mark.parametrize("Model", COUNTING)
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_negative_counts_are_named(Model, form):
+    bad = X.copy()
+    bad[3, 1] = -1.5
+    said = rf"(?s){Model.__name__}.*row 3, column 'x1' holds -1.5.*use GaussianNB"
+    with pytest.raises(DataError, match=said):
+        Model().fit(form(bad), Y)
+    with pytest.raises(DataError, match=said):
+        Model().fit(form(X), Y).predict(form(bad))
+
+
+@pytest.mark.parametrize("Model", MODELS)
+@pytest.mark.parametrize(
+    "priors, said",
+    [
+        ([0.5, 0.6, 0.2], "sum to 1.3: divide them by their sum"),
+        ([0.5, 0.5], "there are 3 classes"),
+        ([-0.5, 0.5, 1.0], "non-negative"),
+    ],
+)
+def test_impossible_priors(Model, priors, said):
+    name = next((n for n in ("priors", "class_prior") if n in Model().get_params()), None)
+    if name is None:
+        pytest.skip("has no priors")
+    with pytest.raises(ParameterError, match=said):
+        Model(**{name: priors}).fit(X, Y)
+
+
+@pytest.mark.parametrize("model, works", [
+    (LogisticRegression(solver="magic"), "'auto'.*'newton'"),
+    (LogisticRegression(solver="newton", l1_ratio=0.5), "use one of .*'cd'.*works with l1_ratio=0"),
+    (LogisticRegression(solver="sgd", l1_ratio=1.0), "use one of .*'cd'.*works with l1_ratio=0"),
+    (LogisticRegression(solver="cd", C=np.inf), "finite C"),
+    (LogisticRegression(firth=True), "C=np.inf"),
+    (LogisticRegressionCV(solver="lbfgs", l1_ratios=[1.0]), "use one of .*'cd'"),
+    (SGDClassifier("log_loss", learning_rate="pa1"), "works with loss 'hinge'"),
+    (SGDClassifier(penalty="l3"), "'l2', 'l1', 'elasticnet'"),
+    (Perceptron(penalty="l3"), "'l2', 'l1', 'elasticnet'"),
+    (RidgeClassifier(solver="magic"), "'auto', 'svd'"),
+    (discriminant.LinearDiscriminantAnalysis(shrinkage="auto"), "Use 'lsqr' or 'eigen'"),
+    (discriminant.QuadraticDiscriminantAnalysis(shrinkage=0.1), "Use solver='eigen', or reg_param"),
+    (discriminant.LinearDiscriminantAnalysis(
+        solver="lsqr", shrinkage=0.1, covariance_estimator=OAS()
+    ), "give one of them"),
+], ids=lambda value: str(value)[:40])  # fmt: skip
+def test_pairs_that_do_not_go_together_say_what_works(model, works):
+    with pytest.raises(ParameterError, match=works):
+        model.fit(X, Y)
+
+
+@pytest.mark.parametrize("labels, named", [((0, 1), "class 1"), (("no", "yes"), "class 'yes'")])
+def test_columns_without_variance_are_named_with_the_users_label(labels, named):
+    table = pandas.DataFrame(X[:20], columns=["age", "dose", "time"])
+    table.loc[10:, "dose"] = 1.0
+    y = np.repeat(labels, 10)
+    for Model in (discriminant.QuadraticDiscriminantAnalysis, discriminant.GaussianBayesClassifier):
+        with pytest.warns(ConvergenceWarning, match=rf"within {named} \(dose\)\. In these"):
+            Model().fit(table, y)
