@@ -24,6 +24,7 @@ from pellucid.records import Recorder, Status
 
 WORKING_SET = 1500  # coefficients whose curvature is formed at once, beyond those that are not 0
 FIRST_SET = 256  # so many at first; the set may double at every step
+SMALL_SET = 200  # coefficients whose inner problem is solved to the last digit
 HALVINGS = 30
 FARTHEST = 10.0  # that a score may move in one step, beyond doubling the largest
 SWEEPS, JUMPS = 25, 60  # of an inner problem: sweeps between two jumps, jumps at most
@@ -138,6 +139,8 @@ def _direction(
     d, Hd = np.zeros(len(chosen)), np.zeros(len(chosen))
     g, b = G.ravel()[chosen], B.ravel()[chosen]
     reach = float(np.max(g * g / np.maximum(np.diagonal(H), 1e-300), initial=0.0))
+    if len(chosen) <= SMALL_SET:  # a visit of the rows costs more than the last digit
+        tol, jumps = 1e-24, JUMPS
     for _ in range(jumps):
         made = parallel.interruptible(
             _prox.quadratic_lasso, H, g, l1, b, d, Hd, tol * reach, SWEEPS
@@ -195,9 +198,11 @@ def _search(
     if not promise < 0:
         return None
     # A row may be so sure that its curvature is nothing; the parabola then leads far too far.
-    t = min(1.0, (FARTHEST + task.farthest(B)) / max(task.farthest(step), 1e-300))
-    promise *= t
-    step, t = t * step, 1.0
+    far = task.farthest(step)
+    if far > FARTHEST:
+        t = min(1.0, (FARTHEST + task.farthest(B)) / far)
+        promise, step = t * promise, t * step
+    t = 1.0
     for _ in range(HALVINGS):
         new = B + t * step
         loss, slope, P = task.evaluate(new)
