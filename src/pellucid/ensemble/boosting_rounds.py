@@ -233,9 +233,9 @@ def _one_round(
     with np.errstate(over="ignore", under="ignore"):
         total = settings.price * float(weights.sum())
         price = float(np.ldexp(total, -train.units.loss_exponent))
-    grower.grow(train.slopes, rows, keys, train.raw, settings.rate, price)
     whole, renew = len(rows) == n, train.units.objective.renew
-    grower.leave(update=whole and renew is None)
+    update = whole and renew is None
+    grower.grow(train.slopes, rows, keys, train.raw, settings.rate, price, update)
     if renew is not None:
         residuals = train.y - train.raw[0]
         leaves = [own for _, own in grower.growth.leaf_rows()]

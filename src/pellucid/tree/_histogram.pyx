@@ -15,7 +15,9 @@ Steps of one batch of nodes (numbered again below)
 4. `search`: four columns of a pair of children are one task: count, subtract, best division;
 5. `settle`: best column of every child, ties to the lowest.
 
-Tasks share nothing, so bits are the same for any number of threads. A batch may divide a node that best-first order never reaches: `plan` then leaves it whole.
+Threads take the tasks of all trees of a round as they come (`_histogram_schedule.pxi`). Tasks share
+nothing, so bits are the same for any number of threads. A batch may divide a node that best-first
+order never reaches: `plan` then leaves it whole.
 """
 
 from libc.math cimport INFINITY, fabs, frexp, isnan, ldexp
@@ -24,15 +26,6 @@ from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
-
-
-cdef extern from *:
-    """
-    static inline long next_of(long* counter) {
-        return __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
-    }
-    """
-    long next_of(long* counter) nogil
 
 
 cdef enum:
@@ -80,7 +73,13 @@ cdef struct Node:
     int32_t divided
 
 
-cdef struct Draft:              # one tree
+cdef struct Pair:               # two children to be searched; the larger may be -1: no such child
+    int32_t small, large
+    int32_t parent_slot         # -1: both are counted
+    int32_t small_search, large_search
+
+
+cdef struct Draft:              # one tree, with all that its tasks write to
     Node* nodes
     int32_t* front              # leaves of best-first order that can be divided
     int32_t* rows
@@ -88,14 +87,19 @@ cdef struct Draft:              # one tree
     Cell* cells                 # by row
     Cell* ordered               # in the order of rows, of the nodes that are counted
     const Slope* slopes         # by row
+    int32_t* jobs               # nodes to be divided, -1: the root is to be opened
+    Pair* pairs
+    Split* found                # (pair, side, block)
+    uint8_t* masks
+    int32_t* leaves
+    int32_t* free_slots
     Units units
-    int32_t m, n_front, n_leaves, batch, done
-
-
-cdef struct Pair:               # two children to be searched; the larger may be -1: no such child
-    int32_t draft, small, large
-    int32_t parent_slot         # -1: both are counted
-    int32_t small_search, large_search
+    int32_t m, room, n_front, n_leaves, batch, done
+    int32_t n_jobs, n_pairs, n_masks, n_free, n_listed
+    int32_t room_jobs, room_pairs, room_masks, room_leaves
+    int32_t number
+    int stage
+    long todo, under_way        # tasks to be taken, and tasks not finished
 
 
 cdef struct Grown:              # a node of a finished tree; `GROWN` in NumPy
@@ -121,4 +125,5 @@ include "_histogram_scan.pxi"
 include "_histogram_growth.pxi"
 include "_histogram_search.pxi"
 include "_histogram_store.pxi"
+include "_histogram_schedule.pxi"
 include "_histogram_slopes.pxi"

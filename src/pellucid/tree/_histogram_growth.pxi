@@ -15,6 +15,15 @@ cdef void* grown_to(void* memory, size_t size) except? NULL:
     return new
 
 
+cdef int make_room(void** memory, size_t size) noexcept nogil:
+    """0, or -1 if there is none; what was there stays."""
+    cdef void* new = realloc(memory[0], size)
+    if new == NULL:
+        return -1
+    memory[0] = new
+    return 0
+
+
 cdef bint is_larger(const Draft* t, const Node* node) noexcept nogil:
     """Whether a node is the larger of two children; of equal ones that is the right one."""
     cdef const Node* above = t.nodes + node.parent
@@ -41,24 +50,18 @@ cdef class Drafts:
     cdef int shift, n_drafts, n_blocks, n_columns
     cdef Py_ssize_t n
     cdef Draft* drafts
-    cdef int32_t* capacity                     # of nodes, by draft
-    cdef Cell* pool
-    cdef int32_t* free_slots
-    cdef int n_slots, n_free
-    cdef int32_t* jobs                         # (draft, node) to be divided
-    cdef Pair* pairs
-    cdef Split* found                          # (pair, side, block)
-    cdef int32_t* leaves                       # (draft, node)
-    cdef uint8_t* masks
-    cdef int n_jobs, n_pairs, n_leaves, n_masks, room_jobs, room_pairs, room_masks, room_leaves
-    cdef long counter
+    cdef Cell* pool                            # slots of each draft in turn
+    cdef int n_slots                           # of a draft
+    cdef int failed                            # no memory
+    cdef long idle                             # threads without a task
     cdef Grown* grown                          # all trees so far
     cdef uint64_t* sets
     cdef int64_t n_grown, room_grown, n_sets, room_sets
     cdef list starts
     cdef const double[:, :, ::1] slopes
     cdef double[:, ::1] raw
-    cdef double rate
+    cdef double rate, price
+    cdef bint update
 
     def __cinit__(self, const uint32_t[:, ::1] words, const int32_t[::1] n_bins,
                   const uint8_t[::1] kinds, const signed char[::1] signs,
@@ -74,63 +77,63 @@ cdef class Drafts:
         self.n_drafts, self.starts = n_drafts, []
         self.first = <int64_t*> calloc(n_bins.shape[0] + 1, sizeof(int64_t))
         self.drafts = <Draft*> calloc(n_drafts, sizeof(Draft))
-        self.capacity = <int32_t*> calloc(n_drafts, sizeof(int32_t))
-        if self.first == NULL or self.drafts == NULL or self.capacity == NULL:
+        if self.first == NULL or self.drafts == NULL:
             raise MemoryError
         for j in range(n_bins.shape[0]):
             self.first[j + 1] = self.first[j] + n_bins[j] + 1
+        self.n_slots = max(n_slots, 1)
         for k in range(n_drafts):
+            self.drafts[k].number = k
+            self.drafts[k].free_slots = <int32_t*> grown_to(NULL, self.n_slots * sizeof(int32_t))
             self.drafts[k].rows = <int32_t*> grown_to(NULL, self.n * sizeof(int32_t))
             self.drafts[k].scratch = <int32_t*> grown_to(NULL, self.n * sizeof(int32_t))
             self.drafts[k].cells = <Cell*> grown_to(NULL, self.n * sizeof(Cell))
             self.drafts[k].ordered = <Cell*> grown_to(NULL, self.n * sizeof(Cell))
-        self.n_slots = max(n_slots, 1)
-        self.pool = <Cell*> grown_to(NULL, self.n_slots * self.size() * sizeof(Cell))
-        self.free_slots = <int32_t*> grown_to(NULL, self.n_slots * sizeof(int32_t))
+        self.pool = <Cell*> grown_to(
+            NULL, <size_t> n_drafts * self.n_slots * self.size() * sizeof(Cell))
 
     def __dealloc__(self):
         cdef int k
+        cdef Draft* t
         if self.drafts != NULL:
             for k in range(self.n_drafts):
-                free(self.drafts[k].nodes)
-                free(self.drafts[k].front)
-                free(self.drafts[k].rows)
-                free(self.drafts[k].scratch)
-                free(self.drafts[k].ordered)
-                free(self.drafts[k].cells)
-        for memory in (<size_t> self.first, <size_t> self.drafts, <size_t> self.capacity,
-                       <size_t> self.pool, <size_t> self.free_slots, <size_t> self.jobs,
-                       <size_t> self.pairs, <size_t> self.found, <size_t> self.leaves,
-                       <size_t> self.masks, <size_t> self.grown, <size_t> self.sets):
+                t = self.drafts + k
+                for memory in (<size_t> t.nodes, <size_t> t.front, <size_t> t.rows,
+                               <size_t> t.scratch, <size_t> t.ordered, <size_t> t.cells,
+                               <size_t> t.jobs, <size_t> t.pairs, <size_t> t.found,
+                               <size_t> t.masks, <size_t> t.leaves, <size_t> t.free_slots):
+                    free(<void*> <size_t> memory)
+        for memory in (<size_t> self.first, <size_t> self.drafts, <size_t> self.pool,
+                       <size_t> self.grown, <size_t> self.sets):
             free(<void*> <size_t> memory)
 
     cdef inline int64_t size(self) noexcept nogil:
         return self.first[self.n_bins.shape[0]]
 
-    cdef int reserve(self, int k, int more) except -1:
+    cdef int reserve(self, Draft* t, int more) noexcept nogil:
         """Room for more nodes of a draft."""
-        cdef Draft* t = self.drafts + k
-        if t.m + more > self.capacity[k]:
-            self.capacity[k] = 2 * (t.m + more) + 64
-            t.nodes = <Node*> grown_to(t.nodes, self.capacity[k] * sizeof(Node))
-            t.front = <int32_t*> grown_to(t.front, self.capacity[k] * sizeof(int32_t))
-        return 0
+        if t.m + more <= t.room:
+            return 0
+        t.room = 2 * (t.m + more) + 64
+        return (make_room(<void**> &t.nodes, t.room * sizeof(Node))
+                | make_room(<void**> &t.front, t.room * sizeof(int32_t)))
 
-    def begin(self, const double[:, :, ::1] slopes, const int32_t[::1] rows, const uint64_t[::1] keys,
-              double[:, ::1] raw, double rate):
-        """The first batch of a round: the roots. rows: those of the trees, sorted."""
+    def begin(self, const double[:, :, ::1] slopes, const int32_t[::1] rows,
+              const uint64_t[::1] keys, double[:, ::1] raw, double rate, double price, bint update):
+        """A round begins at the roots. rows: those of the trees, sorted."""
         cdef int k, i
         cdef Draft* t
         self.slopes, self.raw, self.rate = slopes, raw, rate
-        self.n_jobs, self.n_masks, self.n_leaves, self.counter = 0, 0, 0, 0
-        self.n_free = self.n_slots
-        for i in range(self.n_slots):
-            self.free_slots[i] = self.n_slots - 1 - i
+        self.price, self.update, self.failed, self.idle = price, update, 0, 0
         for k in range(self.n_drafts):
             t = self.drafts + k
             t.m, t.n_front, t.n_leaves, t.batch, t.done = 0, 0, 1, 0, 0
+            t.n_jobs, t.n_masks, t.n_listed, t.n_free = 0, 0, 0, self.n_slots
+            for i in range(self.n_slots):
+                t.free_slots[i] = (k + 1) * self.n_slots - 1 - i
             t.slopes = <const Slope*> &slopes[k, 0, 0]
-            self.reserve(k, 1)
+            if self.reserve(t, 1) < 0 or self.add_job(t, -1) < 0:
+                raise MemoryError
             memset(t.nodes, 0, sizeof(Node))
             t.m = 1
             t.nodes[0].end, t.nodes[0].key = rows.shape[0], mix(keys[k])
@@ -138,30 +141,19 @@ cdef class Drafts:
             t.nodes[0].slot, t.nodes[0].mask, t.nodes[0].left, t.nodes[0].parent = -1, -1, -1, -1
             t.nodes[0].split.feature = -1
             memcpy(t.rows, &rows[0], rows.shape[0] * sizeof(int32_t))
-            self.add_job(k, -1)
+            t.stage = DIVIDE
+            open_tasks(t, 1)
 
-    cdef int add_job(self, int k, int32_t node) except -1:
-        if self.n_jobs == self.room_jobs:
-            self.room_jobs = 2 * self.room_jobs + 64
-            self.jobs = <int32_t*> grown_to(self.jobs, 2 * self.room_jobs * sizeof(int32_t))
-        self.jobs[2 * self.n_jobs], self.jobs[2 * self.n_jobs + 1] = k, node
-        self.n_jobs += 1
+    cdef int add_job(self, Draft* t, int32_t node) noexcept nogil:
+        if t.n_jobs == t.room_jobs:
+            t.room_jobs = 2 * t.room_jobs + 64
+            if make_room(<void**> &t.jobs, t.room_jobs * sizeof(int32_t)) < 0:
+                return -1
+        t.jobs[t.n_jobs] = node
+        t.n_jobs += 1
         return 0
 
     # 1 ------------------------------------------------------------------------------------------
-
-    def plan(self):
-        """Rows of the next batch of nodes to be divided; 0 when every tree is finished."""
-        cdef int k
-        cdef int64_t rows = 0
-        self.n_jobs, self.counter = 0, 0
-        for k in range(self.n_drafts):
-            if not self.drafts[k].done:
-                self.advance(k)
-        for k in range(self.n_jobs):
-            rows += (self.drafts[self.jobs[2 * k]].nodes[self.jobs[2 * k + 1]].end
-                     - self.drafts[self.jobs[2 * k]].nodes[self.jobs[2 * k + 1]].start)
-        return rows
 
     cdef int best_of_front(self, Draft* t, bint undivided) noexcept nogil:
         """Place of the leaf with the largest gain; the leftmost one on ties; -1: there is none."""
@@ -180,12 +172,11 @@ cdef class Drafts:
                 best = i
         return best
 
-    cdef int advance(self, int k) except -1:
+    cdef int plan(self, Draft* t) noexcept nogil:
         """Follow best-first order as far as it is known, then choose what to divide next."""
-        cdef Draft* t = self.drafts + k
         cdef int i, wanted, left = self.p.max_leaves - t.n_leaves
         cdef int32_t node
-        t.batch = 0
+        t.batch, t.n_jobs = 0, 0
         while self.limited() and t.n_front > 0 and left > 0:
             i = self.best_of_front(t, False)
             node = t.front[i]
@@ -198,8 +189,11 @@ cdef class Drafts:
         if t.n_front == 0 or left == 0:
             t.done = 1
             return 0
-        wanted = min((left + 1) // 2 if self.limited() else <int> MANY, t.n_front)
-        self.reserve(k, 2 * wanted)
+        # More than the best one only while threads have nothing to do: it may be in vain.
+        wanted = min(1 + 2 * <int> self.idle, (left + 1) // 2) if self.limited() else <int> MANY
+        wanted = max(1, min(wanted, t.n_front))
+        if self.reserve(t, 2 * wanted) < 0:
+            return -1
         while t.batch < wanted:
             i = self.best_of_front(t, True) if self.limited() else t.n_front - 1
             if i < 0:
@@ -208,7 +202,8 @@ cdef class Drafts:
             t.nodes[node].divided = 1
             t.nodes[node].left, t.nodes[node].right = t.m, t.m + 1
             t.m += 2
-            self.add_job(k, node)
+            if self.add_job(t, node) < 0:
+                return -1
             t.batch += 1
             if not self.limited():
                 self.close(t, i)
@@ -232,18 +227,11 @@ cdef class Drafts:
 
     # 2 ------------------------------------------------------------------------------------------
 
-    def divide(self):
-        """Take nodes of the batch until there are none; may run in several threads at once."""
-        cdef long i
-        with nogil:
-            while self.stop[0] == 0:
-                i = next_of(&self.counter)
-                if i >= self.n_jobs:
-                    break
-                if self.jobs[2 * i + 1] < 0:
-                    self.open_root(self.drafts + self.jobs[2 * i])
-                else:
-                    self.divide_node(self.drafts + self.jobs[2 * i], self.jobs[2 * i + 1])
+    cdef void divide(self, Draft* t, long i) noexcept nogil:
+        if t.jobs[i] < 0:
+            self.open_root(t)
+        else:
+            self.divide_node(t, t.jobs[i])
 
     cdef void open_root(self, Draft* t) noexcept nogil:
         cdef Node* root = t.nodes

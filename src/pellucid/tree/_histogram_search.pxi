@@ -11,91 +11,92 @@ cdef class Search(Drafts):
                 and node.c >= self.p.min_split and node.end - node.start > 1
                 and node.h >= 2 * self.p.min_h)
 
-    def assign(self):
-        """Pairs of children to be searched: (cells to be counted, number of tasks)."""
-        cdef int i, k
-        cdef int64_t cells = 0
-        cdef Draft* t
+    cdef int assign(self, Draft* t) noexcept nogil:
+        """Pairs of children to be searched."""
+        cdef int i
         cdef Node* node
         cdef Pair* pair
-        self.n_pairs, self.counter = 0, 0
-        if self.n_jobs > self.room_pairs:
-            self.room_pairs = 2 * self.n_jobs
-            self.pairs = <Pair*> grown_to(self.pairs, self.room_pairs * sizeof(Pair))
-            self.found = <Split*> grown_to(
-                self.found, 2 * self.room_pairs * self.n_blocks * sizeof(Split))
-        for i in range(self.n_jobs):
-            k = self.jobs[2 * i]
-            t = self.drafts + k
-            pair = self.pairs + self.n_pairs
-            pair.draft, pair.parent_slot = k, -1
-            if self.jobs[2 * i + 1] < 0:
+        t.n_pairs = 0
+        if t.n_jobs > t.room_pairs:
+            t.room_pairs = 2 * t.n_jobs
+            if (make_room(<void**> &t.pairs, t.room_pairs * sizeof(Pair)) < 0
+                    or make_room(<void**> &t.found,
+                                 <size_t> 2 * t.room_pairs * self.n_blocks * sizeof(Split)) < 0):
+                return -1
+        for i in range(t.n_jobs):
+            pair = t.pairs + t.n_pairs
+            pair.parent_slot = -1
+            if t.jobs[i] < 0:
                 pair.small, pair.large = 0, -1
             else:
-                node = t.nodes + self.jobs[2 * i + 1]
+                node = t.nodes + t.jobs[i]
                 pair.small, pair.large = node.left, node.right
                 if is_larger(t, t.nodes + node.left):
                     pair.small, pair.large = node.right, node.left
                 pair.parent_slot, node.slot = node.slot, -1
-            cells += self.open_pair(t, pair)
-        return cells * self.n_columns, self.n_pairs * self.n_blocks
+            if self.open_pair(t, pair) < 0:
+                return -1
+        return 0
 
-    cdef int64_t open_pair(self, Draft* t, Pair* pair) except -1:
-        """Rows to be counted for a pair; its histograms and masks have their places then."""
+    cdef int open_pair(self, Draft* t, Pair* pair) noexcept nogil:
+        """Histograms and masks of a pair have their places then, if it is to be searched."""
         cdef Node* small = t.nodes + pair.small
         cdef Node* large = t.nodes + pair.large if pair.large >= 0 else NULL
         cdef bint more = self.p.max_leaves - t.n_leaves > t.batch
-        cdef int64_t rows = small.end - small.start
         pair.small_search = more and self.may_divide(t, small)
         pair.large_search = large != NULL and more and self.may_divide(t, large)
         if not pair.small_search and not pair.large_search:
-            self.release(pair.parent_slot)
+            self.release(t, pair.parent_slot)
             return 0
-        if pair.large_search and pair.parent_slot < 0:
-            rows += large.end - large.start
         if pair.large_search:
-            large.slot = pair.parent_slot if pair.parent_slot >= 0 else self.take_slot()
-            self.choose_columns(t, large)
+            large.slot = pair.parent_slot if pair.parent_slot >= 0 else self.take_slot(t)
+            if self.choose_columns(t, large) < 0:
+                return -1
         else:
-            self.release(pair.parent_slot)
+            self.release(t, pair.parent_slot)
             pair.parent_slot = -1
         if pair.small_search:
-            small.slot = self.take_slot()
-            self.choose_columns(t, small)
-        self.n_pairs += 1
-        return rows
+            small.slot = self.take_slot(t)
+            if self.choose_columns(t, small) < 0:
+                return -1
+        t.n_pairs += 1
+        return 0
 
-    cdef void release(self, int32_t slot) noexcept nogil:
+    cdef void release(self, Draft* t, int32_t slot) noexcept nogil:
         if slot >= 0:
-            self.free_slots[self.n_free] = slot
-            self.n_free += 1
+            t.free_slots[t.n_free] = slot
+            t.n_free += 1
 
-    cdef int32_t take_slot(self) noexcept nogil:
-        if self.n_free == 0:
+    cdef int32_t take_slot(self, Draft* t) noexcept nogil:
+        if t.n_free == 0:
             return -1
-        self.n_free -= 1
-        return self.free_slots[self.n_free]
+        t.n_free -= 1
+        return t.free_slots[t.n_free]
 
-    cdef int choose_columns(self, Draft* t, Node* node) except -1:
+    cdef int choose_columns(self, Draft* t, Node* node) noexcept nogil:
         """Columns that a node may look at: those of its groups, of these a random share."""
         cdef int j, i, g, m = 0, wanted, d = self.n_columns
         cdef uint64_t key = node.key
         cdef uint8_t* mask
         cdef int32_t swap
+        cdef int32_t* columns
         if self.p.share >= 1.0 and self.groups.shape[0] == 0:
             return 0
-        if self.n_masks == self.room_masks:
-            self.room_masks = 2 * self.room_masks + 16
-            self.masks = <uint8_t*> grown_to(self.masks, <size_t> self.room_masks * d)
-        node.mask = self.n_masks
-        self.n_masks += 1
-        mask = self.masks + <int64_t> node.mask * d
+        if t.n_masks == t.room_masks:
+            t.room_masks = 2 * t.room_masks + 16
+            if make_room(<void**> &t.masks, <size_t> t.room_masks * d) < 0:
+                return -1
+        node.mask = t.n_masks
+        t.n_masks += 1
+        mask = t.masks + <int64_t> node.mask * d
         memset(mask, self.groups.shape[0] == 0, d)
         for g in range(self.groups.shape[0]):
             if self.holds_path(t, node, g):
                 for j in range(d):
                     mask[j] |= self.groups[g, j]
-        cdef int32_t* columns = <int32_t*> grown_to(NULL, d * sizeof(int32_t))
+        columns = <int32_t*> malloc(d * sizeof(int32_t))
+        if columns == NULL:
+            return -1
         for j in range(d):
             if mask[j]:
                 columns[m] = j
@@ -123,23 +124,11 @@ cdef class Search(Drafts):
 
     # 4 ------------------------------------------------------------------------------------------
 
-    def search(self):
-        """Take pairs and blocks of columns until there are none; may run in several threads."""
-        cdef long i
-        cdef Cell* spare = <Cell*> malloc(2 * WIDTH * 256 * sizeof(Cell))
-        if spare == NULL:
-            raise MemoryError
-        with nogil:
-            while self.stop[0] == 0:
-                i = next_of(&self.counter)
-                if i >= self.n_pairs * self.n_blocks:
-                    break
-                self.search_block(self.pairs + i // self.n_blocks, <int> (i % self.n_blocks),
-                                  self.found + 2 * self.n_blocks * (i // self.n_blocks), spare)
-        free(spare)
-
-    cdef void search_block(self, Pair* pair, int block, Split* found, Cell* spare) noexcept nogil:
-        cdef Draft* t = self.drafts + pair.draft
+    cdef void search(self, Draft* t, long task, Cell* spare) noexcept nogil:
+        """One block of columns of one pair."""
+        cdef Pair* pair = t.pairs + task // self.n_blocks
+        cdef int block = <int> (task % self.n_blocks)
+        cdef Split* found = t.found + 2 * self.n_blocks * (task // self.n_blocks)
         cdef Node* small = t.nodes + pair.small
         cdef Node* large = t.nodes + pair.large if pair.large_search else NULL
         cdef int64_t first = self.first[WIDTH * block]
@@ -187,7 +176,7 @@ cdef class Search(Drafts):
         for j in range(WIDTH):
             f = WIDTH * block + j
             if f >= self.n_columns or (
-                    node.mask >= 0 and not self.masks[<int64_t> node.mask * self.n_columns + f]):
+                    node.mask >= 0 and not t.masks[<int64_t> node.mask * self.n_columns + f]):
                 continue
             column = e + (self.first[f] - self.first[WIDTH * block])
             if self.kinds[f]:
@@ -201,18 +190,16 @@ cdef class Search(Drafts):
 
     # 5 ------------------------------------------------------------------------------------------
 
-    def settle(self):
+    cdef void settle(self, Draft* t) noexcept nogil:
         """The best column of every searched child."""
         cdef int i
         cdef Pair* pair
-        cdef Draft* t
-        for i in range(self.n_pairs):
-            pair = self.pairs + i
-            t = self.drafts + pair.draft
+        for i in range(t.n_pairs):
+            pair = t.pairs + i
             if pair.small_search:
-                self.settle_node(t, pair.small, self.found + 2 * self.n_blocks * i)
+                self.settle_node(t, pair.small, t.found + 2 * self.n_blocks * i)
             if pair.large_search:
-                self.settle_node(t, pair.large, self.found + (2 * i + 1) * self.n_blocks)
+                self.settle_node(t, pair.large, t.found + (2 * i + 1) * self.n_blocks)
 
     cdef void settle_node(self, Draft* t, int32_t number, const Split* found) noexcept nogil:
         cdef Node* node = t.nodes + number
@@ -224,7 +211,7 @@ cdef class Search(Drafts):
                     > node.split.num * (1.0 + TIE) * found[block].den):
                 node.split = found[block]
         if node.split.feature < 0:
-            self.release(node.slot)
+            self.release(t, node.slot)
             node.slot = -1
         elif node.split.missing_left < 0:
             node.split.missing_left = 2 * count_of(&t.units, node.split.left.hc) > node.c

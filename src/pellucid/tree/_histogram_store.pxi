@@ -1,68 +1,49 @@
 """`Growth`: finished trees, their leaves' values, and what remains of them."""
 
 
-cdef class Growth(Search):
+cdef class Store(Search):
     """The trees of one round after the other; all of them are read at the end."""
 
     # The finished trees -------------------------------------------------------------------------
 
-    def prune(self, double price):
+    cdef void prune(self, Draft* t) noexcept nogil:
         """Cost-complexity pruning: a branch stays if its gains are above the price of its leaves."""
-        cdef int k
         cdef int32_t i
-        cdef Draft* t
         cdef Node* node
-        for k in range(self.n_drafts):
-            t = self.drafts + k
-            worth = np.zeros(t.m)
-            for i in range(t.m - 1, -1, -1):            # children stand after their parents
-                node = t.nodes + i
-                if node.divided == 2:
-                    worth[i] = node.split.gain - price + worth[node.left] + worth[node.right]
-                    if worth[i] <= 0:
-                        node.divided, worth[i] = 1, 0.0
-            t.n_leaves = 1
-            for i in range(t.m):
-                node = t.nodes + i
-                if i > 0 and t.nodes[node.parent].divided != 2:
-                    node.divided = min(node.divided, 1)
-                t.n_leaves += node.divided == 2
+        for i in range(t.m - 1, -1, -1):                # children stand after their parents
+            node = t.nodes + i
+            node.value = 0.0
+            if node.divided == 2:
+                node.value = (node.split.gain - self.price + t.nodes[node.left].value
+                              + t.nodes[node.right].value)
+                if node.value <= 0:
+                    node.divided, node.value = 1, 0.0
+        t.n_leaves = 1
+        for i in range(t.m):
+            node = t.nodes + i
+            if i > 0 and t.nodes[node.parent].divided != 2:
+                node.divided = min(node.divided, 1)
+            t.n_leaves += node.divided == 2
 
-    def finish(self):
-        """Leaves of the finished trees, for `leave`: how many there are."""
-        cdef int k
+    cdef int list_leaves(self, Draft* t) noexcept nogil:
         cdef int32_t i
-        cdef Draft* t
-        self.n_leaves, self.counter = 0, 0
-        for k in range(self.n_drafts):
-            t = self.drafts + k
-            if self.n_leaves + t.n_leaves > self.room_leaves:
-                self.room_leaves = 2 * (self.n_leaves + t.n_leaves)
-                self.leaves = <int32_t*> grown_to(
-                    self.leaves, 2 * self.room_leaves * sizeof(int32_t))
-            for i in range(t.m):
-                if self.is_leaf(t, i):
-                    self.leaves[2 * self.n_leaves] = k
-                    self.leaves[2 * self.n_leaves + 1] = i
-                    self.n_leaves += 1
-        return self.n_leaves
+        if t.n_leaves > t.room_leaves:
+            t.room_leaves = 2 * t.n_leaves
+            if make_room(<void**> &t.leaves, t.room_leaves * sizeof(int32_t)) < 0:
+                return -1
+        t.n_listed = 0
+        for i in range(t.m):
+            if self.is_leaf(t, i):
+                t.leaves[t.n_listed] = i
+                t.n_listed += 1
+        return 0
 
     cdef bint is_leaf(self, Draft* t, int32_t i) noexcept nogil:
         """Divided in vain counts as a leaf; below such a node there is nothing."""
         return t.nodes[i].divided != 2 and (i == 0 or t.nodes[t.nodes[i].parent].divided == 2)
 
-    def leave(self, bint update):
-        """Values of the leaves from exact sums; with `update` their rows' predictions too."""
-        cdef long i
-        with nogil:
-            while self.stop[0] == 0:
-                i = next_of(&self.counter)
-                if i >= self.n_leaves:
-                    break
-                self.leave_leaf(self.drafts + self.leaves[2 * i], self.leaves[2 * i],
-                                self.leaves[2 * i + 1], update)
-
-    cdef void leave_leaf(self, Draft* t, int k, int32_t number, bint update) noexcept nogil:
+    cdef void leave(self, Draft* t, int32_t number) noexcept nogil:
+        """Value of a leaf from exact sums; with `update` its rows' predictions too."""
         cdef Node* node = t.nodes + number
         cdef const int32_t* rows = t.rows + node.start
         cdef Slope total = sum_of(t.slopes, rows, node.end - node.start)
@@ -72,35 +53,38 @@ cdef class Growth(Search):
         if total.h + self.p.l2 > 0:
             value = min(max(-total.g / (total.h + self.p.l2), node.lower), node.upper)
         node.value = self.rate * value
-        if update:
+        if self.update:
             for i in range(node.end - node.start):
-                self.raw[k, rows[i]] += node.value
+                self.raw[t.number, rows[i]] += node.value
 
     def leaf_rows(self):
         """(tree, rows) of every leaf, for losses that find the best value themselves."""
-        cdef int i
+        cdef int i, k
         cdef Draft* t
         cdef Node* node
         parts = []
-        for i in range(self.n_leaves):
-            t = self.drafts + self.leaves[2 * i]
-            node = t.nodes + self.leaves[2 * i + 1]
-            parts.append((self.leaves[2 * i],
-                          np.asarray(<int32_t[:node.end - node.start]> (t.rows + node.start)).copy()))
+        for k in range(self.n_drafts):
+            t = self.drafts + k
+            for i in range(t.n_listed):
+                node = t.nodes + t.leaves[i]
+                parts.append((k, np.asarray(
+                    <int32_t[:node.end - node.start]> (t.rows + node.start)).copy()))
         return parts
 
     def set_values(self, const double[::1] values, bint update):
         """Other values for the leaves, in the order of `leaf_rows`; as in `leave`."""
-        cdef int i
+        cdef int i, k, following = 0
         cdef int64_t j
         cdef Draft* t
         cdef Node* node
-        for i in range(self.n_leaves):
-            t = self.drafts + self.leaves[2 * i]
-            node = t.nodes + self.leaves[2 * i + 1]
-            node.value = self.rate * values[i]
-            for j in range(node.start, node.end if update else node.start):
-                self.raw[self.leaves[2 * i], t.rows[j]] += node.value
+        for k in range(self.n_drafts):
+            t = self.drafts + k
+            for i in range(t.n_listed):
+                node = t.nodes + t.leaves[i]
+                node.value = self.rate * values[following]
+                following += 1
+                for j in range(node.start, node.end if update else node.start):
+                    self.raw[k, t.rows[j]] += node.value
 
     def store(self):
         """Append the trees of this round, in preorder, to those before."""

@@ -1,9 +1,8 @@
 """Driver of `_histogram.Growth`: one round of trees, in threads where the work is worth it.
 
-Invariant: threads share the tasks of a batch, never its sums; bits do not depend on their number.
+Invariant: threads share the tasks of a round, never a sum; bits do not depend on their number.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,7 @@ from pellucid import parallel
 from pellucid.tree._histogram import GROWN, Growth
 from pellucid.tree.histogram_bins import WIDTH, Bins
 
-WORTH_THREADS = 2**18  # cells to count, or rows to send times 8, below which one thread is faster
+WORTH_THREADS = 2**17  # cells of a round below which one thread is faster
 POOL = 2**28  # bytes of histograms that are kept for subtraction
 UNLIMITED = 2**31 - 1
 
@@ -61,12 +60,12 @@ class Grower:
             words.view(np.uint8).reshape(-1, self.n, WIDTH).transpose(0, 2, 1)
         )
         slot = 16 * int(bins.n_bins.sum() + len(bins.n_bins))
-        wanted = n_drafts * (min(2 * limits.max_leaves, self.n, 512) + 2)
+        wanted = min(2 * limits.max_leaves, self.n, 512) + 2  # of one tree
         self.growth = Growth(
             words, bins.n_bins, bins.kinds, signs, samples, shift_of(samples, self.n),
             columns.reshape(-1, self.n),
             np.zeros((0, d), dtype=np.uint8) if groups is None else groups, n_drafts,
-            max(1, min(wanted, POOL // slot)),
+            max(1, min(wanted, POOL // slot // n_drafts)),
             (
                 limits.l2, limits.min_samples_leaf, limits.min_samples_split, limits.min_curvature,
                 limits.min_gain, limits.share, limits.max_leaves, limits.max_depth,
@@ -74,14 +73,7 @@ class Grower:
             ),
             self.stop.array,
         )  # fmt: skip
-        self.n_drafts = n_drafts
-
-    def _run(self, phase: Callable[[], None], work: int) -> None:
-        if self.threads > 1 and work >= WORTH_THREADS:
-            parallel.map(lambda _: phase(), range(self.threads), self.threads)
-        else:
-            phase()
-        self.stop.check()
+        self.n_drafts, self.d = n_drafts, d
 
     def grow(
         self,
@@ -91,25 +83,19 @@ class Grower:
         raw: np.ndarray,
         rate: float,
         price: float = 0.0,
+        update: bool = True,
     ) -> None:
-        """The trees of one round, down to their leaves; branches not worth their price go."""
-        growth = self.growth
-        growth.begin(slopes, rows, keys, raw, rate)
-        sent = len(rows) * self.n_drafts
-        while sent:
-            self._run(growth.divide, 8 * sent)
-            cells, tasks = growth.assign()
-            if tasks:
-                self._run(growth.search, cells + 256 * tasks)
-                growth.settle()
-            sent = growth.plan()
-        if price > 0:
-            growth.prune(price)
-        growth.finish()
+        """The trees of one round with their leaves' values; branches not worth their price go.
 
-    def leave(self, update: bool) -> None:
-        """Values of the leaves; with `update` the predictions of their rows too."""
-        self._run(lambda: self.growth.leave(update), 8 * self.n * self.n_drafts)
+        With `update` the predictions of the rows are brought up to date.
+        """
+        growth = self.growth
+        growth.begin(slopes, rows, keys, raw, rate, price, update)
+        if self.threads > 1 and len(rows) * self.n_drafts * self.d >= WORTH_THREADS:
+            parallel.map(growth.work, range(self.threads), self.threads)
+        else:
+            growth.work(0)
+        self.stop.check()
 
     def send(self, words: np.ndarray, raw: np.ndarray) -> None:
         """Add the last round's trees to the predictions (K, n) of binned rows."""
