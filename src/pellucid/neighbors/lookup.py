@@ -153,12 +153,12 @@ class Lookup(Estimator):
 
     # Looking up ---------------------------------------------------------------------------------
 
-    def _encode_intake(self, rows: Any, quiet: bool = False) -> Any:
+    def _encode_intake(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
         if self._pairwise and any(mask.any() for mask in rows.missing_cells()):
             raise DataError(
                 "Input X contains NaN: precomputed distances need a number for each pair."
             )
-        return super()._encode_intake(rows, quiet)
+        return super()._encode_intake(rows, quiet, finite)
 
     def _index(self) -> search.Index:
         rows = self.rows_

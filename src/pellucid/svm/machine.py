@@ -86,12 +86,12 @@ class KernelMachine(Estimator):
         own = Table(missing="error") if self.table is None else None
         return replace(wishes, canonical_rows=False, table=own)
 
-    def _encode_intake(self, rows: Any, quiet: bool = False) -> Any:
+    def _encode_intake(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
         if self._pairwise and any(mask.any() for mask in rows.missing_cells()):
             raise DataError(
                 "Input X contains NaN: a precomputed kernel needs a number for each pair."
             )
-        return super()._encode_intake(rows, quiet)
+        return super()._encode_intake(rows, quiet, finite)
 
     def _prepared(self, problem: Problem, weights: np.ndarray) -> tuple[Any, dict[str, Any]]:
         """Training rows as the kernel sees them, and the facts that new rows need."""
