@@ -88,6 +88,55 @@ def test_tube_of_liblinear(loss, epsilon):
         assert 0 <= ours.history_["duality_gap"][-1] <= 1e-5 * found
 
 
+def joint_objective(model, X, y, C):
+    """What Crammer and Singer minimise, from the coefficients alone."""
+    V = np.column_stack([model.coef_, model.intercept_])
+    Z = X @ model.coef_.T + model.intercept_
+    own = Z[np.arange(len(y)), y]
+    return (
+        0.5 * (V * V).sum()
+        + C * np.maximum((Z + (np.arange(Z.shape[1]) != y[:, None])).max(axis=1) - own, 0).sum()
+    )
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0])
+@pytest.mark.parametrize("name", ["iris", "wine", "digits"])
+def test_all_classes_in_one_machine(name, C):
+    """LIBLINEAR's optimum of one objective, a small duality gap, and its class for each row."""
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    X, y = X[::6] if name == "digits" else X, y[::6] if name == "digits" else y
+    X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
+    given = {"multi_class": "crammer_singer", "C": C, "random_state": 0}
+    ours = LinearSVC(tol=1e-6, max_iter=20_000, **given).fit(X, y)
+    theirs = peer.LinearSVC(tol=1e-7, max_iter=200_000, **given).fit(X, y)
+    assert ours.status_.ok
+    found, expected = joint_objective(ours, X, y, C), joint_objective(theirs, X, y, C)
+    assert found == pytest.approx(expected, rel=5e-6)
+    assert found == pytest.approx(ours.history_["objective"][-1], rel=1e-10)
+    assert 0 <= ours.history_["duality_gap"][-1] <= 1e-5 * found
+    assert np.allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    assert (ours.predict(X) == theirs.predict(X)).all()
+
+
+def test_one_machine_of_two_classes_of_weights_and_of_sparse_tables():
+    X, y = datasets.make_classification(150, 5, flip_y=0.1, random_state=0)
+    given = {"multi_class": "crammer_singer", "tol": 1e-6, "max_iter": 50_000, "C": 0.1}
+    ours = LinearSVC(**given).fit(X, y)
+    assert ours.coef_.shape == (1, 5)
+    theirs = peer.LinearSVC(**given).fit(X, y)
+    assert np.allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    assert np.allclose(LinearSVC(**given).fit(csr_array(X), y).coef_, ours.coef_, atol=1e-6)
+    X, y = datasets.load_iris(return_X_y=True)
+    w = np.random.default_rng(0).integers(0, 3, 150)
+    given["tol"] = 1e-3
+    by_weight = LinearSVC(**given).fit(X, y, sample_weight=w)
+    copies = LinearSVC(**given).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    assert np.allclose(by_weight.coef_, copies.coef_, rtol=1e-10, atol=1e-12)
+    assert by_weight.explain(X[:3]).gap() < 1e-12
+    with pytest.warns(ConvergenceWarning, match="violated by"):
+        LinearSVC(multi_class="crammer_singer", max_iter=1).fit(X, y)
+
+
 def test_several_classes_and_weights():
     X, y = datasets.load_iris(return_X_y=True)
     ours, theirs = LinearSVC().fit(X, y), peer.LinearSVC(tol=1e-8, max_iter=100_000).fit(X, y)
@@ -140,6 +189,35 @@ def test_one_epoch_follows_the_plain_loop():
     assert np.allclose(v, A.T @ beta, atol=1e-12)
 
 
+def test_one_joint_epoch_follows_the_plain_loop():
+    """The multipliers of a row by bisection on their level, for dense and sparse rows."""
+    rng = np.random.default_rng(0)
+    X, y, c, bias = rng.normal(size=(25, 4)), rng.integers(0, 3, 25), rng.random(25), 0.7
+    Z = np.column_stack([X, np.full(25, bias)])
+    order, expected = rng.permutation(25), np.zeros((25, 3))
+    for _ in range(3):
+        for i in order:
+            size = Z[i] @ Z[i]
+            limits = np.where(np.arange(3) == y[i], c[i], 0.0)
+            slopes = expected.T @ Z @ Z[i] + (np.arange(3) != y[i]) - size * expected[i]
+            low, high = -99.0, 99.0
+            for _ in range(200):
+                level = (low + high) / 2
+                shares = np.minimum(limits, (level - slopes) / size)
+                low, high = (level, high) if shares.sum() < 0 else (low, level)
+            expected[i] = shares
+    for table in (X, csr_array(X)):
+        line = primal.Line(table, np.zeros(25), c, bias, np.nan)
+        A, W = np.zeros((25, 3)), np.zeros((3, 5))
+        for _ in range(3):
+            _loops.joint_epoch(
+                *primal.row_parts(line)[:4], y.astype(np.int32), c, primal.row_parts(line)[4], bias,
+                order, A, W, np.zeros((3, 3)), np.zeros(1, dtype=np.int32),
+            )  # fmt: skip
+        assert np.allclose(A, expected, atol=1e-10)
+        assert np.allclose(W, A.T @ Z, atol=1e-12)
+
+
 def test_explanations_and_scales():
     X, y = datasets.load_iris(return_X_y=True)
     why = LinearSVC().fit(X, y).explain(X[:4])
@@ -156,8 +234,8 @@ def test_bad_input():
         LinearSVC(penalty="l1", loss="hinge").fit(X, y)
     with pytest.raises(ValueError, match="'C' parameter of LinearSVC"):
         LinearSVC(C=0).fit(X, y)
-    with pytest.raises(ValueError, match="'multi_class' parameter of LinearSVC must be 'ovr'"):
-        LinearSVC(multi_class="crammer_singer").fit(X, y)
+    with pytest.raises(ValueError, match=r"must be one of \{'ovr', 'crammer_singer'\}"):
+        LinearSVC(multi_class="ovo").fit(X, y)
     with pytest.raises(DataError, match="exceeds"):
         LinearSVC().fit(X * 1e200, y)
     X, y = datasets.make_classification(200, random_state=0)

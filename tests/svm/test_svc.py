@@ -9,7 +9,7 @@ from sklearn import svm as peer
 from sklearn.preprocessing import StandardScaler
 
 import pellucid
-from pellucid.errors import ConvergenceWarning, DataError, ModelFileError
+from pellucid.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError
 from pellucid.svm import SVC, _loops
 
 FOUR = np.array([[0.0, 0], [2, 2], [-1, 0], [3, 3]]), np.array([0, 1, 0, 1])
@@ -208,6 +208,56 @@ def test_several_classes_as_in_scikit_learn(kernel, shape):
     assert (ours.predict(X) == theirs.predict(X)).mean() > 0.99
     if kernel == "linear":
         assert np.allclose(ours.coef_, theirs.coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed"])
+def test_each_class_against_the_rest(kernel, tmp_path):
+    """Every machine is that of two classes; scikit-learn's OneVsRestClassifier says the same."""
+    from sklearn.multiclass import OneVsRestClassifier
+
+    X, y = datasets.load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    labels = np.array(["a", "b", "c"])[y]
+    given = X @ X.T if kernel == "precomputed" else X
+    ours = SVC(kernel=kernel, multi_class="ovr", tol=1e-8).fit(given, labels)
+    scores = ours.decision_function(given)
+    name = "linear" if kernel == "precomputed" else kernel
+    theirs = OneVsRestClassifier(peer.SVC(kernel=name, tol=1e-10)).fit(X, labels)
+    assert np.allclose(scores, theirs.decision_function(X), atol=1e-5)
+    assert np.array_equal(ours.predict(given), theirs.predict(X))
+    assert np.array_equal(ours.predict(given), ours.classes_[scores.argmax(axis=1)])
+    assert ours.dual_coef_.shape == (3, len(ours.support_))
+    assert ours.intercept_.shape == ours.n_iter_.shape == (3,)
+    for k in range(3):
+        alone = SVC(kernel=kernel, tol=1e-8).fit(given, y == k)
+        assert np.allclose(scores[:, k], alone.decision_function(given), atol=1e-5)
+    ours.save(tmp_path / "m.pellucid")
+    assert np.array_equal(pellucid.load(tmp_path / "m.pellucid").decision_function(given), scores)
+    why = ours.explain(given[:4])
+    assert why.gap() < 1e-10
+    assert np.allclose(why.prediction, scores[:4])
+    if kernel == "linear":
+        assert ours.coef_.shape == (3, 13)
+        assert why.contributions.shape == (4, 13, 3)
+
+
+def test_the_rest_and_its_refusals():
+    X, y = datasets.load_iris(return_X_y=True)
+    two = SVC(multi_class="ovr").fit(X[:100], y[:100])
+    pair = SVC().fit(X[:100], y[:100])
+    assert np.array_equal(two.decision_function(X), pair.decision_function(X))
+    with pytest.raises(ParameterError, match="multi_class='ovr' learns one machine per class"):
+        SVC(multi_class="ovr", decision_function_shape="ovo").fit(X, y)
+    with pytest.raises(DataError, match="class 1 from the rest"):
+        SVC(kernel="linear", C=np.inf, multi_class="ovr").fit(X[:, 2:], y)
+    noise = np.random.default_rng(0)
+    X, y = noise.normal(size=(90, 3)), noise.integers(0, 3, 90)
+    sure = SVC(multi_class="ovr", calibrate=True).fit(X, y)
+    assert np.array_equal(sure.predict(X), sure.predict_proba(X).argmax(axis=1))
+    w = noise.integers(0, 3, 90)
+    copies = SVC(multi_class="ovr").fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    by_weight = SVC(multi_class="ovr").fit(X, y, sample_weight=w)
+    assert np.array_equal(copies.decision_function(X), by_weight.decision_function(X))
 
 
 def test_large_tables_use_working_sets(monkeypatch):

@@ -32,9 +32,9 @@ class KVotes(KNearest):
             )
 
     def _voters(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Distances, places and shares (n, k) of the neighbours of encoded rows."""
+        """Distances, places and weights (n, k) of the neighbours of encoded rows."""
         distances, places = self._nearest(self._placed(X), self.n_neighbors)
-        return distances, places, votes.shares(self.weights, distances, self.beta)
+        return distances, places, votes.weigh(self.weights, distances, self.beta)
 
     def _prototypes(
         self, found: Any, spoken: np.ndarray, said: np.ndarray, scale: str
@@ -134,20 +134,23 @@ class KNeighborsClassifier(KVotes, ProbabilisticClassifier):
         }
 
     def _shares(self, found: Any) -> np.ndarray:
-        _, places, shares = found
+        _, places, weights = found
         codes = self.codes_[places]
-        columns = [np.where(codes == c, shares, 0.0).sum(axis=1) for c in range(len(self.classes_))]
-        return np.column_stack(columns)
+        columns = [
+            np.where(codes == c, weights, 0.0).sum(axis=1) for c in range(len(self.classes_))
+        ]
+        total = np.column_stack(columns)
+        return total / total.sum(axis=1, keepdims=True)
 
     def _proba(self, X: Any) -> np.ndarray:
-        total = self._shares(self._voters(X))
-        return total / total.sum(axis=1, keepdims=True)
+        return self._shares(self._voters(X))
 
     def _explain(self, X: Any) -> Any:
         """The neighbours and their shares of the vote."""
         found = self._voters(X)
         K = len(self.classes_)
-        spoken = found[2][:, :, None] * (self.codes_[found[1]][:, :, None] == np.arange(K))
+        shares = found[2] / found[2].sum(axis=1, keepdims=True)
+        spoken = shares[:, :, None] * (self.codes_[found[1]][:, :, None] == np.arange(K))
         said = self._shares(found)
         keep = slice(1, None) if K == 2 else slice(None)
         return self._prototypes(found, spoken[:, :, keep], said[:, keep], "probability")
@@ -242,9 +245,9 @@ class KNeighborsRegressor(KVotes, Regressor):
 
     def _means(self, found: Any) -> np.ndarray:
         """Weighted means of the targets, (n, K)."""
-        _, places, shares = found
+        _, places, weights = found
         y = self.targets_.reshape(self.n_samples_fit_, -1)[places]
-        return np.einsum("ij,ijk->ik", shares, y)
+        return np.einsum("ij,ijk->ik", weights, y) / weights.sum(axis=1, keepdims=True)
 
     def _predict(self, X: Any) -> np.ndarray:
         means = self._means(self._voters(X))
@@ -254,7 +257,7 @@ class KNeighborsRegressor(KVotes, Regressor):
         """The neighbours and what each adds to the mean."""
         found = self._voters(X)
         y = self.targets_.reshape(self.n_samples_fit_, -1)[found[1]]
-        spoken = found[2][:, :, None] * y
+        spoken = (found[2] / found[2].sum(axis=1, keepdims=True))[:, :, None] * y
         return self._prototypes(found, spoken, self._means(found), "response")
 
     def _check_state(self) -> None:

@@ -55,6 +55,21 @@ def dual_epoch(
     w: np.ndarray,
     stop: np.ndarray,
 ) -> float: ...
+def joint_epoch(
+    data: np.ndarray,
+    indices: np.ndarray,
+    indptr: np.ndarray,
+    dense: bool,
+    codes: np.ndarray,
+    prices: np.ndarray,
+    curves: np.ndarray,
+    bias: float,
+    order: np.ndarray,
+    A: np.ndarray,
+    W: np.ndarray,
+    room: np.ndarray,
+    stop: np.ndarray,
+) -> None: ...
 def soft_sweeps(
     H: np.ndarray, slope: np.ndarray, u: np.ndarray, strength: float, sweeps: int, tol: float
 ) -> None: ...

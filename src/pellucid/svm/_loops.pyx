@@ -263,6 +263,66 @@ def dual_epoch(const double[::1] data, const int32_t[::1] indices, const int64_t
     return violation
 
 
+cdef double best_shares(double *slopes, double *shares, double *sorted, int own, double price,
+                        double curve, Py_ssize_t K) noexcept nogil:
+    """The minimum over the K multipliers of one row, which sum to 0 and stay below `price` (own class)
+    or 0 (others): min(limit, (level - slope) / curve). `slopes` are those at multipliers of 0.
+    Returns the level.
+    """
+    cdef Py_ssize_t k, r
+    cdef double level, value
+    for k in range(K):  # the slopes at which a class would be held by its limit, largest first
+        value = slopes[k] + (curve * price if k == own else 0.0)
+        r = k
+        while r > 0 and sorted[r - 1] < value:
+            sorted[r] = sorted[r - 1]
+            r -= 1
+        sorted[r] = value
+    level, r = sorted[0] - curve * price, 1
+    while r < K and level < r * sorted[r]:
+        level += sorted[r]
+        r += 1
+    level /= r
+    for k in range(K):
+        shares[k] = min(price if k == own else 0.0, (level - slopes[k]) / curve)
+    return level
+
+
+def joint_epoch(const double[::1] data, const int32_t[::1] indices, const int64_t[::1] indptr,
+                bint dense, const int32_t[::1] codes, const double[::1] prices,
+                const double[::1] curves, double bias, const int64_t[::1] order,
+                double[:, ::1] A, double[:, ::1] W, double[:, ::1] room, const int32_t[::1] stop):
+    """One pass over the rows of 1/2 |W|**2 + sum of A off the own class, W = A'X: all classes at once.
+
+    A (n, K) holds the multipliers, W (K, p + 1) the weights with that of the constant column last,
+    `room` (3, K) is scratch.
+    """
+    cdef Py_ssize_t t, i, j, k, start, count, K = W.shape[0], p = W.shape[1] - 1
+    cdef double step
+    cdef const int32_t *columns = NULL
+    with nogil:
+        for t in range(order.shape[0]):
+            if t % 256 == 0 and stop[0]:
+                break
+            i = order[t]
+            start, count = indptr[i], indptr[i + 1] - indptr[i]
+            if not dense and count:
+                columns = &indices[start]
+            for k in range(K):
+                room[0, k] = bias * W[k, p] + (0.0 if k == codes[i] else 1.0) - curves[i] * A[i, k]
+                if count:
+                    room[0, k] += product(&data[start], columns, count, &W[k, 0], dense)
+            best_shares(&room[0, 0], &room[1, 0], &room[2, 0], codes[i], prices[i], curves[i], K)
+            for k in range(K):
+                step = room[1, k] - A[i, k]
+                if step == 0.0:
+                    continue
+                A[i, k] = room[1, k]
+                for j in range(count):
+                    W[k, j if dense else columns[j]] += step * data[start + j]
+                W[k, p] += step * bias
+
+
 def soft_sweeps(const double[:, ::1] H, double[::1] slope, double[::1] u, double strength,
                 int sweeps, double tol):
     """Coordinate descent on slope'd + 1/2 d'Hd + strength |u + d|, with `slope` kept up to date."""

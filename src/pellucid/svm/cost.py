@@ -26,21 +26,21 @@ class Cost:
     megabytes: float
 
 
-def estimate(n: int, p: int, cache_size: float) -> Cost:
-    """Expected cost of one machine on n rows and p columns.
+def estimate(n: int, p: int, cache_size: float, matrices: float = 1.0) -> Cost:
+    """Expected cost of one machine on n rows and p columns, times `matrices`.
 
     >>> estimate(30_000, 20, 200).values
     405000000.0
     """
     fits = SUPPORT * n * n * 4 <= cache_size * 2**20
-    values = SUPPORT * n * n * (1.0 if fits else PASSES)
+    values = matrices * SUPPORT * n * n * (1.0 if fits else PASSES)
     megabytes = min(cache_size, n * n * 4 / 2**20) + n * p * 8 / 2**20
     return Cost(values, values * (PER_VALUE + p * PER_PRODUCT), megabytes)
 
 
-def preview(owner: str, n: int, p: int, cache_size: float) -> None:
+def preview(owner: str, n: int, p: int, cache_size: float, matrices: float = 1.0) -> None:
     """Warn before a fit that is expected to take longer than `PATIENCE`."""
-    expected = estimate(n, p, cache_size)
+    expected = estimate(n, p, cache_size, matrices)
     if expected.seconds <= PATIENCE:
         return
     other = "A sample of 20,000 rows takes seconds and is close to it"

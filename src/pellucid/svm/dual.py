@@ -88,7 +88,7 @@ def _solved(problem: Dual, rule: Rule, megabytes: float, recorder: Recorder) -> 
         gap = _note(problem, state, recorder)
         tol = max(rule.tol, ROUNDING * largest(state.gradient))
         late = rule.seconds is not None and time.monotonic() - began > rule.seconds
-        beyond = state.epochs > 0 and state.a.max(initial=0.0) > rule.cap
+        beyond = state.epochs > 0 and _without_margin(problem, state, rule.cap)
         if gap <= tol and rows.too_coarse(state.a, tol):
             rows.refine()
             state.gradient = rows.gradient(state.a)
@@ -99,6 +99,16 @@ def _solved(problem: Dual, rule: Rule, megabytes: float, recorder: Recorder) -> 
     status = _status(gap, replace(rule, tol=tol), state.taken, beyond, late)
     offset = _offset(problem, state.a, state.gradient)
     return Solution((state.a, state.gradient, offset), status, {}, state.taken)
+
+
+def _without_margin(problem: Dual, state: State, cap: float) -> bool:
+    """Whether a hard margin is too narrow to tell from none: a multiplier exceeds the cap; or, as no
+    margin is wider than sqrt(a'Qa) / sum(a), its square lies below 1 / cap.
+    """
+    if not np.isfinite(cap):
+        return False
+    square, total = state.a @ (state.gradient - problem.linear), state.a.sum()
+    return bool(state.a.max(initial=0.0) > cap or square * cap < total * total)
 
 
 def _improve(

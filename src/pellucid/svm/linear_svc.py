@@ -1,5 +1,6 @@
 """`LinearSVC`: the widest straight margin, for many rows and columns."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,8 +10,8 @@ from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.errors import ParameterError
 from pellucid.parameters import Choice, Either, Nothing, Test
+from pellucid.svm.division import class_factors
 from pellucid.svm.linear_machine import LINEAR_PARAMETERS, LinearMachine
-from pellucid.svm.svc import class_factors
 
 
 class LinearSVC(LinearMachine, Classifier):
@@ -18,7 +19,8 @@ class LinearSVC(LinearMachine, Classifier):
 
     R is |w, b|**2 / 2 or |w, b|_1, s is `intercept_scaling` (the intercept s b is penalised, less the
     larger s is), q is 2 for the squared hinge and 1 for the hinge, C_i = C times the weight of the row
-    and of its class. Several classes: each against the rest.
+    and of its class. Several classes: each against the rest, or all in one machine (Crammer and Singer):
+    minimise 1/2 sum_k |w_k, b_k|**2 + sum_i C_i max_k (1[k != y_i] + score_k(x_i) - score_{y_i}(x_i)).
 
     Parameters
     ----------
@@ -32,7 +34,8 @@ class LinearSVC(LinearMachine, Classifier):
     tol : float, default=1e-4
         Violation of the conditions allowed (hinge and "l1").
     C : float, default=1.0
-    multi_class : {"ovr"}, default="ovr"
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        "crammer_singer" is one machine for all classes; penalty, loss and dual are then of no effect.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
     class_weight : dict {label: weight}, "balanced" or None
@@ -64,7 +67,7 @@ class LinearSVC(LinearMachine, Classifier):
     _parameters = {
         "penalty": Choice("l1", "l2"),
         "loss": Choice("hinge", "squared_hinge"),
-        "multi_class": Choice("ovr"),
+        "multi_class": Choice("ovr", "crammer_singer"),
         "class_weight": Either(
             Test(lambda v: isinstance(v, dict), "a dict"), Choice("balanced"), Nothing
         ),
@@ -112,7 +115,7 @@ class LinearSVC(LinearMachine, Classifier):
         from pellucid.svm import primal
 
         assert problem.classes is not None
-        if self.penalty == "l1" and self.loss == "hinge":
+        if self.penalty == "l1" and self.loss == "hinge" and self.multi_class == "ovr":
             raise ParameterError(
                 "The combination of penalty='l1' and loss='hinge' is not supported. Use "
                 "loss='squared_hinge', or penalty='l2'."
@@ -122,6 +125,8 @@ class LinearSVC(LinearMachine, Classifier):
         prices = self._prices(
             problem.weights * class_factors(self.class_weight, problem)[problem.y]
         )
+        if self.multi_class == "crammer_singer":
+            return self._joint(X, problem.y, prices, K, scale) | {"means_": means}
 
         def one(k: int) -> Any:
             line = primal.Line(X, np.where(problem.y == k, 1.0, -1.0), prices, self._bias(), np.nan)
@@ -135,6 +140,19 @@ class LinearSVC(LinearMachine, Classifier):
         tasks = [1] if K == 2 else range(K)
         found = parallel.interruptible(lambda: parallel.map(one, tasks) if K > 2 else [one(1)])
         return self._learned_line(found, scale) | {"means_": means}
+
+    def _joint(
+        self, X: Any, y: np.ndarray, prices: np.ndarray, K: int, scale: np.ndarray
+    ) -> dict[str, Any]:
+        """One machine for all classes; of two, the difference of their weights."""
+        from pellucid.svm import joint
+
+        found = parallel.interruptible(
+            joint.solve, X, y, prices, K, self._bias(), self.tol, self.max_iter
+        )
+        V = found.x[1:] - found.x[:1] if K == 2 else found.x
+        rows = [replace(found, x=v) for v in V]
+        return self._learned_line(rows, scale) | {"history_": found.history}
 
     def _scores(self, X: Any) -> np.ndarray:
         return self._line_scores(X)

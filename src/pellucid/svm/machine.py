@@ -111,8 +111,13 @@ class KernelMachine(Estimator):
             largest = (X.max(), -X.min()) if dense else (abs(X).max(),) if X.nnz else (0.0,)
         if not np.isfinite([gamma, *largest]).all() or max(largest) > 1e150:
             raise DataError(TOO_LARGE)
-        cost.preview(type(self).__name__, X.shape[0], X.shape[1], self.cache_size)
+        rows, p = X.shape[:2]
+        cost.preview(type(self).__name__, rows, p, self.cache_size, self._n_matrices(problem))
         return X, {"centre_": centre, "scale_": scale, "gamma_": float(gamma)}
+
+    def _n_matrices(self, problem: Problem) -> float:
+        """Kernel matrices of all rows whose cost all machines together have."""
+        return 1.0
 
     def _minimum(
         self, X: Any, gamma: float, recorder: Recorder, hard: bool = False, **parts: np.ndarray
@@ -202,23 +207,34 @@ class KernelMachine(Estimator):
         moved = vectors + self.centre_ if isinstance(vectors, np.ndarray) else vectors
         return scaled(moved, 1.0 / self.scale_)
 
-    def _sums(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
-        """sum_j k(x_i, v_j) coefficients[j] for encoded rows, (n, m)."""
-        if self._pairwise:
-            X = X if isinstance(X, np.ndarray) else X.toarray()
-            if X.shape[1] != self.shape_fit_[0]:
-                raise DataError(
-                    f"X.shape[1] = {X.shape[1]} should be equal to {self.shape_fit_[0]}, the number "
-                    "of samples at training time"
-                )
-            return X[:, self.support_] @ coefficients
+    def _seen(self, X: Any) -> tuple[Any, Any]:
+        """Encoded rows as the kernel sees them, and the support vectors in the same layout."""
         vectors = self._vectors()
         X = scaled(X, self.scale_)
         if isinstance(vectors, np.ndarray):
-            X = (X if isinstance(X, np.ndarray) else X.toarray()) - self.centre_
-        elif isinstance(X, np.ndarray):
-            vectors = vectors.toarray()
+            return (X if isinstance(X, np.ndarray) else X.toarray()) - self.centre_, vectors
+        return X, vectors.toarray() if isinstance(X, np.ndarray) else vectors
+
+    def _given(self, X: Any) -> np.ndarray:
+        """Columns of the support vectors of a given kernel."""
+        X = X if isinstance(X, np.ndarray) else X.toarray()
+        if X.shape[1] != self.shape_fit_[0]:
+            raise DataError(
+                f"X.shape[1] = {X.shape[1]} should be equal to {self.shape_fit_[0]}, the number "
+                "of samples at training time"
+            )
+        return X[:, self.support_]
+
+    def _sums(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+        """sum_j k(x_i, v_j) coefficients[j] for encoded rows, (n, m)."""
+        if self._pairwise:
+            return self._given(X) @ coefficients
+        X, vectors = self._seen(X)
         return kernels.weighted_sum(self._kernel(self.gamma_), X, vectors, coefficients)
+
+    def _values(self, X: Any) -> np.ndarray:
+        """k(x_i, v_j) of encoded rows and all support vectors."""
+        return self._given(X) if self._pairwise else self._kernel(self.gamma_).block(*self._seen(X))
 
     def _limits(self, weights: np.ndarray) -> np.ndarray:
         """C times the weights; rows of weight 0 carry nothing, even if C is infinite."""

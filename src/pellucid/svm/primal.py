@@ -200,7 +200,7 @@ def _along_the_dual(line: Line, tol: float, max_iter: int, source: str) -> Solut
         line, np.minimum(price, 0.0) if line.margin else -price, np.maximum(price, 0.0),
         0.0 if line.margin else line.epsilon,
     )  # fmt: skip
-    cells, columns, starts, dense, curves = _row_parts(line)
+    cells, columns, starts, dense, curves = row_parts(line)
     beta, v = np.zeros(n), np.zeros(X.shape[1] + 1)
     rng, recorder, stop = np.random.default_rng(0), Recorder(source, max_iter), parallel.StopFlag()
     violation, epoch, batch = boxes.violation(beta, v), 0, 1
@@ -224,7 +224,7 @@ def _along_the_dual(line: Line, tol: float, max_iter: int, source: str) -> Solut
     return Solution(v, status, recorder.history(), max(epoch, 1))
 
 
-def _row_parts(line: Line) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, np.ndarray]:
+def row_parts(line: Line) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, np.ndarray]:
     """Cells, columns and starts of the rows, whether they are dense, and squared lengths."""
     X, n = line.X, line.X.shape[0]
     if isinstance(X, np.ndarray):

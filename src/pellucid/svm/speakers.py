@@ -19,8 +19,8 @@ def linear_parts(model: Any, X: Any, said: np.ndarray, scale: str) -> dict[str, 
     X = X if isinstance(X, np.ndarray) else X.toarray()
     return {
         "base": model.intercept_,
-        "contributions": (X * model.coef_[0])[:, :, None],
-        "prediction": said[:, None],
+        "contributions": X[:, :, None] * np.atleast_2d(model.coef_).T,
+        "prediction": said.reshape(len(said), -1),
         "scale": scale,
         "method": "weights of the linear kernel",
     }
@@ -28,25 +28,22 @@ def linear_parts(model: Any, X: Any, said: np.ndarray, scale: str) -> dict[str, 
 
 def one_speaks(model: Any, X: Any, said: np.ndarray, scale: str) -> Prototypes:
     """Terms coefficient x kernel of a single machine, on the scale of its answer."""
-    votes = model._sums(X, np.diag(model.dual_coef_[0]))[:, :, None]
+    votes = (model._values(X) * model.dual_coef_[0])[:, :, None]
     return _listed(model, X, votes, said[:, None], model.intercept_, None, scale)
 
 
 def speakers(model: Any, X: Any) -> Prototypes:
     """The support vectors of a classifier with the largest terms, for and against each class.
 
-    For two classes a vote is coefficient x kernel, on the scale of the decision function. For more, it
-    is the sum of these terms over the pairs of a class, and `others` holds what the counting of pairs
-    adds.
+    For machines that score a class a vote is coefficient x kernel, on the scale of the decision
+    function. For pairs of several classes it is the sum of these terms over the pairs of a class, and
+    `others` holds what the counting of pairs adds.
     """
     K = len(model.classes_)
-    coefficients = model._pair_coefficients()
-    terms = np.stack(
-        [model._sums(X, np.diag(column)) for column in coefficients.T], axis=2
-    )  # (n, support vectors, pairs)
-    if K == 2:
-        votes = terms
-        said, base = model._scores(X)[:, None], model.intercept_
+    terms = model._values(X)[:, :, None] * model._coefficients()  # (n, support vectors, machines)
+    if K == 2 or model._by_rest():
+        votes, base = terms, model.intercept_
+        said = model._scores(X).reshape(len(terms), -1)
     else:
         votes = np.zeros((*terms.shape[:2], K))
         for number, (i, j) in enumerate(combinations(range(K), 2)):

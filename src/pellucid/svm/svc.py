@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from inspect import signature
-from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +12,8 @@ from pellucid.data import Problem
 from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.parameters import Boolean, Choice, Either, Nothing, RandomState, Real, Test
 from pellucid.records import Recorder, Solution, Status
+from pellucid.svm import division
+from pellucid.svm.division import class_factors
 from pellucid.svm.machine import KERNEL_PARAMETERS, KernelMachine, n_rows, scaled
 from pellucid.svm.speakers import linear_parts, speakers
 
@@ -22,7 +23,7 @@ class SVC(KernelMachine, Classifier):
 
     f is the map of the kernel, C_i = C times the weight of the row and of its class. The dual is solved
     by steps on pairs of multipliers until no pair violates the conditions by more than `tol`; several
-    classes are divided pair by pair.
+    classes are divided pair by pair, or each from all others.
 
     Parameters
     ----------
@@ -42,17 +43,20 @@ class SVC(KernelMachine, Classifier):
     verbose : bool, default=False
         Accepted for compatibility; see `pellucid.watching`.
     max_iter : int, default=-1
-        Steps allowed per pair of classes; -1 allows ten million, or a hundred per row.
+        Steps allowed per machine; -1 allows ten million, or a hundred per row.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        One column per class, or per pair of classes.
+        What `decision_function` shows of machines for pairs: one column per class, or per pair.
     break_ties : bool, default=False
         Accepted for compatibility: equal votes are always decided by the decision function.
     random_state : int, generator or None
         Accepted for compatibility: nothing is drawn.
     max_time : float or None
-        Seconds allowed per pair of classes; a fit that needs more keeps what it has and says so.
+        Seconds allowed per machine; a fit that needs more keeps what it has and says so.
     standardize : bool, default=False
         Divide columns by their standard deviations first.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        How several classes are learned: a machine for each pair of classes, which vote; or one for each
+        class against all others, the largest score wins (more rows per machine, one score per class).
     calibrate : bool, default=False
         Offer `predict_proba`: softmax(slope x scores + biases), fitted to scores of rows that their
         machine has not seen (5 folds); then `predict` is the most probable class.
@@ -61,9 +65,10 @@ class SVC(KernelMachine, Classifier):
     Attributes
     ----------
     support_, support_vectors_, n_support_ : rows that carry the boundary, class by class.
-    dual_coef_ : (classes - 1, support vectors), multipliers with their signs.
+    dual_coef_ : (classes - 1, support vectors), multipliers with their signs; with
+        `multi_class="ovr"` (classes, support vectors).
     intercept_, coef_ (linear kernel), class_weight_, classes_, shape_fit_, fit_status_
-    n_iter_ : steps per pair of classes.
+    n_iter_ : steps per machine.
     history_ : dual objective, violation of the conditions and duality gap after each working set.
     status_ : how the solver ended.
     calibration_ : slope and biases of the probabilities, with `calibrate`.
@@ -86,6 +91,7 @@ class SVC(KernelMachine, Classifier):
         "decision_function_shape": Choice("ovr", "ovo"),
         "break_ties": Boolean,
         "random_state": RandomState,
+        "multi_class": Choice("ovo", "ovr"),
         "calibrate": Boolean,
     }
 
@@ -108,6 +114,7 @@ class SVC(KernelMachine, Classifier):
         random_state: Any = None,
         max_time: float | None = None,
         standardize: bool = False,
+        multi_class: str = "ovo",
         calibrate: bool = False,
         table: Any = None,
     ) -> None:
@@ -127,6 +134,7 @@ class SVC(KernelMachine, Classifier):
         self.random_state = random_state
         self.max_time = max_time
         self.standardize = standardize
+        self.multi_class = multi_class
         self.calibrate = calibrate
         self.table = table
 
@@ -157,16 +165,12 @@ class SVC(KernelMachine, Classifier):
         X, facts = self._prepared(problem, weights)
         recorder = Recorder("SVC")
         limits = self._limits(weights)
-        pairs = list(combinations(range(K), 2))
+        parts = self._parts(K)
         found = parallel.interruptible(
-            self._solve_pairs, X, problem.y, limits, pairs, facts["gamma_"], recorder
+            self._solve_parts, X, problem.y, limits, parts, facts["gamma_"], recorder
         )
-        if any(one.status.code == "not_separable" for one in found):
-            raise DataError(
-                "C=inf asks for a margin that no row violates, but no boundary of this kernel divides "
-                "the classes. Give a finite C, or a kernel that bends more."
-            )
-        rows, dual, offsets, counts = _gathered(problem.y, pairs, found, K)
+        _check_separable(found, parts, problem.classes)
+        rows, dual, offsets, counts = division.gathered(problem.y, parts, found, K)
         sign = -1.0 if K == 2 else 1.0  # for two classes, positive scores mean the second one
         worst = next((one.status for one in found if not one.status.ok), found[0].status)
         return facts | self._supported(problem, X, rows) | {
@@ -181,22 +185,38 @@ class SVC(KernelMachine, Classifier):
             "status_": Status(worst.code, worst.message, worst.suggestion),
         }  # fmt: skip
 
-    def _solve_pairs(
-        self, X: Any, y: np.ndarray, limits: np.ndarray, pairs: list, gamma: float, recorder: Any
+    def _n_matrices(self, problem: Problem) -> float:
+        """One for each class, or K (K - 1) / 2 of about 2 n / K rows."""
+        assert problem.classes is not None
+        K = len(problem.classes)
+        return K if self.multi_class == "ovr" and K > 2 else 2.0 * (K - 1) / K
+
+    def _parts(self, K: int) -> list[tuple[int, int]]:
+        """The machines for K classes."""
+        if self.multi_class == "ovr" and self.decision_function_shape == "ovo" and K > 2:
+            raise ParameterError(
+                "decision_function_shape='ovo' shows one column per pair of classes, but "
+                "multi_class='ovr' learns one machine per class. Use multi_class='ovo', or "
+                "decision_function_shape='ovr'."
+            )
+        return division.machines(K, self.multi_class)
+
+    def _solve_parts(
+        self, X: Any, y: np.ndarray, limits: np.ndarray, parts: list, gamma: float, recorder: Any
     ) -> list[Solution]:
-        def one(pair: tuple[int, int]) -> Solution:
-            rows = np.flatnonzero((y == pair[0]) | (y == pair[1]))
+        def one(machine: tuple[int, int]) -> Solution:
+            rows = division.rows_of(y, machine)
             n = len(rows)
             part = X[np.ix_(rows, rows)] if self._pairwise else (X if n == len(y) else X[rows])
-            own = Recorder(f"SVC {pair[0]} {pair[1]}")
+            own = Recorder(f"SVC {machine[0]} {machine[1]}")
             found = self._minimum(
                 part, gamma, own, np.isinf(self.C),
-                signs=np.where(y[rows] == pair[0], 1.0, -1.0), linear=-np.ones(n),
+                signs=np.where(y[rows] == machine[0], 1.0, -1.0), linear=-np.ones(n),
                 limits=limits[rows], start=np.zeros(n), base=np.arange(n),
             )  # fmt: skip
             return Solution((rows, *found.x), found.status, own.history(), found.n_iter)
 
-        found = [one(pairs[0])] if len(pairs) == 1 else parallel.map(one, pairs)
+        found = [one(parts[0])] if len(parts) == 1 else parallel.map(one, parts)
         steps = 0
         for number, solution in enumerate(found):
             names = ("iteration", "objective", "violation", "duality_gap")
@@ -234,37 +254,38 @@ class SVC(KernelMachine, Classifier):
         self._calibrated()
         return lambda X: np.log(self._answer(self._proba, X))
 
-    def _pairs(self, X: Any) -> np.ndarray:
-        """Scores of the pairs of classes (n, pairs): positive for the first (two classes: second)."""
-        return self._sums(X, self._pair_coefficients()) + self.intercept_
+    def _machines(self, X: Any) -> np.ndarray:
+        """Scores of the machines (n, machines): positive for the first (two classes: second)."""
+        return self._sums(X, self._coefficients()) + self.intercept_
 
-    def _pair_coefficients(self) -> np.ndarray:
-        """(support vectors, pairs): what each support vector says in each pair."""
-        K = len(self.classes_)
-        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
-        out = np.zeros((len(self.support_), K * (K - 1) // 2))
-        for number, (i, j) in enumerate(combinations(range(K), 2)):
-            first, second = slice(ends[i], ends[i + 1]), slice(ends[j], ends[j + 1])
-            out[first, number] = self.dual_coef_[j - 1, first]
-            out[second, number] = self.dual_coef_[i, second]
-        return out
+    def _coefficients(self) -> np.ndarray:
+        """(support vectors, machines): what each support vector says in each machine."""
+        return division.unpacked(self.dual_coef_, self.n_support_)
+
+    def _by_rest(self) -> bool:
+        """Whether each class has a machine of its own."""
+        return len(self.dual_coef_) == len(self.classes_)
 
     def _scores(self, X: Any) -> np.ndarray:
-        scores = self._pairs(X)
-        return scores[:, 0] if len(self.classes_) == 2 else _by_class(scores, len(self.classes_))
+        scores, K = self._machines(X), len(self.classes_)
+        if K == 2:
+            return scores[:, 0]
+        return scores if self._by_rest() else division.by_class(scores, K)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: (n,) for two classes, else one column per class, or per pair of classes."""
         several = len(self.classes_) > 2 if "classes_" in vars(self) else False
-        ask = self._pairs if several and self.decision_function_shape == "ovo" else self._scores
+        ask = self._machines if several and self.decision_function_shape == "ovo" else self._scores
         return self._answer(ask, X)
 
     def _linear_weights(self) -> np.ndarray:
-        return scaled(np.asarray((self._vectors().T @ self._pair_coefficients()).T), self.scale_)
+        return scaled(np.asarray((self._vectors().T @ self._coefficients()).T), self.scale_)
 
     def _explain(self, X: Any) -> Any:
-        """Contributions of columns (linear, two classes), else the support vectors that speak."""
-        if self.kernel == "linear" and len(self.classes_) == 2:
+        """Contributions of columns (linear; two classes, or one machine per class), else the support
+        vectors that speak.
+        """
+        if self.kernel == "linear" and (len(self.classes_) == 2 or self._by_rest()):
             return linear_parts(self, X, self._scores(X), "votes")
         return speakers(self, X)
 
@@ -275,8 +296,10 @@ class SVC(KernelMachine, Classifier):
         K, m = len(self.classes_), len(self.support_)
         if K < 2:
             raise ModelFileError("its SVC has fewer than two classes")
-        expect_array(self, "dual_coef_", K - 1, m, finite=True)
-        expect_array(self, "intercept_", K * (K - 1) // 2, finite=True)
+        parts = len(division.machines(K, self.multi_class))
+        rest = self.multi_class == "ovr" and K > 2
+        expect_array(self, "dual_coef_", K if rest else K - 1, m, finite=True)
+        expect_array(self, "intercept_", parts, finite=True)
         expect_array(self, "n_support_", K, dtype=np.int32)
         if (self.n_support_ < 0).any() or self.n_support_.sum() != m:
             raise ModelFileError("its SVC has other support vectors than its classes count")
@@ -287,6 +310,18 @@ class SVC(KernelMachine, Classifier):
                 raise ModelFileError("its probabilities fall where its scores rise")
 
 
+def _check_separable(found: list[Solution], parts: list, classes: np.ndarray) -> None:
+    """Name the classes that a hard margin (C=inf) cannot divide."""
+    for (first, second), one in zip(parts, found):
+        if one.status.code == "not_separable":
+            label = repr(classes.tolist()[first])
+            other = "the rest" if second == division.REST else repr(classes.tolist()[second])
+            raise DataError(
+                "C=inf asks for a margin that no row violates, but no boundary of this kernel divides "
+                f"class {label} from {other}. Give a finite C, or a kernel that bends more."
+            )
+
+
 # `__new__` speaks about arguments, it takes none: the parameters are those of `__init__`.
 setattr(  # noqa: B010
     SVC,
@@ -295,53 +330,3 @@ setattr(  # noqa: B010
         parameters=list(signature(SVC.__init__).parameters.values())[1:]
     ),
 )
-
-
-def class_factors(class_weight: Any, problem: Problem) -> np.ndarray:
-    """One factor per class; "balanced" makes the weights of all classes equal."""
-    assert problem.classes is not None
-    K, labels = len(problem.classes), problem.classes.tolist()
-    if class_weight is None:
-        return np.ones(K)
-    if isinstance(class_weight, str):
-        total = np.bincount(problem.y, problem.weights, K)
-        return total.sum() / (K * total)
-    strange = [label for label in class_weight if label not in labels]
-    if strange:
-        raise DataError(
-            f"The classes, {strange}, of class_weight are not among the labels {labels}."
-        )
-    factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=float)
-    if not (np.isfinite(factors) & (factors >= 0)).all():
-        raise ParameterError("class_weight must hold finite numbers of at least 0.")
-    return factors
-
-
-def _gathered(y: np.ndarray, pairs: list, found: list[Solution], K: int) -> tuple:
-    """Support rows class by class, coefficients (K - 1, m), offsets per pair, counts per class."""
-    n = len(y)
-    dual = np.zeros((K - 1, n))
-    offsets = np.zeros(len(pairs))
-    for number, ((i, j), solution) in enumerate(zip(pairs, found)):
-        rows, a, _, rho = solution.x
-        first = y[rows] == i
-        dual[j - 1, rows[first]] = a[first]
-        dual[i, rows[~first]] = -a[~first]
-        offsets[number] = -rho
-    used = np.flatnonzero(dual.any(axis=0))
-    rows = used[np.argsort(y[used], kind="stable")]
-    counts = np.bincount(y[rows], minlength=K).astype(np.int32)
-    return rows, np.ascontiguousarray(dual[:, rows]), offsets, counts
-
-
-def _by_class(scores: np.ndarray, K: int) -> np.ndarray:
-    """Votes of the pairs per class, moved by less than a third of a vote by their confidence."""
-    votes, sums = np.zeros((len(scores), K)), np.zeros((len(scores), K))
-    for number, (i, j) in enumerate(combinations(range(K), 2)):
-        score = scores[:, number]
-        sums[:, i] += score
-        sums[:, j] -= score
-        votes[:, i] += score >= 0
-        votes[:, j] += score < 0
-    with np.errstate(over="ignore", invalid="ignore"):
-        return votes + sums / (3.0 * (np.abs(sums) + 1.0))

@@ -1,0 +1,100 @@
+"""How several classes are divided: pair by pair, or each class against all others.
+
+Invariant: a machine is a pair (first, second) of class codes, second -1 for "all others"; positive
+scores speak for the first. Coefficients of pairs are packed as in LIBSVM: (classes - 1, support
+vectors), where a vector of class i keeps what it says against class j in row j - 1 (j > i) or j.
+"""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from pellucid.data import Problem
+from pellucid.errors import DataError, ParameterError
+from pellucid.records import Solution
+
+REST = -1
+
+
+def machines(K: int, multi_class: str) -> list[tuple[int, int]]:
+    """The machines for K classes; two classes need one of them, either way.
+
+    >>> machines(3, "ovo"), machines(3, "ovr")
+    ([(0, 1), (0, 2), (1, 2)], [(0, -1), (1, -1), (2, -1)])
+    """
+    if multi_class == "ovr" and K > 2:
+        return [(k, REST) for k in range(K)]
+    return list(combinations(range(K), 2))
+
+
+def rows_of(y: np.ndarray, machine: tuple[int, int]) -> np.ndarray:
+    """The rows that a machine learns from."""
+    first, second = machine
+    return np.arange(len(y)) if second == REST else np.flatnonzero((y == first) | (y == second))
+
+
+def gathered(y: np.ndarray, parts: list[tuple[int, int]], found: list[Solution], K: int) -> tuple:
+    """Support rows class by class, packed coefficients, offsets per machine, counts per class."""
+    rest = parts[0][1] == REST
+    dual, offsets = np.zeros((K if rest else K - 1, len(y))), np.zeros(len(parts))
+    for number, ((i, j), solution) in enumerate(zip(parts, found)):
+        rows, a, _, rho = solution.x
+        first = y[rows] == i
+        if rest:
+            dual[i, rows] = np.where(first, a, -a)
+        else:
+            dual[j - 1, rows[first]] = a[first]
+            dual[i, rows[~first]] = -a[~first]
+        offsets[number] = -rho
+    used = np.flatnonzero(dual.any(axis=0))
+    rows = used[np.argsort(y[used], kind="stable")]
+    counts = np.bincount(y[rows], minlength=K).astype(np.int32)
+    return rows, np.ascontiguousarray(dual[:, rows]), offsets, counts
+
+
+def unpacked(dual: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """(support vectors, machines): what each support vector says in each machine."""
+    K = len(counts)
+    if len(dual) == K:
+        return np.ascontiguousarray(dual.T)
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    out = np.zeros((dual.shape[1], K * (K - 1) // 2))
+    for number, (i, j) in enumerate(combinations(range(K), 2)):
+        first, second = slice(ends[i], ends[i + 1]), slice(ends[j], ends[j + 1])
+        out[first, number] = dual[j - 1, first]
+        out[second, number] = dual[i, second]
+    return out
+
+
+def by_class(scores: np.ndarray, K: int) -> np.ndarray:
+    """Votes of the pairs per class, moved by less than a third of a vote by their confidence."""
+    votes, sums = np.zeros((len(scores), K)), np.zeros((len(scores), K))
+    for number, (i, j) in enumerate(combinations(range(K), 2)):
+        score = scores[:, number]
+        sums[:, i] += score
+        sums[:, j] -= score
+        votes[:, i] += score >= 0
+        votes[:, j] += score < 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        return votes + sums / (3.0 * (np.abs(sums) + 1.0))
+
+
+def class_factors(class_weight: Any, problem: Problem) -> np.ndarray:
+    """One factor per class; "balanced" makes the weights of all classes equal."""
+    assert problem.classes is not None
+    K, labels = len(problem.classes), problem.classes.tolist()
+    if class_weight is None:
+        return np.ones(K)
+    if isinstance(class_weight, str):
+        total = np.bincount(problem.y, problem.weights, K)
+        return total.sum() / (K * total)
+    strange = [label for label in class_weight if label not in labels]
+    if strange:
+        raise DataError(
+            f"The classes, {strange}, of class_weight are not among the labels {labels}."
+        )
+    factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=float)
+    if not (np.isfinite(factors) & (factors >= 0)).all():
+        raise ParameterError("class_weight must hold finite numbers of at least 0.")
+    return factors
