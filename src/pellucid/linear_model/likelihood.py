@@ -169,10 +169,10 @@ class Likelihood:
     def _small_curvature(self) -> np.ndarray:
         width, pairs = self.X.p + 1, self.q * (self.q + 1) // 2
         H = np.empty((self.q, width, self.q, width))
-        work = np.empty((pairs + 1, width * (width + 1) // 2))
+        work = np.empty((pairs + 2, width * (width + 1) // 2))
         _loops.small_curvature(
             self.whole, self.weights, self.last["P"], self.intercept, self.alpha, self.metric, H,
-            work[-1], work[:-1],
+            work[:2], work[2:],
         )  # fmt: skip
         return H.reshape(self.size, self.size)
 

@@ -118,7 +118,7 @@ def line_search(evaluate: Evaluate, start: Point, d: Array, t: float = 1.0) -> P
     slope = float(start.gradient @ d)
     best: Point | None = None
     for _ in range(MAX_HALVINGS):
-        x = start.x + t * d
+        x = start.x + (d if t == 1.0 else t * d)
         trial = Point(x, *evaluate(x))
         if not trial.finite:
             if best is not None:
