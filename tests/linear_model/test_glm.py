@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import ConvergenceWarning, DataError, ParameterError
 from pellucid.linear_model import (
     GammaRegressor,
     GeneralizedLinearModel,
@@ -267,3 +267,13 @@ def test_wrong_exposures_and_parameters_are_named():
         PoissonRegressor(alpha=-1.0).fit(X4, COUNTS)
     with pytest.raises(ParameterError, match="'power' parameter of TweedieRegressor"):
         TweedieRegressor(power=0.5).fit(X4, COUNTS)
+
+
+def test_means_on_the_edge_are_named():
+    """Shares under the inverse-square link: the likelihood grows until a mean is 1."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.5, 1.5, size=(25, 2))
+    rng.gamma(8.0, np.ones(25))
+    y = (rng.random(25) < 0.3 + 0.25 * X[:, 0]).astype(float)
+    with pytest.warns(ConvergenceWarning, match="edge of what the binomial family allows"):
+        GeneralizedLinearModel(family="binomial", link="inverse_square").fit(X, y)

@@ -4,7 +4,7 @@ Invariant: whatever is done to columns and weights inside (shift, powers of two)
 the user's: the mean of half the deviance plus alpha/2 |b|^2.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,14 @@ from pellucid.numerics.linalg import cholesky_factor, triangular_factor
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
 from pellucid.numerics.penalties import Penalty
 from pellucid.numerics.tables import Rows, exponents
-from pellucid.records import Solution
+from pellucid.records import Solution, Status
 
 EXTREME = 100  # |log2| of a size beyond which it is scaled
 FAR = 8.0  # offset in units of spread beyond which a column is centred
 NEWTON_SIZE = 1000  # coefficients up to which curvature is made in full
 ACCURACY = 2.0**-47
 LARGEST_PENALTY = 1e250
+EDGE = 1e-6  # share of what rows add to a slope that remains where there is no optimum inside
 FLAT = 1e-12  # scaled eigenvalues of the information below which a direction is not known
 
 
@@ -89,6 +90,20 @@ def prepare(
     return Task(objective, spread, units, lift)
 
 
+def _pulls(objective: GLMObjective, x: np.ndarray) -> np.ndarray:
+    """Sums over rows of the size of what they add to the gradient: at an optimum they cancel."""
+    objective.evaluate(x)
+    eta, total = objective.last["eta"], np.abs(np.append(objective.alpha * x[:-1], 0.0))
+    for rows in objective.X.blocks:
+        with np.errstate(all="ignore"):
+            slope = objective.curve.visit(objective.y[rows], eta[rows])[1]
+        pull = objective.weights[rows] * np.abs(slope)
+        block = objective.block(rows)
+        total[:-1] += abs(block).T @ pull
+        total[-1] += pull.sum()
+    return total
+
+
 def start(task: Task, loss: GLMLoss) -> np.ndarray:
     """The mean of y for every row; without an intercept 0, or a rough fit of the link of y."""
     objective = task.objective
@@ -124,10 +139,45 @@ def solve(task: Task, loss: GLMLoss, solver: str, tol: float, max_iter: int, x0:
     if solver == "lbfgs" or objective.X.p > NEWTON_SIZE:
         total = float(objective.weights.sum())
         return lbfgs(objective.evaluate, x, tol=tol * total, max_iter=max_iter)
-    return newton(
+    found = newton(
         objective.evaluate, objective.factor, x, max_iter=max_iter,
         scale=np.append(task.spread, 1.0), accuracy=ACCURACY,
     )  # fmt: skip
+    return found if steady(loss) or not found.status.ok else _settled(objective, found, loss)
+
+
+def steady(loss: GLMLoss) -> bool:
+    """Whether every linear predictor is a possible mean, so that no optimum lies on an edge."""
+    if loss.family.name == "binomial":
+        return loss.link.domain == (0.0, 1.0)
+    return loss.family.name == "normal" or loss.link.name == "log"
+
+
+def _settled(objective: GLMObjective, found: Solution, loss: GLMLoss) -> Solution:
+    """Last steps with fresh curvature, while slopes fall; an edge where slopes remain is named."""
+    x = found.x
+    _, g = objective.evaluate(x)
+    fall = np.inf
+    for _ in range(3):
+        with np.errstate(all="ignore"):
+            d = -objective.factor(x)(g)
+            own = -float(d @ g)
+        if not 0 < own < fall:
+            break
+        fall, trial = own, x + d
+        trial_value, trial_g = objective.evaluate(trial)
+        if not (np.isfinite(trial_value) and np.abs(trial_g).max() < np.abs(g).max()):
+            break
+        x, g = trial, trial_g
+    if np.any(np.abs(g) > EDGE * _pulls(objective, x)):
+        status = Status(
+            "edge",
+            f"The best means lie on the edge of what the {loss.family.name} family allows: with the "
+            f"{loss.link.name} link there is no optimum inside.",
+            "Use a link whose means are always possible, such as log or logit.",
+        )
+        return replace(found, x=x, status=status)
+    return replace(found, x=x)
 
 
 def descend(
