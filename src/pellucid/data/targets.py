@@ -10,9 +10,8 @@ from pellucid.errors import DataConversionWarning, DataError, DataTypeError, war
 
 # Weights whose sums and products with cells stay ordinary numbers.
 LARGEST, SMALLEST = 1e290, 1e-290
-MOST_COUNTED = (
-    2**16
-)  # integers between the smallest and the largest label, for codes without a sort
+# Integers from the smallest label to the largest, up to which codes need no sort.
+MOST_COUNTED = 2**16
 
 
 def as_vector(values: Any, what: str = "y") -> np.ndarray:
