@@ -96,6 +96,10 @@ def assert_explains_the_model(model, explanation, X):
     said = explanation.prediction
     if hasattr(model, "score_samples") and hasattr(model, "offset_"):  # an outlier detector
         expected = model.decision_function(X)
+    elif not supervised(type(model)) and not hasattr(model, "transform"):  # a mixture: its shares
+        expected = model.predict_proba(X)
+        said = np.exp(said - said.max(axis=1, keepdims=True))
+        said = said / said.sum(axis=1, keepdims=True)
     elif not supervised(type(model)):  # what a transformer says; minus its square for distances
         expected = model.transform(X)
         expected = -(expected**2) if hasattr(model, "cluster_centers_") else expected

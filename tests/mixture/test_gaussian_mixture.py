@@ -116,6 +116,28 @@ def test_units_do_not_matter(rng):
     np.testing.assert_allclose(far.fit(X + 1e7).covariances_, one.covariances_, rtol=1e-6)
 
 
+@pytest.mark.parametrize("kind", TYPES)
+def test_explanations_are_log_ratios_of_the_shares(kind):
+    """They add up, and removing a column from clouds with diagonal shapes removes its part."""
+    X = load_iris().data
+    model = quiet(GaussianMixture(3, covariance_type=kind, random_state=0), X)
+    said = model.explain(X)
+    assert said.scale == "log-odds" and said.contributions.shape == (150, 4, 3)
+    np.testing.assert_allclose(said.base + said.contributions.sum(1), said.prediction, rtol=1e-12)
+    shares = model.predict_proba(X)
+    sure = shares.min(axis=1) > 1e-200
+    ratio = np.log(shares[sure, 2]) - np.log(shares[sure, 0])
+    np.testing.assert_allclose(
+        said.prediction[sure, 2] - said.prediction[sure, 0], ratio, rtol=1e-9
+    )
+    if kind in ("diag", "spherical"):
+        variance = np.broadcast_to(np.reshape(model.covariances_, (3, -1)), (3, 4))
+        apart = (X[:, None] - model.means_) ** 2 / variance
+        parts = -0.5 * (apart[:, 1] - apart[:, 0])
+        found = said.contributions[:, :, 1] - said.contributions[:, :, 0]
+        np.testing.assert_allclose(found, parts, rtol=1e-9, atol=1e-9)
+
+
 def test_truth_by_construction(rng):
     truth = GaussianMixture(2, means_init=[[0, 0], [6, 0]], random_state=3)
     truth.fit(np.concatenate([rng.normal(size=(200, 2)), rng.normal([6, 0], size=(200, 2))]))

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Estimator
+from pellucid.base import Explained
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.parameters import (
@@ -26,7 +26,7 @@ TYPES = ("full", "tied", "diag", "spherical")
 STARTS = ("kmeans", "random", "random_from_data", "k-means++")
 
 
-class GaussianMixture(Estimator):
+class GaussianMixture(Explained):
     """A mixture of normal clouds: weights w, means m and covariances S that maximise
 
         sum_i log sum_k w_k N(x_i; m_k, S_k)
@@ -303,6 +303,29 @@ class GaussianMixture(Estimator):
         joint = self._joint(X)
         shares = np.exp(joint - joint.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)
+
+    def _explain(self, X: np.ndarray) -> dict[str, Any]:
+        """Log joint densities against their mean over the components; the softmax gives the shares.
+
+        A column's part in the squared distance from a mean is d_j (S^-1 d)_j.
+        """
+        K, roots = len(self.weights_), self._roots()
+        parts = np.empty((*X.shape, K))
+        for k in range(K):
+            root, apart = roots[k % len(roots)], X - self.means_[k]
+            scaled = apart * root[0] ** 2 if len(root) == 1 else (apart @ root.T) @ root
+            parts[:, :, k] = -0.5 * apart * scaled
+        weights = np.maximum(self.weights_, np.finfo(float).tiny)  # no component is impossible
+        base = np.log(weights) + np.log(self._diagonals()).sum(axis=1)
+        parts -= parts.mean(axis=2, keepdims=True)
+        base -= base.mean()
+        return {
+            "base": base,
+            "contributions": parts,
+            "prediction": base + parts.sum(axis=1),
+            "scale": "log-odds",
+            "method": "shares of the squared distances from the means, against the mean component",
+        }
 
     def _log_density(self, X: np.ndarray) -> np.ndarray:
         joint = self._joint(X)
