@@ -133,3 +133,10 @@ def negative_log_likelihood(relative: float) -> Answer:
         return -float(model.score(sample.X))
 
     return Answer("negative log likelihood", measure, relative=relative)
+
+
+def divergence(relative: float) -> Answer:
+    """Kullback-Leibler divergence of the points that t-SNE ends with."""
+    return Answer(
+        "divergence", lambda model, sample: float(model.kl_divergence_), relative, chance=True
+    )

@@ -234,14 +234,31 @@ def test_the_model_behind_it(k):
     assert model.score(X) == pytest.approx(theirs.score(X), rel=1e-11)
 
 
-def test_singular_model_is_named():
-    X = np.column_stack([iris(), iris()[:, 0]])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_a_cloud_without_thickness_has_the_variance_of_rounding(offset):
+    X = np.column_stack([iris(), iris()[:, 0]]) + offset
     model = PCA().fit(X)
     assert model.explained_variance_[4] == 0.0
-    for call in (model.get_precision, lambda: model.score(X)):
-        with pytest.raises(DataError, match="singular"):
+    floor = np.finfo(float).eps * model.explained_variance_[0]
+    floor += (8 * np.finfo(float).eps * np.abs(model.mean_).max()) ** 2
+    inside, part = model.score_samples(X), PCA(4).fit(X)
+    # In the cloud: the density of its four directions, times that of the fifth at its mean.
+    U = model.transform(X)[:, :4]
+    four = -0.5 * ((U**2 / model.explained_variance_[:4]).sum(axis=1)
+                   + np.log(2 * np.pi * model.explained_variance_[:4]).sum())  # fmt: skip
+    np.testing.assert_allclose(inside, four - 0.5 * np.log(2 * np.pi * floor), atol=0.5)
+    np.testing.assert_allclose(part.score_samples(X), inside, atol=1e-6)  # the rest has no noise
+    outside = model.score_samples(X + np.array([1e-3, 0, 0, 0, -1e-3]))
+    assert np.isfinite(outside).all() and (outside < inside - 1e6).all()
+    thin = model.components_[4]
+    np.testing.assert_allclose(model.get_precision() @ thin, thin / floor, atol=1e-6 / floor)
+
+
+def test_rows_that_do_not_differ_have_no_density():
+    model = PCA().fit(np.full((5, 3), 2.0))
+    for call in (model.get_precision, lambda: model.score([[1.0, 2, 3]])):
+        with pytest.raises(DataError, match="has no density"):
             call()
-    assert np.isfinite(PCA(3).fit(np.column_stack([iris(), iris()[:, :1] * 2])).score(X))
 
 
 def test_constant_tables_and_null_axes(rng):

@@ -132,6 +132,17 @@ def test_pictures_are_near_those_of_scikit_learn(method, their_picture):
     assert values[-1] <= values[0]
 
 
+def test_rows_without_groups_are_spread_out(rng):
+    """Exaggerated attraction draws them together until the slope vanishes: that is not the end."""
+    X = rng.standard_normal((200, 20))
+    options = {"learning_rate": 10.0, "max_iter": 300}
+    drawn = TSNE(**options).fit(X)
+    assert drawn.history_["gradient_norm"][:3].min() < 1e-7 and drawn.n_iter_ == 300
+    assert np.ptp(drawn.embedding_, axis=0).min() > 5
+    plainly = TSNE(early_exaggeration=1.0, **options).fit(X)
+    assert drawn.kl_divergence_ < plainly.kl_divergence_ * 1.05
+
+
 def test_groups_far_apart_stay_apart(rng):
     X = np.concatenate([rng.normal(size=(40, 5)) + 30 * k for k in range(3)])
     Y = TSNE(perplexity=10, random_state=0).fit_transform(X)

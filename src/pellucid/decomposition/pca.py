@@ -63,8 +63,6 @@ class PCA(Explained, Transformer):
     array([[2.2219]])
     """
 
-    # All axes of a table with dependent columns have no density, which `score` refuses to invent.
-    _check_params = {"n_components": 2}
     _parameters = {
         "n_components": Either(Nothing, Choice("mle"), Integer(0), Real(0, 1, "neither")),
         "copy": Boolean,
@@ -305,7 +303,7 @@ class PCA(Explained, Transformer):
         return (self.components_.T * above) @ self.components_ + noise
 
     def get_precision(self) -> np.ndarray:
-        """Inverse of `get_covariance()`, from the axes; an error if there is none."""
+        """Inverse of `get_covariance()`, from the axes; directions without variance get a floor."""
         variance, noise = self._model()
         along = 1.0 / variance
         if noise > 0.0:
@@ -314,22 +312,26 @@ class PCA(Explained, Transformer):
         return (self.components_.T * along) @ self.components_ + around
 
     def _model(self) -> tuple[np.ndarray, float]:
-        """Variances of the model along the axes, and of the noise (0 if there are no others)."""
+        """Variances of the model along the axes, and of the noise (0 if there are no others).
+
+        A normal cloud without thickness has no density: directions without variance get the
+        variance of rounding, so that rows in the cloud are likelier than any others.
+        """
         self._check_fitted()
         k, p = self.components_.shape
-        variance = np.maximum(self.explained_variance_, self.noise_variance_)
-        noise = self.noise_variance_ if k < p else 0.0
-        floor = np.finfo(float).eps * variance.max(initial=0.0)
-        if (variance <= floor).any() or (k < p and noise <= floor):
+        eps, largest = np.finfo(float).eps, self.explained_variance_.max(initial=0.0)
+        largest = max(float(largest), self.noise_variance_)
+        floor = eps * largest + (8.0 * eps * float(np.abs(self.mean_).max())) ** 2
+        if not largest > 0.0 or not np.isfinite(floor):
             raise DataError(
-                "The covariance of this PCA model is singular, so it has no inverse and no density: "
-                f"{k} of {p} directions have components and the others no variance. Keep fewer "
-                "components (n_components=), so that the rest becomes noise."
+                "This PCA model has no density: the rows it was fitted to do not differ, or their "
+                "variance is beyond float64. Fit it to rows that differ, in moderate units."
             )
-        return variance, noise
+        variance = np.maximum(self.explained_variance_, max(self.noise_variance_, floor))
+        return variance, max(self.noise_variance_, floor) if k < p else 0.0
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Log-likelihood of each row under the probabilistic model."""
+        """Log-likelihood of each row under the probabilistic model (see `get_precision`)."""
         variance, noise = self._model()
         encoded = self._encoded(X)
         encoded = encoded if isinstance(encoded, np.ndarray) else encoded.toarray()

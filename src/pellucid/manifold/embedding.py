@@ -3,7 +3,8 @@
 1. Points start at random, at the leading principal components, or where the user says.
 2. Forces: neighbours attract, all points repel (all pairs, or groups of them by a tree).
 3. A step with momentum, in each coordinate longer while its direction stays the same.
-4. For the first 250 steps attraction is exaggerated, so that groups find each other.
+4. For the first 250 steps attraction is exaggerated, so that groups find each other; where the rows
+   have no groups it draws all points together, which ends this phase, not the descent.
 
 Invariant: `gradient` is the derivative of the divergence; every point's forces are added up in an
 order of their own, so bits do not depend on threads.
@@ -21,6 +22,8 @@ from pellucid.records import Recorder, Solution, Status
 EXPLORATION = 250
 CHECK = 50
 LEAST_GAIN = 0.01
+# Points nearer than this have no slope because they have no places yet, not because they are right.
+TOGETHER = 1e-2
 ROWS = 256  # of a block of points
 
 
@@ -112,12 +115,12 @@ def embed(P: Any, start: np.ndarray, plan: Plan) -> Solution:
     """Descend from `start`; x = (points, divergence)."""
     divergence, flag = Divergence(P, start.shape[1], plan.angle), parallel.StopFlag()
     recorder, walk = Recorder("t-SNE", plan.max_iter), Walk.begin(start)
-    best, at, last = np.inf, 0, start
+    best, at, last, explored = np.inf, 0, start, EXPLORATION
     status, k = Status("ok", f"All {plan.max_iter} steps were made, as asked."), 0
     for k in range(1, plan.max_iter + 1):
         flag.check()
-        early = k <= EXPLORATION
-        if k == EXPLORATION + 1:
+        early = k <= explored
+        if k == explored + 1:
             walk, best, at = Walk.begin(walk.Y), np.inf, k
         measure = k % CHECK == 0 or k == plan.max_iter
         value, slope = divergence.gradient(walk.Y, plan.exaggeration if early else 1.0, measure)
@@ -130,7 +133,9 @@ def embed(P: Any, start: np.ndarray, plan: Plan) -> Solution:
             recorder.add(iteration=k, objective=value, gradient_norm=norm, state={"points": walk.Y})
             if value < best:
                 best, at = value, k
-            if norm <= plan.min_grad_norm:
+            if early and norm <= plan.min_grad_norm:
+                explored = k
+            elif norm <= plan.min_grad_norm and np.ptp(walk.Y, axis=0).max() > TOGETHER:
                 status = Status("converged", "The slope is at most min_grad_norm.")
                 break
             if not early and k - at > plan.patience:
