@@ -114,13 +114,13 @@ class Boosting(TreesExplained):
     def _raw(self, X: np.ndarray, offset: Any = None) -> np.ndarray:
         """Raw predictions (n, K)."""
         out = self._start(X)
-        self.trees_.add(X, out, self.trees_.walkers(len(X)), 0, self.trees_.n_rounds)
+        self.trees_.add(X, out, self.trees_.walkers(X), 0, self.trees_.n_rounds)
         return out if offset is None else out + offset_values(offset, len(X))[:, None]
 
     def _stages(self, X: Any) -> Iterator[np.ndarray]:
         """Raw predictions (n, K) after every round."""
         encoded = self._encoded(X)
-        walkers = self.trees_.walkers(len(encoded))
+        walkers = self.trees_.walkers(encoded)
         out = self._start(encoded)
         for number in range(self.trees_.n_rounds):
             self.trees_.add(encoded, out, walkers, number, number + 1)

@@ -82,7 +82,7 @@ class Course:
             more = trees.add(
                 problem.X,
                 np.zeros((problem.n, len(self.raw))),
-                trees.walkers(problem.n),
+                trees.walkers(problem.X),
                 0,
                 trees.n_rounds,
             )

@@ -7,6 +7,7 @@ arrays from a file cannot lead a row astray.
 
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from pellucid.tree._boosted import Walkers
 from pellucid.tree.nodes import Nodes
 
 BLOCK = 2**11
-WORTH_PACKING = 16  # rows
+WORTH_PACKING = 64  # rows
 _DTYPES = {
     "start": "int64", "feature": "int32", "threshold": "float64", "left": "int32",
     "right": "int32", "missing_left": "uint8", "set_start": "int32", "sets": "uint32",
@@ -131,15 +132,22 @@ class BoostedTrees:
         """Sum of the roots' values by output: what the trees add to a mean row."""
         return self.value[self.start[:-1]].reshape(-1, self.n_outputs).sum(axis=0)
 
-    def walkers(self, rows: int = 0) -> Walkers:
-        """The compiled view of the arrays, repacked if that pays for so many rows."""
-        walkers = Walkers(
+    def walkers(self, X: np.ndarray | None = None) -> Walkers:
+        """The compiled view of the arrays; packed, once for all, if that pays for the rows of X."""
+        if X is None or len(X) < WORTH_PACKING or not len(self.feature):
+            return self._view()
+        kept, missing = _PACKED.setdefault(self, {}), bool(np.isnan(X).any())
+        if missing not in kept:
+            walkers = self._view()
+            walkers.pack(missing)
+            kept[missing] = walkers
+        return kept[missing]
+
+    def _view(self) -> Walkers:
+        return Walkers(
             self.start, self.feature, self.threshold, self.left, self.right, self.missing_left,
             self.set_start, self.sets, self.value, self.n_levels, self.n_outputs,
         )  # fmt: skip
-        if rows >= WORTH_PACKING:
-            walkers.pack()
-        return walkers
 
     def add(
         self, X: np.ndarray, out: np.ndarray, walkers: Walkers, first: int, last: int
@@ -171,6 +179,10 @@ class BoostedTrees:
                 found = predict.shap(trees, values, np.ones(len(trees)), X)
                 base[k], out[:, :, k] = found[0][0], found[1][:, :, 0]
         return base, out
+
+
+# Packed views live as long as their trees, and are no part of them: files and copies have none.
+_PACKED: WeakKeyDictionary[BoostedTrees, dict[bool, Walkers]] = WeakKeyDictionary()
 
 
 def _by_blocks(work: Any, n: int, steps: int) -> None:

@@ -5,43 +5,14 @@ independent and every row's sum is taken in the order of the trees, so blocks of
 different threads.
 """
 
-from libc.math cimport NAN, isnan
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.stdlib cimport free, malloc
+from libc.math cimport isnan
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport calloc, free, malloc
 
 import numpy as np
 
 
-cdef struct Step:               # a node in 16 bytes
-    double threshold            # NaN at a leaf: every row goes right, to the leaf itself
-    int32_t column              # its place in a row of values
-    int32_t right               # the left child is the next node
-
-
-cdef enum:
-    LANES = 8                   # rows under way at once: their cache misses overlap
-    BLOCK = 128                 # rows that are copied side by side
-
-
-cdef inline void walk(const Step* steps, const double* x, Py_ssize_t width, Py_ssize_t n,
-                      int32_t* leaf) noexcept nogil:
-    """Leaves of up to LANES rows without missing values, all of them one step at a time."""
-    cdef int32_t node[LANES]
-    cdef int32_t next_node, moved = 1, right
-    cdef int lane
-    for lane in range(LANES):
-        node[lane] = 0
-    while moved:
-        moved = 0
-        for lane in range(LANES):
-            right = steps[node[lane]].right
-            # Without a branch, which would be guessed wrong half of the time.
-            next_node = right ^ ((right ^ (node[lane] + 1)) & -<int32_t> (
-                x[lane * width + steps[node[lane]].column] <= steps[node[lane]].threshold))
-            moved |= next_node ^ node[lane]
-            node[lane] = next_node
-    for lane in range(<int> n):
-        leaf[lane] = node[lane]
+include "_boosted_codes.pxi"
 
 
 cdef class Walkers:
@@ -52,10 +23,14 @@ cdef class Walkers:
     cdef const double[::1] threshold, value
     cdef const uint8_t[::1] missing_left
     cdef const uint32_t[::1] sets
-    cdef Py_ssize_t K, width
+    cdef Py_ssize_t K
+    cdef bint missing                   # some cell of the rows to come is missing
     cdef Step* steps
-    cdef const int32_t[::1] used        # columns that the trees look at
-    cdef const uint8_t[::1] has_sets    # trees with sets of levels, or missing values kept apart
+    cdef double* packed                 # values in the order of the steps
+    cdef const int32_t[::1] used        # columns that the trees compare with thresholds
+    cdef const double[::1] cuts         # their thresholds, column after column, ascending
+    cdef const int64_t[::1] first       # of each used column in `cuts`
+    cdef const uint8_t[::1] has_sets    # trees with sets of levels
 
     def __cinit__(self, const int64_t[::1] start, const int32_t[::1] feature,
                   const double[::1] threshold, const int32_t[::1] left, const int32_t[::1] right,
@@ -65,68 +40,108 @@ cdef class Walkers:
         self.start, self.feature, self.threshold, self.left = start, feature, threshold, left
         self.right, self.missing_left, self.set_start, self.sets = right, missing_left, set_start, sets
         self.value, self.n_levels, self.K = value, n_levels, K
-        self.steps = NULL
+        self.steps, self.packed = NULL, NULL
 
     def __dealloc__(self):
         free(self.steps)
+        free(self.packed)
 
-    def pack(self):
-        """Nodes as steps, for many rows."""
-        cdef Py_ssize_t i, t, m = self.feature.shape[0]
-        cdef const int32_t[::1] place
+    def pack(self, bint missing):
+        """Nodes as steps, for many rows; False if a column has too many thresholds for ranks."""
+        cdef Py_ssize_t t, m = self.feature.shape[0]
         cdef uint8_t[::1] has_sets = np.zeros(self.start.shape[0], dtype=np.uint8)
-        columns = np.asarray(self.feature)
-        counts = np.bincount(columns[columns >= 0], minlength=1)
-        self.used = np.flatnonzero(counts).astype(np.int32)
-        self.width = max(self.used.shape[0], 1)
-        place = (np.cumsum(counts > 0) - 1).astype(np.int32)
-        if self.steps == NULL:
-            self.steps = <Step*> malloc(m * sizeof(Step))
-        if self.steps == NULL:
+        cdef int32_t[::1] place = np.zeros(self.n_levels.shape[0], dtype=np.int32)
+        cdef const uint16_t[::1] cut
+        columns, sets = np.asarray(self.feature), np.asarray(self.set_start) >= 0
+        numbers = (columns >= 0) & ~sets
+        used, parts, cuts = np.flatnonzero(np.bincount(columns[numbers], minlength=1)), [], np.zeros(m)
+        for j in used:
+            own = np.flatnonzero(numbers & (columns == j))
+            distinct, ranks = np.unique(np.asarray(self.threshold)[own], return_inverse=True)
+            parts.append(distinct[distinct < np.inf])
+            cuts[own] = np.where(ranks == len(parts[len(parts) - 1]), PRESENT, ranks)
+        if any(len(part) > MOST for part in parts) or 2 * len(used) > MOST:
+            return False
+        np.asarray(place)[used] = np.arange(len(used))
+        self.used, self.missing, self.has_sets = used.astype(np.int32), missing, has_sets
+        self.cuts = np.concatenate([*parts, np.zeros(1)])
+        self.first = np.cumsum([0, *map(len, parts)])
+        cut = cuts.astype(np.uint16)
+        np.asarray(has_sets)[np.searchsorted(self.start, np.flatnonzero(sets), side="right") - 1] = 1
+        self.steps = <Step*> malloc(m * sizeof(Step))
+        self.packed = <double*> malloc(m * sizeof(double))
+        cdef int32_t* number = <int32_t*> malloc((m + 1) * sizeof(int32_t))
+        if self.steps == NULL or self.packed == NULL or number == NULL:
+            free(number)
             raise MemoryError
-        for t in range(self.start.shape[0] - 1):
-            for i in range(self.start[t], self.start[t + 1]):
-                if self.feature[i] < 0:
-                    self.steps[i].threshold, self.steps[i].column = NAN, 0
-                    self.steps[i].right = <int32_t> (i - self.start[t])
-                    continue
-                has_sets[t] |= self.set_start[i] >= 0
-                self.steps[i].threshold, self.steps[i].right = self.threshold[i], self.right[i]
-                self.steps[i].column = place[self.feature[i]]
-        self.has_sets = has_sets
+        with nogil:
+            for t in range(self.start.shape[0] - 1):
+                self.pack_tree(self.start[t], place, cut, number)
+        free(number)
+        return True
+
+    cdef void pack_tree(self, int64_t root, const int32_t[::1] place, const uint16_t[::1] cut,
+                        int32_t* number) noexcept nogil:
+        """Breadth first, children side by side; number[i] is the node at place i."""
+        cdef int32_t i = 0, following = 1
+        cdef int64_t node
+        cdef Step* step
+        number[0] = 0
+        while i < following:
+            node, step = root + number[i], self.steps + root + i
+            self.packed[root + i] = self.value[node]
+            if self.feature[node] < 0:
+                step.column, step.cut, step.child = 0, MISSING, i
+            else:
+                step.cut, step.child = cut[node], following
+                step.column = <uint16_t> place[self.feature[node]]
+                if self.missing and self.missing_left[node]:
+                    step.column += <uint16_t> self.used.shape[0]
+                number[following], number[following + 1] = self.left[node], self.right[node]
+                following += 2
+            i += 1
+
+    cdef void rank_rows(self, const double* x, Py_ssize_t n, Py_ssize_t start, Py_ssize_t m,
+                        Py_ssize_t width, uint16_t* rows) noexcept nogil:
+        cdef Py_ssize_t i, j, lane, n_used = self.used.shape[0]
+        cdef double values[LANES]
+        cdef int32_t at[LANES]
+        cdef uint16_t* row
+        for j in range(n_used):
+            i = 0
+            while i < m:
+                for lane in range(LANES):
+                    values[lane] = x[self.used[j] * n + start + min(i + lane, m - 1)]
+                ranks(&self.cuts[self.first[j]], self.first[j + 1] - self.first[j], values, at)
+                for lane in range(LANES):
+                    row = rows + (i + lane) * width + j
+                    row[0] = MISSING if isnan(values[lane]) else at[lane]
+                    if self.missing:
+                        row[n_used] = 0 if isnan(values[lane]) else at[lane]
+                i += LANES
 
     cdef int many(self, const double* x, Py_ssize_t n, Py_ssize_t first, Py_ssize_t last,
                   Py_ssize_t tree, Py_ssize_t end, double* out) noexcept nogil:
-        """As `add`, for blocks of rows that are copied side by side."""
-        cdef double* rows = <double*> malloc((BLOCK + LANES) * self.width * sizeof(double))
-        cdef uint8_t holes[BLOCK + LANES]       # groups of rows with a missing value
+        """As `add`, for blocks of rows whose ranks stand side by side."""
+        cdef Py_ssize_t width = max(<Py_ssize_t> 1, (2 if self.missing else 1) * self.used.shape[0])
+        cdef uint16_t* rows = <uint16_t*> calloc((BLOCK + LANES) * width, sizeof(uint16_t))
         cdef int32_t leaf[LANES]
-        cdef Py_ssize_t start = first, m, i, j, t, lanes
+        cdef Py_ssize_t start = first, m, i, j, t
         if rows == NULL:
             return -1
         while start < last:
             m = min(<Py_ssize_t> BLOCK, last - start)
-            for i in range(m + LANES):
-                holes[i] = 0
-                rows[i * self.width] = 0.0
-            for j in range(self.used.shape[0]):
-                for i in range(m):
-                    rows[i * self.width + j] = x[self.used[j] * n + start + i]
-                    holes[i // LANES] |= isnan(rows[i * self.width + j])
-                for i in range(m, m + LANES):
-                    rows[i * self.width + j] = 0.0
+            self.rank_rows(x, n, start, m, width, rows)
             for t in range(tree, end):
+                if self.has_sets[t]:
+                    self.each(x, n, start, start + m, t, out)
+                    continue
                 i = 0
                 while i < m:
-                    lanes = min(<Py_ssize_t> LANES, m - i)
-                    if holes[i // LANES] or self.has_sets[t]:
-                        self.each(x, n, start + i, start + i + lanes, t, out)
-                    else:
-                        walk(self.steps + self.start[t], rows + i * self.width, self.width, lanes,
-                             leaf)
-                        for j in range(lanes):
-                            out[(start + i + j) * self.K + t % self.K] += (
-                                self.value[self.start[t] + leaf[j]])
+                    walk(self.steps + self.start[t], rows + i * width, width, leaf)
+                    for j in range(min(<Py_ssize_t> LANES, m - i)):
+                        out[(start + i + j) * self.K + t % self.K] += (
+                            self.packed[self.start[t] + leaf[j]])
                     i += LANES
             start += m
         free(rows)
