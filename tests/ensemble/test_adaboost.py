@@ -1,9 +1,12 @@
 """AdaBoost: one step by hand, scikit-learn's ensembles, perfect and useless learners."""
 
+from typing import ClassVar
+
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn.ensemble as theirs
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_wine
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -43,19 +46,78 @@ def test_equal_to_scikit_learn(n_classes, rate):
     assert np.allclose(ours.predict_proba(X), peer.predict_proba(X), rtol=1e-9, atol=1e-12)
 
 
-def test_penguins_with_stumps():
-    """Adelie or not, without the island, 30 stumps: the first error is 13 of 250, 82 of 83 right."""
-    penguins = datasets.load("penguins")
-    frame = pd.DataFrame(penguins.table.to_pydict()).drop(columns="year").dropna()
+class _Spoken(ClassifierMixin, BaseEstimator):
+    """Says class 0 for x < 7, whatever it is taught; notes the weights in the order of x."""
+
+    notes: ClassVar[list] = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        self.notes.append(sample_weight[np.argsort(np.asarray(X)[:, 0])])
+        return self
+
+    def predict(self, X):
+        return (np.asarray(X)[:, 0] >= 7).astype(int)
+
+
+def test_weights_after_a_step_by_hand():
+    """Ten equal weights, three wrong: 1/14 each where it was right, 1/6 where it was wrong."""
+    X, y = np.arange(10.0)[:, None], np.array([1, 1, 1, 0, 0, 0, 0, 1, 1, 1])
+    _Spoken.notes.clear()
+    model = AdaBoostClassifier(_Spoken(), n_estimators=2).fit(X, y)
+    assert model.estimator_errors_[0] == pytest.approx(0.3)
+    assert model.estimator_weights_[0] == pytest.approx(0.8472978604, abs=1e-9)
+    np.testing.assert_allclose(_Spoken.notes[0], 0.1)
+    np.testing.assert_allclose(
+        _Spoken.notes[1], np.where(np.arange(10) < 3, 1 / 6, 1 / 14), rtol=1e-12
+    )
+
+
+def penguins(seed):
+    """Complete rows by species, and a split of 83 test rows."""
+    table = datasets.load("penguins").table
+    frame = pd.DataFrame(table.to_pydict()).drop(columns="year").dropna()
     frame = frame.sort_values("species", kind="stable").reset_index(drop=True)
+    test = np.random.RandomState(seed).choice(np.arange(333), 83, replace=False)
+    return frame, np.setdiff1d(np.arange(333), test), test
+
+
+@pytest.mark.parametrize(
+    ("criterion", "depth", "errors", "right"),
+    [
+        ("gini", 1, (0.052, 0.11181, 0.14416), 82),
+        ("entropy", 1, (0.052, 0.11181, 0.20008), 82),
+        ("gini", 3, (0.008,), 82),
+        ("entropy", 3, (0.016, 0.00203, 0.00204), 79),
+    ],
+)
+def test_penguins_step_by_step(criterion, depth, errors, right):
+    """Adelie or not, without the island, 30 trees: errors of the first steps, and of 83 test rows."""
+    frame, train, test = penguins(123)
+    y, X = (frame.species == "Adelie").to_numpy(), frame.drop(columns=["species", "island"])
+    tree = DecisionTreeClassifier(max_depth=depth, criterion=criterion)
+    model = AdaBoostClassifier(tree, n_estimators=30).fit(X.iloc[train], y[train])
+    np.testing.assert_allclose(model.estimator_errors_[: len(errors)], errors, atol=6e-6)
+    if depth == 1:
+        assert model.estimator_weights_[0] == pytest.approx(2.9031107837, abs=1e-9)
+    assert (model.predict(X.iloc[test]) == y[test]).sum() == right
+
+
+def test_penguins_with_fifty_stumps():
+    frame, train, test = penguins(1)
+    X = pd.get_dummies(frame.drop(columns="species"), drop_first=True).astype(float)
     y = (frame.species == "Adelie").to_numpy()
-    X = frame.drop(columns=["species", "island"])
-    rng = np.random.RandomState(123)
-    test = rng.choice(np.arange(333), 83, replace=False)
-    train = np.setdiff1d(np.arange(333), test)
-    model = AdaBoostClassifier(n_estimators=30).fit(X.iloc[train], y[train])
-    assert model.estimator_errors_.shape == (30,)
-    assert (model.predict(X.iloc[test]) == y[test]).sum() >= 80
+    model = AdaBoostClassifier(n_estimators=50).fit(X.iloc[train], y[train])
+    assert (model.predict(X.iloc[test]) == y[test]).sum() == 82
+
+
+def test_a_learner_worse_than_chance_is_dropped_and_ends_it():
+    """The second learner gets more than half of the weight wrong; the first one decides."""
+    X, y = np.arange(10.0)[:, None], np.array([1, 1, 1, 0, 0, 0, 0, 1, 1, 1])
+    model = AdaBoostClassifier(_Spoken(), n_estimators=9, learning_rate=3.0).fit(X, y)
+    assert len(model.estimators_) == 1
+    assert (model.estimator_weights_[1:] == 0).all() and (model.estimator_errors_[1:] == 1).all()
+    np.testing.assert_array_equal(model.predict(X), (X[:, 0] >= 7).astype(int))
 
 
 def test_a_perfect_learner_decides_alone():

@@ -134,6 +134,8 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
 
             learner._check_parameters()
             presorted = presort(problem.X, problem.kinds, problem.n_levels)
+            if learner.max_depth == 1:  # a stump looks rows up by their places; once is enough
+                presorted = presorted.placed()
         elif not learners.takes_weights(learner):
             raise ParameterError(
                 f"AdaBoostClassifier needs an estimator with sample_weight. Got {learner!r} instead."
