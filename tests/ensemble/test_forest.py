@@ -103,3 +103,18 @@ def test_bags_follow_from_the_seed():
     c = RandomForestClassifier(5, random_state=4).fit(X, y)
     assert not np.array_equal(a.predict_proba(X), c.predict_proba(X))
     assert not hasattr(a, "estimators_samples_")
+
+
+@pytest.mark.parametrize("cls", [RandomForestRegressor, ExtraTreesRegressor])
+@pytest.mark.parametrize("criterion", ["absolute_error", "poisson", "gamma"])
+def test_criteria_of_numbers_reach_the_trees(cls, criterion, rng):
+    X = rng.normal(size=(150, 3))
+    y = np.exp(X[:, 0] + 0.2 * rng.normal(size=150))
+    model = cls(8, criterion=criterion, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.7
+    bag = model.estimators_[0]
+    assert bag.criterion == criterion and np.isfinite(bag.tree_.value).all()
+    signs = {"monotonic_cst": [-1, 0, 0]}
+    falling = cls(8, criterion=criterion, random_state=0, **signs).fit(X, y)
+    steps = np.diff(falling.predict(np.c_[np.linspace(-2, 2, 30), np.zeros((30, 2))]))
+    assert (steps <= 1e-12).all()

@@ -3,7 +3,7 @@
 Nothing here is presorted, incremental or clever; costs follow from the definition.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -18,6 +18,11 @@ def cost(criterion, y, w, n_classes):
         return 0.0
     if criterion == "squared_error":
         return float((w * (y - np.average(y, weights=w)) ** 2).sum())
+    if criterion == "absolute_error":  # the best value is one of the values
+        tried = y if len(y) < 16 else [weighted_median(y, w)]
+        return min(float((w * np.abs(y - value)).sum()) for value in tried)
+    if criterion in ("poisson", "gamma"):
+        return float((w * half_deviance(criterion, y, np.average(y, weights=w))).sum())
     counts = np.bincount(y, w, minlength=n_classes)
     p = counts[counts > 0] / total
     if criterion == "gini":
@@ -25,6 +30,25 @@ def cost(criterion, y, w, n_classes):
     if criterion == "error":
         return float(total * (1 - p.max()))
     return float(-total * (p * np.log2(p)).sum())
+
+
+def half_deviance(criterion, y, mean):
+    logs = np.log(np.where(y > 0, y, 1.0)) - np.log(mean) if mean > 0 else 0 * y
+    logs = np.where(y > 0, logs, 0.0)
+    return y * logs - y + mean if criterion == "poisson" else y / mean - 1 - logs
+
+
+def value(criterion, y, w):
+    """What a node says: the share of the second class, the mean or the median."""
+    if criterion == "absolute_error":
+        repeated = np.repeat(y, w.astype(int)) if (w == w.astype(int)).all() else None
+        return float(np.median(repeated)) if repeated is not None else weighted_median(y, w)
+    return float(np.average(y, weights=w))
+
+
+def weighted_median(y, w):
+    order = np.argsort(y)
+    return float(y[order][np.argmax(np.cumsum(w[order]) >= w.sum() / 2)])
 
 
 @dataclass(frozen=True)
@@ -62,15 +86,47 @@ def level_divisions(column, x):
 
 def divisions(X, y, w, kinds, criterion, n_classes, min_rows=1, min_weight=0.0):
     """Every allowed division with its cost, by column and threshold, missing right before left."""
-    for f in range(X.shape[1]):
-        for found in (level_divisions if kinds[f] else number_divisions)(f, X[:, f]):
-            left = found.left
-            rows, weights = (left.sum(), (~left).sum()), (w[left].sum(), w[~left].sum())
-            if min(rows) < max(min_rows, 1) or min(weights) < min_weight:
-                continue
-            both = cost(criterion, y[left], w[left], n_classes)
-            both += cost(criterion, y[~left], w[~left], n_classes)
-            yield Division(f, found.threshold, found.missing_left, left, both)
+    found = [
+        division
+        for f in range(X.shape[1])
+        for division in (level_divisions if kinds[f] else number_divisions)(f, X[:, f])
+    ]
+    if not found:
+        return []
+    left = np.array([division.left for division in found])
+    both = costs(criterion, left, y, w, n_classes) + costs(criterion, ~left, y, w, n_classes)
+    rows = np.minimum(left.sum(axis=1), (~left).sum(axis=1))
+    allowed = (rows >= max(min_rows, 1)) & (np.minimum(left @ w, ~left @ w) >= min_weight)
+    if criterion == "poisson":  # no side predicts 0
+        allowed &= (left @ y > 0) & (~left @ y > 0)
+    return [replace(found[i], cost=float(both[i])) for i in np.flatnonzero(allowed)]
+
+
+def costs(criterion, sides, y, w, n_classes):
+    """The same as `cost` for many sets of rows at once, sides (sets, rows)."""
+    if n_classes:
+        counts = sides @ (np.eye(n_classes)[y] * w[:, None])
+        total = counts.sum(axis=1)
+        p = counts / np.where(total > 0, total, 1.0)[:, None]
+        if criterion == "gini":
+            return total * (1 - (p**2).sum(axis=1)) * (total > 0)
+        if criterion == "error":
+            return total * (1 - p.max(axis=1)) * (total > 0)
+        return -total * (p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=1)
+    if criterion == "absolute_error":  # the best value is one of the values
+        return (sides @ (w * np.abs(y - y[:, None])).T).min(axis=1)
+    weight = np.where(sides.any(axis=1), sides @ w, 1.0)
+    if criterion == "squared_error":
+        r = y - np.average(y, weights=w)
+        return sides @ (w * r * r) - (sides @ (w * r)) ** 2 / weight
+    middle = np.average(y, weights=w) or 1.0
+    u = y / middle
+    logs = np.log(np.where(u > 0, u, 1.0))
+    mean = sides @ (w * u) / weight
+    log_mean = np.log(np.where(mean > 0, mean, 1.0))
+    if criterion == "poisson":
+        return middle * (sides @ (w * u * logs) - weight * mean * log_mean)
+    return weight * log_mean * sides.any(axis=1) - sides @ (w * logs)
 
 
 def best(found, parent):

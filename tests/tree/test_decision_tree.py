@@ -237,12 +237,71 @@ def test_many_levels(rng):
         ("min_samples_leaf", 1.0), ("min_weight_fraction_leaf", 0.6), ("max_features", 0),
         ("max_features", "all"), ("max_leaf_nodes", 1), ("min_impurity_decrease", -1.0),
         ("class_weight", "even"), ("class_weight", [1, 2]), ("ccp_alpha", -0.1),
-        ("monotonic_cst", [1, 0]), ("random_state", "now"),
+        ("monotonic_cst", "up"), ("random_state", "now"), ("max_split_loss", -1.0),
+        ("categories", "all"),
     ],
 )  # fmt: skip
 def test_wrong_parameters_are_named(name, value):
     with pytest.raises(ParameterError, match=f"'{name}' parameter of DecisionTreeClassifier"):
         DecisionTreeClassifier(**{name: value}).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_monotone_constraints_as_in_the_peer(rng):
+    from sklearn.tree import DecisionTreeClassifier as Peer
+
+    X = rng.normal(size=(500, 3)).astype(np.float32).astype(float)
+    y = (np.sin(2 * X[:, 0]) + X[:, 1] + rng.normal(size=500) > 0).astype(int)
+    for criterion in ("gini", "entropy"):
+        options = {"criterion": criterion, "min_samples_leaf": 12, "monotonic_cst": [1, 0, -1]}
+        ours = DecisionTreeClassifier(**options).fit(X, y)
+        peer = Peer(**options, random_state=0).fit(X, y)
+        np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-12)
+    named = {"b": 1}
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=list("abc"))
+    for splitter in ("best", "random", "hist"):
+        model = DecisionTreeClassifier(splitter=splitter, monotonic_cst=named, random_state=1)
+        model.fit(frame, y)
+        grid = np.repeat(X[:30], 25, axis=0)
+        grid[:, 1] = np.tile(np.linspace(-3, 3, 25), 30)
+        share = model.predict_proba(grid)[:, 1].reshape(30, 25)
+        assert (np.diff(share, axis=1) >= 0).all() and np.ptp(share) > 0.5
+    with pytest.raises(ParameterError, match="multiclass"):
+        DecisionTreeClassifier(monotonic_cst=[1, 0, 0]).fit(X, rng.integers(0, 3, 500))
+    with pytest.raises(ParameterError, match="-1, 0 or 1"):
+        DecisionTreeClassifier(monotonic_cst=[2, 0, 0]).fit(X, y)
+    with pytest.raises(ParameterError, match="Categorical column"):
+        text = frame.assign(d=rng.choice(["u", "v"], 500))
+        DecisionTreeClassifier(monotonic_cst={"d": 1}).fit(text, y)
+
+
+def test_max_split_loss(rng):
+    """A division is made only if the weighted loss of its parts is low enough."""
+    X, y = mixed(rng)
+    full = DecisionTreeClassifier(min_samples_leaf=5).fit(X, y).tree_
+    cost = full.impurity * full.weight
+    inner = np.flatnonzero(full.feature >= 0)
+    after = (cost[full.left[inner]] + cost[full.right[inner]]) / full.weight[inner]
+    for limit in (0.0, 0.2, float(after[0]), 1.0):
+        tree = DecisionTreeClassifier(min_samples_leaf=5, max_split_loss=limit).fit(X, y).tree_
+        cost = tree.impurity * tree.weight
+        inner = np.flatnonzero(tree.feature >= 0)
+        losses = (cost[tree.left[inner]] + cost[tree.right[inner]]) / tree.weight[inner]
+        assert (losses <= limit + 1e-12).all()
+        assert (tree.n_nodes == 1) == (after[0] > limit + 1e-12)
+    assert tree.n_nodes == full.n_nodes
+
+
+def test_one_level_against_the_others(rng):
+    X, y = mixed(rng)
+    model = DecisionTreeClassifier(categories="one_vs_rest", max_depth=4).fit(X[["town"]], y)
+    tree, reach = model.tree_, {0: {0, 1, 2, 3}}
+    for node in np.flatnonzero(tree.feature >= 0):
+        left = set(tree.levels_left(node).tolist()) & reach[node]
+        right = reach[node] - left
+        alone = min(len(left), len(right))
+        assert alone <= 1
+        reach[tree.left[node]], reach[tree.right[node]] = left, right
+    assert tree.n_nodes >= 7
 
 
 def test_wrong_class_weights_and_sparse_tables():

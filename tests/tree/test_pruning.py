@@ -52,7 +52,7 @@ def test_no_pruning_is_better(cls, seed):
     model = cls(max_leaf_nodes=7).fit(X, y)
 
     def loss(nodes):
-        leaf, _ = losses(nodes, np.asfortranarray(X_val), y_val, np.ones(40), cls._kind[0] == "c")
+        leaf, _ = losses(nodes, np.asfortranarray(X_val), y_val, np.ones(40), model.criterion)
         return leaf[nodes.feature < 0].sum(), nodes.n_leaves
 
     best = min(loss(collapse(model.tree_, list(cut))) for cut in _prunings(model.tree_))
@@ -111,18 +111,18 @@ def test_prune_needs_rows_or_a_node():
         model.prune(X, y, node=0)
 
 
-@pytest.mark.parametrize("classes", [True, False])
-def test_losses_of_the_path_are_those_of_its_trees(classes):
+@pytest.mark.parametrize("criterion", ["gini", "squared_error", "absolute_error"])
+def test_losses_of_the_path_are_those_of_its_trees(criterion):
     X, y = _noisy(2)
     X_val, y_val = _noisy(3, 90)
     X_val, w = np.asfortranarray(X_val), np.random.default_rng(0).random(90)
-    cls = DecisionTreeClassifier if classes else DecisionTreeRegressor
-    nodes = cls(min_samples_leaf=5).fit(X, y).tree_
+    cls = DecisionTreeClassifier if criterion == "gini" else DecisionTreeRegressor
+    nodes = cls(criterion=criterion, min_samples_leaf=5).fit(X, y).tree_
     alphas = np.array([0.0, *(alpha for alpha, _, _ in weakest_links(nodes))])
-    found = path_losses(nodes, alphas, *losses(nodes, X_val, y_val, w, classes))
+    found = path_losses(nodes, alphas, *losses(nodes, X_val, y_val, w, criterion))
     for k, alpha in enumerate(alphas):
         tree = prune(nodes, alpha)
-        leaf, square = losses(tree, X_val, y_val, w, classes)
+        leaf, square = losses(tree, X_val, y_val, w, criterion)
         assert found[0, k] == pytest.approx(leaf[tree.feature < 0].sum())
         assert found[1, k] == pytest.approx(square[tree.feature < 0].sum())
 

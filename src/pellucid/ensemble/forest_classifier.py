@@ -34,7 +34,7 @@ class ForestClassifier(Forest, ProbabilisticClassifier):
             max_features=self.max_features, random_state=state,
             max_leaf_nodes=self.max_leaf_nodes,
             min_impurity_decrease=self.min_impurity_decrease,
-            class_weight=self._tree_weights(),
+            class_weight=self._tree_weights(), monotonic_cst=self.monotonic_cst,
         )  # fmt: skip
 
     def _tree_weights(self) -> Any:

@@ -28,7 +28,7 @@ class ForestRegressor(Forest, Regressor):
             min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             max_features=self.max_features, random_state=state,
             max_leaf_nodes=self.max_leaf_nodes,
-            min_impurity_decrease=self.min_impurity_decrease,
+            min_impurity_decrease=self.min_impurity_decrease, monotonic_cst=self.monotonic_cst,
         )  # fmt: skip
 
     def _fit(self, problem: Problem) -> dict[str, Any]:

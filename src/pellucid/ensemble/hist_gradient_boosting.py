@@ -80,8 +80,9 @@ class HistBoosting(Boosting):
         return bool(self.early_stopping)
 
     def _settings(self, problem: Problem) -> Any:
-        from pellucid.ensemble.boosting_constraints import interaction_groups, monotone_signs
+        from pellucid.ensemble.boosting_constraints import interaction_groups
         from pellucid.ensemble.boosting_rounds import Settings
+        from pellucid.tree.constraints import monotone_signs
         from pellucid.tree.histogram_grower import UNLIMITED, Limits
 
         owner = type(self).__name__

@@ -34,7 +34,7 @@ class RandomForestClassifier(ForestClassifier):
         Keep the trees and add more.
     class_weight : dict, "balanced", "balanced_subsample" or None
     max_samples : int, share or None (as many draws as samples)
-    monotonic_cst : None
+    monotonic_cst : by column 1 (up), -1 (down) or 0, or a dict {name: sign}; two classes only
     oob_importances : bool, default=False
         What each column is worth to the rows that a tree did not see.
     table : Table, optional
@@ -119,7 +119,7 @@ class RandomForestRegressor(ForestRegressor):
     Parameters
     ----------
     n_estimators : int, default=100
-    criterion : {"squared_error"}
+    criterion : {"squared_error", "absolute_error", "poisson", "gamma"}
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_leaf_nodes,
         min_impurity_decrease, ccp_alpha : as in `DecisionTreeRegressor`
     max_features : int, share, "sqrt", "log2" or None, default=1.0
@@ -133,7 +133,7 @@ class RandomForestRegressor(ForestRegressor):
     warm_start : bool, default=False
         Keep the trees and add more.
     max_samples : int, share or None (as many draws as samples)
-    monotonic_cst : None
+    monotonic_cst : by column 1 (up), -1 (down) or 0, or a dict {name: sign}
     oob_importances : bool, default=False
         What each column is worth to the rows that a tree did not see.
     table : Table, optional

@@ -12,11 +12,15 @@ cdef void free_branch(Branch* b) noexcept nogil:
     give_room(<void*> b.t.target)
     give_room(<void*> b.t.weights)
     give_room(<void*> b.t.packed)
+    give_room(b.t.bent)
+    give_room(<void*> b.t.target_place)
+    give_room(b.t.ranks)
     give_room(b.t.lists)
     give_room(b.t.goes_left)
     give_room(<void*> b.t.origin)
     give_room(b.t.members)
     give_room(<void*> b.t.places)
+    give_room(<void*> b.t.binned.bins)
     give_room(b.t.ready)
 
 
@@ -37,9 +41,13 @@ cdef int new_branch(const Table* whole, const Record* node, int32_t* number, Sor
     b.t.packed = <uint16_t*> take_room(m * sizeof(uint16_t)) if whole.packed != NULL else NULL
     b.t.lists = NULL if members else <int32_t*> take_room(m * whole.d * sizeof(int32_t))
     b.t.goes_left = <uint8_t*> take_room(m)
+    b.t.bent = <double*> take_room(m * size) if whole.bent != NULL else NULL
+    b.t.target_place = <int32_t*> take_room(m * sizeof(int32_t)) if whole.ranks != NULL else NULL
+    b.t.ranks = <int32_t*> take_room(m * sizeof(int32_t)) if whole.ranks != NULL else NULL
     b.t.origin = <int32_t*> take_room(m * sizeof(int32_t))
     b.t.members = <int32_t*> take_room(m * sizeof(int32_t)) if members else NULL
-    b.t.places = <int32_t*> take_room(m * whole.d * sizeof(int32_t)) if members else NULL
+    b.t.places = <int32_t*> take_room(m * whole.d * sizeof(int32_t)) if whole.places != NULL else NULL
+    b.t.binned.bins = <uint8_t*> take_room(m * whole.d) if whole.binned.bins != NULL else NULL
     b.t.ready = <uint8_t*> take_room(whole.d) if members else NULL
     memory = b.t.X != NULL and b.t.goes_left != NULL and b.t.origin != NULL
     memory &= members or b.t.lists != NULL
@@ -47,7 +55,11 @@ cdef int new_branch(const Table* whole, const Record* node, int32_t* number, Sor
     memory &= whole.target == NULL or b.t.target != NULL
     memory &= whole.weights == NULL or b.t.weights != NULL
     memory &= whole.packed == NULL or b.t.packed != NULL
-    memory &= not members or (b.t.members != NULL and b.t.places != NULL and b.t.ready != NULL)
+    memory &= whole.bent == NULL or b.t.bent != NULL
+    memory &= whole.ranks == NULL or (b.t.ranks != NULL and b.t.target_place != NULL)
+    memory &= not members or (b.t.members != NULL and b.t.ready != NULL)
+    memory &= whole.places == NULL or b.t.places != NULL
+    memory &= whole.binned.bins == NULL or b.t.binned.bins != NULL
     if not memory:
         free_branch(b)
         return -1
@@ -75,6 +87,11 @@ cdef void copy_rows(const Table* whole, const Record* node, int32_t* number, Sor
             (<double*> b.t.weights)[i] = whole.weights[rows[i]]
         if whole.packed != NULL:
             (<uint16_t*> b.t.packed)[i] = whole.packed[rows[i]]
+        if whole.bent != NULL:
+            b.t.bent[i] = whole.bent[rows[i]]
+        if whole.ranks != NULL:
+            (<int32_t*> b.t.target_place)[i] = whole.target_place[rows[i]]
+            b.t.ranks[i] = whole.ranks[rows[i]]
     if whole.members != NULL:
         for i in range(m):
             b.t.members[i] = <int32_t> i

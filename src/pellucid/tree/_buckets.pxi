@@ -74,9 +74,9 @@ cdef void fill_sums(const Table* t, const Record* node, const int32_t* keys, Py_
         if t.K > 0:
             b.sums[j * t.K + t.labels[rows[i]]] += w
         else:
-            r = t.target[rows[i]] - node.mean
+            r = (t.target[rows[i]] - node.mean) * node.per_unit
             b.sums[2 * j] += w * r
-            b.sums[2 * j + 1] += w * r * r
+            b.sums[2 * j + 1] += w * (r * r if t.bent == NULL else t.bent[rows[i]])
 
 
 cdef double cost_buckets(const Table* t, const Record* node, const double* counts, int count,
@@ -98,7 +98,8 @@ cdef double cost_buckets(const Table* t, const Record* node, const double* count
         wl += b.weights[j]
         s.weights[j + 1] = wl
         cost_between(t, node, counts, s, j + 1)
-        if wl >= t.min_weight and node.weight - wl >= t.min_weight:
+        if (wl >= t.min_weight and node.weight - wl >= t.min_weight
+                and not vanishes(t, s.sums[(j + 1) * t.size], wl, node.weight - wl)):
             limit = min(limit, s.left_cost[j + 1] + s.right_cost[j + 1] + TIE * node.cost)
     return limit
 

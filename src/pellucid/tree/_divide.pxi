@@ -76,6 +76,28 @@ cdef Py_ssize_t partition_members(const Table* t, Record* node, int32_t* right) 
     return l
 
 
+cdef Py_ssize_t partition_bins(const Table* t, Record* node, int32_t* right) noexcept nogil:
+    """Step 4 for a threshold in a binned column."""
+    cdef int32_t* rows = t.members + node.start
+    cdef const uint8_t* bins = t.binned.bins + node.feature * t.n_rows
+    cdef Py_ssize_t i, m = node.end - node.start, l = 0, r = 0, b, absent = 0
+    cdef int32_t row, last = <int32_t> node.at, missing = t.binned.n_bins[node.feature]
+    for i in range(m):
+        row = rows[i]
+        b = bins[row] <= last
+        if bins[row] == missing:
+            b = node.missing_left
+            absent += 1
+        rows[l] = row
+        right[r] = row
+        l += b
+        r += 1 - b
+    memcpy(rows + l, right, r * sizeof(int32_t))
+    if absent == 0:
+        node.missing_left = -1                     # nothing learned: divide takes the larger child
+    return l
+
+
 cdef Py_ssize_t mark_number(const Table* t, Record* node, Sorter* o) noexcept nogil:
     """Step 4 for a threshold: the first `at` rows go left, missing ones to the learned side."""
     cdef const int32_t* rows = rows_of(t, node, node.feature, o)
@@ -98,7 +120,7 @@ cdef Py_ssize_t mark_levels(const Table* t, Record* node, const double* counts, 
     cdef Levels* v = &s.levels
     cdef Split again
     cdef const int32_t* rows = sorted_rows(t, node, node.feature, &s.sorter)
-    cdef int g = split_levels(t, node, counts, node.feature, rows, v, &again), i
+    cdef int g = split_levels(t, node, counts, node.feature, rows, v, &s.ranked, &again), i
     cdef Py_ssize_t j, count = 0
     cdef double left = 0.0
     for i in range(g):
@@ -120,6 +142,22 @@ cdef Py_ssize_t mark_levels(const Table* t, Record* node, const double* counts, 
     return count
 
 
+cdef void bound_children(const Table* t, const Record* node, Record* children,
+                         const double* counts) noexcept nogil:
+    """A column with a constraint parts the values of its branches at the middle."""
+    cdef double left = children[0].mean, right = children[1].mean, middle
+    cdef int low = 0
+    if t.signs == NULL or t.signs[node.feature] == 0:
+        return
+    if t.K > 0:
+        left, right = counts[1] / children[0].weight, counts[t.K + 1] / children[1].weight
+    middle = 0.5 * left + 0.5 * right
+    if t.signs[node.feature] < 0:
+        low = 1
+    children[low].upper = middle
+    children[1 - low].lower = middle
+
+
 cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept nogil:
     """Step 4. Returns -1 without memory, 1 if both children are leaves, else 0."""
     cdef Record* node
@@ -135,6 +173,8 @@ cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept 
         node.set_start = draft.n_words
         middle = mark_levels(t, node, draft.counts + i * draft.size, s, draft.words + draft.n_words)
         draft.n_words += words
+    elif t.binned.bins != NULL:
+        middle = partition_bins(t, node, s.rows)
     elif t.members != NULL:
         middle = partition_members(t, node, s.rows)
     else:
@@ -150,10 +190,12 @@ cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept 
         child.start = middle if j else node.start
         child.end = node.end if j else middle
         child.depth = node.depth + 1
+        child.lower, child.upper = node.lower, node.upper
         child.key = mix(node.key + <uint64_t> 0xD1B54A32D192ED03 * <uint64_t> (j + 1))
         stopped &= describe(t, rows_of(t, child, node.feature, &s.sorter), child,
-                            draft.counts + (draft.n_nodes + j) * draft.size)
+                            draft.counts + (draft.n_nodes + j) * draft.size, &s.ranked)
     draft.n_nodes += 2
+    bound_children(t, node, child - 1, draft.counts + (draft.n_nodes - 2) * draft.size)
     if node.missing_left < 0:
         node.missing_left = (child - 1).weight > child.weight
     return stopped

@@ -66,18 +66,19 @@ cdef class Gathered:
     """The arrays of one tree in depth-first order, left before right; names as in `nodes.Nodes`."""
 
     cdef readonly object feature, threshold, left, right, missing_left, set_start, sets
-    cdef readonly object counts, cost, decrease, rows, weight
+    cdef readonly object counts, cost, decrease, rows, weight, lower, upper
 
-    def __init__(self, Py_ssize_t m, int size, Py_ssize_t words):
+    def __init__(self, Py_ssize_t m, int size, Py_ssize_t words, bint bounded):
         self.feature, self.left = np.empty(m, np.int32), np.full(m, -1, np.int32)
         self.right, self.set_start = np.full(m, -1, np.int32), np.full(m, -1, np.int32)
         self.threshold, self.cost, self.decrease = np.empty(m), np.empty(m), np.empty(m)
         self.weight, self.rows = np.empty(m), np.empty(m, np.int64)
         self.missing_left, self.sets = np.empty(m, np.uint8), np.empty(words, np.uint32)
         self.counts = np.empty((m, size))
+        self.lower, self.upper = np.empty(m * bounded), np.empty(m * bounded)
 
 
-def gather(list drafts, const int32_t[::1] attach, const int32_t[::1] n_levels):
+def gather(list drafts, const int32_t[::1] attach, const int32_t[::1] n_levels, bint bounded=False):
     """One tree from a trunk, drafts[0], and its branches; branch k grows out of node attach[k - 1].
 
     The node of the trunk at which a branch grows is the root of the branch.
@@ -94,7 +95,7 @@ def gather(list drafts, const int32_t[::1] attach, const int32_t[::1] n_levels):
         m, n_words = m + draft.n_nodes, n_words + draft.n_words
         if k > 0:
             branch[attach[k - 1]] = <int32_t> k
-    out = Gathered(m, trunk.size, n_words)
+    out = Gathered(m, trunk.size, n_words, bounded)
     cdef int32_t[:, ::1] waiting = np.empty((m + 2, 3), np.int32)
     try:
         gather_parts(parts, trunk.size, branch, n_levels, waiting, out)
@@ -110,7 +111,7 @@ cdef gather_parts(const Part* parts, int size, const int32_t[::1] branch,
     cdef int32_t[::1] set_start = out.set_start
     cdef uint8_t[::1] missing_left = out.missing_left
     cdef double[::1] threshold = out.threshold, cost = out.cost, decrease = out.decrease
-    cdef double[::1] weight = out.weight
+    cdef double[::1] weight = out.weight, lower = out.lower, upper = out.upper
     cdef int64_t[::1] rows = out.rows
     cdef double[:, ::1] counts = out.counts
     cdef uint32_t[::1] sets = out.sets
@@ -130,6 +131,8 @@ cdef gather_parts(const Part* parts, int size, const int32_t[::1] branch,
             feature[at], threshold[at], weight[at] = node.feature, node.threshold, node.weight
             cost[at], decrease[at], rows[at] = node.cost, node.decrease, node.end - node.start
             missing_left[at] = <uint8_t> node.missing_left
+            if lower.shape[0]:
+                lower[at], upper[at] = node.lower, node.upper
             memcpy(&counts[at, 0], parts[part].counts + i * size, size * sizeof(double))
             if node.set_start >= 0:
                 length = (n_levels[node.feature] + 31) // 32

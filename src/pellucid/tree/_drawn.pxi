@@ -70,14 +70,43 @@ cdef Py_ssize_t sum_sides(const Table* t, const Record* node, const double* valu
         if t.K > 0:
             sums[side * size + t.labels[row]] += w
         else:
-            r = t.target[row] - node.mean
+            r = (t.target[row] - node.mean) * node.per_unit
             sums[side * size] += w * r
-            sums[side * size + 1] += w * r * r
     return count
 
 
+cdef double drawn_cost(const Table* t, const Record* node, const double* counts, int f,
+                       const double* sums, double wl, bint missing_left, Ranked* a) noexcept nogil:
+    """Cost of a drawn division, infinite if it breaks the monotone constraints."""
+    cdef uint8_t side[3]
+    cdef double weights[2]
+    cdef double medians[2]
+    cdef double cost
+    if t.criterion != ABSOLUTE:
+        if not keeps_order(t, node, counts, f, sums, wl):
+            return INFINITY
+        return division_cost(t, node, counts, sums, wl)
+    side[0], side[1], side[2] = 1, 0, missing_left
+    weights[0], weights[1] = node.weight - wl, wl
+    cost = sides_cost(node.end - node.start, side, weights, a, medians)
+    if not in_bounds(t, node, f, node.mean + medians[1], node.mean + medians[0]):
+        return INFINITY
+    return cost
+
+
+cdef void rank_sides(const Table* t, const Record* node, const double* values, double threshold,
+                     Ranked* a) noexcept nogil:
+    """Groups of the node's rows by target: 0 left, 1 right, 2 missing."""
+    cdef const int32_t* rows = t.members + node.start
+    cdef Py_ssize_t i
+    fill_ranked(t, node, rows, a)
+    for i in range(node.end - node.start):
+        a.group[t.ranks[rows[i]]] = 2 if isnan(values[i]) else values[i] > threshold
+
+
 cdef void draw_number(const Table* t, const Record* node, const double* counts, int f,
-                      double* sums, double* values, Buckets* b, Split* out) noexcept nogil:
+                      double* sums, double* values, Buckets* b, Ranked* a,
+                      Split* out) noexcept nogil:
     """A drawn threshold of column f: missing rows on the right, or on the left if that is better."""
     cdef Py_ssize_t m = node.end - node.start, present, left
     cdef double weights[3]
@@ -92,15 +121,18 @@ cdef void draw_number(const Table* t, const Record* node, const double* counts, 
         left = sum_words(values, b.words, m, threshold, t.K, sums, weights)
     else:
         left = sum_sides(t, node, values, threshold, sums, weights)
+    if t.criterion == ABSOLUTE:
+        rank_sides(t, node, values, threshold, a)
     if allowed(t, node, weights[0], left):
-        out.feature, out.threshold = f, threshold
-        out.cost = division_cost(t, node, counts, sums, weights[0])
+        out.cost = drawn_cost(t, node, counts, f, sums, weights[0], False, a)
+        if out.cost < INFINITY:
+            out.feature, out.threshold = f, threshold
     if present == m or threshold == INFINITY:
         return
     for k in range(t.size):
         sums[k] += sums[2 * t.size + k]
     if not allowed(t, node, weights[0] + weights[2], left + m - present):
         return
-    cost = division_cost(t, node, counts, sums, weights[0] + weights[2])
+    cost = drawn_cost(t, node, counts, f, sums, weights[0] + weights[2], True, a)
     if cost + TIE * node.cost < out.cost:
         out.feature, out.threshold, out.cost, out.missing_left = f, threshold, cost, 1

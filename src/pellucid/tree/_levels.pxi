@@ -10,6 +10,7 @@
 
 cdef enum:
     EXHAUSTIVE = 8
+    ONE_AGAINST_OTHERS = 1
 
 
 cdef struct Group:
@@ -23,7 +24,7 @@ cdef struct Group:
 cdef struct Levels:
     Group* groups               # in the order of levels, missing last
     Group* ordered
-    double* sums                # (groups, K) class weights, or (groups, 2) sums of w r and w r^2
+    double* sums                # (groups, K) class weights, or (groups, 2) sums of w r and w bend(r)
     double* left                # (K,) or (2,)
     double* axis                # (2, K) direction and mean proportions
     uint8_t* side               # per group: 1 left
@@ -116,7 +117,8 @@ cdef bint needs_all(const Table* t, const double* counts, int g) noexcept nogil:
     cdef int k, present = 0
     for k in range(t.K):
         present += counts[k] > 0.0
-    return g <= EXHAUSTIVE and (present > 2 or t.demanding)
+    return g <= EXHAUSTIVE and (present > 2 or t.demanding or t.criterion == ABSOLUTE
+                               or t.signs != NULL or t.criterion == POISSON)
 
 
 cdef inline void add_group(const Table* t, const Levels* v, const Group* group, double* weight,
@@ -134,8 +136,64 @@ cdef inline bint allowed(const Table* t, const Record* node, double weight,
             and weight >= t.min_weight and node.weight - weight >= t.min_weight)
 
 
-cdef double all_divisions(const Table* t, const Record* node, const double* counts, int g,
-                          Levels* v) noexcept nogil:
+cdef void rank_groups(const Table* t, const Record* node, const int32_t* rows, int g, Levels* v,
+                      Ranked* a) noexcept nogil:
+    """For absolute errors: the group of every row by target; groups are ordered by their medians."""
+    cdef Py_ssize_t j
+    cdef int i
+    fill_ranked(t, node, rows, a)
+    for i in range(g):
+        a.passed[i] = 0.0
+        for j in range(v.groups[i].first, v.groups[i].last):
+            a.group[t.ranks[rows[j]]] = i
+    for j in range(node.end - node.start):
+        i = a.group[j]
+        if a.passed[i] < 0.5 * v.groups[i].weight:
+            v.groups[i].key = a.value[j]
+        a.passed[i] += a.weight[j]
+
+
+cdef double sets_cost(const Table* t, const Record* node, const double* counts, int f, Levels* v,
+                      Ranked* a, double weight) noexcept nogil:
+    """Cost of the division that v.left and v.side describe; infinite if it breaks constraints."""
+    cdef double weights[2]
+    cdef double medians[2]
+    cdef double cost
+    if t.criterion != ABSOLUTE:
+        if not keeps_order(t, node, counts, f, v.left, weight):
+            return INFINITY
+        return division_cost(t, node, counts, v.left, weight)
+    weights[0], weights[1] = node.weight - weight, weight
+    cost = sides_cost(node.end - node.start, v.side, weights, a, medians)
+    if not in_bounds(t, node, f, node.mean + medians[1], node.mean + medians[0]):
+        return INFINITY
+    return cost
+
+
+cdef double one_against_others(const Table* t, const Record* node, const double* counts, int f,
+                               int g, Levels* v, Ranked* a) noexcept nogil:
+    """Every group alone against all others; the first group is on the left."""
+    cdef int i, chosen = -1
+    cdef Py_ssize_t rows
+    cdef double weight, cost, best = INFINITY, bar = INFINITY
+    for i in range(1 if g == 2 else 0, g):
+        weight, rows = 0.0, 0
+        memset(v.left, 0, t.size * sizeof(double))
+        memset(v.side, 0, g)
+        v.side[i] = 1
+        add_group(t, v, v.groups + i, &weight, &rows)
+        if not allowed(t, node, weight, rows):
+            continue
+        cost = sets_cost(t, node, counts, f, v, a, weight)
+        if cost < bar:
+            best, bar, chosen = cost, cost - TIE * node.cost, i
+    for i in range(g):
+        v.side[i] = i == 0 if chosen == 0 else i != chosen
+    return best
+
+
+cdef double all_divisions(const Table* t, const Record* node, const double* counts, int f, int g,
+                          Levels* v, Ranked* a) noexcept nogil:
     """Every set that holds the first group, as bits 1..2^g: the smallest number wins a tie."""
     cdef int bits, i, chosen = 0
     cdef Py_ssize_t rows
@@ -144,11 +202,12 @@ cdef double all_divisions(const Table* t, const Record* node, const double* coun
         weight, rows = 0.0, 0
         memset(v.left, 0, t.size * sizeof(double))
         for i in range(g):
-            if bits >> i & 1:
+            v.side[i] = bits >> i & 1
+            if v.side[i]:
                 add_group(t, v, v.groups + i, &weight, &rows)
         if not allowed(t, node, weight, rows):
             continue
-        cost = division_cost(t, node, counts, v.left, weight)
+        cost = sets_cost(t, node, counts, f, v, a, weight)
         if cost < bar:
             best, bar, chosen = cost, cost - TIE * node.cost, bits
     for i in range(g):
@@ -156,21 +215,49 @@ cdef double all_divisions(const Table* t, const Record* node, const double* coun
     return best
 
 
-cdef double prefix_divisions(const Table* t, const Record* node, const double* counts, int g,
-                             Levels* v) noexcept nogil:
+cdef double prefix_cost(const Table* t, const Record* node, const double* counts, int f,
+                        const Levels* v, double weight, Py_ssize_t rows,
+                        const Ranked* a) noexcept nogil:
+    """Cost of the groups so far against the others."""
+    if t.criterion != ABSOLUTE:
+        if not keeps_order(t, node, counts, f, v.left, weight):
+            return INFINITY
+        return division_cost(t, node, counts, v.left, weight)
+    if not in_bounds(t, node, f, node.mean + a.left_value[rows], node.mean + a.right_value[rows]):
+        return INFINITY
+    return a.left_cost[rows] + a.right_cost[rows]
+
+
+cdef void sweep_groups(const Table* t, const int32_t* rows, int g, Py_ssize_t m, const Levels* v,
+                       Ranked* a) noexcept nogil:
+    """Medians with the rows of the first groups on the left."""
+    cdef Py_ssize_t k = 0, j
+    cdef int i
+    for i in range(g):
+        for j in range(v.ordered[i].first, v.ordered[i].last):
+            a.rows[k] = rows[j]
+            k += 1
+    sweep_medians(t, a.rows, m, m, False, a)
+
+
+cdef double prefix_divisions(const Table* t, const Record* node, const double* counts, int f,
+                             const int32_t* node_rows, int g, Levels* v, Ranked* a) noexcept nogil:
     """Best prefix of the ordered groups, turned so that the first group is on the left."""
     cdef int i, chosen = 0
     cdef Py_ssize_t rows = 0, size = t.size
     cdef double weight = 0.0, cost, best = INFINITY, bar = INFINITY
-    assign_keys(t, node, counts, g, v)
+    if t.criterion != ABSOLUTE:
+        assign_keys(t, node, counts, g, v)
     memcpy(v.ordered, v.groups, g * sizeof(Group))
     qsort(v.ordered, g, sizeof(Group), by_key)
+    if t.criterion == ABSOLUTE:
+        sweep_groups(t, node_rows, g, node.end - node.start, v, a)
     memset(v.left, 0, size * sizeof(double))
     for i in range(g - 1):
         add_group(t, v, v.ordered + i, &weight, &rows)
         if not allowed(t, node, weight, rows):
             continue
-        cost = division_cost(t, node, counts, v.left, weight)
+        cost = prefix_cost(t, node, counts, f, v, weight, rows, a)
         if cost < bar:
             best, bar, chosen = cost, cost - TIE * node.cost, i + 1
     for i in range(g):
@@ -182,7 +269,7 @@ cdef double prefix_divisions(const Table* t, const Record* node, const double* c
 
 
 cdef double drawn_division(const Table* t, const Record* node, const double* counts, int g,
-                           int f, Levels* v) noexcept nogil:
+                           int f, Levels* v, Ranked* a) noexcept nogil:
     """Every group but the first on a random side; all on one side is avoided."""
     cdef uint64_t bits = node.key + <uint64_t> 0xA0761D6478BD642F * <uint64_t> (f + 1)
     cdef int i, alone
@@ -198,23 +285,29 @@ cdef double drawn_division(const Table* t, const Record* node, const double* cou
     for i in range(g):
         if v.side[i]:
             add_group(t, v, v.groups + i, &weight, &rows)
-    return division_cost(t, node, counts, v.left, weight) if allowed(t, node, weight, rows) else INFINITY
+    if not allowed(t, node, weight, rows):
+        return INFINITY
+    return sets_cost(t, node, counts, f, v, a, weight)
 
 
 cdef int split_levels(const Table* t, const Record* node, const double* counts, int f,
-                      const int32_t* rows, Levels* v, Split* out) noexcept nogil:
+                      const int32_t* rows, Levels* v, Ranked* a, Split* out) noexcept nogil:
     """Best set of levels of column f; leaves groups and sides in v and returns their number."""
     cdef int g = gather_groups(t, node, f, rows, v)
     out.feature, out.cost, out.missing_left, out.at = -1, INFINITY, 0, 0
     out.threshold = 0.0
     if g < 2:
         return g
+    if t.criterion == ABSOLUTE:
+        rank_groups(t, node, rows, g, v, a)
     if t.drawn_splits:
-        out.cost = drawn_division(t, node, counts, g, f, v)
+        out.cost = drawn_division(t, node, counts, g, f, v, a)
+    elif t.level_rule == ONE_AGAINST_OTHERS:
+        out.cost = one_against_others(t, node, counts, f, g, v, a)
     elif needs_all(t, counts, g):
-        out.cost = all_divisions(t, node, counts, g, v)
+        out.cost = all_divisions(t, node, counts, f, g, v, a)
     else:
-        out.cost = prefix_divisions(t, node, counts, g, v)
+        out.cost = prefix_divisions(t, node, counts, f, rows, g, v, a)
     if out.cost < INFINITY:
         out.feature = f
     return g

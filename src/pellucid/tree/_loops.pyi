@@ -21,8 +21,12 @@ class Gathered:
     decrease: np.ndarray
     rows: np.ndarray
     weight: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
 
-def gather(drafts: list[Draft], attach: np.ndarray, n_levels: np.ndarray) -> Gathered: ...
+def gather(
+    drafts: list[Draft], attach: np.ndarray, n_levels: np.ndarray, bounded: bool = False
+) -> Gathered: ...
 
 class Workspace:
     def __init__(
@@ -44,6 +48,9 @@ class Workspace:
         stop: np.ndarray,
         places: np.ndarray | None = None,
         members: np.ndarray | None = None,
+        target_place: np.ndarray | None = None,
+        signs: np.ndarray | None = None,
+        binned: Any = None,
     ) -> None: ...
     def root(self, key: int) -> Draft: ...
     def branch(self, draft: Draft, i: int) -> Draft: ...

@@ -14,8 +14,8 @@ Steps for one node (numbered again below)
 5. partition the lists, unless both children are leaves.
 """
 
-from libc.math cimport INFINITY, fabs, isinf, isnan, log2
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.math cimport INFINITY, fabs, isinf, isnan, log1p, log2
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
 
@@ -27,7 +27,10 @@ cdef struct Record:             # a node under construction
     int64_t at                  # rows of the sorted segment below the threshold
     int64_t set_start           # first word of its set of levels, -1 if it has none
     uint64_t key                # of its random choice of columns
-    double weight, cost, mean   # mean: of the target, 0 for classes
+    double weight, cost, mean   # mean: of the target (the median for absolute), 0 for classes
+    double per_unit             # of the distances r: 1, or 1 / mean for deviances
+    double size                 # of a deviance's unit in the cost
+    double lower, upper         # of its value, by monotone constraints
     double threshold
     double decrease             # cost saved by its division
     int32_t feature             # -1 leaf
@@ -46,12 +49,23 @@ cdef struct Split:
     int32_t below, above        # the last of these rows and the next one (-1: not found yet)
 
 
+cdef struct Binned:             # of the whole table
+    const uint8_t* bins         # (d, n_rows), or NULL
+    const int32_t* n_bins       # (d,)
+    const double* low           # (d, 256) smallest and largest value of every bin
+    const double* high
+
+
 cdef struct Table:              # what all loops see; invariant: labels or target, by criterion
     const double* X             # cell (row, f) at row * row_step + f * column_step
     Py_ssize_t row_step, column_step
     const int32_t* labels
     const double* target
     const double* weights       # NULL: all 1
+    double* bent                # (n_rows,) cost of a row about its node's mean, for deviances
+    const int32_t* target_place # (n_rows,) place of a row by target, for absolute errors
+    int32_t* ranks              # (n_rows,) the same among the rows of its node
+    const int8_t* signs         # (d,) of monotone constraints, or NULL
     const uint16_t* packed      # class + 4 * weight, for up to 4 classes and integers below 256
     const double* k_log_k       # NULL unless entropy of integer weights
     const uint8_t* kinds        # 1: codes of levels
@@ -63,6 +77,7 @@ cdef struct Table:              # what all loops see; invariant: labels or targe
     uint8_t* triples            # (d, stride, 3) the same in three bytes each, lowest first, or NULL
     int32_t* members            # (n,) rows of the nodes side by side, or NULL: the lists are divided
     const int32_t* places       # (d, n_rows) where a value stands in the lists; with members
+    Binned binned               # columns of numbers in bins, with members; bins NULL: not
     uint8_t* goes_left          # (n_rows,)
     Py_ssize_t n_rows, n        # rows of X; rows of the tree
     Py_ssize_t stride           # length of a list: n, with members all rows
@@ -72,6 +87,8 @@ cdef struct Table:              # what all loops see; invariant: labels or targe
     Py_ssize_t min_rows         # of a child
     Py_ssize_t min_rows_split   # of a node that may be divided
     double min_weight, min_weight_split, min_decrease
+    double max_loss             # of a division, per weight of the node
+    int level_rule              # 0: sets, all or ordered; 1: one level against the others
     bint drawn_splits           # one random division per column instead of the best one
     bint demanding              # children need more than one row or some weight
     const int32_t* origin       # of a branch: its rows in the parent, else NULL
@@ -98,8 +115,11 @@ include "_room.pxi"
 include "_order.pxi"
 include "_cost.pxi"
 include "_scan.pxi"
+include "_absolute.pxi"
+include "_sweep.pxi"
 include "_levels.pxi"
 include "_buckets.pxi"
+include "_bins.pxi"
 include "_drawn.pxi"
 
 
@@ -123,17 +143,30 @@ cdef class Workspace:
                   const double[::1] weights, const uint16_t[::1] packed,
                   const double[::1] k_log_k, int n_classes,
                   int criterion, limits, const int32_t[::1] stop,
-                  const int32_t[:, ::1] places=None, int32_t[::1] members=None):
+                  const int32_t[:, ::1] places=None, int32_t[::1] members=None,
+                  const int32_t[::1] target_place=None, const int8_t[::1] signs=None, binned=None):
         cdef uint8_t[::1] goes_left = np.zeros(X.shape[0], np.uint8)
+        cdef double[::1] bent
+        cdef int32_t[::1] ranks
         cdef const uint8_t[::1] compared
         (self.t.max_depth, self.t.max_features, self.t.min_rows, self.t.min_rows_split,
          self.t.min_weight, self.t.min_weight_split, self.t.min_decrease,
-         self.t.demanding, self.t.drawn_splits) = limits
+         self.t.demanding, self.t.drawn_splits, self.t.max_loss, self.t.level_rule) = limits
         self.number = np.empty(X.shape[0], np.int32)
         compared = (np.asarray(repeated) | np.asarray(missing) | np.asarray(kinds)
                     | np.uint8(self.t.drawn_splits))
         self.kept = (X, lists, kinds, n_levels, repeated, missing, labels, target, weights, packed,
-                     k_log_k, stop, goes_left, compared, places, members)
+                     k_log_k, stop, goes_left, compared, places, members, target_place, signs)
+        self.t.bent, self.t.ranks, self.t.target_place = NULL, NULL, NULL
+        if criterion == POISSON or criterion == GAMMA:
+            bent = np.empty(X.shape[0])
+            self.t.bent, self.kept = &bent[0], (self.kept, bent)
+        if target_place is not None:
+            ranks = np.empty(X.shape[0], np.int32)
+            self.t.ranks, self.t.target_place = &ranks[0], &target_place[0]
+            self.kept = (self.kept, ranks)
+        self.t.signs = &signs[0] if signs is not None else NULL
+        self.set_bins(binned)
         self.t.X, self.t.goes_left = &X[0, 0], &goes_left[0]
         self.t.row_step, self.t.column_step = X.strides[0] // 8, X.strides[1] // 8
         self.set_lists(lists)
@@ -148,8 +181,8 @@ cdef class Workspace:
         self.t.n_rows, self.t.n, self.t.d = X.shape[0], self.t.stride, <int> X.shape[1]
         self.t.members, self.t.places, self.t.ready = NULL, NULL, NULL
         if members is not None:
-            self.t.members, self.t.places = &members[0], &places[0, 0]
-            self.t.n = members.shape[0]
+            self.t.members, self.t.n = &members[0], members.shape[0]
+            self.t.places = &places[0, 0] if places is not None else NULL
         self.t.K, self.t.criterion, self.t.stop = n_classes, criterion, &stop[0]
         self.t.size = n_classes if n_classes > 0 else 2
         self.t.most_levels = max(n_levels) if X.shape[1] else 0
@@ -165,7 +198,21 @@ cdef class Workspace:
             self.t.triples, self.t.stride = &triples[0, 0], triples.shape[1] // 3
         else:
             numbers = lists
-            self.t.lists, self.t.stride = <int32_t*> &numbers[0, 0], numbers.shape[1]
+            self.t.stride = numbers.shape[1]
+            self.t.lists = <int32_t*> &numbers[0, 0] if self.t.stride else NULL
+        return 0
+
+    cdef int set_bins(self, binned) except -1:
+        """Arrays of a `binned.Binned`."""
+        cdef const uint8_t[:, ::1] bins
+        cdef const int32_t[::1] n_bins
+        cdef const double[:, ::1] low, high
+        self.t.binned.bins = NULL
+        if binned is not None:
+            bins, n_bins, low, high = binned.bins, binned.n_bins, binned.low, binned.high
+            self.t.binned.bins, self.t.binned.n_bins = &bins[0, 0], &n_bins[0]
+            self.t.binned.low, self.t.binned.high = &low[0, 0], &high[0, 0]
+            self.kept = (self.kept, bins, n_bins, low, high)
         return 0
 
     cdef int scratch(self, Draft draft, Py_ssize_t i, Scratch* s) except -1:
@@ -182,9 +229,11 @@ cdef class Workspace:
         draft.n_nodes = 1
         draft.nodes[0].start, draft.nodes[0].end = 0, self.t.n
         draft.nodes[0].depth, draft.nodes[0].key = 0, key
+        draft.nodes[0].lower, draft.nodes[0].upper = -INFINITY, INFINITY
         self.scratch(draft, 0, &s)
         with nogil:
-            describe(&self.t, rows_of(&self.t, draft.nodes, 0, &s.sorter), draft.nodes, draft.counts)
+            describe(&self.t, rows_of(&self.t, draft.nodes, 0, &s.sorter), draft.nodes, draft.counts,
+                     &s.ranked)
             free_scratch(&s)
         return draft
 

@@ -77,7 +77,13 @@ cdef void look_at(const Table* t, int f) noexcept nogil:
     cdef Py_ssize_t m = t.n_rows, i
     if t.ready == NULL or t.ready[f]:
         return
-    if t.kinds[f] or not t.drawn_splits:
+    if whole.binned.bins != NULL and not t.kinds[f]:
+        for i in range(m):
+            (<uint8_t*> t.binned.bins)[f * m + i] = whole.binned.bins[
+                f * whole.n_rows + t.origin[i]]
+        t.ready[f] = 1
+        return
+    if whole.places != NULL and (t.kinds[f] or not t.drawn_splits):
         for i in range(m):
             (<int32_t*> t.places)[f * m + i] = whole.places[f * whole.n_rows + t.origin[i]]
     if t.compared[f]:
@@ -124,6 +130,16 @@ cdef void gather_keys(const Table* t, const Record* node, int f, Sorter* o, int3
     low[0], high[0] = first, last
 
 
+cdef void gather_codes(const Table* t, const Record* node, int f, Sorter* o) noexcept nogil:
+    """The same for a column of levels in a binned table: the codes themselves, missing ones last."""
+    cdef const double* x = t.X + f * t.column_step
+    cdef Py_ssize_t i
+    cdef double v
+    for i in range(node.end - node.start):
+        v = x[t.members[node.start + i] * t.row_step]
+        o.keys[i] = t.n_levels[f] if isnan(v) else <int32_t> v
+
+
 cdef const int32_t* sorted_rows(const Table* t, const Record* node, int f,
                                 Sorter* o) noexcept nogil:
     """The rows of a node in the order of column f, missing ones last."""
@@ -134,6 +150,10 @@ cdef const int32_t* sorted_rows(const Table* t, const Record* node, int f,
     if m == t.stride:
         return t.lists + f * t.stride
     look_at(t, f)
-    gather_keys(t, node, f, o, &low, &high)
+    if t.binned.bins != NULL:
+        low, high = 0, t.n_levels[f]
+        gather_codes(t, node, f, o)
+    else:
+        gather_keys(t, node, f, o, &low, &high)
     sort_rows(t.members + node.start, o.keys, m, low, high, o)
     return o.rows

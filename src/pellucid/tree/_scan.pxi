@@ -48,12 +48,12 @@ cdef double weigh_rows(const Table* t, const Record* node, const int32_t* rows, 
     cdef Py_ssize_t i
     for i in range(first, last):
         w = 1.0 if t.weights == NULL else t.weights[rows[i]]
-        if t.criterion == SQUARED:
-            r = t.target[rows[i]] - node.mean
-            sums[0] += w * r
-            sums[1] += w * r * r
-        else:
+        if t.K > 0:
             sums[t.labels[rows[i]]] += w
+        else:
+            r = (t.target[rows[i]] - node.mean) * node.per_unit
+            sums[0] += w * r
+            sums[1] += w * (r * r if t.bent == NULL else t.bent[rows[i]])
         total += w
     return total
 
@@ -187,6 +187,45 @@ cdef void scan_squares(const Table* t, const Record* node, Sweep* s, Py_ssize_t 
             found(node, s, i + 1, node.cost - bar * W)
 
 
+cdef void scan_deviances(const Table* t, const Record* node, Sweep* s, Py_ssize_t start,
+                         Py_ssize_t stop, double sum, double wl) noexcept nogil:
+    """The same for half-deviances."""
+    cdef double w = 1.0, cost
+    cdef Py_ssize_t i
+    for i in range(start, stop):
+        if t.weights != NULL:
+            w = t.weights[s.rows[i]]
+        sum += w * ((t.target[s.rows[i]] - node.mean) * node.per_unit)
+        wl += w
+        if (wl < t.min_weight or node.weight - wl < t.min_weight or i + 1 < s.first
+                or same_value(s, i)):
+            continue
+        cost = division_cost(t, node, NULL, &sum, wl)
+        if cost < s.lowest:
+            found(node, s, i + 1, cost)
+
+
+cdef void scan_checked(const Table* t, const Record* node, const double* counts, Sweep* s,
+                       double* left, double wl) noexcept nogil:
+    """All rows, any cost: divisions must keep the monotone constraints."""
+    cdef double w = 1.0, cost
+    cdef Py_ssize_t i
+    for i in range(s.last):
+        if t.weights != NULL:
+            w = t.weights[s.rows[i]]
+        if t.K > 0:
+            left[t.labels[s.rows[i]]] += w
+        else:
+            left[0] += w * ((t.target[s.rows[i]] - node.mean) * node.per_unit)
+        wl += w
+        if (wl < t.min_weight or node.weight - wl < t.min_weight or i + 1 < s.first
+                or same_value(s, i) or not keeps_order(t, node, counts, s.column, left, wl)):
+            continue
+        cost = division_cost(t, node, counts, left, wl)
+        if cost < s.lowest:
+            found(node, s, i + 1, cost)
+
+
 cdef inline void cost_between(const Table* t, const Record* node, const double* counts, Sweep* s,
                               Py_ssize_t b) noexcept nogil:
     """Costs of the two sides of the division in front of block b."""
@@ -198,6 +237,12 @@ cdef inline void cost_between(const Table* t, const Record* node, const double* 
             s.left_cost[b] = sums[1] - sums[0] * sums[0] / wl
         if wr > 0.0:
             s.right_cost[b] = (node.cost - sums[1]) - sums[0] * sums[0] / wr
+    elif t.K == 0:
+        if wl > 0.0:
+            s.left_cost[b] = sums[1] - node.size * wl * bend(t.criterion, sums[0] / wl)
+        if wr > 0.0:
+            s.right_cost[b] = (node.cost - sums[1]
+                               - node.size * wr * bend(t.criterion, -sums[0] / wr))
     else:
         if wl > 0.0:
             s.left_cost[b] = class_cost(t, sums, NULL, wl)
@@ -220,7 +265,8 @@ cdef double sum_blocks(const Table* t, const Record* node, const double* counts,
         cost_between(t, node, counts, s, b)
         wl = s.weights[b]
         if (stop >= s.first and wl >= t.min_weight and node.weight - wl >= t.min_weight
-                and not same_value(s, stop - 1)):
+                and not same_value(s, stop - 1)
+                and not vanishes(t, s.sums[b * t.size], wl, node.weight - wl)):
             limit = min(limit, s.left_cost[b] + s.right_cost[b] + TIE * node.cost)
         start = stop
     return limit
@@ -232,6 +278,8 @@ cdef inline void scan(const Table* t, const Record* node, const double* counts, 
     cdef double* sums = s.sums + b * t.size        # not needed again
     if t.criterion == SQUARED:
         scan_squares(t, node, s, start, stop, sums[0], s.weights[b])
+    elif t.K == 0:
+        scan_deviances(t, node, s, start, stop, sums[0], s.weights[b])
     elif t.criterion != GINI:
         scan_classes(t, node, counts, s, start, stop, sums, s.weights[b])
     elif t.packed != NULL and node.weight < 65536.0:
@@ -246,6 +294,9 @@ cdef void sweep_blocks(const Table* t, const Record* node, const double* counts,
     cdef Py_ssize_t start = 0, stop, b = 0, step = block_step(s.last)
     cdef double margin = ROUNDING * node.cost, limit
     s.lowest, s.cost, s.at = INFINITY, INFINITY, 0
+    if t.signs != NULL:
+        scan_checked(t, node, counts, s, s.sums, s.weights[0])
+        return
     if step >= s.last:
         scan(t, node, counts, s, 0, s.last, 0)
         return
@@ -264,47 +315,3 @@ cdef inline double midpoint(double low, double high) noexcept nogil:
     if isinf(middle):
         middle = 0.5 * low + 0.5 * high
     return middle if low <= middle < high else low
-
-
-cdef void sweep(const Table* t, const Record* node, const double* counts, Sweep* s,
-                Py_ssize_t first, Py_ssize_t last, bint missing_left) noexcept nogil:
-    """One sweep over the present rows, with the missing ones on the given side."""
-    s.first, s.last = first, last
-    memset(s.sums, 0, t.size * sizeof(double))
-    s.weights[0] = 0.0
-    if missing_left:
-        s.weights[0] = weigh_rows(t, node, s.rows, s.present, node.end - node.start, s.sums)
-    sweep_blocks(t, node, counts, s)
-
-
-cdef void split_number(const Table* t, const Record* node, const double* counts, int f,
-                       const int32_t* rows, Sweep* memory, double known, Split* out) noexcept nogil:
-    """Best threshold of column f: missing rows right first, then left; lowest threshold on ties.
-
-    1. Leave out the missing rows, which stand last. 2. Sweep with them on the right; the division
-    present | missing is the last candidate. 3. Sweep with them on the left.
-    """
-    cdef const double* x = t.X + f * t.column_step
-    cdef Py_ssize_t m = node.end - node.start, q = m, step = t.row_step
-    cdef double tie
-    cdef Sweep s, mirrored
-    while q > 0 and t.missing[f] and isnan(x[rows[q - 1] * step]):
-        q -= 1
-    out.cost, out.feature, out.missing_left = INFINITY, -1, 0
-    if q == 0 or (q == m and t.repeated[f] and x[rows[0] * step] == x[rows[q - 1] * step]):
-        return
-    s = memory[0]
-    s.rows, s.x, s.present, s.known = rows, (x if t.repeated[f] else NULL), q, known
-    s.step = step
-    sweep(t, node, counts, &s, t.min_rows, min(m - t.min_rows, q - 1 if q == m else q), False)
-    if q < m and x[rows[0] * step] != x[rows[q - 1] * step]:
-        mirrored = s
-        sweep(t, node, counts, &mirrored, t.min_rows - (m - q), min(q - t.min_rows, q - 1), True)
-        tie = TIE * node.cost
-        if mirrored.at > 0 and (mirrored.lowest + tie < s.lowest or
-                                (mirrored.lowest <= s.lowest + tie and mirrored.at < s.at)):
-            s = mirrored
-            out.missing_left = 1
-    if s.at > 0:
-        out.feature, out.cost, out.at = f, s.cost, s.at
-        out.below, out.above = rows[s.at - 1], rows[s.at]

@@ -9,6 +9,7 @@ cdef struct Scratch:            # memory of one thread
     Levels levels
     Sorter sorter
     Buckets buckets
+    Ranked ranked
 
 
 cdef void free_scratch(Scratch* s) noexcept nogil:
@@ -36,6 +37,7 @@ cdef void free_scratch(Scratch* s) noexcept nogil:
     give_room(s.buckets.wanted)
     give_room(s.buckets.rows)
     give_room(s.buckets.keys)
+    free_ranked(&s.ranked)
 
 
 cdef int new_sorter(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
@@ -84,6 +86,7 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
             or s.bounds == NULL
             or (t.members != NULL and new_sorter(t, m, s) != 0)
             or (t.triples != NULL and s.sorter.rows == NULL)
+            or (t.ranks != NULL and new_ranked(m, groups, &s.ranked) != 0)
             or s.levels.groups == NULL or s.levels.ordered == NULL or s.levels.sums == NULL
             or s.levels.left == NULL or s.levels.axis == NULL or s.levels.side == NULL):
         free_scratch(s)
@@ -91,12 +94,35 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     return 0
 
 
-cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* counts) noexcept nogil:
+cdef void describe_numbers(const Table* t, const int32_t* rows, Record* node,
+                           Ranked* a) noexcept nogil:
+    """Cost of a node of numbers about its mean, which is known; for absolute errors its median."""
+    cdef Py_ssize_t i
+    cdef double w, r
+    if t.criterion == ABSOLUTE:
+        describe_absolute(t, rows, node, a)
+        return
+    if t.bent != NULL and node.mean > 0.0:
+        node.per_unit = 1.0 / node.mean
+        node.size = node.mean if t.criterion == POISSON else 1.0
+    for i in range(node.end - node.start):
+        w = 1.0 if t.weights == NULL else t.weights[rows[i]]
+        r = (t.target[rows[i]] - node.mean) * node.per_unit
+        if t.bent == NULL:
+            node.cost += w * r * r
+        else:
+            t.bent[rows[i]] = node.size * bend(t.criterion, r)
+            node.cost += w * t.bent[rows[i]]
+
+
+cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* counts,
+                   Ranked* a) noexcept nogil:
     """Weight, class weights, cost of a node with these rows; step 1 of its life."""
     cdef Py_ssize_t m = node.end - node.start, i
     cdef double w, low = INFINITY, high = -INFINITY
     cdef int k, present = 0
     node.weight = node.cost = node.mean = 0.0
+    node.per_unit = node.size = 1.0
     node.feature = node.left = node.right = -1
     node.set_start, node.at = -1, 0
     node.threshold = node.decrease = 0.0
@@ -105,18 +131,16 @@ cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* co
     for i in range(m):
         w = 1.0 if t.weights == NULL else t.weights[rows[i]]
         node.weight += w
-        if t.criterion == SQUARED:
+        if t.K == 0:
             counts[0] += w * t.target[rows[i]]
             low = min(low, t.target[rows[i]])
             high = max(high, t.target[rows[i]])
         else:
             counts[t.labels[rows[i]]] += w
-    if t.criterion == SQUARED:
+    if t.K == 0:
         node.mean = low if low == high else min(max(counts[0] / node.weight, low), high)
+        describe_numbers(t, rows, node, a)
         counts[0] = node.mean
-        for i in range(m):
-            w = 1.0 if t.weights == NULL else t.weights[rows[i]]
-            node.cost += w * (t.target[rows[i]] - node.mean) * (t.target[rows[i]] - node.mean)
         present = 1 if low == high else 2
     else:
         for k in range(t.K):
@@ -135,21 +159,27 @@ cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* co
 
 cdef inline bint in_buckets(const Table* t, const Record* node, int f) noexcept nogil:
     return (t.members != NULL and node.end - node.start > FEW_ROWS and not t.missing[f]
-            and not t.kinds[f] and not t.drawn_splits and t.min_rows <= 1)
+            and not t.kinds[f] and not t.drawn_splits and t.min_rows <= 1
+            and t.signs == NULL and t.criterion != ABSOLUTE and t.binned.bins == NULL)
 
 
 cdef inline double split_column(const Table* t, const Record* node, const double* counts, int f,
                                 Scratch* s, double known, Split* out) noexcept nogil:
     """The best division of column f; returns what other columns need not look beyond."""
     if t.kinds[f]:
-        split_levels(t, node, counts, f, sorted_rows(t, node, f, &s.sorter), &s.levels, out)
+        split_levels(t, node, counts, f, sorted_rows(t, node, f, &s.sorter), &s.levels,
+                     &s.ranked, out)
     elif t.drawn_splits:
         look_at(t, f)
-        draw_number(t, node, counts, f, s.sweep.sums, <double*> s.sorter.pairs, &s.buckets, out)
+        draw_number(t, node, counts, f, s.sweep.sums, <double*> s.sorter.pairs, &s.buckets,
+                    &s.ranked, out)
+    elif t.binned.bins != NULL:
+        split_bins(t, node, counts, f, &s.buckets, &s.sorter, s.sweep.sums, out)
     elif in_buckets(t, node, f):
         split_buckets(t, node, counts, f, &s.buckets, &s.sorter, &s.sweep, known, out)
     else:
-        split_number(t, node, counts, f, sorted_rows(t, node, f, &s.sorter), &s.sweep, known, out)
+        split_number(t, node, counts, f, sorted_rows(t, node, f, &s.sorter), &s.sweep, known,
+                     &s.ranked, out)
     return min(known, out.cost + TIE * node.cost) if out.feature >= 0 else known
 
 
@@ -222,13 +252,16 @@ cdef bint choose(const Table* t, Record* node, const Split* splits) noexcept nog
     if best < 0:
         return False
     node.decrease = max(node.cost - splits[best].cost, 0.0)
-    if node.decrease < t.min_decrease * (1.0 - TIE):
+    if (node.decrease < t.min_decrease * (1.0 - TIE)
+            or splits[best].cost > t.max_loss * node.weight + TIE * node.cost):
         node.decrease = 0.0
         return False
     node.feature = best
     node.at = splits[best].at
     node.threshold = splits[best].threshold
-    if not t.kinds[best] and not t.drawn_splits:
+    if t.binned.bins != NULL and not t.kinds[best]:
+        node.threshold = bin_threshold(t, splits + best)
+    elif not t.kinds[best] and not t.drawn_splits:
         node.threshold = threshold_of(t, node, splits + best)
         if t.members != NULL:
             node.at = t.places[best * t.n_rows + splits[best].below]

@@ -8,10 +8,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pellucid.errors import DataError
+
 # The numbers are those of the enum in `_cost.pxi`.
 CLASS_CRITERIA = {"gini": 0, "entropy": 1, "log_loss": 1, "error": 2}
-NUMBER_CRITERIA = {"squared_error": 3}
+NUMBER_CRITERIA = {"squared_error": 3, "absolute_error": 6, "poisson": 4, "gamma": 5}
 CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA
+# The cost of a target that is c times as large is c**power times as large.
+POWERS = {"squared_error": 2, "absolute_error": 1, "poisson": 1, "gamma": 0}
 
 
 def gini(shares: np.ndarray) -> np.ndarray:
@@ -37,6 +41,48 @@ IMPURITIES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "log_loss": entropy,
     "error": error,
 }
+
+
+def weighted_median(y: np.ndarray, w: np.ndarray) -> float:
+    """The value that halves the weight, the middle of two if both do."""
+    order = np.argsort(y, kind="stable")
+    y, passed = y[order], np.cumsum(w[order])
+    low = int(np.searchsorted(passed, 0.5 * passed[-1]))
+    high = min(low + 1, len(y) - 1) if passed[low] == 0.5 * passed[-1] else low
+    return float(y[low] + 0.5 * (y[high] - y[low]))
+
+
+def number_cost(criterion: str, y: np.ndarray, w: np.ndarray) -> float:
+    """sum w loss(y, value) of a node with the best value: its mean, or its median.
+
+    >>> number_cost("absolute_error", np.array([1.0, 2.0, 6.0]), np.ones(3))
+    5.0
+    """
+    if criterion == "absolute_error":
+        return float((w * np.abs(y - weighted_median(y, w))).sum())
+    mean = float(np.average(y, weights=w))
+    if criterion == "squared_error":
+        return float((w * (y - mean) ** 2).sum())
+    if mean == 0:
+        return 0.0
+    u = y / mean
+    logs = np.log(u, out=np.zeros_like(u), where=u > 0)
+    losses = mean * (u * logs - u + 1) if criterion == "poisson" else u - 1 - logs
+    return float((w * losses).sum())
+
+
+def check_target(criterion: str, y: np.ndarray, owner: str) -> None:
+    """Refuse targets that the criterion's deviance does not take."""
+    if criterion == "poisson" and ((y < 0).any() or not y.sum() > 0):
+        raise DataError(
+            f"Some value(s) of y are negative, or all are 0, which {owner}(criterion='poisson') "
+            "does not take: it needs counts or rates. Use criterion='squared_error'."
+        )
+    if criterion == "gamma" and (y <= 0).any():
+        raise DataError(
+            f"Some value(s) of y are not positive (row {int(np.argmax(y <= 0))}), which "
+            f"{owner}(criterion='gamma') does not take. Use 'poisson' or 'squared_error'."
+        )
 
 
 def impurity(criterion: str, counts: np.ndarray) -> np.ndarray:

@@ -30,8 +30,9 @@ class DecisionTreeClassifier(TreeModel, ProbabilisticClassifier):
     Parameters
     ----------
     criterion : {"gini", "entropy", "log_loss", "error"}, default="gini"
-    splitter : {"best", "random"}, default="best"
-        "random" draws one threshold, or set of levels, per column.
+    splitter : {"best", "random", "hist", "auto"}, default="best"
+        "random" draws one threshold, or set of levels, per column; "hist" looks at no more than 254
+        thresholds per column; "auto" is "hist" from 2^18 rows on, else "best".
     max_depth : int or None
     min_samples_split, min_samples_leaf : int, or share of the samples
         Samples are sums of weights if all weights are integers, else rows.
@@ -46,8 +47,13 @@ class DecisionTreeClassifier(TreeModel, ProbabilisticClassifier):
     ccp_alpha : number >= 0, or "cv"
         Price of a leaf in cost-complexity pruning; "cv" takes the highest price whose loss over ten
         folds is within one standard error of the lowest (`ccp_alpha_`, `cv_path_`).
-    monotonic_cst : None
+    monotonic_cst : by column 1 (up), -1 (down) or 0, or a dict {name: sign}
+        How the share of the second of two classes may move with the column.
     table : Table, optional
+    max_split_loss : number >= 0 or None
+        A division is made only if the weighted impurity of its two parts is not above this.
+    categories : {"auto", "one_vs_rest"}
+        "one_vs_rest" divides one level from all others.
 
     Attributes
     ----------
@@ -85,6 +91,8 @@ class DecisionTreeClassifier(TreeModel, ProbabilisticClassifier):
         ccp_alpha: Any = 0.0,
         monotonic_cst: Any = None,
         table: Any = None,
+        max_split_loss: float | None = None,
+        categories: str = "auto",
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -100,6 +108,8 @@ class DecisionTreeClassifier(TreeModel, ProbabilisticClassifier):
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
         self.table = table
+        self.max_split_loss = max_split_loss
+        self.categories = categories
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow, then prune if `ccp_alpha` is positive."""

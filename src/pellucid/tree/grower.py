@@ -16,7 +16,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.tree._loops import Workspace, keep_rows
-from pellucid.tree.criteria import CRITERIA
+from pellucid.tree.criteria import CRITERIA, POWERS
 from pellucid.tree.nodes import Nodes, Scale, assemble
 from pellucid.tree.presort import Presorted
 from pellucid.tree.splitter import Limits, Splitter
@@ -46,15 +46,16 @@ def grow(
     """
     w, w_exponent, counts = _weights(weights, count_rows)
     total = float(table.n if w is None else w.sum())
-    target, scale = _target(y, w, n_classes, counts, w_exponent)
+    target, scale = _target(y, w, n_classes, counts, w_exponent, criterion)
     lists, places, members = _rows(table, w, limits, consume, n_jobs)
     stop = parallel.StopFlag()
     work = Workspace(
         table.X, lists, table.kinds, table.n_levels, table.repeated, table.missing,
         np.ascontiguousarray(y, dtype=np.int32) if n_classes else None, target,
         w, _packed(y, w, n_classes), _logs(criterion, counts, total), n_classes, CRITERIA[criterion],
-        limits.compiled(counts, total, w_exponent, scale.exponent), stop.array,
-        places, members,
+        limits.compiled(counts, total, w_exponent, scale.power * scale.exponent), stop.array,
+        places, members, _places(target) if criterion == "absolute_error" else None,
+        None if limits.signs is None else np.array(limits.signs, dtype=np.int8), table.binned,
     )  # fmt: skip
     splitter = Splitter(work, table.d, limits.max_features, n_jobs, members is None)
     trunk = work.root(key)
@@ -66,7 +67,8 @@ def grow(
     branches = [work.branch(trunk, node) for node in attach]
     parallel.map(work.subtree, branches, n_jobs=n_jobs)
     stop.check()
-    return assemble([trunk, *branches], attach, table.n_levels, scale)
+    bounded = limits.signs is not None
+    return assemble([trunk, *branches], attach, table.n_levels, scale, bounded)
 
 
 def _weights(weights: np.ndarray | None, count_rows: bool) -> tuple[np.ndarray | None, int, bool]:
@@ -96,6 +98,9 @@ def _rows(
     """(lists, places, members), see `_order.pxi`; places and members are None if the lists are to
     be divided with the nodes. Which way is taken changes no division."""
     all_rows = w is None or bool((w > 0).all())
+    if table.binned is not None:
+        rows = np.arange(table.n) if w is None or all_rows else np.flatnonzero(w)
+        return table.order, None, rows.astype(np.int32)
     if table.order.dtype == np.uint8:
         return table.order, None, None
     if looks_at_few(limits, table.d) or (limits.max_depth == 1 and all_rows):
@@ -110,10 +115,20 @@ def _rows(
     return lists, None, None
 
 
+def _places(target: np.ndarray | None) -> np.ndarray:
+    """Place of every row in the order of the target."""
+    assert target is not None
+    places = np.empty(len(target), dtype=np.int32)
+    places[np.argsort(target, kind="stable")] = np.arange(len(target), dtype=np.int32)
+    return places
+
+
 def _target(
-    y: np.ndarray, w: np.ndarray | None, n_classes: int, counts: bool, w_exponent: int
-) -> tuple[np.ndarray | None, Scale]:
-    """A numerical target is centred and scaled by a power of two, so its squares stay finite."""
+    y: np.ndarray, w: np.ndarray | None, n_classes: int, counts: bool, w_exponent: int,
+    criterion: str,
+) -> tuple[np.ndarray | None, Scale]:  # fmt: skip
+    """A numerical target is scaled by a power of two, so its squares stay finite, and centred for
+    them; medians must be values of the target, and deviances need its origin."""
     if n_classes:
         return None, Scale(True, counts, w_exponent)
     y = np.asarray(y, dtype=np.float64)
@@ -121,6 +136,8 @@ def _target(
     half = float(np.abs(used).max()) / 2
     exponent = math.frexp(half)[1] if half > 0 else 0
     small = np.ldexp(y, -exponent)
+    if criterion != "squared_error":
+        return small, Scale(False, counts, w_exponent, 0.0, exponent, POWERS[criterion])
     shift = float(np.average(small, weights=w))
     centred = small - shift
     return centred, Scale(False, counts, w_exponent, float(np.ldexp(shift, exponent)), exponent)

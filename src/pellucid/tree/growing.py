@@ -12,10 +12,11 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.tree import predict
+from pellucid.tree.criteria import check_target
 from pellucid.tree.grower import grow, looks_at_few
-from pellucid.tree.limits import limits_of
+from pellucid.tree.limits import limits_of, takes_bins
 from pellucid.tree.nodes import Nodes
-from pellucid.tree.presort import Presorted, presort
+from pellucid.tree.presort import Presorted, binned_table, presort
 from pellucid.tree.splitter import Limits
 
 REPEATED_ROWS = 2**27
@@ -26,16 +27,19 @@ def grow_model(model: Any, problem: Problem, presorted: Presorted | None = None)
     """Grow the tree of a classifier or a regressor."""
     if problem.classes is not None:
         return grow_classes(model, problem, presorted)
+    check_target(model.criterion, problem.y[problem.weights > 0], type(model).__name__)
     limits = limits_of(model, problem, float(problem.weights.sum()))
-    table = presorted or _sorted(problem, problem.weights, limits)
+    table = presorted or _sorted(model, problem, problem.weights, limits)
     return grow(
         table, problem.y, problem.weights, model.criterion, limits, key=tree_key(model),
         consume=presorted is None,
     )  # fmt: skip
 
 
-def _sorted(problem: Problem, weights: np.ndarray, limits: Limits) -> Presorted:
-    """The sorted table of one tree, which may use it up."""
+def _sorted(model: Any, problem: Problem, weights: np.ndarray, limits: Limits) -> Presorted:
+    """The sorted or binned table of one tree, which may use it up."""
+    if takes_bins(model, problem.n):
+        return binned_table(problem.X, problem.kinds, problem.n_levels, weights)
     short = (
         problem.n < SHORT_ROWS
         and limits.max_depth > 1
@@ -54,7 +58,7 @@ def grow_classes(model: Any, problem: Problem, presorted: Presorted | None = Non
         problem, presorted, apart = _repeated(problem), None, False
     weights = problem.weights if factors is None else problem.weights * factors[problem.y]
     limits = replace(limits, min_weight_leaf=model.min_weight_fraction_leaf * float(weights.sum()))
-    table = presorted or _sorted(problem, weights, limits)
+    table = presorted or _sorted(model, problem, weights, limits)
     classes: Any = problem.classes
     nodes = grow(
         table, problem.y, weights, model.criterion, limits, len(classes), key=tree_key(model),
@@ -85,7 +89,7 @@ def _recount(nodes: Nodes, problem: Problem) -> Nodes:
 
 def tree_key(model: Any) -> int:
     """The number behind all random choices of a tree; a tree without any does not draw."""
-    if model.splitter == "best" and model.max_features is None:
+    if model.splitter != "random" and model.max_features is None:
         return 0
     seed = parallel.seed_sequence(model.random_state)
     return int(parallel.stream(seed, "tree").integers(0, 2**64, dtype=np.uint64))

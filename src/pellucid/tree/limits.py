@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
+from pellucid.errors import ParameterError
 from pellucid.parameters import Choice, Either, Integer, Nothing, RandomState, Real, Test
 from pellucid.tree.splitter import Limits
 
@@ -35,12 +36,19 @@ GROWTH_PARAMETERS = {
     "max_leaf_nodes": Either(Integer(2), Nothing),
     "min_impurity_decrease": Real(0, None),
     "ccp_alpha": Real(0, None),
-    "monotonic_cst": Nothing,
+    "monotonic_cst": Either(
+        Test(lambda v: isinstance(v, list | tuple | np.ndarray), "a list of -1, 0 and 1"),
+        Test(lambda v: isinstance(v, dict), "a dict {column: sign}"),
+        Nothing,
+    ),
 }
 TREE_PARAMETERS = GROWTH_PARAMETERS | {
-    "splitter": Choice("best", "random"),
+    "splitter": Choice("best", "random", "hist", "auto"),
     "ccp_alpha": Either(Real(0, None), Choice("cv")),
+    "max_split_loss": Either(Real(0, None), Nothing),
+    "categories": Choice("auto", "one_vs_rest"),
 }
+AUTO_HIST = 2**18  # rows from which splitter="auto" cuts columns into bins
 
 
 def number_of_features(max_features: Any, d: int) -> int:
@@ -61,6 +69,30 @@ def _count(value: Any, total: float) -> int:
     return int(value) if isinstance(value, int | np.integer) else math.ceil(value * total)
 
 
+def takes_bins(model: Any, n: int) -> bool:
+    """Columns of numbers are cut into bins before growing."""
+    if model.splitter == "hist" and model.criterion == "absolute_error":
+        raise ParameterError(
+            "splitter='hist' does not work with criterion='absolute_error': medians are no sums "
+            "over bins. Use splitter='best'."
+        )
+    large = model.splitter == "auto" and n >= AUTO_HIST and model.criterion != "absolute_error"
+    return model.splitter == "hist" or large
+
+
+def _signs(model: Any, problem: Problem) -> tuple[int, ...] | None:
+    from pellucid.tree.constraints import monotone_signs
+
+    owner = type(model).__name__
+    signs = monotone_signs(model.monotonic_cst, problem.schema, owner)
+    if signs is not None and problem.classes is not None and len(problem.classes) > 2:
+        raise ParameterError(
+            f"Monotonicity constraints are not supported with multiclass classification: "
+            f"monotonic_cst of {owner} needs two classes, y has {len(problem.classes)}."
+        )
+    return None if signs is None else tuple(signs.tolist())
+
+
 def limits_of(model: Any, problem: Problem, weight: float) -> Limits:
     """The stopping rules of a tree model for a problem of this total weight."""
     total = problem.total if problem.counts else float(np.count_nonzero(problem.weights))
@@ -75,4 +107,7 @@ def limits_of(model: Any, problem: Problem, weight: float) -> Limits:
         min_impurity_decrease=model.min_impurity_decrease,
         max_features=number_of_features(model.max_features, problem.p),
         drawn_splits=model.splitter == "random",
+        max_split_loss=math.inf if model.max_split_loss is None else model.max_split_loss,
+        one_against_others=model.categories == "one_vs_rest",
+        signs=_signs(model, problem),
     )

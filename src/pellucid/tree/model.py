@@ -104,8 +104,8 @@ class TreeModel(TreesExplained):
         """Prune the fitted tree in place: by rows that it has not seen, or a node by hand.
 
         With X and y every branch goes that does not lower the loss on these rows (wrong labels, or
-        squared error); of equal trees the smaller one stays. `node` becomes a leaf; nodes are then
-        numbered anew.
+        squared or absolute error); of equal trees the smaller one stays. `node` becomes a leaf;
+        nodes are then numbered anew.
         """
         from pellucid.tree.pruning import collapse
         from pellucid.tree.validation import collapsed_by, losses
@@ -126,7 +126,7 @@ class TreeModel(TreesExplained):
         encoded, target = self._encoded(X), self._target_codes(y)
         check_lengths(len(encoded), len(target))
         w = weights_or_ones(sample_weight, len(target))
-        as_leaf, _ = losses(self.tree_, encoded, target, w, "classes_" in vars(self))
+        as_leaf, _ = losses(self.tree_, encoded, target, w, self.criterion)
         self.tree_ = collapsed_by(self.tree_, as_leaf)
         return self
 

@@ -32,7 +32,7 @@ class Nodes:
     missing_left: np.ndarray  # uint8 (m,)
     set_start: np.ndarray  # int32 (m,), first word of the node's set, -1: no set
     sets: np.ndarray  # uint32, bit k % 32 of word set_start + k // 32: level k goes left
-    value: np.ndarray  # float64 (m, K) class shares, or (m, 1) mean
+    value: np.ndarray  # float64 (m, K) class shares, or (m, 1) mean or median
     impurity: np.ndarray  # float64 (m,)
     decrease: np.ndarray  # float64 (m,), share of the root's cost that the division saves
     n_samples: np.ndarray  # int64 (m,), sum of weights where these are integers, else rows
@@ -127,9 +127,14 @@ class Nodes:
         return codes[(words >> (codes % 32).astype(np.uint32) & 1).astype(bool)]
 
 
-def assemble(parts: list, attach: list[int], n_levels: np.ndarray, scale: "Scale") -> Nodes:
-    """One tree from a trunk and its branches; branch k grows out of node attach[k] of the trunk."""
-    found = _loops.gather(parts, np.array(attach, dtype=np.int32), n_levels)
+def assemble(
+    parts: list, attach: list[int], n_levels: np.ndarray, scale: "Scale", bounded: bool = False
+) -> Nodes:
+    """One tree from a trunk and its branches; branch k grows out of node attach[k] of the trunk.
+
+    `bounded`: values are brought between the bounds that monotone constraints gave the nodes.
+    """
+    found = _loops.gather(parts, np.array(attach, dtype=np.int32), n_levels, bounded)
     weight, root = found.weight, found.cost[0]
     return Nodes(
         feature=found.feature,
@@ -139,7 +144,7 @@ def assemble(parts: list, attach: list[int], n_levels: np.ndarray, scale: "Scale
         missing_left=found.missing_left,
         set_start=found.set_start,
         sets=found.sets,
-        value=scale.value(found.counts),
+        value=scale.value(found.counts, found.lower, found.upper),
         impurity=scale.impurity(found.cost / weight),
         decrease=found.decrease / root if root > 0 else np.zeros(len(weight)),
         n_samples=weight.astype(np.int64) if scale.counts else found.rows,
@@ -151,21 +156,28 @@ def assemble(parts: list, attach: list[int], n_levels: np.ndarray, scale: "Scale
 @dataclass(frozen=True)
 class Scale:
     """The way back from growing units: weights were divided by 2**w_exponent, and a numerical
-    target was (y - shift) / 2**exponent."""
+    target was (y - shift) / 2**exponent; its costs grow with the given power of the target."""
 
     classes: bool
     counts: bool  # weights are counts of samples
     w_exponent: int = 0
     shift: float = 0.0
     exponent: int = 0
+    power: int = 2
 
-    def value(self, counts: np.ndarray) -> np.ndarray:
+    def value(self, counts: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         if self.classes:
-            return counts / counts.sum(axis=1, keepdims=True)
+            shares = counts / counts.sum(axis=1, keepdims=True)
+            if len(lower):
+                second = np.clip(shares[:, 1], lower, upper)
+                return np.stack((1.0 - second, second), axis=1)
+            return shares
+        if len(lower):
+            counts = np.clip(counts, lower[:, None], upper[:, None])
         return np.ldexp(counts, self.exponent) + self.shift
 
     def impurity(self, impurity: np.ndarray) -> np.ndarray:
         if self.classes:
             return impurity
         with np.errstate(over="ignore"):  # a variance beyond 1e308 is infinite, the tree is not
-            return np.ldexp(impurity, 2 * self.exponent)
+            return np.ldexp(impurity, self.power * self.exponent)

@@ -10,6 +10,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.tree._presort import places_of, sort_column
+from pellucid.tree.binned import Binned, bin_columns
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Presorted:
     repeated: np.ndarray  # uint8, 1: some value occurs twice
     missing: np.ndarray  # uint8, 1: some value is missing
     places: np.ndarray | None = None  # int32 (d, n), where each value stands in `order`
+    binned: Binned | None = None  # instead of any order
 
     @property
     def n(self) -> int:
@@ -80,4 +82,21 @@ def presort(
         order=order,
         repeated=np.array([repeated for _, repeated in facts], dtype=np.uint8),
         missing=np.array([missing > 0 for missing, _ in facts], dtype=np.uint8),
+    )
+
+
+def binned_table(
+    X: np.ndarray, kinds: np.ndarray, n_levels: np.ndarray, weights: np.ndarray
+) -> Presorted:
+    """A table whose columns of numbers are cut into bins; nothing is sorted for good."""
+    X = np.asarray(X, dtype=np.float64)
+    d = X.shape[1]
+    return Presorted(
+        X=X,
+        kinds=np.ascontiguousarray(kinds, dtype=np.uint8),
+        n_levels=np.ascontiguousarray(n_levels, dtype=np.int32),
+        order=np.empty((d, 0), dtype=np.int32),
+        repeated=np.zeros(d, dtype=np.uint8),
+        missing=np.zeros(d, dtype=np.uint8),
+        binned=bin_columns(X, kinds, weights),
     )

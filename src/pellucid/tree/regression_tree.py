@@ -15,16 +15,21 @@ from pellucid.tree.model import TreeModel
 
 class DecisionTreeRegressor(TreeModel, Regressor):
     """Divides the table again and again, each time by the column and threshold (or set of levels)
-    that lowers the weighted sum of squares most; a leaf predicts its mean.
+    that lowers the weighted loss of the two parts most; a leaf predicts its mean, or its median.
 
-    cost of a node = sum w (y - mean)^2. Levels of a categorical column are ordered by their mean,
-    along which the best set lies. Missing values and ties as in `DecisionTreeClassifier`.
+    cost of a node = sum w (y - mean)^2; "absolute_error": sum w |y - median|; "poisson" and "gamma":
+    half the deviance, sum w (y log(y / mean) - y + mean) and sum w (y / mean - 1 - log(y / mean)).
+
+    Levels of a categorical column are ordered by their mean, along which the best set lies; for
+    absolute errors all sets of up to eight levels are tried, more are ordered by their medians.
+    Missing values and ties as in `DecisionTreeClassifier`.
 
     Parameters
     ----------
-    criterion : {"squared_error"}
-    splitter : {"best", "random"}, default="best"
-        "random" draws one threshold, or set of levels, per column.
+    criterion : {"squared_error", "absolute_error", "poisson", "gamma"}, default="squared_error"
+    splitter : {"best", "random", "hist", "auto"}, default="best"
+        "random" draws one threshold, or set of levels, per column; "hist" looks at no more than 254
+        thresholds per column; "auto" is "hist" from 2^18 rows on, else "best".
     max_depth : int or None
     min_samples_split, min_samples_leaf : int, or share of the samples
         Samples are sums of weights if all weights are integers, else rows.
@@ -38,8 +43,12 @@ class DecisionTreeRegressor(TreeModel, Regressor):
     ccp_alpha : number >= 0, or "cv"
         Price of a leaf in cost-complexity pruning; "cv" takes the highest price whose loss over ten
         folds is within one standard error of the lowest (`ccp_alpha_`, `cv_path_`).
-    monotonic_cst : None
+    monotonic_cst : by column 1 (up), -1 (down) or 0, or a dict {name: sign}
     table : Table, optional
+    max_split_loss : number >= 0 or None
+        A division is made only if the weighted impurity of its two parts is not above this.
+    categories : {"auto", "one_vs_rest"}
+        "one_vs_rest" divides one level from all others.
 
     Attributes
     ----------
@@ -72,6 +81,8 @@ class DecisionTreeRegressor(TreeModel, Regressor):
         ccp_alpha: Any = 0.0,
         monotonic_cst: Any = None,
         table: Any = None,
+        max_split_loss: float | None = None,
+        categories: str = "auto",
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -86,6 +97,8 @@ class DecisionTreeRegressor(TreeModel, Regressor):
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
         self.table = table
+        self.max_split_loss = max_split_loss
+        self.categories = categories
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow, then prune if `ccp_alpha` is positive."""
@@ -98,6 +111,9 @@ class DecisionTreeRegressor(TreeModel, Regressor):
         """Refuse learned arrays that do not belong together (model files)."""
         self._check_tree(1)
 
+    def _centre(self) -> str:
+        return "median" if self.criterion == "absolute_error" else "mean"
+
     def _predict(self, X: np.ndarray) -> np.ndarray:
         return predict.values(self.tree_, X)[:, 0]
 
@@ -107,5 +123,5 @@ class DecisionTreeRegressor(TreeModel, Regressor):
             "contributions": predict.contributions(self.tree_, X),
             "prediction": predict.values(self.tree_, X),
             "scale": "response",
-            "method": "changes of the mean along the path",
+            "method": f"changes of the {self._centre()} along the path",
         }

@@ -26,14 +26,18 @@ class Limits:
     min_impurity_decrease: float = 0.0  # of impurity * weight / total weight
     max_features: int = 2**31 - 1
     drawn_splits: bool = False  # one random division per column instead of the best one
+    max_split_loss: float = float("inf")  # weighted impurity of the two children
+    one_against_others: bool = False  # of levels: one alone on a side
+    signs: tuple[int, ...] | None = None  # monotone constraints by column: -1, 0, 1
 
     def compiled(self, counts: bool, total: float, w_exponent: int, exponent: int) -> tuple:
         """(max_depth, max_features, min rows, min rows to divide, min weight, min weight to divide,
-        min decrease of cost, demanding, drawn) in growing units: weights were divided by
-        2**w_exponent (`total` too), the target by 2**exponent."""
+        min decrease of cost, demanding, drawn, max loss, rule for levels) in growing units: weights
+        were divided by 2**w_exponent (`total` too), costs of the target by 2**exponent."""
         tiny = sys.float_info.min  # a child of weight 0 is never allowed
         with np.errstate(over="ignore", under="ignore"):
-            decrease = float(np.ldexp(self.min_impurity_decrease * total, -2 * exponent))
+            decrease = float(np.ldexp(self.min_impurity_decrease * total, -exponent))
+            loss = float(np.ldexp(self.max_split_loss, -exponent))
             leaf = max(float(np.ldexp(self.min_weight_leaf, -w_exponent)), tiny)
         rows, rows_split, split = int(self.min_samples_leaf), int(self.min_samples_split), 0.0
         if counts:
@@ -42,7 +46,7 @@ class Limits:
         return (
             min(self.max_depth, 2**31 - 1), min(self.max_features, 2**31 - 1), rows, rows_split,
             leaf, split, decrease, self.min_samples_leaf > 1 or self.min_weight_leaf > 0,
-            self.drawn_splits,
+            self.drawn_splits, loss, int(self.one_against_others),
         )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from pellucid.data import Problem
 from pellucid.tree import predict
+from pellucid.tree.criteria import CLASS_CRITERIA
 from pellucid.tree.nodes import Nodes
 from pellucid.tree.pruning import collapse, parents, prune, weakest_links
 
@@ -18,20 +19,21 @@ FOLDS = 10
 
 
 def losses(
-    nodes: Nodes, X: np.ndarray, y: np.ndarray, weights: np.ndarray, classes: bool
+    nodes: Nodes, X: np.ndarray, y: np.ndarray, weights: np.ndarray, criterion: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sums over the rows that pass each node of w * loss and w * loss^2, the node being a leaf.
 
-    The loss is 1 for a wrong class (y int codes, -1 for a label that the tree does not know), or the
-    squared difference from the mean.
+    The loss is 1 for a wrong class (y int codes, -1 for a label that the tree does not know), the
+    difference from the median for absolute errors, else the squared difference from the mean.
     """
     indices, indptr = predict.paths(nodes, X)
     rows = np.repeat(np.arange(len(X)), np.diff(indptr))
-    if classes:
+    if criterion in CLASS_CRITERIA:
         loss = (nodes.value.argmax(axis=1)[indices] != y[rows]).astype(np.float64)
     else:
         with np.errstate(over="ignore"):
-            loss = (nodes.value[indices, 0] - y[rows]) ** 2
+            loss = np.abs(nodes.value[indices, 0] - y[rows])
+            loss = loss if criterion == "absolute_error" else loss**2
     first = np.bincount(indices, weights[rows] * loss, minlength=nodes.n_nodes)
     return first, np.bincount(indices, weights[rows] * loss * loss, minlength=nodes.n_nodes)
 
@@ -119,7 +121,7 @@ def _fold_losses(model: Any, problem: Problem, held: np.ndarray, tried: np.ndarr
     rows, rest = np.flatnonzero(held), np.flatnonzero(~held)
     tree = grow_model(model, problem.take(rest, problem.weights[rest]))
     X = np.asfortranarray(problem.X[rows])
-    found = losses(tree, X, problem.y[rows], problem.weights[rows], problem.classes is not None)
+    found = losses(tree, X, problem.y[rows], problem.weights[rows], model.criterion)
     return path_losses(tree, tried, *found)
 
 
