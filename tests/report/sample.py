@@ -282,7 +282,7 @@ def tree(columns, classes, depth=5):
             "test": f"{name} <= 14.123" if inner else None, "cut": False,
             "left": 2 * i + 1 if inner else None, "right": 2 * i + 2 if inner else None,
         })  # fmt: skip
-    return {"nodes": nodes, "depth": depth - 1}
+    return {"nodes": nodes, "depth": depth - 1, "row": 3, "way": [0, 2, 5]}
 
 
 def regions(rng, columns, classes, models):

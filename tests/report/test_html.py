@@ -331,17 +331,32 @@ def test_no_rows_twice_is_no_rows_once():
 # Pieces ---------------------------------------------------------------------------------------
 
 
-def test_boxes_of_a_tree_stand_apart_and_inside():
-    found = str(tree(sample.tree(["age", "income"], ["a", "b"], depth=6), ["a", "b"]))
-    width, height = map(float, re.search(r'viewBox="0 0 (\d+) (\d+)"', found).groups())
-    number = r'"([\d.]+)"'
-    pattern = rf"<rect x={number} y={number} width={number} height={number}"
-    boxes = [tuple(map(float, b)) for b in re.findall(pattern, found)]
-    assert len(boxes) == 15 and "48 further nodes below not drawn" in found
-    for i, (x, y, w, h) in enumerate(boxes):
-        assert x >= 0 and x + w <= width and y >= 0 and y + h <= height
-        for a, b, c, d in boxes[:i]:
-            assert x >= a + c or a >= x + w or y >= b + d or b >= y + h
+def test_a_tree_is_drawn_as_far_as_there_is_room():
+    found = {**sample.tree(["age", "income"], ["a", "b"], depth=7), "row": 17, "way": [0, 1, 4, 9]}
+    page = str(tree(found, ["a", "b"]))
+    assert page.count("<rect") == 31 and "48 questions below the last column are not drawn" in page
+    assert "Bold: the way of row 17." in page and page.count('stroke-width="2.5"') == 4
+    width, height = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', page).groups())
+    assert width < 1400 and height < 1000
+    assert "Bold" not in str(tree({**found, "way": []}, ["a", "b"]))
+
+
+def test_bars_of_a_tree_of_numbers_go_from_its_lowest_to_its_highest_mean():
+    def node(i, value, **more):
+        return {"id": i, "rows": 10, "value": [value], "label": None, "left": None, **more}
+
+    nodes = [node(0, 2.0, left=1, right=2, test="age <= 3"), node(1, 1.0), node(2, 3.0)]
+    shares = [box.shares for box in _boxes({"nodes": nodes, "depth": 1})]
+    assert shares == [(0.5,), (0.0,), (1.0,)]
+
+
+def _boxes(found):
+    from pellucid.report import tree_picture
+
+    nodes = {n["id"]: n for n in found["nodes"]}
+    places = {i: i for i in nodes}
+    ends = [n["value"][0] for n in nodes.values()]
+    return [tree_picture._box(n, nodes, places, [], ends) for n in nodes.values()]
 
 
 def test_a_tree_of_one_leaf():

@@ -62,9 +62,9 @@ class LazyGroup(click.Group):
 def print_version(ctx: click.Context, option: click.Parameter, value: bool) -> None:
     """`--version`: the installed version."""
     if value and not ctx.resilient_parsing:
-        from importlib.metadata import version
+        from pellucid import __version__
 
-        click.echo(f"pellucid {version('pellucid')}")
+        click.echo(f"pellucid {__version__}")
         ctx.exit()
 
 

@@ -100,8 +100,8 @@ def race(request: Request, plan: Any, findings: Any) -> int:
     except Interrupted:
         click.echo(f"stopped; what was done is kept. {how_to_continue(given)}", err=True)
         return INTERRUPTED
-    write_report(voice, result, folder)
     code = show(request, result.data, result.timings)
+    write_report(voice, result, folder)
     if result.data["stopped"] == "Ctrl-C":
         done = sum(row["status"] != "stopped" for row in result.rows)
         click.echo(

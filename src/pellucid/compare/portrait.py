@@ -39,7 +39,7 @@ def portrait(bench: Bench, fitted: Any, job: Any, spent: float) -> dict[str, Any
         "projection": lambda: insight.projection(bench, fitted, job),
         "support": lambda: insight.support(bench, fitted, job),
         "neighbours": lambda: insight.neighbours(bench, fitted, job),
-        "tree": lambda: tree(bench, fitted),
+        "tree": lambda: tree(bench, fitted, job),
         "history": lambda: history(fitted),
         "region": lambda: region(bench, fitted, job),
     }
@@ -181,10 +181,10 @@ def history(fitted: Any) -> dict[str, list[float]] | None:
     }
 
 
-def tree(bench: Bench, fitted: Any) -> dict[str, Any] | None:
+def tree(bench: Bench, fitted: Any, job: Any) -> dict[str, Any] | None:
     """Nodes of a single tree, from the root; deeper ones are cut off and said to be.
 
-    Values are in the order of class codes.
+    Values are in the order of class codes; `way` is that of one training row.
     """
     nodes = vars(fitted).get("tree_")
     if nodes is None or not hasattr(nodes, "left"):
@@ -210,7 +210,10 @@ def tree(bench: Bench, fitted: Any) -> dict[str, Any] | None:
                      "left": int(nodes.left[i]), "right": int(nodes.right[i])}  # fmt: skip
             queue += [(int(nodes.left[i]), level + 1), (int(nodes.right[i]), level + 1)]
         out.append(node)
-    return {"nodes": out, "depth": depth, "leaves": int((nodes.feature < 0).sum())}
+    row = job.train[:1]
+    way = fitted.decision_path(bench.rows(row)).indices.tolist()
+    leaves = int((nodes.feature < 0).sum())
+    return {"nodes": out, "depth": depth, "leaves": leaves, "row": int(row[0]), "way": way}
 
 
 def _question(nodes: Any, schema: Any, i: int, column: str) -> str:

@@ -118,7 +118,7 @@ def learned(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
         if charts or tree or near:
             out.append(
                 {"model": row["model"], "best": row["recommended"], "charts": charts, "tree": tree,
-                 "neighbours": near,
+                 "classes": labels, "neighbours": near,
                  "groups": [words.listing(group) for group in found.get("groups") or []][:8]}
             )  # fmt: skip
     return out
@@ -159,5 +159,5 @@ def _learned_charts(
         charts.append(model_pictures.importances(found["importances"], tables))
     if found.get("history"):
         charts.append(model_pictures.history(found["history"], tables))
-    drawn = tree(found["tree"], labels) if found.get("tree") else None
+    drawn = tree(found["tree"], labels, tables) if found.get("tree") else None
     return [chart for chart in charts if chart], drawn

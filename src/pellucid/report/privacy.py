@@ -46,6 +46,8 @@ def _without_levels(learned: dict[str, Any], features: list[str], kinds: dict[st
     for name in ("coefficients", "path"):
         if learned.get(name):
             learned[name]["terms"] = _anonymous(learned[name]["terms"], features)
+    for name in ("way", "row"):
+        (learned.get("tree") or {}).pop(name, None)
     for node in (learned.get("tree") or {}).get("nodes", []):
         if node.get("column") is not None and kinds.get(node["column"], "") != "number":
             node["test"] = f"{node['column']}: one of some levels"

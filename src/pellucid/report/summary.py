@@ -48,7 +48,8 @@ could not be computed is None or absent, never 0. Scores are as measured (higher
                        intercept: [..], low/high, scaled_low/scaled_high: [[..]] | None,
                        method: where the limits come from} | None
         importances: {columns: [..], values: [..], low: [..], high: [..], method} | None
-        tree: {nodes: [{id, column, test, left, right, rows, value: [..], label}], depth} | None
+        tree: {nodes: [{id, column, test, left, right, rows, value: [..], label}], depth,
+               row, way: [ids of the nodes that this row passes]} | None
         history: {iteration: [..], objective: [..], ...} | None
         path: {param, x: [..], chosen, terms: [..], y: [[term x value]], classes} | None
         dependence: {rows, columns: [{name, kind, x: [values], y: [[class or 1 x value]]}]} | None
@@ -224,9 +225,9 @@ def learned(
             **out["coefficients"],
             "classes": [named(code) for code in out["coefficients"]["classes"]],
         }
-    if out["tree"] is not None and classes is not None:
+    if out["tree"] is not None:
         nodes = [{**node, "label": named(node["label"])} for node in out["tree"]["nodes"]]
-        out["tree"] = {**out["tree"], "nodes": nodes}
+        out["tree"] = {**out["tree"], "nodes": nodes, "row": int(numbers[out["tree"]["row"]])}
     if out["neighbours"] is not None:
         out["neighbours"] = [_near(row, classes, numbers) for row in out["neighbours"]]
     return out

@@ -1,7 +1,6 @@
-"""A decision tree as a drawing: questions in boxes, class bars in the leaves.
+"""A decision tree of a summary as the tree chart of `draw`: what fits on a page, the rest counted.
 
-Invariant: every node that is drawn stands inside the picture and overlaps no other; below `DEEPEST`
-levels or `WIDEST` leaves the rest is counted in words.
+Invariant: a picture has at most `WIDEST` answers; a branch that goes on below says how far.
 """
 
 from __future__ import annotations
@@ -10,126 +9,75 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pellucid.draw import svg
+from pellucid import draw
 from pellucid.draw.number import number
-from pellucid.draw.text import clean, escape
-from pellucid.report.words import plural
+from pellucid.draw.text import clean
 
-DEEPEST, WIDEST = 4, 12
-BOX, GAP, HIGH, LEVEL = 118, 10, 60, 98
+DEEPEST, WIDEST = 4, 16
 
 
-def tree(found: dict[str, Any], classes: list[str]) -> Markup:
-    """The upper levels of a tree; yes goes left, no goes right."""
+def tree(found: dict[str, Any], classes: list[str], table: bool = True) -> Markup:
+    """The upper levels of a tree; the way of one row is drawn bold if it is known."""
     nodes = {node["id"]: node for node in found["nodes"]}
     if not nodes:
         return Markup("")
-    root = found["nodes"][0]["id"]
-    depth = _depth_that_fits(nodes, root)
-    place: dict[Any, tuple[float, int]] = {}
-    leaves = _place(nodes, root, 0, depth, place, [0])
-    width = max(leaves * (BOX + GAP), 240)
-    height = (1 + max(level for _, level in place.values())) * LEVEL
-    parts = [_edge(nodes[i], place) for i in place] + [
-        _node(nodes[i], *place[i], classes, i != root and level == depth)
-        for i, (_, level) in place.items()
-    ]
-    hidden = len(nodes) - len(place)
-    text = f"Decision tree with {plural(len(nodes), 'node')}, drawn to a depth of {depth}."
-    picture = svg.element(
-        "svg",
-        svg.element("title", "Decision tree") + svg.element("desc", text) + "".join(parts),
-        viewBox=f"0 0 {width} {height}",
-        width=width,
-        height=height,
-        role="img",
-        aria_label="Decision tree",
-        font_family="system-ui, sans-serif",
-        font_size=11,
-        fill="currentColor",
+    order = _drawn(nodes, found["nodes"][0]["id"])
+    places = {i: k for k, i in enumerate(order)}
+    ends = [node["value"][0] for node in nodes.values() if node.get("value")]
+    boxes = [_box(nodes[i], nodes, places, classes, ends) for i in order]
+    way = [places[i] for i in found.get("way") or () if i in places]
+    said = f"Bold: the way of row {found['row']}." if way and "row" in found else ""
+    picture = draw.tree(
+        boxes, classes, path=way, title="Decision tree", note=said, table=table, style=False
     )
-    note = f'<p class="quiet">{plural(hidden, "further node")} below not drawn.</p>'
-    return Markup(f'<div class="tree scroll">{picture}</div>{note if hidden else ""}')
+    return Markup(f'<div class="tree scroll">{picture}</div>')
 
 
 def _inner(node: dict[str, Any]) -> bool:
     return node.get("left") is not None and node.get("right") is not None
 
 
-def _depth_that_fits(nodes: dict[Any, dict[str, Any]], root: Any) -> int:
-    """The deepest level with at most `WIDEST` leaves above or on it."""
-    level, ended, depth = [root], 0, 0
-    while depth < DEEPEST:
-        below = [
-            c for i in level if _inner(nodes[i]) for c in (nodes[i]["left"], nodes[i]["right"])
-        ]
-        ended += sum(not _inner(nodes[i]) for i in level)
+def _drawn(nodes: dict[Any, dict[str, Any]], root: Any) -> list[Any]:
+    """Nodes level by level, as deep as there is room; parents come before their children."""
+    out, level, ended = [root], [root], 0
+    for _ in range(DEEPEST):
+        inner = [nodes[i] for i in level if _inner(nodes[i])]
+        below = [child for node in inner for child in (node["left"], node["right"])]
+        ended += len(level) - len(inner)
         if not below or ended + len(below) > WIDEST:
             break
-        level, depth = below, depth + 1
-    return depth
+        out += below
+        level = below
+    return out
 
 
-def _place(
+def _box(
+    node: dict[str, Any],
     nodes: dict[Any, dict[str, Any]],
-    i: Any,
-    level: int,
-    depth: int,
-    place: dict[Any, tuple[float, int]],
-    used: list[int],
-) -> int:
-    """Leaves from left to right, parents above the middle of their children; returns leaves used."""
-    node = nodes[i]
-    if not _inner(node) or level == depth:
-        place[i] = (used[0] * (BOX + GAP) + (BOX + GAP) / 2, level)
-        used[0] += 1
-        return used[0]
-    for child in (node["left"], node["right"]):
-        _place(nodes, child, level + 1, depth, place, used)
-    place[i] = ((place[node["left"]][0] + place[node["right"]][0]) / 2, level)
-    return used[0]
-
-
-def _edge(node: dict[str, Any], place: dict[Any, tuple[float, int]]) -> str:
-    x, level = place[node["id"]]
-    out = []
-    for child, word in ((node.get("left"), "yes"), (node.get("right"), "no")):
-        if child in place and child is not None:
-            a, below = place[child]
-            y1, y2 = level * LEVEL + HIGH, below * LEVEL
-            out.append(svg.segment(x, y1, a, y2, opacity="0.5"))
-            at = (x + a) / 2 + (-14 if word == "yes" else 14)
-            out.append(svg.label(at, (y1 + y2) / 2 + 4, word, text_anchor="middle", opacity="0.8"))
-    return "".join(out)
-
-
-def _node(node: dict[str, Any], x: float, level: int, classes: list[str], continues: bool) -> str:
-    top, left = level * LEVEL, x - BOX / 2
-    frame = svg.element(
-        "rect", x=left, y=float(top) + 1, width=float(BOX), height=float(HIGH) - 2, rx=4,
-        fill="none", stroke="currentColor", opacity="0.45",
+    places: dict[Any, int],
+    classes: list[str],
+    ends: list[float],
+) -> draw.Node:
+    asked = _inner(node) and node["left"] in places
+    hidden = 0 if asked else _questions(node, nodes)
+    text = _question(node) if asked else _says(node)
+    return draw.Node(
+        text=text, samples=float(node["rows"]), shares=_shares(node, classes, ends),
+        left=places[node["left"]] if asked else -1, right=places[node["right"]] if asked else -1,
+        hidden=hidden,
     )  # fmt: skip
-    first, second = _words(node)
-    third = plural(int(node["rows"]), "row")
-    third += " …" if node.get("cut") or (_inner(node) and continues) else ""
-    em = BOX / 11 - 0.8
-    title = svg.element("title", escape(f"{first} {second}, {third}".replace(" ,", ",")))
-    lines = [
-        svg.label(x, top + 15, first, em / 1.12, text_anchor="middle", font_weight="600"),
-        svg.label(x, top + 29, second, em, text_anchor="middle") if second else "",
-        svg.label(x, top + (43 if second else 32), third, em, text_anchor="middle", opacity="0.8"),
-    ]
-    return svg.group([title, frame, *lines, _bars(node, left, top + HIGH - 10, classes)])
 
 
-def _words(node: dict[str, Any]) -> tuple[str, str]:
-    """A question as its column and what is asked of it; a leaf as what it says."""
+def _questions(node: dict[str, Any], nodes: dict[Any, dict[str, Any]]) -> int:
+    """How many questions follow, as far as the summary knows."""
     if not _inner(node):
-        return _says(node), ""
-    asked, column = clean(node.get("test") or ""), clean(node.get("column") or "")
-    if column and asked.startswith(column):
-        return column, asked[len(column) :].strip().replace("<=", "≤")
-    return asked, ""
+        return int(bool(node.get("cut")))
+    below = (nodes[node[side]] for side in ("left", "right") if node[side] in nodes)
+    return 1 + sum(_questions(child, nodes) for child in below)
+
+
+def _question(node: dict[str, Any]) -> str:
+    return clean(node.get("test") or "").replace("<=", "≤")
 
 
 def _says(node: dict[str, Any]) -> str:
@@ -138,17 +86,10 @@ def _says(node: dict[str, Any]) -> str:
     return number(node["value"][0], 4) if node.get("value") else ""
 
 
-def _bars(node: dict[str, Any], left: float, top: float, classes: list[str]) -> str:
-    """Shares of the classes side by side."""
-    shares = node.get("value") or []
-    total = sum(shares) if len(classes) > 1 and len(shares) == len(classes) else 0
-    if not total:
-        return ""
-    out, at, whole = [], left + 5, BOX - 10
-    for k, share in enumerate(shares):
-        size = whole * share / total
-        if size > 0.2:
-            bar = svg.element("path", d=svg.rectangle_path(at, top, size, 5), fill="currentColor")
-            out.append(svg.series_group(k, [bar]))
-        at += size
-    return "".join(out)
+def _shares(node: dict[str, Any], classes: list[str], ends: list[float]) -> tuple[float, ...]:
+    """Of the classes; for numbers one part, from the lowest value of the tree to the highest."""
+    value = node.get("value") or []
+    if classes and len(value) == len(classes) and sum(value) > 0:
+        return tuple(max(0.0, v) / sum(value) for v in value)
+    low, high = min(ends, default=0.0), max(ends, default=0.0)
+    return ((value[0] - low) / (high - low),) if value and high > low and not classes else ()
