@@ -124,21 +124,27 @@ def _names(panel: Panel, codes: list[list[int]], names: list[str], points: Point
             if room >= 0.75 * svg.FONT:
                 place = ((j + 0.5) * step_x, panel.plot_height - (i + 0.5) * step_y, room)
                 cells.setdefault(codes[i][j], []).append(place)
-    return [_name(names[k], evenly(cells[k], MOST_PLACES), taken) for k in sorted(cells)]
+    taken = [(a, b) for a, b in taken if a == a and b == b]
+    return [
+        _name(names[k], evenly(cells[k], MOST_PLACES), taken, panel.plot_width)
+        for k in sorted(cells)
+    ]
 
 
-def _name(name: str, places: list[tuple[float, float, float]], taken: Points) -> str:
+def _name(
+    name: str, places: list[tuple[float, float, float]], taken: Points, plot_width: float
+) -> str:
     half = words.width(name) * svg.FONT / 2
 
     def freedom(place: tuple[float, float, float]) -> float:
         x, y, room = place
-        nearest = min(
-            (abs(x - a) / 2 + abs(y - b) for a, b in taken if a == a and b == b), default=room
-        )
+        nearest = min([abs(x - a) / 2 + abs(y - b) for a, b in taken], default=room)
         return min(nearest, room, half)
 
     x, y, room = max(places, key=freedom)
     em = max(2 * room / svg.FONT, 6.0)
+    reach = min(half, em * svg.FONT / 2) + 2
+    x = min(max(x, reach), max(plot_width - reach, reach))  # a name stays inside the plot
     return svg.label(x, y + 4.5, name, em, text_anchor="middle", font_weight="600")
 
 
@@ -149,23 +155,27 @@ def _depths(codes: list[list[int]]) -> list[list[int]]:
         [min(i, j, height - 1 - i, width - 1 - j) + 1 for j in range(width)] for i in range(height)
     ]
     for i in range(height):
-        for j in range(width):
-            _relax(codes, depth, i, j, ((-1, -1), (-1, 0), (-1, 1), (0, -1)))
+        _sweep(codes[i], depth[i], codes[i - 1] if i else None, depth[i - 1], range(width))
     for i in range(height - 1, -1, -1):
-        for j in range(width - 1, -1, -1):
-            _relax(codes, depth, i, j, ((1, 1), (1, 0), (1, -1), (0, 1)))
+        below = i + 1 if i + 1 < height else None
+        other = None if below is None else codes[below]
+        _sweep(codes[i], depth[i], other, depth[below or 0], range(width - 1, -1, -1))
     return depth
 
 
-def _relax(
-    codes: list[list[int]],
-    depth: list[list[int]],
-    i: int,
-    j: int,
-    neighbours: Iterable[tuple[int, int]],
+def _sweep(
+    row: list[int], depth: list[int], other: list[int] | None, beside: list[int], order: range
 ) -> None:
-    for di, dj in neighbours:
-        a, b = i + di, j + dj
-        if 0 <= a < len(codes) and 0 <= b < len(codes[0]):
-            step = depth[a][b] + 1 if codes[a][b] == codes[i][j] else 1
-            depth[i][j] = min(depth[i][j], step)
+    """One row, from the row before it in the sweep and from the cell before."""
+    last, step, width = None, order.step, len(row)
+    for j in order:
+        code, best = row[j], depth[j]
+        if last is not None:
+            best = min(best, depth[last] + 1 if row[last] == code else 1)
+        if other is not None:
+            for k in (j - step, j, j + step):
+                if 0 <= k < width:
+                    near = beside[k] + 1 if other[k] == code else 1
+                    if near < best:
+                        best = near
+        depth[j], last = best, j

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import unicodedata
+from functools import lru_cache
 
 ELLIPSIS = "…"
 LONGEST_LABEL = 200
@@ -33,6 +34,8 @@ def clean(label: object, limit: int = LONGEST_LABEL) -> str:
     'a b'
     """
     raw = str(label)
+    if len(raw) <= limit and raw.isascii() and raw.isprintable():  # nothing to clean but blanks
+        return " ".join(raw.split())
     spaced = " ".join(raw[: 4 * limit].translate(_DIRECTION).split())
     text = " ".join("".join(_displayable(spaced)).split())
     if len(text) > limit or len(raw) > 4 * limit:
@@ -69,9 +72,10 @@ def escape(text: str) -> str:
     return html.escape(text, quote=True)
 
 
+@lru_cache(maxsize=4096)
 def width(text: str) -> float:
     """Upper estimate of the printed width, in em."""
-    return sum(_em(character) for character in text)
+    return sum(map(_em, text))
 
 
 def _em(character: str) -> float:
