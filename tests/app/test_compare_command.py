@@ -130,6 +130,17 @@ def test_show_a_method(here, capsys):
     assert code == 2 and "Did you mean 'tree'?" in err
 
 
+def test_every_method_and_every_class_can_be_shown(here, capsys):
+    from pellucid.compare.registry import entries
+    from pellucid.names import ESTIMATORS
+
+    ids = {entry.id for task in ("classification", "regression") for entry in entries(task)}
+    for name in sorted(ids | {known for names in ESTIMATORS.values() for known in names}):
+        code, out, err = call(capsys, "show", name)
+        assert code == 0 and not err and "source  " in out and len(out) > 300, name
+    assert "takes no part in comparisons" in call(capsys, "show", "kmeans")[1]
+
+
 def test_models_and_plan(here, capsys):
     assert "logistic" in call(capsys, "models")[1]
     listed = json.loads(call(capsys, "models", "--task", "regression", "--json")[1])

@@ -254,6 +254,8 @@ def _contender(
     text = tuple(name for name, kind in material.kinds.items() if kind == "text")
     reads_text = entry.rank == 0 or getattr(entry.model_class(), "_takes_text", False)
     dropped = () if reads_text else text
+    if entry.only == "text":  # it counts words: other numbers would drown them
+        dropped = tuple(name for name in material.kinds if name not in text)
     why = ""
     if entry.only == "text" and not text:
         why = "the table has no text column"
@@ -267,6 +269,8 @@ def _contender(
         why = f"too slow for {n_rows} rows (its limit is {entry.max_rows})"
     dropped = dropped if not why else ()
     note = f"without {', '.join(dropped)} (text)" if dropped else ""
+    if dropped and entry.only == "text":
+        note = f"reads {', '.join(text)} alone (text)"
     return Contender(
         entry.id, entry.rank, entry.cost, entry.candidates(settings.effort, unit), entry,
         skipped=why, unsuitable=bool(why and entry.only), dropped=dropped, note=note, unit=unit,

@@ -19,6 +19,7 @@ BESIDE = {
 TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "bal. acc.",
           "average_precision": "av. prec."}  # fmt: skip
 SHARES = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision"}
+ADJECTIVES = {"number": "numeric"}
 GLUE = "\N{NO-BREAK SPACE}"  # a blank at which no line is broken
 
 
@@ -66,8 +67,9 @@ def wrapped(text: str, first: str, indent: str, width: int = WIDTH) -> list[str]
 
 def data_line(data: dict[str, Any]) -> list[str]:
     """`data    569 rows x 30 features (30 number), target ...`."""
-    kinds = ", ".join(f"{count} {kind}" for kind, count in data["kinds"].items())
-    text = f"{data['rows']} rows x {len(data['features'])} features ({kinds}), "
+    kinds = ", ".join(f"{n} {ADJECTIVES.get(kind, kind)}" for kind, n in data["kinds"].items())
+    count = len(data["features"])
+    text = f"{data['rows']} rows x {count} feature{'s' if count != 1 else ''} ({kinds}), "
     text += f"target '{clean(data['target'], 60)}': "
     if "classes" in data:
         total = sum(c["rows"] for c in data["classes"])

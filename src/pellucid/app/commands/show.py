@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 from pathlib import Path
@@ -66,15 +67,24 @@ def show_method(name: str, as_json: bool) -> None:
     from pellucid.compare.registry import ENTRIES
     from pellucid.data.source import did_you_mean
     from pellucid.errors import DataError
+    from pellucid.names import ESTIMATORS
 
     found = [e for e in ENTRIES if e.available and name.lower() in (e.id, e.class_name.lower())]
-    if not found:
+    others = [
+        (module, known)
+        for module, names in ESTIMATORS.items()
+        for known in names
+        if known.lower() == name.lower() and not found
+    ]
+    if not found and not others:
         ids = sorted({e.id for e in ENTRIES if e.available})
+        classes = [known for names in ESTIMATORS.values() for known in names]
         raise DataError(
-            f"{name} is no method, model file or run.{did_you_mean(name, ids)} "
-            f"Methods: {', '.join(ids)}."
+            f"{name} is no method, model file or run.{did_you_mean(name, [*ids, *classes])} "
+            f"Methods: {', '.join(ids)}; or the name of any class."
         )
     facts = [method_facts(entry) for entry in found]
+    facts += [class_facts(module, known) for module, known in others]
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
         return
@@ -87,11 +97,9 @@ def method_facts(entry: Any) -> dict[str, Any]:
     return {
         "id": entry.id,
         "task": entry.task,
-        "class": f"{entry.module}.{entry.class_name}",
         "says": entry.says,
         "rank": entry.rank,
-        "source": inspect.getsourcefile(model),
-        "about": inspect.getdoc(model) or "",
+        **_source(model, entry.module),
         "space": {
             name: axis.values() if hasattr(axis, "values") else list(axis)
             for name, axis in entry.axes("normal").items()
@@ -99,12 +107,31 @@ def method_facts(entry: Any) -> dict[str, Any]:
     }
 
 
+def class_facts(module: str, name: str) -> dict[str, Any]:
+    """A class that takes no part in comparisons, in plain data."""
+    model = getattr(importlib.import_module(module), name)
+    says = "for use from Python; takes no part in comparisons"
+    return {"id": name, "task": module.partition(".")[2], "says": says, "rank": None,
+            **_source(model, module), "space": None}  # fmt: skip
+
+
+def _source(model: type, module: str) -> dict[str, Any]:
+    return {
+        "class": f"{module}.{model.__name__}",
+        "source": inspect.getsourcefile(model),
+        "about": inspect.getdoc(model) or "",
+    }
+
+
 def method_text(fact: dict[str, Any]) -> str:
+    """For a reader."""
+    from pellucid.app.planning import searched
+
     lines = [
         f"{fact['id']} ({fact['task']}): {fact['says']}",
         f"class   {fact['class']}",
         f"source  {fact['source']}",
-        f"search  {'; '.join(f'{k} {v}' for k, v in fact['space'].items()) or 'nothing to choose'}",
+        *([] if fact["space"] is None else [f"search  {searched(fact['space'])}"]),
         "",
         fact["about"].split("\nExamples\n")[0].rstrip(),
         "",
