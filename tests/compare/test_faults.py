@@ -96,3 +96,20 @@ def test_a_search_that_hangs_ends_with_the_candidates_it_had(monkeypatch, tmp_pa
     found = row(Session(plan, tmp_path, lambda event: None, findings).run(), "slow")
     assert found["status"] == "ok" and found["params"] == {"seconds": 0.0}
     assert "the search was cut short by the time limit in 3 of 3 rounds" in found["notes"]
+
+
+def test_a_last_round_that_hangs_costs_no_score(monkeypatch, tmp_path):
+    """All folds are done when the fit on all training rows hangs: the row keeps its scores."""
+    from pellucid.compare import run
+    from pellucid.compare.prepare import prepare
+    from pellucid.compare.session import Session
+    from pellucid.compare.settings import Settings
+
+    monkeypatch.setattr(run, "LEAST_KILL", 1.0)
+    settings = Settings.of({"models": "majority", "cv": 2, "model_timeout": 1.0, "test_size": 0.5})
+    plan, findings = prepare("penguins", settings, None, {"slow": troublemakers.HangsOnMany()})
+    result = Session(plan, tmp_path, lambda event: None, findings).run()
+    found = row(result, "slow")
+    assert found["status"] == "ok" and found["mean"] > 0 and found["params"] == {}
+    assert "the search was cut short by the time limit in 1 of 3 rounds" in found["notes"]
+    assert row(result, "majority")["status"] == "ok"

@@ -56,3 +56,12 @@ class Dies(Troublemaker):
 class Sleeps(Troublemaker):
     def trouble(self):
         time.sleep(self.seconds)
+
+
+class HangsOnMany(Troublemaker):
+    """Learns from the rows of a fold, but not from all training rows."""
+
+    def fit(self, X, y):
+        if len(y) > 100:
+            time.sleep(600)
+        return super().fit(X, y)

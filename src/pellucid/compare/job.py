@@ -187,14 +187,11 @@ class Worker:
         return self.tables[key[:2]]
 
     def choose(self, found: dict[int, dict[str, Any]]) -> int:
-        """The best mean; ties and undefined scores go to the earlier candidate."""
-        means = {
-            c: np.mean(r["scores"]) * self.ranking.sign for c, r in found.items() if r["scores"]
-        }
-        if not means:
+        """The best of the scored candidates."""
+        best = best_of(found, self.ranking.sign)
+        if best is None:
             raise DataError(next(iter(found.values()))["why"])
-        usable = {c: m for c, m in sorted(means.items()) if m == m}
-        return max(usable, key=lambda c: usable[c]) if usable else min(means)
+        return best
 
     def listen(self) -> None:
         if self.channel.poll():
@@ -210,6 +207,15 @@ class Worker:
         metrics = self.bench.measure(job.metrics, fitted, X, job.test, answers)
         save_answers(part_path(job.parts, job.model, job.fold), job.test, answers)
         return {"metrics": metrics, "predict_seconds": seconds, "classes": seen_classes(fitted)}
+
+
+def best_of(found: dict[int, dict[str, Any]], sign: int) -> int | None:
+    """The best mean; ties and undefined scores go to the earlier candidate. None without scores."""
+    means = {c: np.mean(r["scores"]) * sign for c, r in found.items() if r["scores"]}
+    usable = {c: m for c, m in sorted(means.items()) if m == m}
+    if usable:
+        return max(usable, key=lambda c: usable[c])
+    return min(means, default=None)
 
 
 def seen_classes(fitted: Any) -> int:

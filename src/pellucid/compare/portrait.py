@@ -14,6 +14,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.compare import insight
 from pellucid.compare.bench import Bench
+from pellucid.compare.registry import BASELINES
 from pellucid.data import exchange
 from pellucid.model_selection.metrics import Metric, metric
 
@@ -22,7 +23,7 @@ MOST_NODES = 127
 MOST_COLUMNS = 60
 MOST_ROWS = 500  # that importances are measured on
 REPEATS = 5
-BATCH = 20_000  # rows that a model is asked about at once
+BATCH = 10_000  # rows that a model is asked about at once
 POINTS = 200  # of a history
 QUICKLY = 0.5  # seconds of the processor that importances may always take
 DEPTH = 6
@@ -31,6 +32,7 @@ DEPTH = 6
 def portrait(bench: Bench, fitted: Any, job: Any, spent: float) -> dict[str, Any]:
     """All that a model shows of itself; no part takes longer than the round has taken so far."""
     seconds, out = min(job.deadline, max(QUICKLY, spent)), dict[str, Any]()
+    end = time.monotonic() + job.deadline  # of all parts, by the clock on the wall
     parts = {
         "coefficients": lambda: coefficients(bench, fitted, job, seconds),
         "importances": lambda: importances(bench, job, seconds),
@@ -43,9 +45,12 @@ def portrait(bench: Bench, fitted: Any, job: Any, spent: float) -> dict[str, Any
         "history": lambda: history(fitted),
         "region": lambda: region(bench, fitted, job),
     }
-    if bench.foreign:  # it reads other tables than ours
+    if bench.foreign or bench.name in BASELINES.values():  # other tables than ours; no columns
         parts = {name: make for name, make in parts.items() if name in ("history", "region")}
     for name, make in parts.items():
+        if time.monotonic() > end:
+            out[name], out[f"{name}_why"] = None, "no time was left"
+            continue
         try:
             out[name] = make()
         except Exception as error:  # a picture that cannot be drawn does not spoil the comparison
@@ -135,12 +140,12 @@ def importances(bench: Bench, job: Any, seconds: float) -> dict[str, Any] | None
 
     whole = float(_scores(bench, fitted, X, test, found, 1)[0])
     moved = [(name, order) for name in columns for order in orders]
-    size, scores, begun = max(1, BATCH // max(1, len(test))), [], time.process_time()
-    for start in range(0, len(moved), size):
+    scores, begun = list[float](), time.process_time()
+    for start, end in _batches(len(moved), max(1, BATCH // max(1, len(test)))):
         each = (time.process_time() - begun) / max(1, start)
         if begun - began + each * len(moved) > seconds:
             return None
-        part = moved[start : start + size]
+        part = moved[start:end]
         copies = exchange.with_each_permuted(X, part)
         scores += _scores(bench, fitted, copies, test, found, len(part)).tolist()
     drops = found.sign * (whole - np.reshape(scores, (len(columns), REPEATS)))
@@ -151,6 +156,15 @@ def importances(bench: Bench, job: Any, seconds: float) -> dict[str, Any] | None
         "high": (mean + half).tolist(),
         "method": f"loss of {found.name} when the column is shuffled, {REPEATS} times",
     }  # fmt: skip
+
+
+def _batches(n: int, most: int) -> list[tuple[int, int]]:
+    """Ever larger parts: the first ones tell how long the rest would take."""
+    out, start, size = [], 0, 1
+    while start < n:
+        out.append((start, min(n, start + size)))
+        start, size = start + size, min(most, 4 * size)
+    return out
 
 
 def _scores(

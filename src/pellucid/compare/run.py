@@ -5,6 +5,7 @@ each model (search and fit on all training rows) comes after all folds, so that 
 A model has a time: its share is given to each of its rounds, a search stops between two candidates
 when the share is used up, and a process that has not ended at one and a half shares is killed; a
 round that had scored some candidate by then is done again with the best of those alone.
+A last round that does not end costs the model its portrait, not its scores.
 Invariant: whatever a child does (raise, hang, die, eat memory) the others finish and the model's row
 says why it has no score.
 """
@@ -22,7 +23,7 @@ from typing import Any
 
 from pellucid.compare.bench import Shared
 from pellucid.compare.crew import Crew, Member
-from pellucid.compare.job import FINAL, Job, part_path, work
+from pellucid.compare.job import FINAL, Job, best_of, part_path, work
 from pellucid.compare.journal import Journal, Memory
 from pellucid.compare.plan import Contender, Plan
 
@@ -202,12 +203,28 @@ class Runner:
             self.take("done", child, message)
         elif message["kind"] == "failed":
             self.fail(child, "failed", message["why"])
+        elif child.fold == FINAL and not (child.stopping or self.stopping):
+            self.settle(child)
         elif message["kind"] == "late" and self.can_hurry(child):
             self.launch(child.contender, child.fold, hurry=True)
         elif message["kind"] == "late":
             self.fail(child, "timed out", f"a round took more than {child.age:.0f} s")
         elif message["kind"] == "died" and not (child.stopping or self.stopping):
             self.fail(child, "failed", f"its process ended ({_signal(child.process.exitcode)})")
+
+    def settle(self, child: Child) -> None:
+        """The last round did not end; the scores of the folds stand, and so does the model's row.
+
+        Its settings are the best of those that were scored, else those that most folds chose.
+        """
+        model = child.contender.id
+        best = best_of(self.memory.candidates.get((model, child.fold), {}), self.plan.metric.sign)
+        if best is None:
+            chosen = [self.memory.done[model, str(k)]["best"] for k in range(len(self.plan.folds))]
+            best = min(set(chosen), key=lambda c: (-chosen.count(c), c))
+        self.take("done", child, {
+            "best": best, "cut": True, "fit_seconds": None, "portrait": {}, "warnings": [],
+        })  # fmt: skip
 
     def can_hurry(self, child: Child) -> bool:
         """Whether a killed search had scored a candidate, with which its round can still end."""
