@@ -6,7 +6,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Clusterer, Explained, Transformer
-from pellucid.cluster.rows import PRODUCTS_FROM, RowTable, exponent, scaled
+from pellucid.cluster.rows import RowTable, exponent, many_products, scaled
 from pellucid.data import Problem
 from pellucid.data.containers import Intake, intake
 from pellucid.data.encode import encode
@@ -228,7 +228,7 @@ class KMeans(Explained, Clusterer, Transformer):
         """Labels of a table that turns out to be finite on the way; None if nobody looked."""
         owner = type(self).__name__
         rows = self.schema_.align(intake(X, owner), owner)
-        if rows.dense is None or self.cluster_centers_.size >= PRODUCTS_FROM:
+        if rows.dense is None or many_products(*self.cluster_centers_.shape):
             return None
         encoded = encode(self.schema_, rows, True, owner, finite=True)
         table, C = self._scaled(encoded, exponent(self.cluster_centers_))

@@ -15,8 +15,9 @@ from pellucid.errors import DataError
 
 # Rows multiplied with the centres at once; products of this size stay in the cache.
 CHUNK = 512
-# Columns times centres from which products by BLAS beat those in lanes.
-PRODUCTS_FROM = 4096
+# Columns times centres from which products by BLAS beat those in lanes, or distances in lanes where
+# the processor cannot multiply and add at once.
+PRODUCTS_FROM = 65536 if _loops.use_wide(True) else 4096
 # Above this number of centres, one distance to the own centre is tried before all of them.
 TIGHTEN_FROM = 16
 # Numbers beyond 2**400 or all below 2**-400 are scaled before they are squared.
@@ -28,6 +29,11 @@ def pack(C: np.ndarray) -> np.ndarray:
     panels = np.empty((-(-len(C) // 4), C.shape[1], 4))
     _loops.layout(C, panels)
     return panels
+
+
+def many_products(k: int, d: int) -> bool:
+    """Whether products with k centres of d columns are left to BLAS."""
+    return k * d >= PRODUCTS_FROM
 
 
 def exponent(*arrays: Any) -> int:
@@ -72,7 +78,7 @@ class RowTable:
         self.sparse = not isinstance(X, np.ndarray)
         self.X, self.k = (_short_indices(X) if self.sparse else X), k
         self.n, self.d = X.shape
-        self.by_products = self.sparse or k * self.d >= PRODUCTS_FROM
+        self.by_products = self.sparse or many_products(k, self.d)
         rows = max(parallel.block_rows(self.d), 4 * k, -(-self.n // 64))
         self.blocks = [slice(i, min(i + rows, self.n)) for i in range(0, max(self.n, 1), rows)]
         self.origin = np.zeros(self.d)
