@@ -6,7 +6,8 @@ import pytest
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ParameterError
 from pellucid.linear_model import LinearRegression, LogisticRegression
-from pellucid.numerics.losses import softmax_value
+from pellucid.numerics.links import expit
+from pellucid.numerics.losses import softmax, softmax_value
 from tests.linear_model.precise import precise_logistic
 
 
@@ -146,6 +147,31 @@ def test_wine_softmax():
     assert model.score(Z, y) == 1
     assert model.history_["objective"][-1] == pytest.approx(2.6769753772, abs=1e-6)
     assert LogisticRegression(C=1e5).fit(X, y).score(X, y) == 1
+
+
+def test_standardised_logistic_in_a_pipeline():
+    """Iris, scikit-learn's default split: 37 of 38."""
+    pytest.importorskip("sklearn")
+    from sklearn.datasets import load_iris
+    from sklearn.model_selection import train_test_split
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, X_test, y, y_test = train_test_split(*load_iris(return_X_y=True), random_state=0)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    assert model.score(X_test, y_test) == pytest.approx(37 / 38)
+
+
+def test_one_vector_added_to_all_classes_changes_nothing_but_a_factor_does():
+    X, y = data(60, 3, 3)
+    model = LogisticRegression().fit(X, y)
+    P = model.predict_proba(X)
+    model.coef_, model.intercept_ = model.coef_ + np.arange(3.0), model.intercept_ + 4
+    np.testing.assert_allclose(model.predict_proba(X), P, rtol=1e-12)
+    model.coef_, model.intercept_ = 2 * model.coef_, 2 * model.intercept_
+    assert np.abs(model.predict_proba(X) - P).max() > 0.05
+    np.testing.assert_allclose(softmax(np.array([[0.0, 2.0]])), [[0.1192029220, 0.8807970780]])
+    np.testing.assert_allclose(softmax(np.array([[1.0, 0.3]]))[0, 0], expit(0.7), rtol=1e-15)
 
 
 def test_separation_is_named():

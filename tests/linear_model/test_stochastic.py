@@ -46,6 +46,22 @@ def test_perceptron_steps(step, mistakes, coef, intercept):
     assert model.score(X_test, y_test) == 1
 
 
+def test_perceptron_in_random_order():
+    """Iris, two classes, 80 rows: every one of 20 seeds has all of the other 20 rows right."""
+    X, X_test, y, y_test = train_test_split(*IRIS, test_size=0.2, random_state=42)
+    for seed in range(20):
+        model = Perceptron(random_state=seed, max_iter=5, tol=None).fit(X, y)
+        assert model.score(X_test, y_test) == 1
+
+
+def test_distance_from_the_plane():
+    """(3, 4) . (2, 1) - 5 = 5, and the plane's normal has length 5."""
+    rows, sides = [[2.0, 1.0], [-1.0, 0.0]], [1, -1]
+    model = Perceptron(max_iter=1).fit(rows, sides, coef_init=[[3, 4]], intercept_init=[-5])
+    assert model.converged_ and model.coef_.tolist() == [[3, 4]]
+    assert model.decision_function([[2, 1]])[0] / np.linalg.norm(model.coef_) == 1.0
+
+
 def test_perceptron_on_breast_cancer():
     """Separable, but by so little that it does not converge in reasonable time."""
     model = Perceptron(eta0=0.01, max_iter=300, tol=None).fit(SCALED, CANCER[1])

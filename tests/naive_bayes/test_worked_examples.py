@@ -40,6 +40,32 @@ def test_height_weight_foot():
     assert model.score(PEOPLE, SEX) == 1
 
 
+def test_height_weight_foot_with_divisor_n_less_one():
+    """Rows moved away from their class means until variances have divisor n - 1."""
+    female = (SEX == "female")[:, None]
+    means = np.where(female, PEOPLE[4:].mean(axis=0), PEOPLE[:4].mean(axis=0))
+    wide = means + (PEOPLE - means) * np.sqrt(4 / 3)
+    model = GaussianNB(var_smoothing=0).fit(wide, SEX)
+    assert model.var_[1] == pytest.approx([0.0350333333, 122.9166667, 0.9166666667], rel=1e-9)
+    assert model.var_[0] == pytest.approx([0.097225, 558.3333333, 1.666666667], rel=1e-9)
+    joint = np.exp(model.predict_joint_log_proba([[6, 130, 8]]))[0]
+    assert joint == pytest.approx([5.377909184e-04, 6.197071844e-09], rel=1e-8)
+    assert model.predict_proba([[6, 130, 8]])[0, 0] == pytest.approx(0.9999884769337, rel=1e-12)
+    odds = -np.diff(model.predict_log_proba([[6, 130, 8]]))[0, 0]
+    assert odds == pytest.approx(11.37114824, rel=1e-9)
+
+
+def test_a_class_never_seen_has_no_chance():
+    """Without pseudo-counts; a word never seen in a class excludes it, unless smoothed."""
+    X, y = [[1, 0], [1, 1], [0, 1]], ["a", "a", "b"]
+    model = BernoulliNB(alpha=0).partial_fit(X, y, classes=["a", "b", "c"])
+    assert np.exp(model.class_log_prior_)[2] == 0
+    P = model.predict_proba([[1, 0], [0, 0]])
+    assert P[:, 2].tolist() == [0, 0] and P[0].tolist() == [1, 0, 0]
+    smooth = BernoulliNB().partial_fit(X, y, classes=["a", "b", "c"]).predict_proba([[1, 0]])[0]
+    assert smooth[1] > 0.01
+
+
 def test_wine_gaussian():
     X, y = WINE
     model = GaussianNB(var_smoothing=0).fit(X, y)

@@ -123,7 +123,12 @@ class LinearDiscriminantAnalysis(ProbabilisticClassifier, Transformer):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes (n, K); for two classes the log-odds of the second (n,)."""
-        return self._answer(self._scores, X)
+        return self._answer(self._scores, X, direct=True)
+
+    def _reveals(self) -> bool:
+        """Scores do, and all else asks for finite ones; not if a factor of 0 passes a cell over."""
+        shown = self.solver == "lsqr" or self.scalings_[:, : self.n_directions_].any(axis=1).all()
+        return bool(np.all(self.coef_) and shown)
 
     def _scores(self, X: np.ndarray) -> np.ndarray:
         if self.shift_.any():
@@ -133,7 +138,7 @@ class LinearDiscriminantAnalysis(ProbabilisticClassifier, Transformer):
         return linear_scores(X, self.coef_, self.offset_)
 
     def _proba(self, X: np.ndarray) -> np.ndarray:
-        return _chances(self._scores(X))
+        return _chances(self._finite(self._scores(X)))
 
     def _codes(self, X: np.ndarray) -> np.ndarray:
         scores = self._finite(self._scores(X))

@@ -1,4 +1,4 @@
-"""What linear classifiers without probabilities of their own share: scores, explanation, weights."""
+"""What linear classifiers share: scores, explanation, weights of classes."""
 
 from typing import Any
 
@@ -48,10 +48,11 @@ def column_means(X: Any, w: np.ndarray) -> np.ndarray:
     return 2 * np.clip(np.asarray(half).ravel(), -top, top)
 
 
-class LinearClassifier(Classifier):
-    """A classifier by the largest of x . coef_ + intercept_."""
+class LinearScores(Classifier):
+    """Base of all classifiers by the largest of x . coef_ + intercept_."""
 
     _takes_text = True
+    _scale = "link"  # of the scores
 
     coef_: np.ndarray
     intercept_: np.ndarray
@@ -59,7 +60,11 @@ class LinearClassifier(Classifier):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes (n, K); for two classes that of the second (n,)."""
-        return self._answer(self._scores, X)
+        return self._answer(self._scores, X, direct=True)
+
+    def _reveals(self) -> bool:
+        """Scores do, and all else asks for finite ones; not if a factor of 0 passes a cell over."""
+        return bool(np.all(self.coef_))
 
     def _scores(self, X: Any) -> np.ndarray:
         if len(self.classes_) == 2:
@@ -67,7 +72,11 @@ class LinearClassifier(Classifier):
         return linear_scores(X, self.coef_, self.intercept_)
 
     def _explain(self, X: Any) -> dict[str, Any]:
-        return additive_parts(self, X, "link")
+        return additive_parts(self, X, self._scale)
+
+
+class LinearClassifier(LinearScores):
+    """A linear classifier without probabilities of its own."""
 
     def _check_state(self) -> None:
         K, p = len(self.classes_), n_terms(self)

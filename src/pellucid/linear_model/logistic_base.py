@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier, ProbabilisticClassifier
 from pellucid.errors import ModelFileError
-from pellucid.linear_model.predictor import additive_parts
+from pellucid.linear_model.linear_classifier import LinearScores
 from pellucid.numerics.links import expit
 from pellucid.numerics.losses import softmax
-from pellucid.numerics.scores import linear_scores
 from pellucid.records import Status
 
 # Every solver finds the same optimum; scikit-learn's other names are understood.
@@ -35,15 +34,12 @@ SOLVERS = {
 L1_SOLVERS = ("auto", "cd", "saga", "liblinear")
 
 
-class LogisticModel(ProbabilisticClassifier):
-    """Base of `LogisticRegression` and `LogisticRegressionCV`."""
+class LogisticModel(LinearScores, ProbabilisticClassifier):
+    """Base of `LogisticRegression` and `LogisticRegressionCV`; scores are log-odds."""
 
-    _takes_text = True
+    _scale = "log-odds"
 
-    coef_: np.ndarray
-    intercept_: np.ndarray
     classes_: np.ndarray
-    means_: np.ndarray
     n_iter_: np.ndarray
     history_: dict[str, np.ndarray]
     status_: Status
@@ -51,19 +47,6 @@ class LogisticModel(ProbabilisticClassifier):
     def _separate(self) -> bool:
         """Whether every class has a fit of its own, against all others."""
         return getattr(self, "multiclass", "softmax") == "one_vs_rest" and len(self.classes_) > 2
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Log-odds of the second class (n,), or scores of all classes (n, K)."""
-        return self._answer(self._scores, X, direct=True)
-
-    def _reveals(self) -> bool:
-        """Scores do, and all else asks for finite ones; not if a factor of 0 passes a cell over."""
-        return bool(np.all(self.coef_))
-
-    def _scores(self, X: Any) -> np.ndarray:
-        if len(self.classes_) == 2:
-            return linear_scores(X, self.coef_[0], self.intercept_[0])
-        return linear_scores(X, self.coef_, self.intercept_)
 
     def _proba(self, X: Any) -> np.ndarray:
         scores = self._finite(self._scores(X))
@@ -74,11 +57,7 @@ class LogisticModel(ProbabilisticClassifier):
         return softmax(scores)
 
     def _codes(self, X: Any) -> np.ndarray:
-        scores = self._finite(self._scores(X))
-        return (scores > 0).astype(np.int32) if scores.ndim == 1 else scores.argmax(axis=1)
-
-    def _explain(self, X: Any) -> dict[str, Any]:
-        return additive_parts(self, X, "log-odds")
+        return Classifier._codes(self, X)  # by scores: no probability is needed for a label
 
     def summary(self, *, level: float = 0.95) -> Any:
         """Coefficients with standard errors, tests and intervals, deviance, AIC.

@@ -179,7 +179,7 @@ class SGDClassifier(StochasticClassifier):
             )
 
     def _proba(self, X: Any) -> np.ndarray:
-        scores = self._scores(X)
+        scores = self._finite(self._scores(X))
         chance = expit(scores) if self.loss == "log_loss" else (np.clip(scores, -1, 1) + 1) / 2
         if scores.ndim == 1:
             return np.column_stack([1 - chance, chance])
