@@ -36,8 +36,10 @@ class Source:
     def sample(self, n: int) -> Sample:
         """n rows, plus a fifth of that (at least 200) to judge by."""
         X, y = self.draw(n + max(200, n // 5))
-        X = np.ascontiguousarray(X, dtype=np.float64)
         known, held = (y[:n], y[n:]) if self.supervised else (None, None)
+        if not isinstance(X, np.ndarray):  # sparse
+            return Sample(X[:n], known, X[n:], held)
+        X = np.ascontiguousarray(X, dtype=np.float64)
         return Sample(np.ascontiguousarray(X[:n]), known, np.ascontiguousarray(X[n:]), held)
 
 
@@ -83,6 +85,27 @@ def counts(n: int, d: int) -> Source:
         return X, rng.poisson(np.exp(X @ rng.normal(scale=0.1, size=d) + 0.5)).astype(float)
 
     return Source(n, _shape(n, d, None), draw)
+
+
+def words(n: int, d: int, classes: int = 2, sparse: bool = True) -> Source:
+    """Counts of words, one cell in a hundred not 0; every class has its own favourites. CSR."""
+
+    def draw(rows: int) -> tuple[Any, np.ndarray]:
+        from scipy.sparse import csr_array
+
+        rng = np.random.default_rng(0)
+        y = rng.integers(0, classes, rows)
+        each = d // 100
+        liked = rng.integers(0, d, (classes, d // 10))  # a tenth of the words
+        own = liked[y[:, None], rng.integers(0, d // 10, (rows, each))]
+        any_word = rng.integers(0, d, (rows, each))
+        columns = np.where(rng.random((rows, each)) < 0.2, own, any_word).ravel()
+        entries = (np.ones(rows * each), (np.repeat(np.arange(rows), each), columns))
+        X = csr_array(entries, shape=(rows, d))  # equal cells are added up
+        return (X if sparse else X.toarray()), y
+
+    kind = "CSR" if sparse else "dense"
+    return Source(n, f"{_shape(n, d, classes if classes > 2 else None)} {kind}", draw)
 
 
 def _shape(n: int, d: int, classes: int | None) -> str:

@@ -94,6 +94,14 @@ WORKLOADS = (
         goals={"fit": 5.0},
     ),
     Workload(
+        name="logistic, 10 penalties, 5 folds",
+        estimator="linear_model.LogisticRegressionCV",
+        source=classification(10_000, 30),
+        params={"scoring": "neg_log_loss"},
+        answer=error_rate(absolute=2e-3),
+        goals={"fit": 3.0},
+    ),
+    Workload(
         name="perceptron, 20 passes",
         estimator="linear_model.Perceptron",
         source=classification(200_000, 50),

@@ -29,6 +29,7 @@ NAME = "scikit-learn"
 # Our value of a parameter -> theirs, where the words differ: {class: {parameter: {ours: theirs}}}.
 _WORDS: dict[str, dict[str, dict[Any, Any]]] = {
     "LogisticRegression": {"solver": {"auto": "lbfgs"}},
+    "LogisticRegressionCV": {"solver": {"auto": "lbfgs"}},
 }
 
 

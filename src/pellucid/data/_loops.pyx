@@ -44,6 +44,25 @@ cdef inline uint64_t _mix(double value) noexcept nogil:
     return bits
 
 
+def sparse_facts(
+    const double[::1] data, const long long[::1] indices, const long long[::1] indptr,
+    const double[::1] w, double[::1] total, long long[::1] stored, double[::1] low,
+    double[::1] high,
+):
+    """Sums of w x, numbers, minima and maxima of the stored cells of each column of a CSR table."""
+    cdef Py_ssize_t i, k, j
+    with nogil:
+        for i in range(indptr.shape[0] - 1):
+            for k in range(indptr[i], indptr[i + 1]):
+                j = indices[k]
+                total[j] += w[i] * data[k]
+                stored[j] += 1
+                if data[k] < low[j]:
+                    low[j] = data[k]
+                if data[k] > high[j]:
+                    high[j] = data[k]
+
+
 def hash_rows(const double[:, :] X, const uint64_t[::1] multiplier, uint64_t[::1] out):
     """Adds sum_j multiplier_j mix(x_ij) to `out`, whatever the order of X in memory."""
     cdef Py_ssize_t i, j, n = X.shape[0], p = X.shape[1]

@@ -119,16 +119,15 @@ def _double_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def sparse_facts(X: Any, weights: np.ndarray) -> tuple[np.ndarray, ...]:
     """Mean, minimum and maximum of the columns of a CSR matrix, its zeros included."""
     n, p = X.shape
-    weight = np.repeat(weights, np.diff(X.indptr))
+    total, stored = np.zeros(p), np.zeros(p, dtype=np.int64)
+    low, high = np.full(p, np.inf), np.full(p, -np.inf)
+    data = np.ascontiguousarray(X.data, dtype=np.float64)
+    indices, indptr = (np.ascontiguousarray(v, dtype=np.int64) for v in (X.indices, X.indptr))
+    _loops.sparse_facts(data, indices, indptr, weights, total, stored, low, high)
+    low, high = (
+        np.where(stored < n, f(v, 0.0), v) for f, v in ((np.minimum, low), (np.maximum, high))
+    )
     with np.errstate(over="ignore"):
-        mean = np.bincount(X.indices, weight * X.data, minlength=p) / weights.sum()
-    stored = np.bincount(X.indices, minlength=p)
-    low, high = (np.where(stored < n, 0.0, edge) for edge in (np.inf, -np.inf))
-    columns = X.tocsc()
-    filled = np.flatnonzero(stored)
-    if filled.size:
-        starts = columns.indptr[filled]
-        low[filled] = np.minimum(low[filled], np.minimum.reduceat(columns.data, starts))
-        high[filled] = np.maximum(high[filled], np.maximum.reduceat(columns.data, starts))
+        mean = total / weights.sum()
     mean = np.where(np.isfinite(mean), mean, low / 2 + high / 2)
     return np.clip(mean, low, high), low, high, np.zeros(p)

@@ -88,7 +88,7 @@ class CategoricalNB(NaiveBayes):
     def _statistics(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
         K, d = len(problem.classes), problem.p
-        check_counts(problem.X, type(self).__name__, problem.schema.columns)
+        check_counts(problem.X, type(self).__name__, problem.schema)
         least = self._least(d)
         counts = []
         for j in range(d):
@@ -139,11 +139,11 @@ class CategoricalNB(NaiveBayes):
         return table[np.where((codes < 0) | (codes >= len(table) - 1), len(table) - 1, codes)]
 
     def _log_likelihood(self, X: np.ndarray) -> np.ndarray:
-        check_counts(X, type(self).__name__, self.schema_.columns)
+        check_counts(X, type(self).__name__, self.schema_)
         return sum((self._column(X, j) for j in range(X.shape[1])), np.zeros(1))
 
     def _column_likelihoods(self, X: np.ndarray) -> np.ndarray:
-        check_counts(X, type(self).__name__, self.schema_.columns)
+        check_counts(X, type(self).__name__, self.schema_)
         return np.stack([self._column(X, j) for j in range(X.shape[1])], axis=1)
 
     def _check_state(self) -> None:

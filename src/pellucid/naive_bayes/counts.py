@@ -54,8 +54,10 @@ class CountNaiveBayes(MatrixNaiveBayes):
         assert problem.classes is not None
         K = len(problem.classes)
         X, holes = self._training_holes(problem)
-        if not self._takes_negative:
-            check_counts(X, type(self).__name__, problem.schema.terms)
+        ranges = problem.schema.low  # of this very table, unless it is a later batch
+        known = problem.schema.plain and not self.__sklearn_is_fitted__()
+        if not self._takes_negative and not (known and ranges.min(initial=0.0) >= 0):
+            check_counts(X, type(self).__name__, problem.schema)
         count = np.bincount(problem.y, problem.weights, minlength=K)
         present = np.repeat(count[:, None], X.shape[1], axis=1)
         if holes:
@@ -64,7 +66,7 @@ class CountNaiveBayes(MatrixNaiveBayes):
             X = np.where(missing, 0.0, self._cells(X))
         with np.errstate(over="ignore"):
             sums = class_sums(X, problem.y, problem.weights, K, None if holes else self._cells)
-        check_size(sums, problem.schema.terms)
+        check_size(sums, problem.schema)
         return {"class_count_": count, "feature_count_": sums, "present_": np.maximum(present, 0.0)}
 
     def _finish(self, sums: dict[str, Any], problem: Problem) -> dict[str, Any]:
@@ -91,19 +93,28 @@ class CountNaiveBayes(MatrixNaiveBayes):
         return np.maximum(np.broadcast_to(alpha, (p,)), low)
 
     def _log_likelihood(self, X: Any) -> np.ndarray:
-        if not self._takes_negative:
-            check_counts(X, type(self).__name__, self.schema_.terms)
         coef, constant = self._weights()
         offset = constant.sum(axis=1)
         if not isinstance(X, np.ndarray):
+            self._check(X)
             return _scores(self._cells(X), coef, offset)
-        odd = np.isnan(X).any(axis=1) if np.isnan(X.sum()) else np.zeros(len(X), dtype=bool)
-        if not odd.any():
-            return _scores(X, coef, offset, self._cells)
-        missing = np.isnan(X)
+        missing = np.zeros(0, dtype=bool) if self.schema_.plain else np.isnan(X)
+        if not missing.any():
+            return _scores(X, coef, offset, lambda block: self._counted(block, X))
+        self._check(X)
         total = _scores(np.where(missing, 0.0, self._cells(X)), coef, offset)
         with np.errstate(invalid="ignore"):
             return total - missing @ np.where(np.isfinite(constant), constant, 0.0).T
+
+    def _check(self, X: Any) -> None:
+        if not self._takes_negative:
+            check_counts(X, type(self).__name__, self.schema_)
+
+    def _counted(self, block: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """The cells of some rows of X; negative ones are looked for while the rows are at hand."""
+        if not self._takes_negative and block.min(initial=0.0) < 0:
+            self._check(X)
+        return self._cells(block)
 
     def _column_likelihoods(self, X: Any) -> np.ndarray:
         coef, constant = self._weights()
@@ -121,12 +132,12 @@ class CountNaiveBayes(MatrixNaiveBayes):
             expect_array(self, name, K, p)
 
 
-def check_size(sums: np.ndarray, terms: tuple[str, ...]) -> None:
+def check_size(sums: np.ndarray, schema: Any) -> None:
     """Refuse columns whose sum is no float any more."""
     for j in np.flatnonzero(~(sums.sum(axis=0) <= np.finfo(float).max / 1024)):
         raise DataError(
-            f"The counts in column {terms[j]!r} are too large to be added up. Divide the column by "
-            "a large number."
+            f"The counts in column {schema.terms[j]!r} are too large to be added up. Divide the "
+            "column by a large number."
         )
 
 

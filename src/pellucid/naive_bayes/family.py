@@ -164,12 +164,13 @@ class MatrixNaiveBayes(NaiveBayes):
         return X, True
 
 
-def check_counts(X: Any, owner: str, names: tuple[str, ...]) -> None:
+def check_counts(X: Any, owner: str, schema: Any) -> None:
     """Refuse negative numbers, which no count can be."""
     values = X if isinstance(X, np.ndarray) else X.data
     if values.size and np.fmin.reduce(values, axis=None, initial=0.0) < 0:
         rows, columns = (X < 0).nonzero()
         i, j = int(rows[0]), int(columns[0])
+        names = schema.columns if schema.layout == "codes" else schema.terms
         raise DataError(
             f"Negative values in data passed to {owner} (input X): row {i}, column {names[j]!r} "
             f"holds {X[i, j]:g}. {owner} counts things: give counts, or use GaussianNB or MixedNB."
