@@ -25,13 +25,16 @@ def solve(
     """Weights (K, p + 1), that of the constant column last, by descent along the dual.
 
     1. The K multipliers of each row in a shuffled order: their common minimum, in closed form.
-    2. Stop when no condition is violated by more than `tol`.
+    2. All multipliers below their limits at once: the solution of their linear equations, or as far
+       towards it as the limits allow.
+    3. Stop when no condition is violated by more than `tol`.
     """
     line = primal.Line(X, np.zeros(X.shape[0]), prices, bias, np.nan)
     cells, columns, starts, dense, curves = primal.row_parts(line)
     A, W = np.zeros((X.shape[0], K)), np.zeros((K, X.shape[1] + 1))
     rng, stop = np.random.default_rng(0), parallel.StopFlag()
     recorder, epoch, batch = Recorder("LinearSVC", max_iter), 0, 1
+    pause = 0
     codes, room = np.ascontiguousarray(y, dtype=np.int32), np.zeros((3, K))
     with np.errstate(over="ignore", invalid="ignore"), parallel.one_blas_thread():
         violation = _note(line, codes, A, W, recorder, 0)
@@ -43,12 +46,15 @@ def solve(
                 )  # fmt: skip  # 1
                 stop.check()
                 epoch += 1
+            if epoch >= pause:
+                A, reached = _solved_together(line, codes, A)  # 2
+                pause = epoch if reached else 2 * epoch  # too many limits: left to the epochs first
             W = _weights(line, A)  # without the rounding of many steps
             violation, batch = (
                 _note(line, codes, A, W, recorder, epoch),
                 min(2 * batch, MOST_EPOCHS),
             )
-    if violation <= tol:  # 2
+    if violation <= tol:  # 3
         status = Status("converged", f"No condition is violated by more than tol={tol:g}.")
     else:
         status = out_of_iterations(max_iter, f"conditions are violated by {violation:.2g}")
@@ -59,18 +65,73 @@ def _weights(line: primal.Line, A: np.ndarray) -> np.ndarray:
     return np.array([line.pull(np.ascontiguousarray(column)) for column in A.T])
 
 
+def _slopes(line: primal.Line, codes: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Slopes of the dual along all multipliers: scores, and 1 for all classes but the own one."""
+    slopes = np.column_stack([line.scores(v) for v in W])
+    return slopes + (np.arange(len(W)) != codes[:, None])
+
+
+def _limits(line: primal.Line, codes: np.ndarray, K: int) -> np.ndarray:
+    return np.where(np.arange(K) == codes[:, None], line.prices[:, None], 0.0)
+
+
+def _solved_together(
+    line: primal.Line, codes: np.ndarray, A: np.ndarray
+) -> tuple[np.ndarray, bool]:
+    """The multipliers below their limits moved to the solution of their equations, limit by limit.
+
+    In a row with several of them, each but the first moves against the first. Also returns whether the
+    solution was reached.
+    """
+    A, limits, work = A.copy(), _limits(line, codes, A.shape[1]), 0.0
+    while work < primal.TOGETHER:
+        free = limits > A
+        free[free.sum(axis=1) < 2] = False
+        first = free & (free.cumsum(axis=1) == 1)
+        rows, others = np.nonzero(free & ~first)
+        size = (line.X.shape[1] + 1) * A.shape[1]
+        work += len(rows) * min(len(rows), size) ** 2.0 + 1e4
+        if not len(rows) or work > primal.TOGETHER:
+            break
+        firsts = first[rows].argmax(axis=1)
+        slopes = _slopes(line, codes, _weights(line, A))
+        wanted = slopes[rows, firsts] - slopes[rows, others]
+        move, most = primal.towards(_gaps(line, rows, others, firsts, A.shape[1]), wanted)
+        D = np.zeros_like(A)
+        D[rows, others] = move
+        np.add.at(D, (rows, firsts), -move)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(D > 0, (limits - A) / D, np.inf)
+        held = np.unravel_index(int(np.argmin(share)), share.shape)
+        step = min(most, float(share[held]))
+        if not np.isfinite(step) or not np.isfinite(move).all():
+            break
+        A = np.minimum(A + step * D, limits)
+        if step == most:
+            return A, True
+        A[held] = limits[held]
+    return A, False
+
+
+def _gaps(
+    line: primal.Line, rows: np.ndarray, others: np.ndarray, firsts: np.ndarray, K: int
+) -> np.ndarray:
+    """What moving a multiplier against the first of its row adds to all weights, (moves, K (p + 1))."""
+    Z = line.X[rows] if isinstance(line.X, np.ndarray) else line.X[rows].toarray()
+    Z = np.column_stack([Z, np.full(len(rows), line.bias)])
+    out, at = np.zeros((len(rows), K, Z.shape[1])), np.arange(len(rows))
+    out[at, others] = Z
+    out[at, firsts] = -Z
+    return out.reshape(len(rows), -1)
+
+
 def _note(
     line: primal.Line, codes: np.ndarray, A: np.ndarray, W: np.ndarray, recorder: Recorder, k: int
 ) -> float:
     """Record the objective, the violation and the duality gap; returns the violation."""
-    rows = np.arange(len(codes))
-    slopes = np.column_stack([line.scores(v) for v in W])
-    own = slopes[rows, codes].copy()
-    slopes += 1.0
-    slopes[rows, codes] = own
-    limits = np.zeros_like(A)
-    limits[rows, codes] = line.prices
-    held = np.where(limits > A, slopes, np.inf).min(axis=1)
+    rows, slopes = np.arange(len(codes)), _slopes(line, codes, W)
+    own = slopes[rows, codes]
+    held = np.where(_limits(line, codes, len(W)) > A, slopes, np.inf).min(axis=1)
     some = line.prices > 0
     violation = float(np.max((slopes.max(axis=1) - held)[some], initial=0.0))
     half, cost = 0.5 * float((W * W).sum()), float(line.prices @ (slopes.max(axis=1) - own))

@@ -254,7 +254,7 @@ def _solved_together(boxes: Boxes, beta: np.ndarray) -> np.ndarray:
         A = np.column_stack([A, np.full(len(free), line.bias)])
         side = np.sign(beta[free])
         wanted = line.targets[free] - boxes.epsilon * side - A @ line.pull(beta)
-        move, most = _towards(A, wanted)
+        move, most = towards(A, wanted)
         low = np.where((side > 0) & (boxes.epsilon > 0), 0.0, boxes.low[free])
         high = np.where((side < 0) & (boxes.epsilon > 0), 0.0, boxes.high[free])
         limit = np.where(move > 0, high, low)
@@ -271,7 +271,7 @@ def _solved_together(boxes: Boxes, beta: np.ndarray) -> np.ndarray:
     return beta
 
 
-def _towards(A: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, float]:
+def towards(A: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, float]:
     """The move m with AA'm = wanted and the step 1; without a solution, the way along which the
     objective falls for ever, and no end to the step.
     """
