@@ -42,13 +42,36 @@ cdef class Store(Search):
         """Divided in vain counts as a leaf; below such a node there is nothing."""
         return t.nodes[i].divided != 2 and (i == 0 or t.nodes[t.nodes[i].parent].divided == 2)
 
+    cdef void undo(self, Draft* t, int32_t number) noexcept nogil:
+        """Rows of a node that was divided in vain in ascending order again, as those of its children
+        are: sums are then the same whether it was divided, which depends on idle threads, or not."""
+        cdef Node* node = t.nodes + number
+        cdef int32_t* rows = t.rows
+        cdef int64_t a = node.start, b, at = node.start
+        if node.left < 0:
+            return
+        self.undo(t, node.left)
+        self.undo(t, node.right)
+        b = t.nodes[node.right].start
+        while a < t.nodes[node.left].end or b < node.end:
+            if b == node.end or (a < t.nodes[node.left].end and rows[a] < rows[b]):
+                t.scratch[at] = rows[a]
+                a += 1
+            else:
+                t.scratch[at] = rows[b]
+                b += 1
+            at += 1
+        memcpy(rows + node.start, t.scratch + node.start, (node.end - node.start) * sizeof(int32_t))
+
     cdef void leave(self, Draft* t, int32_t number) noexcept nogil:
         """Value of a leaf from exact sums; with `update` its rows' predictions too."""
         cdef Node* node = t.nodes + number
         cdef const int32_t* rows = t.rows + node.start
-        cdef Slope total = sum_of(t.slopes, rows, node.end - node.start)
+        cdef Slope total
         cdef int64_t i
         cdef double value = 0.0
+        self.undo(t, number)
+        total = sum_of(t.slopes, rows, node.end - node.start)
         node.h = total.h
         if total.h + self.p.l2 > 0:
             value = min(max(-total.g / (total.h + self.p.l2), node.lower), node.upper)
