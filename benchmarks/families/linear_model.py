@@ -99,7 +99,7 @@ WORKLOADS = (
         source=classification(10_000, 30),
         params={"scoring": "neg_log_loss"},
         answer=error_rate(absolute=2e-3),
-        goals={"fit": 3.0},
+        goals={"fit": 1.0},
     ),
     Workload(
         name="perceptron, 20 passes",
