@@ -125,3 +125,16 @@ def test_parameters_without_effect(capsys):
     np.testing.assert_array_equal(odd.fit(X, y).coef_, plain.coef_)
     np.testing.assert_array_equal(X, before)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("Model", [LassoCV, ElasticNetCV])
+def test_descent_ends_where_the_exact_fit_does(Model):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 6))
+    y = X @ [2.0, -1.0, 0.0, 0.0, 0.5, 0.0] + rng.normal(size=60)
+    exact = Model(alphas=8).fit(X, y)
+    watched = Model(alphas=8, solver="gd", tol=1e-13, max_iter=5000).fit(X, y)
+    assert watched.alpha_ == exact.alpha_
+    np.testing.assert_allclose(watched.coef_, exact.coef_, atol=1e-10)
+    assert (np.diff(watched.history_["objective"]) <= 1e-12).all()
+    assert len(watched.history_["objective"]) == watched.n_iter_ + 1

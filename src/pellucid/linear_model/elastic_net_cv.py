@@ -42,6 +42,11 @@ class ElasticNetCV(LinearPredictor):
     positive : bool, default=False
         Allow no negative coefficient.
     precompute, copy_X, verbose, random_state, selection : without effect
+    solver : {"cd", "gd"}, default="cd", keyword-only
+        "gd" makes the fit on all rows by plain proximal gradient descent, for watching; `max_iter`
+        and `tol` are then those of its steps.
+    step : float or None, keyword-only
+        Step of "gd"; None takes one that cannot overshoot.
     table : Table, optional
 
     Attributes
@@ -98,6 +103,8 @@ class ElasticNetCV(LinearPredictor):
         positive: bool = False,
         random_state: Any = None,
         selection: str = "cyclic",
+        solver: str = "cd",
+        step: float | None = None,
         table: Any = None,
     ) -> None:
         self.l1_ratio = l1_ratio
@@ -114,6 +121,8 @@ class ElasticNetCV(LinearPredictor):
         self.positive = positive
         self.random_state = random_state
         self.selection = selection
+        self.solver = solver
+        self.step = step
         self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -38,6 +38,11 @@ class LassoCV(LinearPredictor):
     positive : bool, default=False
         Allow no negative coefficient.
     precompute, copy_X, verbose, random_state, selection : without effect
+    solver : {"cd", "gd"}, default="cd", keyword-only
+        "gd" makes the fit on all rows by plain proximal gradient descent, for watching; `max_iter`
+        and `tol` are then those of its steps.
+    step : float or None, keyword-only
+        Step of "gd"; None takes one that cannot overshoot.
     table : Table, optional
 
     Attributes
@@ -92,6 +97,8 @@ class LassoCV(LinearPredictor):
         positive: bool = False,
         random_state: Any = None,
         selection: str = "cyclic",
+        solver: str = "cd",
+        step: float | None = None,
         table: Any = None,
     ) -> None:
         self.eps = eps
@@ -107,6 +114,8 @@ class LassoCV(LinearPredictor):
         self.positive = positive
         self.random_state = random_state
         self.selection = selection
+        self.solver = solver
+        self.step = step
         self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

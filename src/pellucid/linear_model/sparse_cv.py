@@ -19,6 +19,7 @@ from pellucid.parameters import (
     Either,
     Integer,
     Jobs,
+    Nothing,
     RandomState,
     Real,
     Verbose,
@@ -39,13 +40,16 @@ PARAMETERS = {
     "positive": Boolean,
     "random_state": RandomState,
     "selection": Choice("cyclic", "random"),
+    "solver": Choice("cd", "gd"),
+    "step": Either(Nothing, Real(0, None, "neither")),
 }
 
 
 def fit_by_folds(model: Any, problem: Problem, l1_ratios: list[float]) -> dict[str, Any]:
     """Errors along all paths, the best point, and the fit on all rows there."""
     from pellucid.linear_model import net_cv_solver as search
-    from pellucid.linear_model.elastic_net_solver import Net, elastic_net
+    from pellucid.linear_model.elastic_net_solver import Net
+    from pellucid.linear_model.sparse_regression import descend
 
     with parallel.using(model.n_jobs), parallel.one_blas_thread():
         alphas = [_penalties(model, problem, ratio) for ratio in l1_ratios]
@@ -59,20 +63,32 @@ def fit_by_folds(model: Any, problem: Problem, l1_ratios: list[float]) -> dict[s
             alpha * ratio, alpha * (1 - ratio), model.fit_intercept, model.positive, model.tol,
             model.max_iter,
         )  # fmt: skip
-        found = elastic_net(problem.X, problem.y[:, None], problem.weights, net)
+        if model.solver == "gd":
+            learned = descend(model, problem, alpha, ratio)
+        else:
+            learned = _last_fit(model, problem, net)
     several = len(l1_ratios) > 1
-    status = found.status
+    status = learned["status_"]
     if status.ok:
         message = (
             f"alpha = {alpha:.4g} predicts left-out rows best (mean squared error {best:.4g})."
         )
         status = Status(status.code, message)
-    return model._finished(found.coef, found.intercept, problem.y) | {
+    return learned | {
         "alpha_": alpha, "l1_ratio_": ratio,
         "alphas_": np.array(alphas) if several else alphas[0],
-        "mse_path_": errors if several else errors[0],
+        "mse_path_": errors if several else errors[0], "status_": status,
+    }  # fmt: skip
+
+
+def _last_fit(model: Any, problem: Problem, net: Any) -> dict[str, Any]:
+    """On all rows, at the chosen penalty."""
+    from pellucid.linear_model.elastic_net_solver import elastic_net
+
+    found = elastic_net(problem.X, problem.y[:, None], problem.weights, net)
+    return model._finished(found.coef, found.intercept, problem.y) | {
         "means_": found.means, "dual_gap_": float(found.gap[0]), "n_iter_": int(found.n_iter[0]),
-        "history_": found.history, "status_": status,
+        "history_": found.history, "status_": found.status,
     }  # fmt: skip
 
 

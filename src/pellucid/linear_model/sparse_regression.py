@@ -50,7 +50,7 @@ def fit_sparse(model: Any, problem: Problem, l1_ratio: float) -> dict[str, Any]:
     from pellucid.linear_model.elastic_net_solver import Net, elastic_net
 
     if model.solver == "gd":
-        return _descend(model, problem, l1_ratio)
+        return descend(model, problem, float(model.alpha), l1_ratio)
     l1, l2 = model.alpha * l1_ratio, model.alpha * (1 - l1_ratio)
     steps = model.max_iter or MAX_ITER
     net = Net(l1, l2, model.fit_intercept, model.positive, model.tol, steps)
@@ -75,7 +75,7 @@ def _last_state(model: Any, targets: int, p: int) -> np.ndarray | None:
     return last if last.shape == (targets, p) else None
 
 
-def _descend(model: Any, problem: Problem, l1_ratio: float) -> dict[str, Any]:
+def descend(model: Any, problem: Problem, alpha: float, l1_ratio: float) -> dict[str, Any]:
     """Proximal gradient descent in the user's units; the intercept is a column of ones."""
     from pellucid.numerics.optimise import gradient_descent
     from pellucid.numerics.penalties import Penalty
@@ -93,7 +93,7 @@ def _descend(model: Any, problem: Problem, l1_ratio: float) -> dict[str, Any]:
         r = A @ b - problem.y
         return 0.5 * float(share @ r**2), A.T @ (share * r)
 
-    strength = np.append(np.full(problem.p, float(model.alpha)), 0.0)
+    strength = np.append(np.full(problem.p, alpha), 0.0)
     found = gradient_descent(
         evaluate, np.zeros(A.shape[1]), step=step, tol=model.tol,
         max_iter=model.max_iter or MAX_ITER, penalty=Penalty(strength, l1_ratio),
