@@ -53,7 +53,9 @@ WORKLOADS = (
         name="lasso, 100 penalties, 5 folds",
         estimator="linear_model.LassoCV",
         source=regression(1000, 1000),
-        answer=squared_error(relative=1e-2),
+        # With its own tol of 1e-4 scikit-learn's paths are so rough that it chooses another penalty.
+        params={"tol": 1e-6},
+        answer=squared_error(relative=1e-3),
         goals={"fit": 20.0},
     ),
     Workload(

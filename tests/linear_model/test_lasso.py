@@ -5,6 +5,7 @@ import pytest
 
 from pellucid.errors import ParameterError
 from pellucid.linear_model import ElasticNet, Lasso, Ridge, _coordinate, enet_path, lasso_path
+from pellucid.linear_model.coordinate import descend as fastest
 from tests.linear_model.test_ridge import X4, Y4, standardised
 
 TEN = [
@@ -28,10 +29,30 @@ def violation(model, X, y, w, alpha, ratio):
     return np.where(b == 0, inside, np.abs(g - alpha * ratio * np.sign(b))).max() / alpha
 
 
+def plain_leap(points, q, l1, l2, positive):
+    """Where the last points lead: the affine combination with the shortest combined step."""
+    B, products = (np.array(part) for part in zip(*points))
+    U = np.diff(B, axis=0)
+    C = U @ U.T
+    z = np.linalg.solve(C + 1e-10 * np.trace(C) * np.eye(5), np.ones(5))
+    x, g = z / z.sum() @ B[1:], z / z.sum() @ products[1:]
+
+    def value(b, Qb):
+        return b @ (0.5 * Qb - q + 0.5 * l2 * b) + l1 @ np.abs(b)
+
+    lower = value(x, g) < value(*points[-1]) and not (positive and (x < 0).any())
+    return (x, g) if lower else points[-1]
+
+
 def plain_descend(Q, q, b, Qb, l1, l2, positive, tol, epochs):
     """The compiled loop, line by line in Python."""
+    points, leaps = [], len(q) >= 24 and epochs > 6
     for epoch in range(1, epochs + 1):
         largest = 0.0
+        points.append((b.copy(), Qb.copy()))
+        if leaps and len(points) == 6:
+            points = [plain_leap(points, q, l1, l2, positive)]
+            b[:], Qb[:] = points[0]
         for j in range(len(q)):
             curve, old = Q[j, j] + l2[j], b[j]
             z = q[j] - Qb[j] + Q[j, j] * old
@@ -62,6 +83,30 @@ def test_compiled_loop_equals_its_plain_twin(positive):
     assert answers[0][0] == answers[1][0] > 3
     np.testing.assert_array_equal(answers[0][1], answers[1][1])
     np.testing.assert_array_equal(answers[0][2], answers[1][2])
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_leaps_equal_their_plain_twin_and_shorten_the_way(positive):
+    rng = np.random.default_rng(6)
+    A = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 40)) + 0.3 * rng.normal(size=(60, 40))
+    Q, q = np.ascontiguousarray(A.T @ A), A.T @ rng.normal(size=60)
+    l1, l2 = np.full(40, 0.5), np.full(40, 0.01)
+    answers = []
+    for descend in (_coordinate.descend, fastest, plain_descend):
+        b, Qb = np.zeros(40), np.zeros(40)
+        epochs = descend(Q, q, b, Qb, l1, l2, positive, 1e-7, 5000)
+        answers.append((epochs, b))
+    short = np.zeros(40), np.zeros(40)
+    slow = 0
+    while (made := _coordinate.descend(Q, q, *short, l1, l2, positive, 1e-7, 6)) == 6:
+        slow += made  # too few epochs at a time for leaps
+    assert answers[0][0] == answers[1][0]
+    np.testing.assert_array_equal(answers[0][1], answers[1][1])  # two builds, equal bits
+    np.testing.assert_allclose(answers[0][1], answers[2][1], atol=1e-6)
+    np.testing.assert_allclose(answers[0][1], short[0], atol=1e-5)
+    assert ((answers[0][1] == 0) == (short[0] == 0)).all()
+    assert abs(answers[0][0] - answers[2][0]) <= 12
+    assert answers[0][0] < slow / 2
 
 
 def test_small_vectors():

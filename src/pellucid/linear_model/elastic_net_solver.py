@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.linear_model import _coordinate
+from pellucid.linear_model.coordinate import descend
 from pellucid.linear_model.products import Products, make_products
 from pellucid.linear_model.ridge_solver import Ridge, prepare, ridge, ridge_positive
 from pellucid.numerics.linalg import cholesky_factor
@@ -97,7 +97,7 @@ def solve_target(
         Qb = inner @ Q
         room = min(EPOCHS, net.max_iter - state.epochs)
         corner, curve = l1[active], l2[active]
-        state.epochs += _coordinate.descend(Q, q, inner, Qb, corner, curve, net.positive, tol, room)
+        state.epochs += descend(Q, q, inner, Qb, corner, curve, net.positive, tol, room)
         state.b[active] = polished(Q, q, inner, corner, curve)
         look(products, k, l1, l2, state, net)
         note(recorder, state, scale)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from pellucid.linear_model import _coordinate
+from pellucid.linear_model.coordinate import descend
 from pellucid.linear_model.products import AllProducts
 from pellucid.parallel import StopFlag
 
@@ -35,6 +35,7 @@ class Path:
         self.b = np.empty(0)
         self.g = self.q.copy()  # X'(y - Xb) / N
         self.last = np.inf
+        self.before: tuple[float, np.ndarray] | None = None  # the point before the last one
         self.flag = StopFlag()
 
     def _keep(self, columns: np.ndarray) -> None:
@@ -57,12 +58,14 @@ class Path:
     def point(self, l1: float, l2: float) -> tuple[np.ndarray, float, int]:
         """Coefficients (p,), duality gap and epochs at this penalty.
 
-        1. Columns that are likely to be wanted: those whose pull comes near (strong rule).
+        1. Columns that are likely to be wanted: those whose pull comes near (strong rule); the
+           others go on as they went from the last penalty but one to the last.
         2. Coordinate descent. 3. Given the signs, the rest is linear: solve it.
         4. The gap over all columns decides; columns that pull too hard join, or digits are added.
         """
         reach = max(2 * l1 - self.last, 0.0) if np.isfinite(self.last) else l1
         self._keep(self._wanting(min(reach, l1), l2))
+        self._extrapolate(l1)
         self.last, epochs, limit, tol = l1, 0, FIRST_EPOCHS, FIRST_TOL * np.sqrt(self.yy)
         while True:
             self.flag.check()
@@ -70,9 +73,7 @@ class Path:
             qk, Gb = self.q[self.order], self.b @ self.G[:K, :K]
             corner, curve = np.full(K, l1), np.full(K, l2)
             limit = min(limit, self.max_iter - epochs)
-            made = _coordinate.descend(
-                self.G, qk, self.b, Gb, corner, curve, self.positive, tol, limit
-            )
+            made = descend(self.G, qk, self.b, Gb, corner, curve, self.positive, tol, limit)
             epochs += made
             gap = self._look(qk, l1, l2)
             slow = made == limit or len(self.order) < FEW
@@ -89,6 +90,17 @@ class Path:
         full = np.zeros(len(self.q))
         full[self.order] = self.b
         return full, gap, max(epochs, 1)
+
+    def _extrapolate(self, l1: float) -> None:
+        """Along a path coefficients move almost straight; none may pass 0."""
+        here, last = self.b.copy(), self.last
+        if self.before is not None and last < self.before[0]:
+            old = self.before[1]
+            now = here[: len(old)]
+            moved = now + (now - old) * ((l1 - last) / (last - self.before[0]))
+            straight = (old != 0) & (np.sign(moved) == np.sign(now))
+            self.b[: len(old)] = np.where(straight, moved, now)
+        self.before = (last, here) if np.isfinite(last) else None
 
     def _wanting(self, reach: float, l2: float) -> np.ndarray:
         pull = self.g if self.positive else np.abs(self.g)
