@@ -14,6 +14,7 @@ from pellucid.data import Problem
 from pellucid.data.output import opened
 from pellucid.data.targets import check_lengths, numbers, offset_values, weights_or_ones
 from pellucid.errors import DataError, ParameterError
+from pellucid.linear_model.linear_classifier import column_means
 from pellucid.linear_model.predictor import additive_parts, check_coefficients
 from pellucid.numerics.families import Family, GLMLoss
 from pellucid.numerics.links import LINKS
@@ -222,9 +223,7 @@ class GLMRegressor(Regressor):
             found = solver.solve(task, loss, kind, self.tol, self.max_iter, self._last(problem.p))
             x = task.to_user(found.x)
         check_size(x[:-1], x[-1:])
-        share = problem.weights / problem.weights.max()
-        share = share / share.sum()
-        means = np.asarray(problem.X.T @ share).ravel()
+        means = column_means(problem.X, problem.weights)
         learned = {
             "coef_": x[:-1].copy(), "intercept_": float(x[-1]) if self.fit_intercept else 0.0,
             "means_": means if self.fit_intercept else np.zeros(problem.p),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc, fdtrc, gammaln, xlogy
 
+from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import PellucidError
 from pellucid.linear_model.glm_solver import Task, information
@@ -25,6 +26,8 @@ from pellucid.records import SummaryTable
 
 # Families whose variance is a known function of the mean: nothing else is estimated.
 KNOWN_DISPERSION = ("binomial", "poisson", "negative_binomial")
+COUNTS = ("poisson", "negative_binomial")
+TABLE = 4096  # factorials up to which a table is cheaper
 
 
 def facts(task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
@@ -33,18 +36,25 @@ def facts(task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss) -> dict[st
     covariance, rank, aliased = information(task, x)
     y, w = problem.y, problem.weights
     task.objective.evaluate(x)
-    mu = loss.link.inverse(task.objective.last["eta"])
-    with np.errstate(all="ignore"):
-        deviance = 2 * float(w @ family.half_deviance(y, mu))
-        null = 2 * float(w @ family.half_deviance(y, np.full_like(y, w @ y / w.sum())))
-        pearson = float(w @ ((y - mu) ** 2 / family.variance(mu)))
-        seen = Seen(loss, y, mu, w, deviance, pearson, rank)
-        likelihood = seen.log_likelihood(problem.total)
-        by_precision = seen.log_likelihood(float(problem.n), precision=True)
+    eta, middle = task.objective.last["eta"], w @ y / w.sum()
+
+    def sums(rows: slice) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            t, mu, share = y[rows], loss.link.inverse(eta[rows]), w[rows]
+            own = share @ family.half_deviance(t, mu)
+            null = share @ family.half_deviance(t, np.full_like(t, middle))
+            return np.array([own, null, share @ ((t - mu) ** 2 / family.variance(mu))])
+
+    blocks = task.objective.X.blocks
+    own, null, pearson = parallel.reduce(sums, np.ndarray.__iadd__, blocks).tolist()
+    seen = Seen(loss, y, eta, w, blocks, 2 * own, pearson, rank)
+    likelihood = seen.log_likelihood(problem.total)
+    same = family.name in COUNTS  # whatever a weight means
+    by_precision = likelihood if same else seen.log_likelihood(float(problem.n), precision=True)
     return {
         "covariance": covariance, "aliased": aliased, "rank": rank, "total": problem.total,
-        "rows": problem.n, "deviance": deviance, "pearson": pearson,
-        "null_deviance": null if problem.offset is None else np.nan,
+        "rows": problem.n, "deviance": 2 * own, "pearson": pearson,
+        "null_deviance": 2 * null if problem.offset is None else np.nan,
         "log_likelihood": likelihood, "log_likelihood_precision": by_precision,
         "known": family.name in KNOWN_DISPERSION, "family": family.name, "link": loss.link.name,
     }  # fmt: skip
@@ -52,12 +62,13 @@ def facts(task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss) -> dict[st
 
 @dataclass(frozen=True)
 class Seen:
-    """Rows, their fitted means and how far apart they are."""
+    """Rows, their fitted linear predictors and how far apart rows and means are."""
 
     loss: GLMLoss
     y: np.ndarray
-    mu: np.ndarray
+    eta: np.ndarray
     w: np.ndarray
+    blocks: list[slice]
     deviance: float
     pearson: float
     rank: int
@@ -68,28 +79,50 @@ class Seen:
         An estimated dispersion is deviance / n, as in R, and pearson / (n - rank) for Tweedie, as
         in statsmodels. With `precision` weights shares of trials count the ways to draw them.
         """
-        name, y, mu, w = self.loss.family.name, self.y, self.mu, self.w
-        scale = self.deviance / n
-        if name == "poisson":
-            return float(w @ (xlogy(y, mu) - mu - gammaln(y + 1)))
-        if name == "binomial":
-            ways = gammaln(w + 1) - gammaln(w * y + 1) - gammaln(w * (1 - y) + 1)
-            return float(w @ (xlogy(y, mu) + xlogy(1 - y, 1 - mu)) + precision * ways.sum())
-        if name == "normal":
-            units = 0.5 * float(np.log(w).sum()) if precision else 0.0
-            return units - 0.5 * n * (np.log(2 * np.pi * scale) + 1)
-        if name == "gamma":
-            shape = 1 / scale
-            each = shape * np.log(shape * y / mu) - shape * y / mu - np.log(y) - gammaln(shape)
-            return float(w @ each)
-        if name == "inverse_gaussian":
-            return -0.5 * float(w @ (np.log(2 * np.pi * scale) + 3 * np.log(y) + 1))
-        if name == "negative_binomial":
-            return float(w @ _negative_binomial(y, mu, extra_variance(self.loss.family)))
-        power = power_of(self.loss.family)
-        if 1 < power < 2 and n > self.rank:
-            return float(w @ _tweedie(y, mu, power, self.pearson / (n - self.rank)))
-        return float("nan")
+        with np.errstate(all="ignore"):
+            if self.loss.family.name == "normal":
+                units = 0.5 * float(np.log(self.w).sum()) if precision else 0.0
+                return units - 0.5 * n * float(np.log(2 * np.pi * np.divide(self.deviance, n)) + 1)
+        return float(
+            parallel.reduce(
+                lambda rows: np.array([self._part(rows, n, precision)]),
+                np.ndarray.__iadd__,
+                self.blocks,
+            )[0]
+        )
+
+    def _part(self, rows: slice, n: float, precision: bool) -> float:
+        """What a block of rows adds."""
+        name, y, w = self.loss.family.name, self.y[rows], self.w[rows]
+        with np.errstate(all="ignore"):
+            mu, scale = self.loss.link.inverse(self.eta[rows]), np.divide(self.deviance, n)
+            if name == "poisson":
+                return float(w @ (xlogy(y, mu) - mu - log_factorial(y)))
+            if name == "binomial":
+                ways = gammaln(w + 1) - gammaln(w * y + 1) - gammaln(w * (1 - y) + 1)
+                return float(w @ (xlogy(y, mu) + xlogy(1 - y, 1 - mu)) + precision * ways.sum())
+            if name == "gamma":
+                shape = 1 / scale
+                each = shape * np.log(shape * y / mu) - shape * y / mu - np.log(y) - gammaln(shape)
+                return float(w @ each)
+            if name == "inverse_gaussian":
+                return -0.5 * float(w @ (np.log(2 * np.pi * scale) + 3 * np.log(y) + 1))
+            if name == "negative_binomial":
+                return float(w @ _negative_binomial(y, mu, extra_variance(self.loss.family)))
+            power = power_of(self.loss.family)
+            if 1 < power < 2 and n > self.rank:
+                return float(w @ _tweedie(y, mu, power, self.pearson / (n - self.rank)))
+            return float("nan")
+
+
+def log_factorial(y: np.ndarray) -> np.ndarray:
+    """log y!, from a table where y are small whole numbers."""
+    top = float(y.max(initial=0.0))
+    if top < TABLE:
+        whole = y.astype(np.int64)
+        if np.array_equal(whole, y):
+            return gammaln(np.arange(1.0, top + 2))[whole]
+    return gammaln(y + 1)
 
 
 def extra_variance(family: Family) -> float:

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.linear_model.likelihood import flat_solver
+from pellucid.linear_model.likelihood import SINGLE_CONDITION, SINGLE_WORK, flat_solver
 from pellucid.numerics.families import GLMLoss
 from pellucid.numerics.linalg import cholesky_factor
 from pellucid.numerics.optimise import Solve
 from pellucid.numerics.tables import Rows
+
+CACHED = 2**17  # cells of a table that stay in the cache between its making and its product
 
 
 class Curve:
@@ -48,10 +50,13 @@ class PoissonCurve(Curve):
     """Poisson with the log link, of which everything is one exponential."""
 
     def visit(self, y: np.ndarray, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        mu = np.exp(eta)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            own = np.where(y > 0, y * (np.log(y) - eta), 0.0)
-        return own - (y - mu), mu - y
+        slope = np.exp(eta)
+        slope -= y
+        own = np.log(np.maximum(y, 1e-300))  # times 0 where y is 0
+        own -= eta
+        own *= y
+        own += slope
+        return own, slope
 
     def bend(self, y: np.ndarray, eta: np.ndarray, expected: bool = False) -> np.ndarray:
         return np.exp(eta)
@@ -108,22 +113,30 @@ class GLMObjective:
         self.last.update(x=x, value=value, gradient=g, eta=eta)
         return value, g
 
-    def curvature(self, x: np.ndarray, expected: bool = False) -> np.ndarray:
-        """Second derivatives of F (p + 1, p + 1), or their expectation."""
+    def curvature(self, x: np.ndarray, expected: bool = False, single: bool = False) -> np.ndarray:
+        """Second derivatives of F (p + 1, p + 1), or their expectation; products with 7 digits."""
         self.evaluate(x)
-        eta = self.last["eta"]
+        eta, dtype = self.last["eta"], np.float32 if single else np.float64
 
-        def partial(rows: slice) -> np.ndarray:
+        def few(rows: slice) -> np.ndarray:
             block = self.block(rows)
-            table = np.empty((rows.stop - rows.start, self.X.p + 1))
+            table = np.empty((rows.stop - rows.start, self.X.p + 1), dtype=dtype)
             table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
             table[:, -1] = float(self.intercept)
             with np.errstate(all="ignore"):
                 bend = self.weights[rows] * self.curve.bend(self.y[rows], eta[rows], expected)
                 if not (bend >= 0).all():
-                    return table.T @ (table * bend[:, None])
-                table *= np.sqrt(bend)[:, None]
-                return table.T @ table
+                    return np.asarray(table.T @ (table * bend[:, None]), dtype=float)
+                table *= np.sqrt(bend).astype(dtype)[:, None]
+                return (table.T @ table).astype(float)
+
+        def partial(rows: slice) -> np.ndarray:
+            step = max(CACHED // (self.X.p + 1), 256)
+            parts = range(rows.start, rows.stop, step)
+            total = few(slice(parts[0], min(parts[0] + step, rows.stop)))
+            for first in parts[1:]:
+                total += few(slice(first, min(first + step, rows.stop)))
+            return total
 
         H = parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
         H[np.arange(self.X.p), np.arange(self.X.p)] += self.alpha
@@ -134,14 +147,17 @@ class GLMObjective:
 
         Where H is not positive definite, its expectation takes its place (Fisher's scoring).
         """
-        for expected in (False, True):
-            H = self.curvature(x, expected)
+        large = self.X.n * (self.X.p + 1) ** 2 >= SINGLE_WORK
+        for expected, single in ((False, large), (False, False), (True, False))[1 - large :]:
+            H = self.curvature(x, expected, single)
             if not self.intercept:
                 H[-1, -1] = 1.0
             if not np.isfinite(H).all():
+                if single:
+                    continue
                 return lambda g: g
             factor = cholesky_factor(H)
-            if factor is not None:
+            if factor is not None and (not single or factor.condition < SINGLE_CONDITION):
                 return factor.solve
         return flat_solver(H)[0]
 
