@@ -103,6 +103,15 @@ def test_r_best_of_many_starts(k):
     np.testing.assert_allclose(model.cluster_centers_[order], theirs, rtol=1e-12)
 
 
+def test_r_on_scaled_columns():
+    expected = shared.r_reference("kmeans_usarrests_scaled_k4")
+    X = shared.frame("r_usarrests.csv").select_dtypes("number").to_numpy(dtype=float)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    model = KMeans(4, n_init=30, random_state=0).fit(Z)
+    assert model.inertia_ == pytest.approx(expected["tot_withinss"], rel=1e-12)
+    assert sorted(np.bincount(model.labels_)) == sorted(expected["sizes"])
+
+
 @pytest.mark.parametrize("way", ["distances", "products"])
 def test_ways_and_algorithms_have_equal_bits(way, monkeypatch):
     X, _ = make_blobs(3000, 6, centers=12, random_state=1)

@@ -11,7 +11,7 @@ import pellucid
 from pellucid import parallel
 from pellucid.errors import ConvergenceWarning, DataError, ParameterError
 from pellucid.linear_model import LinearRegression, LogisticRegression
-from pellucid.neural_network import Dense, MLPClassifier, MLPRegressor, Network
+from pellucid.neural_network import Dense, MLPClassifier, MLPRegressor, Network, training
 from pellucid.neural_network.training import Plan, Trainer
 from tests.oracles import shared
 
@@ -355,6 +355,27 @@ def test_large_batches_have_equal_bits_for_any_number_of_threads(rng):
         finally:
             pellucid.set_threads(None)
     assert found[0].tobytes() == found[1].tobytes()
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_parts_of_a_batch_are_the_batch_on_any_number_of_threads(rng, monkeypatch, dropout):
+    X, w = rng.normal(size=(450, 300)), rng.integers(1, 4, 450)
+    y = (X[:, :3].sum(axis=1) > 0).astype(int) + (X[:, 4] > 1)
+    options = {"batch_size": 256, "max_iter": 2, "dropout": dropout, "random_state": 0}
+    assert training._parts(200, 80_000) == 1 and training._parts(300, 800_000) == 4
+    monkeypatch.setattr(training, "PART_WORK", 5e6)
+    assert training._parts(256, 60_000) == 2
+    found = []
+    for threads, most in ((1, 8), (2, 8), (2, 1)):
+        monkeypatch.setattr(training, "MOST_PARTS", most)
+        pellucid.set_threads(threads)
+        try:
+            model = quiet(MLPClassifier(200, **options), X, y, sample_weight=w)
+        finally:
+            pellucid.set_threads(None)
+        found.append(np.concatenate([W.ravel() for W in (*model.coefs_, *model.intercepts_)]))
+    assert found[0].tobytes() == found[1].tobytes()
+    np.testing.assert_allclose(found[0], found[2], rtol=1e-9, atol=1e-12)
 
 
 def test_class_weights_move_the_boundary():

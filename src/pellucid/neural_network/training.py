@@ -1,7 +1,8 @@
 """Training: mini-batches, steps, epochs, early stopping, and what to do when it diverges.
 
 Invariant: the order of rows and the dropped values depend on (seed, epoch) alone, BLAS runs on one
-thread inside a step, and large batches are added up in blocks; so bits do not depend on threads.
+thread, and the gradient of a batch is added up over parts that depend on the shapes alone; so bits
+do not depend on threads.
 What is returned is always finite: after a divergence, the parameters before that epoch.
 """
 
@@ -20,6 +21,8 @@ from pellucid.records import Recorder, Solution, Status
 
 TOO_LARGE = 1e20  # parameters beyond it are as good as infinite
 SMALLEST_RATE = 1e-6
+# Multiplications (some milliseconds of them) worth a thread, and rows that make a product fast.
+PART_WORK, PART_ROWS, MOST_PARTS = 3e7, 64, 8
 
 
 @dataclass(frozen=True)
@@ -118,10 +121,12 @@ class Trainer:
         self.batch = self.n if whole else min(plan.batch, self.n)
         # A batch larger than a block is added up block by block, on several threads.
         self.large = self.batch > network.blocks(self.n)[0].stop
-        self.space = Workspace(network, min(self.batch, 1 if self.large else self.batch))
-        self.X_batch = np.empty((0, 0))
-        if isinstance(X, np.ndarray):
-            self.X_batch = np.empty((0 if self.large else self.batch, X.shape[1]), network.dtype)
+        self.parts = 1 if self.large else _parts(self.batch, network.n_weights)
+        rows = 0 if self.large else -(-self.batch // self.parts)
+        self.spaces = [Workspace(network, rows) for _ in range(self.parts)]
+        dense = isinstance(X, np.ndarray)
+        shape = (self.parts, rows, X.shape[1]) if dense else (self.parts, 0, 0)
+        self.X_parts = np.empty(shape, network.dtype)
 
     def run(self, seed: Any, walk: Walk | None = None, begun: int = 0) -> Solution:
         """Epochs until nothing improves; x = (Walk, Progress)."""
@@ -194,37 +199,46 @@ class Trainer:
             if not np.isfinite(value):
                 return value, self._diverged(walk.step + 1, epoch, rows)
             total += value * len(rows)
-            walk.move(self.network, self.space.gradient, decay, self.plan)
+            walk.move(self.network, self.spaces[0].gradient, decay, self.plan)
         walk.seen += self.n
         if not float(np.abs(self.network.parameters).max()) < TOO_LARGE:
             return total, self._diverged(walk.step, epoch, rows)
         return total / self.n, None
 
     def _gradient(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
-        """Mean loss of a batch, its gradient in the workspace, and the batch's sum of weights."""
+        """Mean loss of a batch, its gradient in the first workspace, and its sum of weights."""
         w = self.weights[rows]
         mass = float(w.sum())
         if self.large:
             value, g = self.network.gradient(self.X[rows], self.Y[rows], w)
-            self.space.gradient[...] = g
+            self.spaces[0].gradient[...] = g
             return value, mass
         share = (w / mass).astype(self.network.dtype, copy=False)
         masks = [
             None if not layer.dropout else _mask(rng, len(rows), layer, self.network.dtype)
             for layer in self.network.layers[:-1]
         ]
-        X = self._rows(rows)
         some = any(mask is not None for mask in masks)
-        return self.network.backward(
-            X, self.Y[rows], share, self.space, masks if some else ()
-        ), mass
+        size = self.spaces[0].values[0].shape[0]
 
-    def _rows(self, rows: np.ndarray) -> Any:
+        def one(k: int) -> float:
+            part = slice(k * size, (k + 1) * size)
+            own = [None if mask is None else mask[part] for mask in masks] if some else ()
+            X = self._rows(rows[part], self.X_parts[k])
+            return self.network.backward(X, self.Y[rows[part]], share[part], self.spaces[k], own)
+
+        used = -(-len(rows) // size)
+        value = sum(parallel.map(one, range(used))) if used > 1 else one(0)
+        for space in self.spaces[1:used]:
+            self.spaces[0].gradient += space.gradient
+        return value, mass
+
+    def _rows(self, rows: np.ndarray, out: np.ndarray) -> Any:
         if not isinstance(self.X, np.ndarray):
             return self.X[rows].astype(self.network.dtype, copy=False)
         if self.X.dtype != self.network.dtype:
             return self.network.rows_of(self.X, rows)
-        return np.take(self.X, rows, axis=0, out=self.X_batch[: len(rows)], mode="clip")
+        return np.take(self.X, rows, axis=0, out=out[: len(rows)], mode="clip")
 
     def _diverged(self, step: int, epoch: int, rows: np.ndarray) -> Status:
         """Name the first layer whose values are no longer finite."""
@@ -284,6 +298,12 @@ class Trainer:
             found.history["objective"] = np.nan_to_num(found.history["objective"], nan=best)
         progress = Progress(losses=losses, best_loss=best)
         return Solution((None, progress), status, found.history, max(found.n_iter, 1))
+
+
+def _parts(batch: int, weights: int) -> int:
+    """Parts of a batch, for threads: a power of two that depends on the shapes alone."""
+    most = min(batch // PART_ROWS, int(batch * weights // PART_WORK), MOST_PARTS)
+    return 1 << (max(most, 1).bit_length() - 1)
 
 
 def _mask(rng: np.random.Generator, m: int, layer: Dense, dtype: Any) -> np.ndarray:
