@@ -123,6 +123,16 @@ def test_parameters_in_units_of_the_target(rng):
     assert min(results[1][name] for name in ("svm_rbf", "svm_linear", "lasso")) > 0.6
 
 
+def test_a_search_begins_in_the_middle():
+    from pellucid.compare.job import best_of, from_the_middle
+
+    assert from_the_middle(1) == [0] and from_the_middle(4) == [1, 2, 0, 3]
+    assert from_the_middle(5) == [2, 1, 3, 0, 4]
+    scored = {2: {"scores": [0.5]}, 1: {"scores": [0.5]}, 0: {"scores": None, "why": "no"}}
+    assert best_of(scored, 1) == 1, "of equals the simpler one, whenever it was tried"
+    assert best_of({0: {"scores": None}}, 1) is None
+
+
 def test_gamma_takes_part_where_the_target_is_positive(rng):
     table = pd.DataFrame({"x": rng.normal(size=40)})
     positive = pellucid.compare(
