@@ -100,11 +100,14 @@ def joint_objective(model, X, y, C):
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0])
-@pytest.mark.parametrize("name", ["iris", "wine", "digits"])
+@pytest.mark.parametrize("name", ["iris", "wine", "five classes"])
 def test_all_classes_in_one_machine(name, C):
     """LIBLINEAR's optimum of one objective, a small duality gap, and its class for each row."""
-    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
-    X, y = X[::12] if name == "digits" else X, y[::12] if name == "digits" else y
+    if name == "five classes":
+        X, y = datasets.make_classification(200, 6, n_informative=5, n_redundant=0, n_classes=5,
+                                            random_state=0)  # fmt: skip
+    else:
+        X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
     X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
     given = {"multi_class": "crammer_singer", "C": C, "random_state": 0}
     ours = LinearSVC(**given).fit(X, y)
@@ -115,11 +118,13 @@ def test_all_classes_in_one_machine(name, C):
     assert found == pytest.approx(ours.history_["objective"][-1], rel=1e-10)
     assert abs(ours.history_["duality_gap"][-1]) <= 1e-9 * found  # the last digits come in one step
     assert np.allclose(ours.coef_, theirs.coef_, atol=1e-4)
-    assert (ours.predict(X) == theirs.predict(X)).mean() > 0.99  # a row may lie on a border
+    top = np.sort(ours.decision_function(X), axis=1)
+    clear = top[:, -1] - top[:, -2] > 1e-4  # at the optimum some rows lie on a border
+    assert (ours.predict(X) == theirs.predict(X))[clear].all()
 
 
 def test_one_machine_of_two_classes_of_weights_and_of_sparse_tables():
-    X, y = datasets.make_classification(150, 5, flip_y=0.1, random_state=0)
+    X, y = datasets.make_classification(100, 5, flip_y=0.1, random_state=0)
     given = {"multi_class": "crammer_singer", "tol": 1e-6, "max_iter": 50_000, "C": 0.1}
     ours = LinearSVC(**given).fit(X, y)
     assert ours.coef_.shape == (1, 5)

@@ -119,16 +119,28 @@ class Kernel:
     def sums(self, X: Any, Z: Any, right: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """sum_j k(x_i, z_j) coefficients[j], (rows of X, m), for a block of rows."""
         out = np.zeros((X.shape[0], coefficients.shape[1]))
-        left, one = self.norms(X), coefficients.shape[1] == 1
+        if coefficients.shape[1] == 1 and self.name == "rbf":
+            self._one_sum(X, Z, right, np.ascontiguousarray(coefficients[:, 0]), out[:, 0])
+            return out
+        left = self.norms(X)
         for j in range(0, Z.shape[0], CHUNK):
             part = slice(j, j + CHUNK)
-            if one and self.name == "rbf":
-                products = np.ascontiguousarray(_products(X, Z[part]))
-                weights = np.ascontiguousarray(coefficients[part, 0])
-                _loops.gaussian_sums(products, left, right[part], self.gamma, weights, out[:, 0])
-            else:
-                out += self.block(X, Z[part], left, right[part]) @ coefficients[part]
+            out += self.block(X, Z[part], left, right[part]) @ coefficients[part]
         return out
+
+    def _one_sum(
+        self, X: Any, Z: Any, right: np.ndarray, weights: np.ndarray, out: np.ndarray
+    ) -> None:
+        """out += sum_j weights[j] k(x_i, z_j) of a Gaussian, without keeping the kernel."""
+        left, dense = self.norms(X), isinstance(X, np.ndarray) and isinstance(Z, np.ndarray)
+        room = np.empty((X.shape[0], min(CHUNK, Z.shape[0])))  # the same memory for all products
+        for j in range(0, Z.shape[0], CHUNK):
+            part = slice(j, min(j + CHUNK, Z.shape[0]))
+            if dense and part.stop - j == room.shape[1]:
+                products = np.matmul(X, Z[part].T, out=room)
+            else:
+                products = np.ascontiguousarray(_products(X, Z[part]))
+            _loops.gaussian_sums(products, left, right[part], self.gamma, weights[part], out)
 
 
 def _products(X: Any, Z: Any) -> np.ndarray:

@@ -18,6 +18,14 @@ INLINE lanes chosen(marks mark, lanes yes, lanes no)
     return (lanes)(((marks)yes & mark) | ((marks)no & ~mark));
 }
 
+/* a * b + c, rounded once: one instruction in the wide build, the same number in the plain one. */
+INLINE lanes fused(lanes a, lanes b, lanes c)
+{
+    lanes out;
+    for (int l = 0; l < 4; l++) out[l] = __builtin_fma(a[l], b[l], c[l]);
+    return out;
+}
+
 /* 2^x for x <= 0, to about one unit in the last place; 0 below -1021. The polynomial interpolates
    (2^r - 1 - r ln 2) / r^2 at Chebyshev's points, to 2e-17 of 2^r. */
 INLINE lanes power_of_two(lanes x)
@@ -26,12 +34,13 @@ INLINE lanes power_of_two(lanes x)
     const lanes shifted = x + magic;
     const lanes r = x - (shifted - magic); /* without rounding */
     const lanes r2 = r * r, r4 = r2 * r2;
-    const lanes a = (0.24022650695910075 + 0.05550410866482158 * r)
-                    + (0.009618129107618658 + 0.0013333558146423209 * r) * r2;
-    const lanes b = (0.0001540353042479538 + 1.5252733820805852e-05 * r)
-                    + (1.3215451619146607e-06 + 1.0178067259946989e-07 * r) * r2;
-    const lanes c = 7.070981083365768e-09 + 4.454105125293416e-10 * r;
-    const lanes s = ((a + (b + c * r4) * r4) * r2 + r * 0.6931471805599453) + 1.0;
+    const lanes a = fused(fused(ALL(0.0013333558146423209), r, ALL(0.009618129107618658)), r2,
+                          fused(ALL(0.05550410866482158), r, ALL(0.24022650695910075)));
+    const lanes b = fused(fused(ALL(1.0178067259946989e-07), r, ALL(1.3215451619146607e-06)), r2,
+                          fused(ALL(1.5252733820805852e-05), r, ALL(0.0001540353042479538)));
+    const lanes c = fused(ALL(4.454105125293416e-10), r, ALL(7.070981083365768e-09));
+    const lanes s = fused(fused(fused(c, r4, b), r4, a), r2,
+                          r * 0.6931471805599453) + 1.0;
     const marks power = ((marks)shifted << 52) + ((uint64_t)1023 << 52);
     const marks kept = (marks)(x > ALL(-1021.0));
     return (lanes)((marks)(s * (lanes)power) & kept);
@@ -184,10 +193,11 @@ INLINE void lower_body(double *restrict value, const double *restrict a, const d
 
 #if defined(__x86_64__) && defined(__GNUC__)
 static int wide_chosen = 0;
-static int choose_wide(int wide) { return wide_chosen = wide && __builtin_cpu_supports("avx2"); }
+static int choose_wide(int wide) { return wide_chosen = wide && __builtin_cpu_supports("avx2")
+                                                          && __builtin_cpu_supports("fma"); }
 #define BOTH(type, name, parameters, arguments)                                                    \
     static type name##_plain parameters { return name##_body arguments; }                          \
-    __attribute__((target("avx2"))) static type name##_wide parameters                             \
+    __attribute__((target("avx2,fma"))) static type name##_wide parameters                             \
     {                                                                                              \
         return name##_body arguments;                                                              \
     }                                                                                              \
