@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from pellucid.tree import grower, predict
+from pellucid.tree.binned import bin_columns
 from pellucid.tree.criteria import CLASS_CRITERIA, NUMBER_CRITERIA, impurity, number_cost
 from pellucid.tree.grower import grow
+from pellucid.tree.histogram_bins import learn_bins
 from pellucid.tree.presort import binned_table, presort
 from pellucid.tree.splitter import Limits
 from tests.sizes import cases
@@ -164,6 +166,34 @@ def test_histograms_divide_few_values_as_the_exact_sweep(criterion, rng, monkeyp
             )
             assert exact.n_nodes > 60
             same_divisions(exact, binned)
+
+
+def test_bins_are_those_of_boosting(rng):
+    """Two ways to the same cuts: sorting and searching, or one pass over the sorted rows."""
+    n = 3000
+    X = np.asfortranarray(
+        np.c_[
+            rng.normal(size=n),
+            rng.integers(0, 255, n),
+            rng.integers(0, 900, n),
+            np.where(rng.random(n) < 0.3, 7.0, rng.normal(size=n)),
+            np.ones(n),
+        ]
+    )
+    X[rng.random((n, 5)) < 0.1] = np.nan
+    kinds, n_levels = np.zeros(5, np.uint8), np.zeros(5, np.int32)
+    for w in (np.ones(n), rng.random(n)):
+        ours = bin_columns(X, kinds, w)
+        theirs = learn_bins(X, kinds, n_levels, w, 255)
+        for f in range(5):
+            edges = theirs.thresholds[f]
+            expected = np.searchsorted(edges, X[:, f], side="left")
+            expected[np.isnan(X[:, f])] = len(edges) + 1
+            assert ours.n_bins[f] == len(edges) + 1
+            np.testing.assert_array_equal(ours.bins[f], expected)
+            for b in range(len(edges) + 1):
+                inside = X[expected == b, f]
+                assert (ours.low[f, b], ours.high[f, b]) == (inside.min(), inside.max())
 
 
 def test_histograms_of_many_values(rng):

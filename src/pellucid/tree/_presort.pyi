@@ -2,3 +2,13 @@ import numpy as np
 
 def sort_column(x: np.ndarray, order: np.ndarray) -> tuple[int, bool]: ...
 def places_of(x: np.ndarray, order: np.ndarray, places: np.ndarray) -> None: ...
+def cut_column(
+    x: np.ndarray,
+    order: np.ndarray,
+    present: int,
+    weights: np.ndarray | None,
+    most: int,
+    bins: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+) -> int: ...

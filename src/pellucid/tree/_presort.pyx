@@ -162,3 +162,44 @@ def places_of(const double[:] x, const int32_t[::1] order, int32_t[::1] places):
                 place = <int32_t> i
             places[order[i]] = place
             last = v
+
+
+def cut_column(const double[::1] x, const int32_t[::1] order, Py_ssize_t present,
+               const double[::1] weights, int most, uint8_t[::1] bins, double[::1] low,
+               double[::1] high):
+    """Bins of a sorted column, the one after the last for missing rows; returns their number.
+
+    1. Count the values. 2. Up to `most` of them have a bin each; else a bin ends at the first value
+    by which its share of the weight (None: of the rows) is reached. Fills the smallest and the
+    largest value of every bin.
+    """
+    cdef Py_ssize_t i, distinct = 0
+    cdef double total = 0.0, passed = 0.0, v, last = 0.0
+    cdef int b = -1, goals = 0
+    cdef bint fresh = True
+    with nogil:
+        for i in range(present):                                                        # 1
+            v = x[order[i]]
+            distinct += i == 0 or v != last
+            total += 1.0 if weights is None else weights[order[i]]
+            last = v
+        for i in range(present):                                                        # 2
+            v = x[order[i]]
+            if i == 0 or v != last:
+                if i > 0:
+                    while goals < most - 1 and passed >= total * (
+                            <double> (goals + 1) / <double> most):
+                        goals += 1
+                        fresh = True
+                if fresh or distinct <= most:
+                    b += 1
+                    low[b] = v
+                    fresh = False
+            high[b] = v
+            passed += 1.0 if weights is None else weights[order[i]]
+            bins[order[i]] = <uint8_t> b
+            last = v
+        b = b + 1 if present else 1
+        for i in range(present, x.shape[0]):
+            bins[order[i]] = <uint8_t> b
+    return b

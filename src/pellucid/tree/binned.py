@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid import parallel
-from pellucid.tree._histogram import number_bins
-from pellucid.tree.histogram_bins import WIDTH, learn_bins
+from pellucid.tree._presort import cut_column, sort_column
 
 MOST_BINS = 255
 
@@ -32,19 +31,14 @@ def bin_columns(X: np.ndarray, kinds: np.ndarray, weights: np.ndarray) -> Binned
         np.zeros((d, n), dtype=np.uint8), np.zeros(d, dtype=np.int32),
         np.zeros((d, 256)), np.zeros((d, 256)),
     )  # fmt: skip
-    nothing = np.zeros(1, dtype=np.int32)
+    own = None if (weights == weights[0]).all() else np.ascontiguousarray(weights)
 
     def cut(f: int) -> None:
-        column = np.ascontiguousarray(X[:, f])
-        plain = np.zeros(1, dtype=np.uint8)
-        thresholds = learn_bins(column[:, None], plain, nothing, weights, MOST_BINS).thresholds[0]
-        cells = np.zeros((n, WIDTH), dtype=np.uint8)
-        number_bins(column, thresholds, cells, 0)
-        out.bins[f] = cells[:, 0]
-        out.n_bins[f] = len(thresholds) + 1
-        values = np.sort(column)  # missing ones last
-        ends = np.searchsorted(values, thresholds, side="right")
-        out.high[f, : len(ends)], out.low[f, 1 : len(ends) + 1] = values[ends - 1], values[ends]
+        column, order = np.ascontiguousarray(X[:, f]), np.empty(n, dtype=np.int32)
+        present = n - sort_column(column, order)[0]
+        out.n_bins[f] = cut_column(
+            column, order, present, own, MOST_BINS, out.bins[f], out.low[f], out.high[f]
+        )
 
     jobs = None if n * d >= 2**16 else 1
     parallel.map(cut, np.flatnonzero(kinds == 0).tolist(), n_jobs=jobs)

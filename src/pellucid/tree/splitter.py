@@ -12,6 +12,7 @@ import numpy as np
 from pellucid import parallel
 
 CHUNK = 2**16  # cells that are worth a thread's attention
+TASKS = 8  # of one node where rows are not sorted by column
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,9 @@ class Splitter:
         self.splits = np.zeros((d, work.split_bytes()), dtype=np.uint8)
 
     def _chunks(self, rows: int) -> list[tuple[int, int]]:
-        step = max(1, min(self.d, CHUNK // max(rows, 1)))
+        # Members are gathered once per chunk: few chunks, but enough to share out.
+        least = 1 if self.lists else -(-self.d // TASKS)
+        step = max(least, min(self.d, CHUNK // max(rows, 1)))
         return [(f, min(f + step, self.d)) for f in range(0, self.d, step)]
 
     def search(self, draft, node: int, rows: int) -> bool:
