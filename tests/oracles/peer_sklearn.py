@@ -28,6 +28,8 @@ NAME = "scikit-learn"
 
 # Our value of a parameter -> theirs, where the words differ: {class: {parameter: {ours: theirs}}}.
 _WORDS: dict[str, dict[str, dict[Any, Any]]] = {
+    "DecisionTreeClassifier": {"splitter": {"hist": "best", "auto": "best"}},
+    "DecisionTreeRegressor": {"splitter": {"hist": "best", "auto": "best"}},
     "LogisticRegression": {"solver": {"auto": "lbfgs"}},
     "LogisticRegressionCV": {"solver": {"auto": "lbfgs"}},
 }

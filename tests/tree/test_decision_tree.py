@@ -5,7 +5,7 @@ import pytest
 
 import pellucid
 from pellucid.errors import DataError, DataTypeError, ParameterError
-from pellucid.tree import DecisionTreeClassifier, export_text
+from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 
 
 def mixed(rng, n=300):
@@ -227,6 +227,46 @@ def test_many_levels(rng):
     y = rng.integers(0, 3, n)
     model = DecisionTreeClassifier(max_depth=3).fit(X, y)
     assert model.score(X, y) > 0.6  # a level per row says everything
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_levels(rng):
+    """Every level once: the order of the levels says everything, in a few seconds and 300 MB."""
+    pandas = pytest.importorskip("pandas")
+    n = 100_000
+    towns = pandas.Categorical([f"town {k}" for k in rng.permutation(n)])
+    X = pandas.DataFrame({"town": towns, "x": rng.normal(size=n)})
+    two = DecisionTreeClassifier().fit(X, rng.integers(0, 2, n))
+    assert two.get_n_leaves() == 2
+    y = rng.normal(size=n)
+    few = DecisionTreeRegressor(max_depth=4).fit(X, y)
+    assert few.get_n_leaves() == 16 and few.score(X, y) > 0.9
+
+
+def test_levels_that_only_a_rare_class_has(rng):
+    pandas = pytest.importorskip("pandas")
+    n = 400
+    y = np.where(rng.random(n) < 0.02, "rare", rng.choice(["a", "b"], n))
+    town = np.where(y == "rare", rng.choice(["Ulm", "Jena"], n), rng.choice(["Bonn", "Köln"], n))
+    X = pandas.DataFrame({"town": town, "x": rng.normal(size=n)})
+    for options in ({}, {"max_depth": 1}, {"criterion": "entropy"}, {"categories": "one_vs_rest"}):
+        model = DecisionTreeClassifier(**options).fit(X, y)
+        share = model.predict_proba(X)
+        np.testing.assert_allclose(share.sum(axis=1), 1.0, rtol=1e-12)
+    kept = y != "rare"  # a fold without the rare class has never seen its levels
+    fold = DecisionTreeClassifier(max_depth=3).fit(X[kept], y[kept])
+    with pytest.warns(pellucid.errors.UnseenLevelWarning, match="town"):
+        unseen = fold.predict(X[~kept])
+    gone = X[~kept].assign(town=None)
+    np.testing.assert_array_equal(unseen, fold.predict(gone))
+
+
+@pytest.mark.parametrize("y", [[0, np.nan, 1], ["a", None, "b"], [0.5, 1.5, 0.5]])
+def test_bad_targets_leave_nothing_fitted(y):
+    model = DecisionTreeClassifier()
+    with pytest.raises(DataError, match=r"NaN|missing|continuous"):
+        model.fit([[0.0], [1.0], [2.0]], y)
+    assert not hasattr(model, "tree_")
 
 
 @pytest.mark.parametrize(
