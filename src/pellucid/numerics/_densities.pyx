@@ -39,23 +39,33 @@ cdef extern from *:
             __builtin_memcpy(d + 8 * j + 4, &b, 32);
         }
     }
+    /* Rows are lanes, so the width of a vector changes no bit: as many as registers hold. */
+    #ifdef __AVX2__
+    typedef double rows __attribute__((vector_size(32)));
+    #else
+    typedef double rows __attribute__((vector_size(16)));
+    #endif
+    #define WIDE ((Py_ssize_t) (sizeof(rows) / sizeof(double)))
     static inline void lengths_of_eight(const double *d, Py_ssize_t p, const double *tiles,
                                         const long long *begin, Py_ssize_t n_tiles, double *out) {
-        four s0 = {0.0}, s1 = {0.0};
-        for (Py_ssize_t t = 0; t < n_tiles; t++) {
-            const double *w = tiles + 4 * p * t;
-            four z0[4] = {{0.0}, {0.0}, {0.0}, {0.0}}, z1[4] = {{0.0}, {0.0}, {0.0}, {0.0}};
-            for (Py_ssize_t j = begin[t]; j < p; j++) {
-                four a = load(d + 8 * j), b = load(d + 8 * j + 4);
-                for (int c = 0; c < 4; c++) {
-                    z0[c] += a * w[4 * j + c];
-                    z1[c] += b * w[4 * j + c];
+        for (Py_ssize_t l = 0; l < 8; l += 2 * WIDE) {
+            rows s0 = {0.0}, s1 = {0.0}, a, b;
+            for (Py_ssize_t t = 0; t < n_tiles; t++) {
+                const double *w = tiles + 4 * p * t;
+                rows z0[4] = {{0.0}, {0.0}, {0.0}, {0.0}}, z1[4] = {{0.0}, {0.0}, {0.0}, {0.0}};
+                for (Py_ssize_t j = begin[t]; j < p; j++) {
+                    __builtin_memcpy(&a, d + 8 * j + l, sizeof(rows));
+                    __builtin_memcpy(&b, d + 8 * j + l + WIDE, sizeof(rows));
+                    for (int c = 0; c < 4; c++) {
+                        z0[c] += a * w[4 * j + c];
+                        z1[c] += b * w[4 * j + c];
+                    }
                 }
+                for (int c = 0; c < 4; c++) { s0 += z0[c] * z0[c]; s1 += z1[c] * z1[c]; }
             }
-            for (int c = 0; c < 4; c++) { s0 += z0[c] * z0[c]; s1 += z1[c] * z1[c]; }
+            __builtin_memcpy(out + l, &s0, sizeof(rows));
+            __builtin_memcpy(out + l + WIDE, &s1, sizeof(rows));
         }
-        __builtin_memcpy(out, &s0, 32);
-        __builtin_memcpy(out + 4, &s1, 32);
     }
     """
     double normal_distance(const double *x, const double *m, const double *q, Py_ssize_t p) noexcept nogil
