@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pellucid.numerics import _densities, _loops, bayes, densities
+from pellucid.numerics.groups import class_moments
 
 BUILDS = [_densities]
 if _loops.cpu_has_avx2():
@@ -111,3 +112,24 @@ def test_one_score_leads_if_it_is_positive():
     Z = np.array([-1.0, 1e-30, 2.0, 0.0])
     codes = bayes.leading(Z, lambda rows: np.column_stack([1 - Z[rows], Z[rows]]))
     assert codes.tolist() == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("arranged", ["as drawn", "by class", "far first rows", "constant"])
+def test_moments_of_classes_in_one_visit(arranged):
+    """Digits do not depend on which rows come first."""
+    rng = np.random.default_rng(6)
+    X, y, w = rng.normal(size=(3000, 4)) + 1e6, rng.integers(0, 3, 3000), rng.uniform(1, 2, 3000)
+    if arranged == "by class":
+        order = np.argsort(y, kind="stable")
+        X, y, w = X[order], y[order], w[order]
+    elif arranged == "far first rows":
+        X[:256] += 1e9
+    elif arranged == "constant":
+        X[:, 1] = 0.1
+    found = class_moments(np.ascontiguousarray(X), y.astype(np.int32), w, 3, "diagonal")
+    for k in range(3):
+        rows, share = X[y == k].astype(np.longdouble), w[y == k].astype(np.longdouble)
+        mean = (share[:, None] * rows).sum(axis=0) / share.sum()
+        scatter = (share[:, None] * (rows - mean) ** 2).sum(axis=0)
+        np.testing.assert_allclose(found.mean[k], mean.astype(float), rtol=1e-14)
+        np.testing.assert_allclose(found.scatter[k], scatter.astype(float), rtol=1e-11, atol=1e-18)

@@ -17,6 +17,9 @@ from .. import parallel
 from . import _groups
 from .tables import Rows
 
+FIRST_ROWS = 256  # of a block, whose means serve as first centres
+FAR = 3.0  # times the scatter that a centre may add to the squares: less than a digit
+
 
 @dataclass(frozen=True)
 class ClassMoments:
@@ -84,12 +87,26 @@ def _means(
 
 
 def _squares(block: np.ndarray, y: np.ndarray, w: np.ndarray, K: int, form: str) -> DiagonalMoments:
-    total, mean = _means(block, y, w, K)
-    squares, slips = np.zeros_like(mean), np.zeros_like(mean)
-    _groups.square_by_class(block, y, w, mean, squares, slips)
+    """One visit around the means of the first rows, if these are near; else around the right ones."""
+    first = _means(block[:FIRST_ROWS], y[:FIRST_ROWS], w[:FIRST_ROWS], K)[1]
+    total = np.bincount(y, w, minlength=K)
+    mean, squares, share = _around(block, y, w, first, total)
+    if len(block) > FIRST_ROWS and np.any(share > FAR * squares):
+        exact = _means(block, y, w, K)[1]
+        mean, squares, _ = _around(block, y, w, exact, total)
+    return DiagonalMoments(total, mean, squares)
+
+
+def _around(
+    block: np.ndarray, y: np.ndarray, w: np.ndarray, centre: np.ndarray, total: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Means, squares around them, and what the squares lost because the centre is not the mean."""
+    squares, slips = np.zeros_like(centre), np.zeros_like(centre)
+    _groups.square_by_class(block, y, w, centre, squares, slips)
     count = np.where(total > 0, total, 1.0)[:, None]
-    slips /= count  # what rounding left of the mean
-    return DiagonalMoments(total, mean + slips, np.maximum(squares - count * slips**2, 0.0))
+    slips /= count
+    lost = count * slips**2
+    return centre + slips, np.maximum(squares - lost, 0.0), lost
 
 
 def _products(block: np.ndarray, y: np.ndarray, w: np.ndarray, K: int, form: str) -> ClassMoments:
