@@ -12,9 +12,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from pellucid.data import datasets
-from pellucid.ensemble import AdaBoostClassifier
+from pellucid.ensemble import AdaBoostClassifier, stumps
 from pellucid.errors import ParameterError
 from pellucid.tree import DecisionTreeClassifier
+from pellucid.tree.presort import presort
 
 
 def test_first_step_by_hand():
@@ -152,3 +153,34 @@ def test_other_learners_and_explanations():
     model = AdaBoostClassifier(n_estimators=20).fit(X, y)
     assert model.explain(X).gap() < 1e-10
     assert model.feature_importances_.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_columns_left_out_change_no_stump(criterion, classes, monkeypatch):
+    """Ties, copies of columns, levels, gaps: the filter keeps whatever could win."""
+    rng = np.random.default_rng(classes)
+    X = pd.DataFrame(rng.normal(size=(3000, 8)).round(1), columns=list("abcdefgh"))
+    X["e"] = X["b"]
+    X["f"] = rng.choice(list("uvw"), 3000)
+    X.loc[::7, "g"] = np.nan
+    score = X.a + X.b**2 + (X.f == "u") + rng.normal(size=3000)
+    y = np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
+    stump = DecisionTreeClassifier(max_depth=1, criterion=criterion)
+    found = []
+    for limit in (10, 10**9):
+        monkeypatch.setattr(stumps, "MANY_ROWS", limit)
+        model = AdaBoostClassifier(stump, n_estimators=12).fit(X, y)
+        trees = [tree.tree_ for tree in model.estimators_]
+        found.append([(t.feature.tolist(), t.threshold.tolist(), t.value.tolist()) for t in trees])
+    assert found[0] == found[1]
+
+
+def test_the_filter_leaves_few_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 10))
+    y = (X[:, 3] + 0.5 * rng.normal(size=5000) > 0).astype(np.int32)
+    columns = X, np.zeros(10, np.uint8), np.zeros(10, np.int32)
+    table = presort(*columns).placed()
+    kept = stumps.Filter(table, y, 2, "gini").kept(np.full(5000, 1 / 5000))
+    assert kept.tolist() == [3]

@@ -8,7 +8,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import ProbabilisticClassifier
 from pellucid.data import Problem, Wishes
-from pellucid.ensemble import learners
+from pellucid.ensemble import learners, stumps
 from pellucid.ensemble.bags import Bag
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Either, Integer, Learner, Nothing, RandomState, Real
@@ -129,6 +129,7 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
     def _fitter(self, problem: Problem) -> Any:
         """A function (t, weights) -> learner t; trees share their sorted columns."""
         learner, seed, presorted = self._learner(), parallel.seed_sequence(self.random_state), None
+        filtered = None
         if isinstance(learner, DecisionTreeClassifier):
             from pellucid.tree.presort import presort
 
@@ -136,13 +137,21 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
             presorted = presort(problem.X, problem.kinds, problem.n_levels)
             if learner.max_depth == 1:  # a stump looks rows up by their places; once is enough
                 presorted = presorted.placed()
+            if stumps.applies(learner, problem):
+                K = len(problem.classes)  # type: ignore[arg-type]
+                filtered = stumps.Filter(presorted, problem.y, K, learner.criterion)
         elif not learners.takes_weights(learner):
             raise ParameterError(
                 f"AdaBoostClassifier needs an estimator with sample_weight. Got {learner!r} instead."
             )
 
         def fit_one(t: int, w: np.ndarray) -> Any:
-            return learners.fit(learners.seeded(learner, seed, t), problem, Bag(w, None), presorted)
+            own = learners.seeded(learner, seed, t)
+            if filtered is not None:
+                kept = filtered.kept(w)
+                if 2 * len(kept) <= problem.p:
+                    return learners.fit_some_columns(own, problem, w, kept, presorted)
+            return learners.fit(own, problem, Bag(w, None), presorted)
 
         return fit_one
 

@@ -88,6 +88,20 @@ def _fit_tree(learner: Any, problem: Problem, bag: Bag, presorted: Any) -> Any:
     return learner
 
 
+def fit_some_columns(
+    learner: Any, problem: Problem, weights: np.ndarray, columns: np.ndarray, presorted: Any
+) -> Any:
+    """A tree that looks at some columns only, as a tree over all of them."""
+    part = select(problem, columns).reweight(weights)
+    learned = learner._fit(part, presorted.select(columns))
+    nodes = learned["tree_"]
+    feature = np.append(columns, -1)[nodes.feature].astype(np.int32)
+    learned["tree_"] = replace(nodes, feature=feature, n_levels=problem.n_levels)
+    learned["max_features_"] = problem.p
+    learner._store(learned, problem)
+    return learner
+
+
 def _fit_ours(learner: Any, part: Problem) -> Any:
     learner._check_parameters()
     learner._check_problem(part)

@@ -21,7 +21,7 @@ order never reaches: `plan` then leaves it whole.
 """
 
 from libc.math cimport INFINITY, fabs, frexp, isnan, ldexp
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
 
