@@ -149,3 +149,21 @@ def test_all_solver_names_find_one_optimum():
 def test_wrong_strengths_are_named(alpha):
     with pytest.raises(ParameterError, match="'alpha' parameter of Ridge must be"):
         Ridge(alpha).fit(X4, Y4)
+
+
+def test_sizes_that_only_later_rows_show():
+    """A column that is ordinary in the first rows and huge, or tiny, in later ones."""
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(70_000, 3)), rng.normal(size=70_000)
+    X[:60_000, 1] = 0.0
+    for power in (200, -200):
+        wild = X * [1.0, 2.0**power, 1.0]
+        found = Ridge(1e-30).fit(wild, y).coef_ * [1.0, 2.0**power, 1.0]
+        strength = 1e-30 * 4.0**-power  # of the column in ordinary units
+        if strength < 1e6:
+            plain = Ridge(1e-30).fit(X, y).coef_
+            np.testing.assert_allclose(found, plain, rtol=1e-9)
+        else:
+            assert abs(found[1]) < 1e-6
+            rest = Ridge(1e-30).fit(X[:, [0, 2]], y).coef_
+            np.testing.assert_allclose(found[[0, 2]], rest, rtol=1e-9)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.linear_model.coordinate import descend
-from pellucid.linear_model.products import Products, make_products
+from pellucid.linear_model.products import Products, few_columns, make_products
 from pellucid.linear_model.ridge_solver import Ridge, prepare, ridge, ridge_positive
 from pellucid.numerics.linalg import cholesky_factor
 from pellucid.parallel import StopFlag
@@ -199,7 +199,7 @@ def elastic_net(
     """Fit every column of Y (n, k)."""
     if net.l1 == 0:
         return without_corner(X, Y, weights, net)
-    task = prepare(X, Y, weights, net.intercept)
+    task = prepare(X, Y, weights, net.intercept, few_columns(*X.shape))
     products = make_products(task)
     targets, p = Y.shape[1], X.shape[1]
     b, gap, n_iter = np.zeros((targets, p)), np.zeros(targets), np.zeros(targets, dtype=int)

@@ -14,7 +14,7 @@ from pellucid.data import Problem
 from pellucid.linear_model import elastic_net_solver as solver
 from pellucid.linear_model.folds import Fold
 from pellucid.linear_model.net_path import WANTED, net_path
-from pellucid.linear_model.products import AllProducts, make_products, small
+from pellucid.linear_model.products import AllProducts, few_columns, make_products, small
 from pellucid.linear_model.ridge_solver import Ridge, prepare, ridge, ridge_positive
 from pellucid.numerics.tables import Rows
 
@@ -43,9 +43,9 @@ class Table:
 def errors_by_fold(problem: Problem, folds: list[Fold], grid: Grid) -> np.ndarray:
     """Mean squared errors of the test rows, (l1_ratios, alphas, folds)."""
     Y = problem.y[:, None]
-    task = prepare(problem.X, Y, problem.weights, grid.intercept)
+    task = prepare(problem.X, Y, problem.weights, grid.intercept, few_columns(problem.n, problem.p))
     whole = small(task) and not task.units.any()
-    table = Table(problem, task, task.design.gram() if whole else None)
+    table = Table(problem, task, task.products() if whole else None)
     parts = parallel.map(lambda fold: _errors(table, fold, grid), folds)
     return np.stack(parts, axis=2)
 
@@ -71,7 +71,7 @@ def _training(table: Table, fold: Fold) -> tuple[Ridge, Any]:
         own = prepare(problem.X, problem.y[:, None], fold.train, task.design.constant)
         return own, make_products(own)
     design = replace(task.design, weights=np.ldexp(fold.train, -task.weights_lift))
-    own = replace(task, design=design)
+    own = replace(task, design=design, gram=None)
     if not np.array_equal(fold.train + fold.test, problem.weights):
         return own, AllProducts(own)
     rows = np.flatnonzero(fold.test)

@@ -43,7 +43,11 @@ def make_products(task: Ridge) -> Products:
 
 def small(task: Ridge) -> bool:
     """Whether all products of columns are made at once."""
-    n, p = task.design.X.n, task.design.X.p
+    return few_columns(task.design.X.n, task.design.X.p)
+
+
+def few_columns(n: int, p: int) -> bool:
+    """Whether the products of all columns cost less than they save."""
     return p <= GRAM_COLUMNS and p <= 4 * n
 
 

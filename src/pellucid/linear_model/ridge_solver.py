@@ -33,6 +33,10 @@ class Ridge:
     weights_lift: int
     units: np.ndarray  # column j was multiplied by 2**units_j
     lift: np.ndarray  # target k was divided by 2**lift_k
+    gram: np.ndarray | None = None  # `design.gram()`, if it was made already
+
+    def products(self) -> np.ndarray:
+        return self.design.gram() if self.gram is None else self.gram
 
     def penalty(self, alpha: float) -> np.ndarray:
         with np.errstate(over="ignore"):
@@ -50,20 +54,43 @@ class Ridge:
             )
 
 
-def prepare(X: Any, Y: np.ndarray, weights: np.ndarray, intercept: bool) -> Ridge:
-    """Bring weights, targets and columns of extreme size near 1 by powers of two."""
+def prepare(
+    X: Any, Y: np.ndarray, weights: np.ndarray, intercept: bool, products: bool = False
+) -> Ridge:
+    """Bring weights, targets and columns of extreme size near 1 by powers of two.
+
+    If `products` will be needed anyway, they show whether a size is extreme: one pass less.
+    """
     weights_lift = int(exponents(weights.max()))
     if abs(weights_lift) < 64:
         weights_lift = 0
-    weights = np.ldexp(weights, -weights_lift)
+    weights = np.ldexp(weights, -weights_lift) if weights_lift else weights
     lift = exponents(np.abs(Y).max(axis=0, initial=0.0)).astype(np.int64)
     table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
+    Y = np.ldexp(Y, -lift)
+    if products and not table.sparse and len(table.blocks) > 1:
+        design = make_design(table, Y, weights, intercept)
+        gram = _ordinary_gram(design)
+        if gram is not None:
+            return Ridge(design, weights_lift, units, lift, gram)
     largest = table.largest()
     if extreme(largest):
         units = -exponents(largest).astype(np.int64)
         table = table.scaled(units)
-    design = make_design(table, np.ldexp(Y, -lift), weights, intercept)
+    design = make_design(table, Y, weights, intercept)
     return Ridge(design, weights_lift, units, lift)
+
+
+def _ordinary_gram(design: Design) -> np.ndarray | None:
+    """Products of the columns, or None if one of them may be of extreme size."""
+    first = np.abs(design.X.dense(design.X.blocks[0])).max(axis=0)
+    if extreme(first):
+        return None
+    G = design.gram()
+    c = int(design.constant)
+    squares = np.diagonal(G)[c : c + design.X.p]
+    ordinary = (squares == 0) | ((squares > 2.0**-180) & (squares < 2.0**180))
+    return G if ordinary.all() and np.isfinite(G).all() else None
 
 
 def ridge(
@@ -78,7 +105,7 @@ def ridge(
     `made` is a `Tall` or `Wide` of the same table, if there is one already.
     """
     if made is None:
-        task = prepare(X, Y, weights, intercept)
+        task = prepare(X, Y, weights, intercept, X.shape[0] >= X.shape[1])
         made = Tall(task) if task.design.X.n >= task.design.X.p else Wide(task)
     task, solve = made.task, made
     b = np.zeros((Y.shape[1], X.shape[1]))
@@ -103,7 +130,7 @@ class Tall:
     def __init__(self, task: Ridge, gram: np.ndarray | None = None) -> None:
         self.task, design = task, task.design
         c, p = int(design.constant), design.X.p
-        G = design.gram() if gram is None else gram
+        G = task.products() if gram is None else gram
         self.total = float(G[0, 0]) if c else float(design.weights.sum())
         drift = G[0, 1:] / self.total if c else np.zeros(G.shape[1])
         self.S = G[c:, c:] - self.total * np.outer(drift, drift)
