@@ -6,11 +6,18 @@ from benchmarks.answers import (
     poisson_deviance,
     squared_error,
 )
-from benchmarks.samples import classification, counts, regression
+from benchmarks.samples import Sample, classification, counts, regression
 from benchmarks.workload import Workload
 
 # lbfgs stops at a gradient of 1e-4: its objective may lie above ours, ours never above its.
 _SAME = penalised_log_loss(C=1.0, relative=1e-6)
+
+
+def _tenth(sample: Sample) -> dict[str, float]:
+    """A tenth of the smallest penalty that leaves no column."""
+    X, y = sample.X - sample.X.mean(axis=0), sample.y - sample.y.mean()
+    return {"alpha": float(abs(X.T @ y).max()) / len(y) / 10}
+
 
 WORKLOADS = (
     Workload(
@@ -48,6 +55,14 @@ WORKLOADS = (
         source=regression(200_000, 100),
         answer=squared_error(relative=1e-3),
         goals={"fit": 2.0, "predict": 1.0},
+    ),
+    Workload(
+        name="lasso, wide",
+        estimator="linear_model.Lasso",
+        source=regression(1000, 5000),
+        params=_tenth,
+        answer=squared_error(relative=2e-2),
+        goals={"fit": 1.5},
     ),
     Workload(
         name="lasso, 100 penalties, 5 folds",
