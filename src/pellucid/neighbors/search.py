@@ -240,9 +240,11 @@ class Index:
                 left = np.hstack([-C, np.ones((len(C), 1))]).astype(np.float32)
                 bound = error * (lengths + 2.0 * longest)
                 bound[~(lengths < 2.0**100)] = np.inf
+            room = np.empty((len(Q), min(CHUNK, self.n)), dtype=np.float32)  # for all products
             for first, chunk, half in copies if dense else self._halved(centre, factor):
+                same = room if len(half) == room.shape[1] else None
                 with np.errstate(over="ignore", invalid="ignore"):
-                    scores = left @ half.T
+                    scores = np.matmul(left, half.T, out=same)
                 yield scores, lengths, bound, chunk, factor**2, first
 
         return scored
