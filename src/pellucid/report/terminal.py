@@ -37,6 +37,8 @@ def score(value: float | None, metric: str, decimals: int = 3) -> str:
         return "n/a"
     if metric == "log_loss" and 0 < value < 0.5 * 10**-decimals:
         return f"<.{1:0{decimals}d}"  # it is small, but it is not 0
+    if metric == "r2" and value < -99:
+        return number(value, 3)
     if metric in SHARES or metric in ("log_loss", "r2"):
         return share(value, decimals) if value >= 0 else f"{value:.{decimals}f}"
     return number(value, 4)
