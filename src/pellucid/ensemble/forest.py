@@ -14,7 +14,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.ensemble.bagged import BAGGED_PARAMETERS, Bagged
-from pellucid.ensemble.bags import Drawer
+from pellucid.ensemble.bags import Bag, Drawer
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Boolean, Either, Function
@@ -47,16 +47,23 @@ class Forest(Bagged):
         seed = parallel.seed_sequence(self.random_state)
         drawer = Drawer(problem, self.max_samples, 1.0, self.bootstrap, False)
         numbers = range(len(old), self.n_estimators)
-        bags = [drawer.draw(parallel.stream(seed, "bag", number)) for number in numbers]
+
+        def bag(number: int) -> Bag:
+            return drawer.draw(parallel.stream(seed, "bag", number))
+
+        # A bag takes as much memory as a column: they are kept only for their judges.
+        judged = bool(self.oob_score or self.oob_importances)
+        bags = [bag(number) for number in numbers] if judged else []
         columns = (problem.X, problem.kinds, problem.n_levels)
-        table = presort(*columns, self.n_jobs).placed(self.n_jobs) if bags else None
+        table = presort(*columns, self.n_jobs).placed(self.n_jobs) if numbers else None
 
         def task(i: int) -> Nodes:
             state = parallel.stream(seed, "tree", numbers[i]).integers(2**32)
-            nodes = grow_model(self._tree(int(state)), problem.reweight(bags[i].weights), table)
+            drawn = (bags[i] if judged else bag(numbers[i])).weights
+            nodes = grow_model(self._tree(int(state)), problem.reweight(drawn), table)
             return prune(nodes, self.ccp_alpha) if self.ccp_alpha > 0 else nodes
 
-        new = parallel.map(task, range(len(bags)), self.n_jobs)
+        new = parallel.map(task, range(len(numbers)), self.n_jobs)
         judge = OutOfBag(
             problem, bags, lambda i, X: predict.values(new[i], X), lambda i: _columns(new[i])
         )
