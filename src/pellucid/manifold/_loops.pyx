@@ -10,6 +10,7 @@ of the leaves, so a node owns start <= t < stop of that order.
 
 from libc.math cimport INFINITY, exp, fabs, log, log1p, pow
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
 
 cdef int STEPS = 200
 cdef double CLOSE = 1e-10
@@ -136,15 +137,30 @@ def attraction(const double[:, ::1] Y, const int32_t[::1] indptr, const int32_t[
     return cross
 
 
+cdef struct Node:
+    # A cache line: mean of the points (0 beyond d), squared diagonal of the cell, and its places.
+    double centre[3]
+    double size
+    int64_t start, stop, skip, unused
+
+
 cdef class Tree:
     """The tree over points Y (n, d), d <= 3; `order` is the order of the leaves."""
 
     cdef readonly object order
     cdef readonly Py_ssize_t nodes
-    cdef int64_t[::1] places, spare, start, stop, skip
-    cdef double[:, ::1] Y, centre
-    cdef double[::1] size
+    cdef int64_t[::1] places, spare
+    cdef double[:, ::1] Y
+    cdef Node *table
     cdef Py_ssize_t d
+
+    def __cinit__(self, const double[:, ::1] Y):
+        self.table = <Node *> malloc(2 * Y.shape[0] * sizeof(Node))
+        if self.table is NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.table)
 
     def __init__(self, const double[:, ::1] Y):
         import numpy as np
@@ -153,8 +169,6 @@ cdef class Tree:
         self.d = Y.shape[1]
         self.order = np.arange(n)
         self.places, self.spare = self.order, np.empty(n, dtype=np.int64)
-        self.start, self.stop, self.skip = np.empty((3, 2 * n), dtype=np.int64)
-        self.centre, self.size = np.empty((2 * n, self.d)), np.empty(2 * n)
         self.Y, self.nodes = np.array(Y), 0
         with nogil:
             self.grow(0, n, INFINITY)
@@ -166,23 +180,25 @@ cdef class Tree:
         The cell is the part of the parent's box, not the tighter box of the points: groups at the
         size of the latter would be accepted too soon.
         """
-        cdef Py_ssize_t node = self.nodes, d = self.d, f, t, part, begin
+        cdef Py_ssize_t d = self.d, f, t, part, begin
+        cdef Node *node = &self.table[self.nodes]
         cdef double least[3]
         cdef double most[3]
         cdef double value, side = 0.0, diagonal = 0.0
         cdef Py_ssize_t counts[9]
         self.nodes += 1
-        self.start[node], self.stop[node] = low, high
+        node.start, node.stop = low, high
+        node.centre[0] = node.centre[1] = node.centre[2] = 0.0
         for f in range(d):
-            least[f], most[f], self.centre[node, f] = INFINITY, -INFINITY, 0.0
+            least[f], most[f] = INFINITY, -INFINITY
             for t in range(low, high):
                 value = self.Y[self.places[t], f]
                 least[f], most[f] = min(least[f], value), max(most[f], value)
-                self.centre[node, f] += value
-            self.centre[node, f] /= high - low
+                node.centre[f] += value
+            node.centre[f] /= high - low
             side = max(side, most[f] - least[f])
             diagonal += (most[f] - least[f]) * (most[f] - least[f])
-        self.size[node] = diagonal if cell == INFINITY else cell
+        node.size = diagonal if cell == INFINITY else cell
         if side > 0.0:
             self.divide(low, high, least, most, counts)
             begin = low
@@ -190,7 +206,7 @@ cdef class Tree:
                 if counts[part]:
                     self.grow(begin, begin + counts[part], diagonal / 4.0)
                 begin += counts[part]
-        self.skip[node] = self.nodes
+        node.skip = self.nodes
 
     cdef void divide(self, Py_ssize_t low, Py_ssize_t high, double *least, double *most,
                      Py_ssize_t *counts) noexcept nogil:
@@ -232,33 +248,46 @@ cdef class Tree:
 
         A node counts as one point if the diagonal of its cell is less than `angle` times its distance.
         """
-        cdef Py_ssize_t t, i, f, node, size, d = self.d
-        cdef double squared, step, w, u, z = 0.0, limit = angle * angle
-        cdef bint leaf
+        cdef Py_ssize_t t, f
+        cdef double y[3]
+        cdef double force[3]
+        cdef double z = 0.0
         with nogil:
             for t in range(low, high):
-                i = self.places[t]
-                for f in range(d):
-                    repel[i, f] = 0.0
-                node = 0
-                while node < self.nodes:
-                    leaf = self.skip[node] == node + 1
-                    size = self.stop[node] - self.start[node]
-                    if self.start[node] <= t < self.stop[node]:
-                        if leaf:
-                            z += size - 1  # equal points: no force
-                        node += 1
-                        continue
-                    squared = 0.0
-                    for f in range(d):
-                        step = self.Y[t, f] - self.centre[node, f]
-                        squared += step * step
-                    if not leaf and self.size[node] >= limit * squared:
-                        node += 1
-                        continue
-                    w = kernel(squared, dof, &u)
-                    z += size * u
-                    for f in range(d):
-                        repel[i, f] += size * u * w * (self.Y[t, f] - self.centre[node, f])
-                    node = self.skip[node]
+                for f in range(3):
+                    y[f] = self.Y[t, f] if f < self.d else 0.0
+                    force[f] = 0.0
+                z += self.push(t, y, dof, angle * angle, force)
+                for f in range(self.d):
+                    repel[self.places[t], f] = force[f]
+        return z
+
+    cdef double push(self, Py_ssize_t t, const double *y, double dof, double limit,
+                     double *force) noexcept nogil:
+        """Add the repulsion on the point y of place t to `force`; returns its part of Z."""
+        cdef Py_ssize_t at = 0
+        cdef const Node *node
+        cdef double a, b, c, squared, w, u, z = 0.0
+        cdef bint leaf
+        while at < self.nodes:
+            node = &self.table[at]
+            leaf = node.skip == at + 1
+            if node.start <= t < node.stop:
+                if leaf:
+                    z += node.stop - node.start - 1  # equal points: no force
+                at += 1
+                continue
+            a, b, c = y[0] - node.centre[0], y[1] - node.centre[1], y[2] - node.centre[2]
+            squared = a * a + b * b + c * c
+            if not leaf and node.size >= limit * squared:
+                at += 1
+                continue
+            w = kernel(squared, dof, &u)
+            u *= node.stop - node.start
+            z += u
+            w *= u
+            force[0] += w * a
+            force[1] += w * b
+            force[2] += w * c
+            at = node.skip
         return z
