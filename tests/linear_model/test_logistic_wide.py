@@ -65,3 +65,28 @@ def test_a_jump_solves_for_all_coefficients_at_once():
     used = (b + d != 0) | (l1 == 0)
     slope = (g + H @ d + l1 * np.sign(b + d))[used]
     np.testing.assert_allclose(slope, 0, atol=1e-10)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+@pytest.mark.parametrize(
+    ("K", "C", "intercept"), [(2, 1.0, True), (3, 100.0, True), (3, 1.0, False)]
+)
+def test_more_columns_than_rows_by_newton(container, offset, K, C, intercept):
+    """The same optimum as L-BFGS on all columns finds when it may go on for long."""
+    rng = np.random.default_rng(K)
+    X = rng.normal(size=(60, 700)) + (offset if intercept else 0.0)
+    y, w = rng.integers(K, size=60), rng.uniform(0.5, 2.0, size=60)
+    own = LogisticRegression(C=C, fit_intercept=intercept).fit(container(X), y, w)
+    slow = LogisticRegression(
+        C=C, fit_intercept=intercept, solver="lbfgs", tol=1e-11, max_iter=20_000
+    ).fit(X, y, w)
+    assert own.n_iter_[0] < 30 and own.coef_.shape == slow.coef_.shape
+    objective = [model.history_["objective"][-1] for model in (own, slow)]
+    assert objective[0] <= objective[1] * (1 + 1e-12)
+    assert np.allclose(own.coef_, slow.coef_, atol=1e-6 * np.abs(slow.coef_).max())
+    assert np.allclose(own.predict_proba(X), slow.predict_proba(X), atol=1e-6)
+    again = LogisticRegression(C=C, fit_intercept=intercept, warm_start=True).fit(X, y, w)
+    coef = again.coef_.copy()
+    assert again.fit(X, y, w).n_iter_[0] <= 2
+    assert np.allclose(again.coef_, coef, rtol=1e-9, atol=1e-12)

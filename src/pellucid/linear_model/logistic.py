@@ -54,10 +54,10 @@ class LogisticRegression(LogisticModel):
     random_state : int, generator or None
         Order of the rows for "sgd"; no other solver draws.
     solver : {"auto", "newton", "lbfgs", "cd", "gd", "sgd"}, default="auto"
-        "auto" is Newton's method unless there are many coefficients, and coordinate descent ("cd")
-        within Newton steps if l1_ratio > 0. "gd" is plain gradient descent, "sgd" descent by
-        mini-batches, both for watching. scikit-learn's other names are accepted for the same
-        optimum.
+        "auto" is Newton's method unless there are both many coefficients and many rows, and
+        coordinate descent ("cd") within Newton steps if l1_ratio > 0. "gd" is plain gradient
+        descent, "sgd" descent by mini-batches, both for watching. scikit-learn's other names are
+        accepted for the same optimum.
     max_iter : int, default=100
     verbose : without effect; see `pellucid.watching`
     warm_start : bool, default=False

@@ -310,6 +310,10 @@ def _solve_smooth(
     prepared: Prepared, setting: Setting, solver: str, sentry: Sentry | None
 ) -> Solution:
     if solver == "auto":
+        from pellucid.linear_model.logistic_wide import pays, solve_wide
+
+        if pays(prepared.likelihood):
+            return solve_wide(prepared, setting)
         solver = "newton" if prepared.likelihood.size <= NEWTON_SIZE else "lbfgs"
     way = solve_newton if solver == "newton" else solve_lbfgs
     stop = None if sentry is None else lambda point: sentry(point.x, point.value)
