@@ -80,7 +80,7 @@ class SGDRegressor(LinearPredictor):
     >>> import numpy as np
     >>> from pellucid.linear_model import SGDRegressor
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> model = SGDRegressor(random_state=0, penalty=None).fit(X, X @ [1.0, -2.0] + 3)
+    >>> model = SGDRegressor(tol=1e-9, penalty=None, random_state=0).fit(X, X @ [1.0, -2.0] + 3)
     >>> model.coef_.round(2), model.intercept_.round(2)
     (array([ 1., -2.]), array([3.]))
     """
