@@ -90,3 +90,15 @@ def test_more_columns_than_rows_by_newton(container, offset, K, C, intercept):
     coef = again.coef_.copy()
     assert again.fit(X, y, w).n_iter_[0] <= 2
     assert np.allclose(again.coef_, coef, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("C", [1.0, 1e6, 1e10, 1e20, 1e30])
+def test_repeated_rows_with_any_penalty(C):
+    """Directions of rounding, or held by a vanishing penalty alone, must not blow up."""
+    X = np.repeat(np.random.default_rng(0).normal(size=(20, 900)), 2, axis=0)
+    y = np.tile([0, 1], 20)
+    y[:4], y[4:8] = 1, 0
+    model = LogisticRegression(C=C).fit(X, y)
+    assert model.status_.ok and np.linalg.norm(model.coef_) < 10
+    chance = model.predict_proba(X)[:, 1]
+    assert np.allclose(chance[8:], 0.5, atol=1e-3) or C == 1.0

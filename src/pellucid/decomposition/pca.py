@@ -245,7 +245,7 @@ class PCA(Explained, Transformer):
 
     def _reveals(self) -> bool:
         """Sums do, unless a factor of 0 lets the cell be passed over."""
-        return bool(np.all(self.components_))
+        return bool(self.components_.size and np.all(self.components_))
 
     def _explain(self, X: Any) -> dict[str, Any]:
         """Each component as a sum over the columns: loading times centred value."""

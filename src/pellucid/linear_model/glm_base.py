@@ -236,7 +236,7 @@ class GLMRegressor(Regressor):
     def _last(self, p: int) -> np.ndarray | None:
         if not self.warm_start or not self.__sklearn_is_fitted__() or self.coef_.shape != (p,):
             return None
-        return np.append(self.coef_, self.intercept_)
+        return np.append(self.coef_, self.intercept_ * self.fit_intercept)
 
     def _check_state(self) -> None:
         """Refuse arrays that do not belong to the columns or to each other (model files)."""

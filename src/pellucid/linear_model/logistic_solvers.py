@@ -312,8 +312,9 @@ def _solve_smooth(
     if solver == "auto":
         from pellucid.linear_model.logistic_wide import pays, solve_wide
 
-        if pays(prepared.likelihood):
-            return solve_wide(prepared, setting)
+        wide = solve_wide(prepared, setting) if pays(prepared.likelihood) else None
+        if wide is not None:
+            return wide
         solver = "newton" if prepared.likelihood.size <= NEWTON_SIZE else "lbfgs"
     way = solve_newton if solver == "newton" else solve_lbfgs
     stop = None if sentry is None else lambda point: sentry(point.x, point.value)

@@ -1,9 +1,11 @@
 """Logistic regression with more columns than rows, on as many columns as there are rows.
 
-    X' = Q R with orthonormal columns in Q, so X b = R' c for c = Q' b, and |b| >= |c|
+    X = U S V' with orthonormal columns in V, so X b = U S c for c = V' b, and |b| >= |c|
 
-A ridge penalty lets b have no part outside the rows of X, hence b = Q c and |b| = |c|: the problem
-in c is of the same kind, has the same objective, and is small enough for Newton's method.
+A ridge penalty lets b have no part outside the rows of X, hence b = V c and |b| = |c|: the problem
+in c is of the same kind, has the same objective, and is small enough for Newton's method. Directions
+of mere rounding (repeated rows) are left out. With a very weak penalty the small problem would be
+nearly singular; that is left to L-BFGS.
 """
 
 from dataclasses import replace
@@ -16,6 +18,7 @@ from pellucid.numerics.tables import Rows
 from pellucid.records import Solution
 
 DENSE_CELLS = 2**22  # of a sparse table that may be written out
+WEAK = 1e-9  # penalty relative to the curvature of the loss below which Newton's method is not used
 
 
 def pays(whole: Likelihood) -> bool:
@@ -27,25 +30,26 @@ def pays(whole: Likelihood) -> bool:
     return uniform and (not whole.X.sparse or n * p <= DENSE_CELLS)
 
 
-def solve_wide(prepared: smooth.Prepared, setting: smooth.Setting) -> Solution:
-    """The optimum in the columns of `prepared`, found in those of R'."""
+def solve_wide(prepared: smooth.Prepared, setting: smooth.Setting) -> Solution | None:
+    """The optimum in the columns of `prepared`, found in those of U S; None if nearly singular."""
     whole = prepared.likelihood
     table = whole.block(slice(None))
     table = table if isinstance(table, np.ndarray) else table.toarray()
-    Q, R = np.linalg.qr(table.T)
-    small = np.ascontiguousarray(R.T)
-    spread = small.std(axis=0)
+    U, sizes, Vt = np.linalg.svd(table, full_matrices=False)
+    kept = sizes > max(table.shape) * np.finfo(float).eps * sizes[0]
+    if not kept.any() or whole.alpha[0] < WEAK * sizes[0] ** 2 * whole.weights.max():
+        return None
+    small, V = np.ascontiguousarray(U[:, kept] * sizes[kept]), Vt[kept].T
+    r = small.shape[1]
     turned = smooth.Prepared(
-        replace(
-            whole, X=Rows(small), alpha=np.full(len(R), whole.alpha[0]), shift=None, last={}
-        ),
-        np.zeros(len(R)), np.where(spread > 0, spread, 1.0), np.zeros(len(R), dtype=np.int64),
+        replace(whole, X=Rows(small), alpha=np.full(r, whole.alpha[0]), shift=None, last={}),
+        np.zeros(r), np.full(r, 1.0), np.zeros(r, dtype=np.int64),
     )  # fmt: skip
     x0 = None
     if setting.x0 is not None:
         B = smooth.start(prepared, setting).reshape(whole.q, -1)
-        B = np.column_stack([B[:, :-1] @ Q, B[:, -1]])
+        B = np.column_stack([B[:, :-1] @ V, B[:, -1]])
         x0 = np.concatenate([np.zeros((1, B.shape[1])), B]) if whole.q > 1 else B
     found = smooth.solve_newton(turned, replace(setting, x0=x0))
     C = found.x.reshape(whole.q, -1)
-    return replace(found, x=np.column_stack([C[:, :-1] @ Q.T, C[:, -1]]).ravel())
+    return replace(found, x=np.column_stack([C[:, :-1] @ V.T, C[:, -1]]).ravel())

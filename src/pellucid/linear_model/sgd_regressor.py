@@ -207,7 +207,7 @@ class SGDRegressor(LinearPredictor):
         coef, b0 = self.__dict__.get("_start", (None, None))
         if self.warm_start and self.__sklearn_is_fitted__():
             coef = self.coef_ if coef is None else coef
-            b0 = self.intercept_ if b0 is None else b0
+            b0 = self.intercept_ * self.fit_intercept if b0 is None else b0
         coef = np.zeros(p) if coef is None else np.asarray(coef, dtype=float).ravel()
         b0 = np.zeros(1) if b0 is None else np.asarray(b0, dtype=float).ravel()
         if coef.shape != (p,) or b0.shape != (1,):

@@ -127,7 +127,9 @@ class StochasticClassifier(LinearClassifier):
     def _first_state(self, q: int, p: int) -> tuple[np.ndarray, np.ndarray]:
         given = self.__dict__.get("_start", (None, None))
         warm = self.warm_start and self.__sklearn_is_fitted__()
-        coef, b0 = (self.coef_, self.intercept_) if warm else (np.zeros((q, p)), np.zeros(q))
+        coef, b0 = np.zeros((q, p)), np.zeros(q)
+        if warm:
+            coef, b0 = self.coef_, self.intercept_ * self.fit_intercept
         if given[0] is not None:
             coef = np.atleast_2d(np.asarray(given[0], dtype=float))
         if given[1] is not None:

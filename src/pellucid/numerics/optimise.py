@@ -24,6 +24,7 @@ FLAT = 1e-10  # relative change of the objective that may be rounding
 ROUNDING = 2.0**-51
 MAX_HALVINGS = 50
 PATIENCE = 20  # iterations without progress: L-BFGS only stirs rounding errors
+IDLE = 6  # steps of Newton's method that can only stir them
 
 
 def converged(iterations: int) -> Status:
@@ -162,7 +163,8 @@ def newton(
     2. Go along d until the objective falls enough.
     3. Factor H again if the step shrank by less than the factor `refresh`.
     4. Stop when the next step would not change scale * x by more than `accuracy` (relative to its
-       largest entry), or rounding rules the steps.
+       largest entry), or rounding rules the steps: along flat directions they need not shrink, but
+       again and again promise less than the last digit of the objective.
     """
     recorder = recorder or Recorder("newton", max_iter)
     x0 = np.asarray(x0, dtype=float)
@@ -171,7 +173,7 @@ def newton(
     if not point.finite:
         return Solution(point.x, diverged(0), recorder.history(), 0)
     curvature, flag = Curvature(factor(point.x)), StopFlag()
-    fresh, previous, k = True, largest(scale * point.x), 0
+    fresh, previous, idle, k = True, largest(scale * point.x), 0, 0
     for k in range(1, max_iter + 1):
         flag.check()
         d = -curvature.solve(point.gradient)
@@ -181,9 +183,10 @@ def newton(
             curvature.restart(factor(point.x))
             fresh = True
             d = -curvature.solve(point.gradient)
-        trial = line_search(evaluate, point, d)
+        idle = idle + 1 if -float(d @ point.gradient) <= ROUNDING * abs(point.value) else 0
+        trial = line_search(evaluate, point, d) if idle <= IDLE else None
         if trial is None:
-            if fresh or largest(scale * d) <= 1e-9 * largest(scale * point.x):
+            if idle > IDLE or fresh or largest(scale * d) <= 1e-9 * largest(scale * point.x):
                 break
             curvature.restart(factor(point.x))
             fresh, previous = True, 0.0
