@@ -14,26 +14,7 @@ Best lists: `near` (k,) distances and `rows` (k,) int32 form a heap, the worst p
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-cdef extern from "lanes.h":
-    void panel(int metric, double p, const double *scale, const double *q, const double *x,
-               Py_ssize_t d, Py_ssize_t m, double *out) noexcept nogil
-    double box_distance(int metric, double p, const double *q, const double *box,
-                        Py_ssize_t d) noexcept nogil
-    double squared(const double *q, const double *x, Py_ssize_t d, Py_ssize_t m) noexcept nogil
-    bint below(const float *s, Py_ssize_t m, float bound) noexcept nogil
-    float bound_of(double worst, double unit, double length, double error) noexcept nogil
-    bint choose_wide(bint wide) noexcept nogil
-
-cdef enum:
-    WIDEST = 256  # rows in the largest panel
-
-
-def use_wide(bint wide):
-    """Choose the AVX2 build of the inner loops, where the processor has it, or the plain one."""
-    return choose_wide(wide)
-
-
-use_wide(True)
+include "_panels.pxi"
 
 
 cdef inline bint precedes(double a, int32_t i, double b, int32_t j) noexcept nogil:

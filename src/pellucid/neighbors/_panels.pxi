@@ -1,0 +1,22 @@
+# Distances by panels of rows, which all loops of neighbours share.
+
+cdef extern from "lanes.h":
+    void panel(int metric, double p, const double *scale, const double *q, const double *x,
+               Py_ssize_t d, Py_ssize_t m, double *out) noexcept nogil
+    double box_distance(int metric, double p, const double *q, const double *box,
+                        Py_ssize_t d) noexcept nogil
+    double squared(const double *q, const double *x, Py_ssize_t d, Py_ssize_t m) noexcept nogil
+    bint below(const float *s, Py_ssize_t m, float bound) noexcept nogil
+    float bound_of(double worst, double unit, double length, double error) noexcept nogil
+    bint choose_wide(bint wide) noexcept nogil
+
+cdef enum:
+    WIDEST = 256  # rows in the largest panel
+
+
+def use_wide(bint wide):
+    """Choose the AVX2 build of the inner loops, where the processor has it, or the plain one."""
+    return choose_wide(wide)
+
+
+use_wide(True)
