@@ -42,6 +42,11 @@ class Problem:
         return self.X.shape[1]
 
     @property
+    def n_classes(self) -> int:
+        """0 where the target is no class."""
+        return 0 if self.classes is None else len(self.classes)
+
+    @property
     def counts(self) -> bool:
         """All weights are integers: then a count of rows is a sum of weights."""
         return bool((self.weights == np.floor(self.weights)).all())

@@ -138,7 +138,7 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
             if learner.max_depth == 1:  # a stump looks rows up by their places; once is enough
                 presorted = presorted.placed()
             if stumps.applies(learner, problem):
-                K = len(problem.classes)  # type: ignore[arg-type]
+                K = problem.n_classes
                 filtered = stumps.Filter(presorted, problem.y, K, learner.criterion)
         elif not learners.takes_weights(learner):
             raise ParameterError(

@@ -71,7 +71,7 @@ def fit(learner: Any, problem: Problem, bag: Bag, presorted: Any = None) -> Any:
     part = select(problem.take(rows, bag.weights[rows]), bag.columns)
     if part.classes is not None:
         part = _classes_present(part)
-        if len(part.classes) == 1:  # type: ignore[arg-type]
+        if part.n_classes == 1:
             # One class says nothing to most learners: a tree of one leaf says it for all.
             return _fit_leaf(part)
     if isinstance(learner, Estimator):

@@ -238,7 +238,7 @@ class LogisticRegression(LogisticModel):
         from pellucid.linear_model import logistic_solvers as smooth
         from pellucid.linear_model.logistic_sparse import solve_sparse
 
-        start = self._last_state(len(problem.classes), problem.p)  # type: ignore[arg-type]
+        start = self._last_state(problem.n_classes, problem.p)
         setting = smooth.Setting(
             1.0 / self.C, self.fit_intercept, self.tol, self.max_iter,
             start if k < 0 or start is None else start[k : k + 1], problem.schema.terms, self.firth,

@@ -192,7 +192,7 @@ class MLPClassifier(MultiLayer, ProbabilisticClassifier):
     def _held_back(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
         """The same share of every class; a class of one row stays with the rows to learn from."""
         held = []
-        for k in range(len(problem.classes)):  # type: ignore[arg-type]
+        for k in range(problem.n_classes):
             own = rng.permutation(np.flatnonzero(problem.y == k))
             held.append(own[: round(self.validation_fraction * len(own))][: len(own) - 1])
         return np.sort(np.concatenate(held))

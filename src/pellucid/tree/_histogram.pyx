@@ -99,7 +99,7 @@ cdef struct Draft:              # one tree, with all that its tasks write to
     int32_t room_jobs, room_pairs, room_masks, room_leaves
     int32_t number
     int stage
-    long todo, under_way        # tasks to be taken, and tasks not finished
+    long to_take, under_way        # tasks to be taken, and tasks not finished
 
 
 cdef struct Grown:              # a node of a finished tree; `GROWN` in NumPy

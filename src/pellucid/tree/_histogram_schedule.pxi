@@ -1,17 +1,17 @@
 """`Growth`: a round of trees, whose tasks any number of threads take as they come.
 
 A tree goes through its stages by itself: all tasks of a stage may run at once, and whoever finishes
-the last one opens the next stage. Nothing waits for the other trees. `todo` counts down by
+the last one opens the next stage. Nothing waits for the other trees. `to_take` counts down by
 compare-and-swap, so a task is taken once; `under_way` says when a stage is over.
 """
 
 cdef extern from *:
     """
     #include <sched.h>
-    static inline long take_task(long* todo) {
-        long v = __atomic_load_n(todo, __ATOMIC_RELAXED);
+    static inline long take_task(long* to_take) {
+        long v = __atomic_load_n(to_take, __ATOMIC_RELAXED);
         while (v > 0)
-            if (__atomic_compare_exchange_n(todo, &v, v - 1, 1, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            if (__atomic_compare_exchange_n(to_take, &v, v - 1, 1, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
                 return v - 1;
         return -1;
     }
@@ -30,7 +30,7 @@ cdef extern from *:
     }
     static inline void give_way(void) { sched_yield(); }
     """
-    long take_task(long* todo) nogil
+    long take_task(long* to_take) nogil
     bint is_last(long* under_way) nogil
     void publish(long* place, long value) nogil
     int seen(const int* place) nogil
@@ -48,7 +48,7 @@ cdef enum:
 
 cdef void open_tasks(Draft* t, long n) noexcept nogil:
     t.under_way = n
-    publish(&t.todo, n)
+    publish(&t.to_take, n)
 
 
 cdef class Growth(Store):
@@ -78,7 +78,7 @@ cdef class Growth(Store):
                 if seen(&t.stage) == FINISHED:
                     finished += 1
                     continue
-                i = take_task(&t.todo)
+                i = take_task(&t.to_take)
                 if i >= 0:
                     break
             if finished == self.n_drafts:
