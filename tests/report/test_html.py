@@ -401,3 +401,14 @@ def test_the_answer_names_model_score_baseline_and_ties(two):
     alone = copy.deepcopy(two)
     alone["verdict"]["tied"] = ["logistic"]
     assert words.answer(alone)[3] == "It is better than the other 15 that were tried."
+
+
+def test_the_answer_claims_no_more_simplicity_than_there_is(two):
+    summary = copy.deepcopy(two)
+    for row in summary["leaderboard"]:
+        row["rank"] = 1
+    number = sum(bool(row.get("tied")) for row in summary["leaderboard"])
+    said = f"of the {number} simplest among the tied the one with the lowest log loss."
+    assert words.answer(summary)[3].endswith(said)
+    next(row for row in summary["leaderboard"] if row["model"] == "logistic")["rank"] = 0
+    assert words.answer(summary)[3].endswith("logistic is the simplest of the tied.")

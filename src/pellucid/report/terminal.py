@@ -10,6 +10,7 @@ from typing import Any
 from pellucid.draw.number import column as align_numbers
 from pellucid.draw.number import number
 from pellucid.draw.text import cells, clean, fit_cells
+from pellucid.report.words import why_it
 
 WIDTH = 96
 BESIDE = {
@@ -265,17 +266,6 @@ def verdict(data: dict[str, Any]) -> list[str]:
             f"! {named}: too good to be true. Some columns probably add up to the target.", "", "  "
         )
     return lines
-
-
-def why_it(data: dict[str, Any], own: dict[str, Any]) -> str:
-    """Why the recommended model is preferred to those it is tied with."""
-    alike = [r for r in data["leaderboard"] if r.get("tied") and r["rank"] == own["rank"]]
-    loss = "log_loss" if data["data"]["task"] == "classification" else "rmse"
-    known = own["metrics"].get(loss)
-    if len(alike) == 1 or known is None or known != known:
-        return "the simplest of the tied"
-    name = TITLES.get(loss, loss)
-    return f"of the {len(alike)} simplest among the tied the one with the lowest {name}"
 
 
 def test_part(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:

@@ -155,10 +155,23 @@ def answer(data: Mapping[str, Any]) -> list[str]:
         sentences.append(
             f"That {word} {base['model']}, which ignores the columns ({score(base['mean'], metric)})."
         )
-    return [*sentences, _tied(data["verdict"], best)]
+    return [*sentences, _tied(data, own)]
 
 
-def _tied(verdict: Mapping[str, Any], best: str) -> str:
+def why_it(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+    """Why the recommended model is preferred to those it is tied with."""
+    alike = [r for r in data["leaderboard"] if r.get("tied") and r["rank"] == own["rank"]]
+    loss = "log_loss" if data["data"]["task"] == "classification" else "rmse"
+    known = own["metrics"].get(loss)
+    if len(alike) == 1 or known is None or known != known:
+        return "the simplest of the tied"
+    return (
+        f"of the {len(alike)} simplest among the tied the one with the lowest {metric_name(loss)}"
+    )
+
+
+def _tied(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+    verdict = data["verdict"]
     others, rivals = len(verdict["tied"]) - 1, verdict["scored"] - 1
     if not rivals:
         return "No other model has a score."
@@ -170,5 +183,5 @@ def _tied(verdict: Mapping[str, Any], best: str) -> str:
         )
     return (
         f"{others} of the {rivals} other models do as well, as far as this table can tell; "
-        f"{best} is the simplest of them all."
+        f"{own['model']} is {why_it(data, own)}."
     )
