@@ -3,27 +3,6 @@
 from numpy import ndarray
 
 def class_losses(Z: ndarray, y: ndarray, w: ndarray, pivot: bool, R: ndarray) -> float: ...
-def small_gradient(
-    X: ndarray,
-    y: ndarray,
-    w: ndarray,
-    B: ndarray,
-    alpha: ndarray,
-    metric: ndarray,
-    P: ndarray,
-    G: ndarray,
-) -> float: ...
-def small_curvature(
-    X: ndarray,
-    w: ndarray,
-    P: ndarray,
-    intercept: bool,
-    alpha: ndarray,
-    metric: ndarray,
-    H: ndarray,
-    products: ndarray,
-    sums: ndarray,
-) -> None: ...
 def all_right(Z: ndarray, y: ndarray, pivot: bool) -> bool: ...
 def descend(
     X: ndarray,

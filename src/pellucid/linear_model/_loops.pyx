@@ -6,44 +6,10 @@ Layout: scores Z are C-contiguous (n, q). With `pivot`, class 0 has score 0 and 
 
 from libc.math cimport exp, fabs, log, log1p, sqrt
 
+include "_chances.pxi"
+
 cdef enum:
     GROUP = 512  # factors <= 2 whose product cannot overflow
-
-
-cdef inline double row_chances(
-    double *z, Py_ssize_t q, int y, bint pivot, double *chance, double *miss, double *left
-) noexcept nogil:
-    """Replace scores by probabilities; p_y and 1 - p_y, all to full precision.
-
-    -log p_y is what is returned plus log(1 + left). Sums leave out the largest score (its
-    exponential is 1) and the class y, never subtract them.
-    """
-    cdef Py_ssize_t k, own = y - 1 if pivot else y, top = -1 if pivot else 0
-    cdef double high = 0.0 if pivot else z[0]
-    cdef double rest = 0.0, others = 0.0, total, mine, base
-    for k in range(q):
-        if z[k] > high:
-            high = z[k]
-            top = k
-    mine = high - (z[own] if own >= 0 else 0.0)
-    base = 0.0 if not pivot else 1.0 if top < 0 else exp(-high)
-    if pivot and top >= 0:
-        rest = base
-    if pivot and own >= 0:
-        others = base
-    for k in range(q):
-        z[k] = 1.0 if k == top else exp(z[k] - high)
-        if k != top:
-            rest += z[k]
-        if k != own:
-            others += z[k]
-    total = 1.0 + rest
-    for k in range(q):
-        z[k] /= total
-    miss[0] = others / total
-    chance[0] = z[own] if own >= 0 else base / total
-    left[0] = rest
-    return mine
 
 
 cdef inline double row_loss(
@@ -106,108 +72,6 @@ def class_losses(
             if own >= 0:
                 R[i, own] = -w[i] * miss
     return loss
-
-
-def small_gradient(
-    const double[:, ::1] X, const int[::1] y, const double[::1] w, const double[:, ::1] B,
-    const double[::1] alpha, const double[:, ::1] metric, double[:, ::1] P, double[:, ::1] G,
-):
-    """Penalised loss, probabilities P and gradient G at B (q, p + 1), class 0 the pivot.
-
-    For tables so small that calls of BLAS and NumPy would take longer than the work.
-    """
-    cdef Py_ssize_t i, j, k, l, q = B.shape[0], p = X.shape[1]
-    cdef double loss = 0.0, chance = 0.0, miss = 0.0, rest = 0.0, product = 1.0, r
-    with nogil:
-        G[:, :] = 0.0
-        for i in range(X.shape[0]):
-            for k in range(q):
-                r = B[k, p]
-                for j in range(p):
-                    r += X[i, j] * B[k, j]
-                P[i, k] = r
-            loss += w[i] * row_chances(&P[i, 0], q, y[i], True, &chance, &miss, &rest)
-            if w[i] == 1.0 and rest > 1e-6:  # one logarithm for many rows
-                product *= 1.0 + rest
-                if product > 1e200:
-                    loss += log(product)
-                    product = 1.0
-            else:
-                loss += w[i] * log1p(rest)
-            for k in range(q):
-                r = w[i] * (-miss if k == y[i] - 1 else P[i, k])
-                for j in range(p):
-                    G[k, j] += r * X[i, j]
-                G[k, p] += r
-        loss += log(product)
-        for k in range(q):
-            for j in range(p):
-                r = 0.0
-                for l in range(q):
-                    r += metric[k, l] * B[l, j]
-                loss += 0.5 * alpha[j] * r * B[k, j]
-                G[k, j] += alpha[j] * r
-    return loss
-
-
-cdef inline void row_products(const double *x, Py_ssize_t p, double *v) noexcept nogil:
-    """v = the lower triangle of (x, 1)'(x, 1), row by row."""
-    cdef Py_ssize_t j, m, t = 0
-    for j in range(p):
-        for m in range(j + 1):
-            v[t + m] = x[j] * x[m]
-        t += j + 1
-    for j in range(p):
-        v[t + j] = x[j]
-    v[t + p] = 1.0
-
-
-def small_curvature(
-    const double[:, ::1] X, const double[::1] w, const double[:, ::1] P, bint intercept,
-    const double[::1] alpha, const double[:, ::1] metric, double[:, :, :, ::1] H,
-    double[:, ::1] products, double[:, ::1] sums,
-):
-    """Second derivatives H (q, p + 1, q, p + 1) at probabilities P, penalty included.
-
-    The products of a row's columns are formed once, the lower triangle as one vector, and added to
-    the sums of every pair of classes with that pair's factor, two rows at a time.
-    """
-    cdef Py_ssize_t i, j, k, l, m, t, pair, q = P.shape[1], p = X.shape[1]
-    cdef Py_ssize_t size = (p + 1) * (p + 2) // 2, n = X.shape[0], second
-    cdef double c, d
-    cdef double *v = &products[0, 0]
-    cdef double *u = &products[1, 0]
-    cdef double *s
-    with nogil:
-        sums[:, :] = 0.0
-        for i in range(0, n, 2):
-            second = i + 1 if i + 1 < n else i
-            row_products(&X[i, 0], p, v)
-            row_products(&X[second, 0], p, u)
-            pair = 0
-            for k in range(q):
-                for l in range(k + 1):
-                    c = w[i] * P[i, k] * ((1.0 - P[i, k]) if k == l else -P[i, l])
-                    d = 0.0
-                    if second != i:
-                        d = w[second] * P[second, k]
-                        d *= (1.0 - P[second, k]) if k == l else -P[second, l]
-                    s = &sums[pair, 0]
-                    for t in range(size):
-                        s[t] += c * v[t] + d * u[t]
-                    pair += 1
-        pair = 0
-        for k in range(q):
-            for l in range(k + 1):
-                t = 0
-                for j in range(p + 1):
-                    for m in range(j + 1):
-                        c = sums[pair, t] if j < p or intercept else 0.0
-                        if j == m and j < p:
-                            c += metric[k, l] * alpha[j]
-                        H[k, j, l, m] = H[k, m, l, j] = H[l, j, k, m] = H[l, m, k, j] = c
-                        t += 1
-                pair += 1
 
 
 def all_right(const double[:, ::1] Z, const int[::1] y, bint pivot):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.linear_model import _loops
+from pellucid.linear_model import _loops, _small
 from pellucid.numerics.linalg import cholesky_factor
 from pellucid.numerics.optimise import Solve
 from pellucid.numerics.tables import Rows
@@ -108,12 +108,10 @@ class Likelihood:
         """F and its gradient; P receives the probabilities."""
         G = np.empty((self.q, self.X.p + 1))
         B = x.reshape(self.q, -1)
-        loss = _loops.small_gradient(
-            self.whole, self.y, self.weights, B, self.alpha, self.metric, P, G
+        value = _small.gradient(
+            self.whole, self.y, self.weights, self.intercept, B, self.alpha, self.metric, P, G
         )
-        if not self.intercept:
-            G[:, -1] = 0.0
-        return loss, G.ravel()
+        return value, G.ravel()
 
     def _block_sums(self, x: np.ndarray, P: np.ndarray) -> tuple[float, np.ndarray]:
         """Loss and its gradient; P receives the probabilities."""
@@ -167,14 +165,18 @@ class Likelihood:
         return H
 
     def _small_curvature(self) -> np.ndarray:
-        width, pairs = self.X.p + 1, self.q * (self.q + 1) // 2
-        H = np.empty((self.q, width, self.q, width))
-        work = np.empty((pairs + 2, width * (width + 1) // 2))
-        _loops.small_curvature(
+        H, work = self.small_work()
+        _small.curvature(
             self.whole, self.weights, self.last["P"], self.intercept, self.alpha, self.metric, H,
             work[:2], work[2:],
         )  # fmt: skip
         return H.reshape(self.size, self.size)
+
+    def small_work(self) -> tuple[np.ndarray, np.ndarray]:
+        """Room for second derivatives (q, p + 1, q, p + 1), and for the sums they are made of."""
+        width, pairs = self.X.p + 1, self.q * (self.q + 1) // 2
+        H = np.empty((self.q, width, self.q, width))
+        return H, np.empty((pairs + 2, width * (width + 1) // 2))
 
     def _curvature_at_zero(self) -> np.ndarray:
         """Where all classes are equally likely, one Gram matrix serves all pairs."""

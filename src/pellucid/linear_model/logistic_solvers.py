@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.linear_model import logistic_small
 from pellucid.linear_model.likelihood import Likelihood, flat_solver
 from pellucid.linear_model.separation import Sentry
 from pellucid.numerics.linalg import cholesky_factor
@@ -69,6 +70,8 @@ class Prepared:
     def to_user(self, x: np.ndarray) -> np.ndarray:
         """B (q, p + 1) in the user's units."""
         B = x.reshape(self.likelihood.q, -1).copy()
+        if not self.moved:
+            return B
         if self.likelihood.shift is not None:
             B[:, -1] -= B[:, :-1] @ self.likelihood.shift
         B[:, :-1] = np.ldexp(B[:, :-1], self.units)
@@ -123,7 +126,7 @@ def measure_in(prepared: Prepared) -> Callable[[Point], dict]:
     """Columns of history beside the objective."""
 
     def measure(point: Point) -> dict:
-        x = prepared.to_user(point.x).ravel() if prepared.moved else point.x
+        x = prepared.to_user(point.x).ravel()
         return {"gradient_norm": length(point.gradient), "parameter_norm": length(x)}
 
     return measure
@@ -139,6 +142,12 @@ def solve_newton(prepared: Prepared, setting: Setting, stop: Stop = None) -> Sol
     if setting.x0 is None:
         x0 = head_start(prepared, x0)
     scale = np.tile(np.append(prepared.spread, 1.0), likelihood.q)
+    if stop is None and logistic_small.pays(likelihood):
+        quick = logistic_small.solve_small(
+            likelihood, x0, scale, ACCURACY, setting.max_iter, prepared.to_user
+        )
+        if quick is not None:
+            return quick
     found = newton(
         likelihood.evaluate, curvature_of(likelihood), x0, max_iter=setting.max_iter, scale=scale,
         accuracy=ACCURACY, measure=measure_in(prepared), stop=stop,
