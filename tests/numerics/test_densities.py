@@ -18,6 +18,13 @@ def table(n, p, K, seed=0):
     return rng.normal(size=(n, p)) * 10, rng.normal(size=(K, p)), rng.normal(size=(K, p, p))
 
 
+def distances(X, means, W):
+    """Of densities without a constant."""
+    found, fine = densities.whitened_log_density(X, means, W, np.zeros(len(means)))
+    assert fine
+    return -2 * found
+
+
 def plain_lengths(X, means, W):
     return np.array([[sum(z * z for z in (x - m) @ w) for m, w in zip(means, W)] for x in X])
 
@@ -30,41 +37,55 @@ def test_lengths_are_the_plain_ones(n, p):
     half = np.stack([densities.triangular(w) for w in W])
     assert all(np.all(np.triu(w, 1) == 0) for w in half)
     for white in (W, half):
-        np.testing.assert_allclose(
-            densities.whitened_distances(X, means, white), expected, rtol=1e-12
-        )
+        np.testing.assert_allclose(distances(X, means, white), expected, rtol=1e-12)
     narrow = W[:, :, : max(1, p - 2)]
     np.testing.assert_allclose(
-        densities.whitened_distances(X, means, narrow), plain_lengths(X, means, narrow), rtol=1e-12
+        distances(X, means, narrow), plain_lengths(X, means, narrow), rtol=1e-12
     )
 
 
 def test_both_builds_give_equal_bits():
     X, means, W = table(37, 13, 3, 1)
     tiles, begin = densities._tiled(W)
-    found = []
+    constant, found = np.array([0.1, -2.0, 3.0]), []
     for build in BUILDS:
-        a, b = np.empty((37, 3)), np.empty((37, 3))
-        build.whitened_lengths(X, means, tiles, begin, np.empty((2, 13, 8)), a)
-        build.normal_distances(X, means, means**2, b)
-        c, failed = -a.copy(), np.empty(37, dtype=np.uint8)
-        build.normalise(c, False, failed)
+        a, b, c = (np.empty((37, 3)) for _ in range(3))
+        room, failed = np.empty((2, 13, 8)), np.empty(37, dtype=np.uint8)
+        build.whitened_log_density(X, means, tiles, begin, constant, 1e290, room, a)
+        build.normal_log_density(X, means, means**2, constant, 1e290, b)
+        build.normalise(a, constant, False, c, failed)
         found.append((a.tobytes(), b.tobytes(), c.tobytes()))
     assert len(set(found)) == 1
 
 
 def test_a_row_does_not_depend_on_its_neighbours():
     X, means, W = table(100, 11, 2, 2)
-    whole = densities.whitened_distances(X, means, W)
+    whole = distances(X, means, W)
     for rows in (slice(0, 1), slice(3, 12), slice(50, 100)):
-        np.testing.assert_array_equal(densities.whitened_distances(X[rows], means, W), whole[rows])
+        np.testing.assert_array_equal(distances(X[rows], means, W), whole[rows])
 
 
 @pytest.mark.parametrize("p", [1, 7, 8, 20])
-def test_normal_distances_are_the_plain_ones(p):
+def test_normal_densities_are_the_plain_ones(p):
     X, means, _ = table(30, p, 4, 3)
-    expected = [[sum((x - m) ** 2 * m**2) for m in means] for x in X]
-    np.testing.assert_allclose(densities.normal_distances(X, means, means**2), expected, rtol=1e-12)
+    constant = np.array([0.0, 1.0, -2.0, 5.0])
+    expected = [[-0.5 * (sum((x - m) ** 2 * m**2) + c) for m, c in zip(means, constant)] for x in X]
+    found, fine = densities.normal_log_density(X, means, means**2, constant)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert fine
+
+
+def test_densities_say_where_a_distance_is_cut_or_none():
+    X, means, W = table(20, 5, 2, 4)
+    X[3, 1], X[7, 4], X[9, 0] = 1e200, np.nan, np.inf
+    for found, fine in (
+        densities.normal_log_density(X, means, means**2, np.zeros(2)),
+        densities.whitened_log_density(X, means, W, np.zeros(2)),
+    ):
+        assert not fine
+        assert np.isnan(found[7]).all() and not (found[9] > -0.5 * densities.LARGEST).any()
+        assert (found[3] == -0.5 * densities.LARGEST).all()
+        np.testing.assert_array_equal(np.isfinite(found[[0, 1, 2, 19]]), True)
 
 
 def plain_posterior(joint, prior):

@@ -6,12 +6,11 @@ import numpy as np
 
 from pellucid.base import ProbabilisticClassifier
 from pellucid.discriminant_analysis.clouds import Clouds, log_priors, shape_of, to_user
+from pellucid.errors import DataError
 from pellucid.numerics import bayes
-from pellucid.numerics.densities import triangular, whitened_distances
+from pellucid.numerics.densities import LARGEST, triangular, whitened_log_density
 from pellucid.persist.state import expect_array, n_terms
 from pellucid.records import Status
-
-LARGEST = 1e290  # distances are cut here, so that differences of classes stay numbers
 
 
 def usable(found: Clouds, covariances: np.ndarray, labels: Any, terms: Any) -> dict[str, Any]:
@@ -69,11 +68,18 @@ class QuadraticClassifier(ProbabilisticClassifier):
         """log of the density, up to p/2 log(2 pi) and the units: (n, K)."""
         units = self.units_ if self.units_.any() else None
         with np.errstate(over="ignore", invalid="ignore"):
-            out = whitened_distances(X, self.centres_, self.whitening_, units)
-        np.fmin(out, LARGEST, out=out)  # NaN, of overflow, too
-        out += self.log_det_
-        out *= -0.5
+            out, fine = whitened_log_density(
+                X, self.centres_, self.whitening_, self.log_det_, units
+            )
+        if not fine:
+            if not np.isfinite(X).all():
+                raise DataError("Input X contains NaN or infinity.")  # `_answer` finds the cell
+            out[np.isnan(out)] = -0.5 * LARGEST  # distances that overflowed on the way
         return out
+
+    def _reveals(self) -> bool:
+        """A cell meets every column of W, if the first column of W begins with the first cell."""
+        return bool(self.whitening_[:, 0].any())
 
     def _joint(self, X: np.ndarray) -> np.ndarray:
         return self._log_density(X) + log_priors(self._chances)

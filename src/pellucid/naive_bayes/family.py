@@ -133,6 +133,8 @@ class MatrixNaiveBayes(NaiveBayes):
         X = super()._encode_intake(rows, quiet, finite)
         if rows.sparse is not None or not isinstance(X, np.ndarray):
             return X
+        if finite and self.schema_.plain:
+            return X  # as it is, holes and all
         if rows.dense is not None and self.schema_.plain and np.may_share_memory(X, rows.dense):
             return X  # nothing was filled in
         aligned = self.schema_.align(rows, type(self).__name__)

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
+from pellucid.errors import DataError
 from pellucid.naive_bayes.family import MatrixNaiveBayes
-from pellucid.numerics.densities import normal_distances
+from pellucid.numerics.densities import LARGEST, normal_log_density
 from pellucid.numerics.groups import DiagonalMoments, class_moments
 from pellucid.parameters import Array, Either, Nothing, Real
 from pellucid.persist.state import expect_array, n_terms
 
 EXTREME = 100  # |log2| of a column's size beyond which it is scaled
-LARGEST = 1e290  # distances are cut here, so that differences of classes stay numbers
 
 
 class GaussianNB(MatrixNaiveBayes):
@@ -136,15 +136,21 @@ class GaussianNB(MatrixNaiveBayes):
             X = np.ldexp(X, -self.units_) if self.units_.any() else X
         return np.ascontiguousarray(X)
 
+    def _reveals(self) -> bool:
+        """Every cell is squared and added up in `_log_likelihood`."""
+        return True
+
     def _log_likelihood(self, X: np.ndarray) -> np.ndarray:
         precision, logs = self._variances()
-        X = self._scaled(X)
+        A = self._scaled(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            distance = normal_distances(X, self.centres_, precision)
-            odd = np.isnan(distance).any(axis=1)
-            total = -0.5 * (np.minimum(distance, LARGEST) + logs.sum(axis=1))
-        if odd.any():
-            total[odd] = self._parts(X[odd], precision, logs).sum(axis=1)
+            total, fine = normal_log_density(A, self.centres_, precision, logs.sum(axis=1))
+        if fine:
+            return total
+        if np.isinf(X).any():
+            raise DataError("Input X contains infinity.")  # `_answer` finds the cell
+        odd = np.isnan(total).any(axis=1)
+        total[odd] = self._parts(A[odd], precision, logs).sum(axis=1)
         return total
 
     def _column_likelihoods(self, X: np.ndarray) -> np.ndarray:

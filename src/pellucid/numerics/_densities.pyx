@@ -1,9 +1,9 @@
-"""Distances of rows from the means of classes, and Bayes' rule over them.
+"""Normal log densities of rows in classes, and Bayes' rule over them.
 
 Built twice, plain and for AVX2: lanes are explicit and products are not fused, so both give equal
-bits. Layout: X is C-contiguous (n, p), out and joint (n, K).
+bits. Layout: X is C-contiguous (n, p), out and Z (n, K).
 
-`whitened_lengths` takes eight rows at a time, a row per lane: their distances from a mean stand
+`whitened_log_density` takes eight rows at a time, a row per lane: their distances from a mean stand
 column by column (p, 8). The columns of W (p, r) come in tiles of four, tile after tile, each
 (p, 4); a tile whose first rows are zero (a triangular W) is begun after them.
 
@@ -76,24 +76,42 @@ cdef extern from *:
     ) noexcept nogil
 
 
-def normal_distances(
+cdef inline double log_density(double distance, double constant, double largest, Py_ssize_t *far) noexcept nogil:
+    """-(distance + constant) / 2; a distance beyond the largest, or none, counts as far."""
+    if distance <= largest:
+        return -0.5 * (distance + constant)
+    far[0] += 1
+    return -0.5 * (largest + constant) if distance > largest else distance
+
+
+def normal_log_density(
     const double[:, ::1] X, const double[:, ::1] means, const double[:, ::1] precision,
-    double[:, ::1] out,
+    const double[::1] constant, double largest, double[:, ::1] out,
 ):
-    """out[i, k] = sum over columns of (x - mean)^2 * precision, in eight lanes."""
-    cdef Py_ssize_t i, k, n = X.shape[0], p = X.shape[1], K = means.shape[0]
+    """Distances are sums over columns of (x - mean)^2 * precision, in eight lanes.
+
+    Returns how many are larger than the largest, which stands for them, or NaN, which they stay.
+    """
+    cdef Py_ssize_t i, k, n = X.shape[0], p = X.shape[1], K = means.shape[0], far = 0
+    cdef double d
     with nogil:
         for i in range(n):
             for k in range(K):
-                out[i, k] = normal_distance(&X[i, 0], &means[k, 0], &precision[k, 0], p)
+                d = normal_distance(&X[i, 0], &means[k, 0], &precision[k, 0], p)
+                out[i, k] = log_density(d, constant[k], largest, &far)
+    return far
 
 
-def whitened_lengths(
+def whitened_log_density(
     const double[:, ::1] X, const double[:, ::1] means, const double[:, :, :, ::1] tiles,
-    const long long[:, ::1] begin, double[:, :, ::1] room, double[:, ::1] out,
+    const long long[:, ::1] begin, const double[::1] constant, double largest,
+    double[:, :, ::1] room, double[:, ::1] out,
 ):
-    """out[i, k] = |(x_i - mean_k) W_k|^2; `room` is for (2, p, 8): rows, and rows minus a mean."""
-    cdef Py_ssize_t i, j, k, l, rows, n = X.shape[0], p = X.shape[1], K = means.shape[0]
+    """Distances are |(x_i - mean_k) W_k|^2; returns how many are far, as `normal_log_density` does.
+
+    `room` is for (2, p, 8): rows, and rows minus a mean.
+    """
+    cdef Py_ssize_t i, j, k, l, rows, n = X.shape[0], p = X.shape[1], K = means.shape[0], far = 0
     cdef double found[8]
     cdef double *turned = &room[0, 0, 0]
     cdef double *apart = &room[1, 0, 0]
@@ -111,20 +129,26 @@ def whitened_lengths(
                     apart, p, &tiles[k, 0, 0, 0], &begin[k, 0], begin.shape[1], found
                 )
                 for l in range(rows):
-                    out[i + l, k] = found[l]
+                    out[i + l, k] = log_density(found[l], constant[k], largest, &far)
+    return far
 
 
-def normalise(double[:, ::1] joint, bint logs, unsigned char[::1] failed):
-    """Rows of log p(x, c) become p(c | x), or log p(c | x); returns how many could not.
+def normalise(
+    const double[:, ::1] Z, const double[::1] log_prior, bint logs, double[:, ::1] out,
+    unsigned char[::1] failed,
+):
+    """Rows of log p(x | c) give p(c | x), or log p(c | x); returns how many could not.
 
-    Those rows, which hold a NaN or nothing above -inf, are marked in `failed` and left alone.
+    Those rows, which hold a NaN or nothing above -inf, are marked in `failed`.
     """
-    cdef Py_ssize_t i, k, n = joint.shape[0], K = joint.shape[1], bad = 0
+    cdef Py_ssize_t i, k, n = Z.shape[0], K = Z.shape[1], bad = 0
     cdef double top, total
     cdef double *z
     with nogil:
         for i in range(n):
-            z = &joint[i, 0]
+            z = &out[i, 0]
+            for k in range(K):
+                z[k] = Z[i, k] + log_prior[k]
             top = z[0]
             for k in range(1, K):
                 if z[k] > top or z[k] != z[k]:
@@ -142,19 +166,23 @@ def normalise(double[:, ::1] joint, bint logs, unsigned char[::1] failed):
     return bad
 
 
-def leading(const double[:, ::1] Z, double margin, long long[::1] codes, unsigned char[::1] close):
-    """codes[i] = the largest of row i; close[i] = 1 where another is within the margin, or none is
-    a number. Returns how many are close."""
+def leading(
+    const double[:, ::1] Z, const double[::1] log_prior, double margin, long long[::1] codes,
+    unsigned char[::1] close,
+):
+    """codes[i] = the largest of Z[i] + log_prior; close[i] = 1 where another is within the margin,
+    or none is a number. Returns how many are close."""
     cdef Py_ssize_t i, k, best, n = Z.shape[0], K = Z.shape[1], count = 0
-    cdef double top, second
+    cdef double top, second, z
     with nogil:
         for i in range(n):
-            best, top, second = 0, Z[i, 0], -1e308
+            best, top, second = 0, Z[i, 0] + log_prior[0], -1e308
             for k in range(1, K):
-                if Z[i, k] > top:
-                    best, second, top = k, top, Z[i, k]
-                elif not Z[i, k] <= second:
-                    second = Z[i, k]
+                z = Z[i, k] + log_prior[k]
+                if z > top:
+                    best, second, top = k, top, z
+                elif not z <= second:
+                    second = z
             codes[i] = best
             close[i] = not (isfinite(top) and top - second > margin)
             count += close[i]

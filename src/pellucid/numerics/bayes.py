@@ -24,8 +24,7 @@ def log_sum_exp(Z: np.ndarray) -> np.ndarray:
 
 def log_joint(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """log p(x, c) = log p(c) + log p(x | c): (n, K)."""
-    with np.errstate(divide="ignore"):
-        return log_density + np.log(prior)
+    return log_density + _log(prior)
 
 
 def log_posterior(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
@@ -33,31 +32,35 @@ def log_posterior(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
 
     A row that no class can produce (all densities 0) says nothing: its posterior is the prior.
     """
-    return _normalised(log_joint(log_density, prior), prior, logs=True)
+    return _normalised(log_density, prior, logs=True)
 
 
 def posterior(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """p(c | x): (n, K)."""
-    return _normalised(log_joint(log_density, prior), prior, logs=False)
+    return _normalised(log_density, prior, logs=False)
 
 
-def _normalised(joint: np.ndarray, prior: np.ndarray, logs: bool) -> np.ndarray:
-    joint = np.ascontiguousarray(joint)
-    failed = np.empty(len(joint), dtype=np.uint8)
+def _normalised(log_density: np.ndarray, prior: np.ndarray, logs: bool) -> np.ndarray:
+    Z, log_prior = np.ascontiguousarray(log_density), _log(prior)
+    out, failed = np.empty_like(Z), np.empty(len(Z), dtype=np.uint8)
     bad = parallel.map(
-        lambda rows: loops.normalise(joint[rows], logs, failed[rows]),
-        parallel.row_blocks(*joint.shape),
+        lambda rows: loops.normalise(Z[rows], log_prior, logs, out[rows], failed[rows]),
+        parallel.row_blocks(*Z.shape),
     )
     if any(bad):
-        with np.errstate(divide="ignore"):
-            alone = np.log(prior / prior.sum()) if logs else prior / prior.sum()
-        joint[failed == 1] = alone
-    return joint
+        alone = prior / prior.sum()
+        out[failed == 1] = _log(alone) if logs else alone
+    return out
+
+
+def _log(chances: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return np.log(chances)
 
 
 def leading_class(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """The class of the largest posterior; of equal ones the first: (n,)."""
-    return leading(log_joint(log_density, prior), lambda rows: posterior(log_density[rows], prior))
+    return _largest(log_density, _log(prior), lambda rows: posterior(log_density[rows], prior))
 
 
 def leading(Z: np.ndarray, chances: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -71,10 +74,16 @@ def leading(Z: np.ndarray, chances: Callable[[np.ndarray], np.ndarray]) -> np.nd
         rows = np.flatnonzero(~(np.abs(Z) > NEAR))
         codes[rows] = chances(rows).argmax(axis=1)
         return codes
+    return _largest(Z, np.zeros(Z.shape[1]), chances)
+
+
+def _largest(
+    Z: np.ndarray, log_prior: np.ndarray, chances: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
     Z = np.ascontiguousarray(Z)
     codes, close = np.empty(len(Z), dtype=np.int64), np.empty(len(Z), dtype=np.uint8)
     near = parallel.map(
-        lambda rows: loops.leading(Z[rows], NEAR, codes[rows], close[rows]),
+        lambda rows: loops.leading(Z[rows], log_prior, NEAR, codes[rows], close[rows]),
         parallel.row_blocks(*Z.shape),
     )
     if any(near):

@@ -1,4 +1,4 @@
-"""Distances of rows from the means of classes, as normal densities need them.
+"""Logarithms of normal densities: (n, K) for rows and classes.
 
 Invariant: the value of a row depends on that row alone, not on threads or on its neighbours; the
 two builds of the loops give equal bits.
@@ -14,18 +14,27 @@ loops = _plain
 if cpu_has_avx2():
     from . import _densities_avx2 as loops  # type: ignore[no-redef]
 
+LARGEST = 1e290  # distances are cut here, so that differences of classes stay numbers
 TILE = 4  # columns of a whitening that are taken together
 
 
-def normal_distances(X: np.ndarray, means: np.ndarray, precision: np.ndarray) -> np.ndarray:
-    """sum_j (x_j - mean_kj)^2 precision_kj of every row and class: (n, K)."""
+def normal_log_density(
+    X: np.ndarray, means: np.ndarray, precision: np.ndarray, constant: np.ndarray
+) -> tuple[np.ndarray, bool]:
+    """-1/2 (sum_j (x_j - mean_kj)^2 precision_kj + constant_k) of every row and class.
+
+    Also whether all of it is as it should be: a distance above LARGEST counts as that, one that is
+    no number stays NaN.
+    """
     out = np.empty((len(X), len(means)))
     means, precision = np.ascontiguousarray(means), np.ascontiguousarray(precision)
-    parallel.map(
-        lambda rows: loops.normal_distances(X[rows], means, precision, out[rows]),
+    far = parallel.map(
+        lambda rows: loops.normal_log_density(
+            X[rows], means, precision, constant, LARGEST, out[rows]
+        ),
         parallel.row_blocks(*X.shape),
     )
-    return out
+    return out, not any(far)
 
 
 def triangular(W: np.ndarray) -> np.ndarray:
@@ -33,20 +42,29 @@ def triangular(W: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.linalg.qr(W.T)[1].T)
 
 
-def whitened_distances(
-    X: np.ndarray, means: np.ndarray, W: np.ndarray, units: np.ndarray | None = None
-) -> np.ndarray:
-    """|(x 2**-units - mean_k) W_k|^2 of every row and class: (n, K); W is (K, p, r)."""
+def whitened_log_density(
+    X: np.ndarray,
+    means: np.ndarray,
+    W: np.ndarray,
+    constant: np.ndarray,
+    units: np.ndarray | None = None,
+) -> tuple[np.ndarray, bool]:
+    """-1/2 (|(x 2**-units - mean_k) W_k|^2 + constant_k) of every row and class; W is (K, p, r).
+
+    Also whether all of it is as it should be, as `normal_log_density`.
+    """
     out = np.empty((len(X), len(means)))
     tiles, begin, p = *_tiled(W), X.shape[1]
     means = np.ascontiguousarray(means)
 
-    def fill(rows: slice) -> None:
+    def fill(rows: slice) -> int:
         block = np.ascontiguousarray(X[rows] if units is None else np.ldexp(X[rows], -units))
-        loops.whitened_lengths(block, means, tiles, begin, np.empty((2, p, 8)), out[rows])
+        room = np.empty((2, p, 8))
+        return loops.whitened_log_density(
+            block, means, tiles, begin, constant, LARGEST, room, out[rows]
+        )
 
-    parallel.map(fill, parallel.row_blocks(*X.shape))
-    return out
+    return out, not any(parallel.map(fill, parallel.row_blocks(*X.shape)))
 
 
 def _tiled(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
