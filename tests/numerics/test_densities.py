@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from pellucid.numerics import _densities, _loops, bayes, densities
+from pellucid.numerics import _densities, _groups, _loops, bayes, densities
 from pellucid.numerics.groups import class_moments
 
-BUILDS = [_densities]
+BUILDS, SUMS = [_densities], [_groups]
 if _loops.cpu_has_avx2():
-    from pellucid.numerics import _densities_avx2
+    from pellucid.numerics import _densities_avx2, _groups_avx2
 
     BUILDS.append(_densities_avx2)
+    SUMS.append(_groups_avx2)
 
 
 def table(n, p, K, seed=0):
@@ -55,6 +56,18 @@ def test_both_builds_give_equal_bits():
         build.normal_log_density(X, means, means**2, constant, 1e290, b)
         build.normalise(a, constant, False, c, failed)
         found.append((a.tobytes(), b.tobytes(), c.tobytes()))
+    assert len(set(found)) == 1
+
+
+def test_both_builds_of_the_sums_give_equal_bits():
+    X, means, _ = table(37, 13, 3, 2)
+    y, w = np.arange(37, dtype=np.int32) % 3, np.linspace(0.1, 3, 37)
+    found = []
+    for build in SUMS:
+        squares, slips, sums, total = (np.zeros((3, 13)) for _ in range(4))
+        build.square_by_class(X, y, w, means, squares, slips)
+        build.sum_by_class(X, y, w, sums, total[:, 0].copy())
+        found.append((squares.tobytes(), slips.tobytes(), sums.tobytes()))
     assert len(set(found)) == 1
 
 

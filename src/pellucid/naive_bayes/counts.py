@@ -15,7 +15,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.naive_bayes.family import MatrixNaiveBayes, check_counts
-from pellucid.numerics import _groups
+from pellucid.numerics.groups import loops
 from pellucid.numerics.scores import linear_scores
 from pellucid.numerics.tables import Rows
 from pellucid.parameters import Array, Boolean, Either, Nothing, Real, Test
@@ -161,14 +161,14 @@ def class_sums(X: Any, y: np.ndarray, w: np.ndarray, K: int, cells: Any = None) 
         X = X if cells is None else cells(X)
         total = np.zeros((K, X.shape[1]))
         indices, indptr = (part.astype(np.int32, copy=False) for part in (X.indices, X.indptr))
-        _groups.sum_sparse_by_class(X.data, indices, indptr, y, w, total)
+        loops.sum_sparse_by_class(X.data, indices, indptr, y, w, total)
         return total
     rows = Rows(X)
 
     def partial(block: slice) -> np.ndarray:
         part = X[block] if cells is None else cells(X[block])
         sums = np.zeros((K, X.shape[1]))
-        _groups.sum_by_class(np.ascontiguousarray(part), y[block], w[block], sums, np.zeros(K))
+        loops.sum_by_class(np.ascontiguousarray(part), y[block], w[block], sums, np.zeros(K))
         return sums
 
     return parallel.reduce(partial, np.ndarray.__iadd__, rows.blocks)

@@ -173,17 +173,20 @@ def leading(
     """codes[i] = the largest of Z[i] + log_prior; close[i] = 1 where another is within the margin,
     or none is a number. Returns how many are close."""
     cdef Py_ssize_t i, k, best, n = Z.shape[0], K = Z.shape[1], count = 0
-    cdef double top, second, z
+    cdef double top, second, less, z
+    cdef bint odd
     with nogil:
         for i in range(n):
             best, top, second = 0, Z[i, 0] + log_prior[0], -1e308
-            for k in range(1, K):
+            odd = top != top
+            for k in range(1, K):  # which class leads is hard to foresee: no branches
                 z = Z[i, k] + log_prior[k]
-                if z > top:
-                    best, second, top = k, top, z
-                elif not z <= second:
-                    second = z
+                less = z if z < top else top
+                second = less if less > second else second
+                best = k if z > top else best
+                top = z if z > top else top
+                odd |= z != z
             codes[i] = best
-            close[i] = not (isfinite(top) and top - second > margin)
+            close[i] = odd or not (isfinite(top) and top - second > margin)
             count += close[i]
     return count

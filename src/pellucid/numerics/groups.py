@@ -14,8 +14,13 @@ from typing import Any
 import numpy as np
 
 from .. import parallel
-from . import _groups
+from . import _groups as _plain
+from ._loops import cpu_has_avx2
 from .tables import Rows
+
+loops = _plain
+if cpu_has_avx2():
+    from . import _groups_avx2 as loops  # type: ignore[no-redef]
 
 FIRST_ROWS = 256  # of a block, whose means serve as first centres
 FAR = 3.0  # times the scatter that a centre may add to the squares: less than a digit
@@ -82,7 +87,7 @@ def _means(
     block: np.ndarray, y: np.ndarray, w: np.ndarray, K: int
 ) -> tuple[np.ndarray, np.ndarray]:
     sums, total = np.zeros((K, block.shape[1])), np.zeros(K)
-    _groups.sum_by_class(block, y, w, sums, total)
+    loops.sum_by_class(block, y, w, sums, total)
     return total, np.divide(sums, total[:, None], out=sums, where=total[:, None] > 0)
 
 
@@ -102,7 +107,7 @@ def _around(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Means, squares around them, and what the squares lost because the centre is not the mean."""
     squares, slips = np.zeros_like(centre), np.zeros_like(centre)
-    _groups.square_by_class(block, y, w, centre, squares, slips)
+    loops.square_by_class(block, y, w, centre, squares, slips)
     count = np.where(total > 0, total, 1.0)[:, None]
     slips /= count
     lost = count * slips**2
@@ -115,7 +120,7 @@ def _products(block: np.ndarray, y: np.ndarray, w: np.ndarray, K: int, form: str
     place = np.empty(len(y), dtype=np.int64)
     place[np.argsort(y, kind="stable")] = np.arange(len(y))
     centred = np.empty_like(block)
-    _groups.gather_centred(block, y, np.sqrt(w), mean, place, centred)
+    loops.gather_centred(block, y, np.sqrt(w), mean, place, centred)
     if form == "shared":
         return ClassMoments(total, mean, centred.T @ centred)
     ends = np.concatenate([[0], np.cumsum(counts)])
@@ -125,10 +130,10 @@ def _products(block: np.ndarray, y: np.ndarray, w: np.ndarray, K: int, form: str
 
 def _with_holes(block: np.ndarray, y: np.ndarray, w: np.ndarray, K: int) -> DiagonalMoments:
     sums, total = np.zeros((K, block.shape[1])), np.zeros((K, block.shape[1]))
-    _groups.sum_present(block, y, w, sums, total)
+    loops.sum_present(block, y, w, sums, total)
     mean = np.divide(sums, total, out=sums, where=total > 0)
     squares, slips = np.zeros_like(mean), np.zeros_like(mean)
-    _groups.square_present(block, y, w, mean, squares, slips)
+    loops.square_present(block, y, w, mean, squares, slips)
     count = np.where(total > 0, total, 1.0)
     slips /= count
     return DiagonalMoments(total, mean + slips, np.maximum(squares - count * slips**2, 0.0))
