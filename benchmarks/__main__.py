@@ -14,17 +14,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import process, race, report, workload
+from benchmarks import process, race, report, single_row, workload
 from benchmarks.memory import peak_bytes
 from benchmarks.race import Row
 from benchmarks.workload import OURS, NotAvailable, Workload
 
-PROCESS = "process"
+PROCESS, SINGLE_ROW = "process", "single_row"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chosen families; the exit code."""
-    known = [*workload.all_families(), PROCESS]
+    known = [*workload.all_families(), PROCESS, SINGLE_ROW]
     options = _parser(known).parse_args(arguments)
     unknown = sorted(set(options.family) - set(known))
     if unknown:
@@ -33,9 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows: list[Row] = []
     growth: list[dict[str, Any]] = []
     for family in options.family or known:
-        if family == PROCESS:
-            if not options.growth:
-                rows += [process.race(command, options.repeat) for command in process.COMMANDS]
+        if family in (PROCESS, SINGLE_ROW):
+            rows += [] if options.growth else _special(family, options.repeat)
             continue
         for entry in workload.workloads(family):
             print(f"... {entry.key}", file=sys.stderr, flush=True)
@@ -51,6 +50,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = json.dumps(report.document(rows, growth), indent=1)
         Path(options.json).write_text(text + "\n", encoding="utf-8")
     return int(any(row.failed for row in rows))
+
+
+def _special(family: str, repeat: int) -> list[Row]:
+    """Rows that are no workloads: their size is fixed, their goal is seconds."""
+    if family == PROCESS:
+        return [process.race(command, repeat) for command in process.COMMANDS]
+    return [single_row.race(name, repeat) for name in single_row.MODELS]
 
 
 def _parser(known: Sequence[str]) -> argparse.ArgumentParser:

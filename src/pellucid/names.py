@@ -94,6 +94,7 @@ FUNCTIONS: dict[str, str] = {
     "Table": "pellucid.data",
     "Text": "pellucid.data",
     "compare": "pellucid.compare",
+    "compile": "pellucid.export",
     "load": "pellucid.persist",
     "set_threads": "pellucid.parallel",
     "show_versions": "pellucid.versions",

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("sklearn.datasets")
 
 from benchmarks import __main__ as command
-from benchmarks import answers, memory, process, race, report, samples, workload
+from benchmarks import answers, memory, process, race, report, samples, single_row, workload
 from benchmarks.workload import OURS, Workload
 from pellucid.dummy import DummyClassifier
 from tests.oracles import peer_sklearn
@@ -225,6 +225,17 @@ def test_process_rows(tmp_path):
     broken = process.Command("broken", process._python("1 / 0"), ("true",), 60)
     row = process.race(broken, 1)
     assert row.failed and "ZeroDivisionError" in row.status
+
+
+@pytest.mark.parametrize("name", single_row.MODELS)
+def test_single_rows_are_raced_at_equal_labels(name):
+    row = single_row.race(name, 1)
+    assert row.status == "ok" and row.ours_seconds > 0 and row.peer_seconds > 0
+
+
+def test_single_rows_of_other_labels_are_no_race(monkeypatch):
+    monkeypatch.setattr("pellucid.export.RowPredictor.predict", lambda self, row: "other")
+    assert single_row.race(single_row.MODELS[0], 1).status.startswith("mismatch: other")
 
 
 def test_goals_are_shown_but_only_judged_at_full_size():

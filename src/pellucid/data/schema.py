@@ -174,11 +174,11 @@ class Schema:
             return table
         if table.names == self.names:
             return table
-        self._check_names(set(table.names), owner)
+        self.check_names(set(table.names), owner)
         where = {name: j for j, name in enumerate(table.names)}
         return table.select([where[name] for name in self.names])
 
-    def _check_names(self, given: set[str], owner: str) -> None:
+    def check_names(self, given: set[str], owner: str) -> None:
         known = set(self.names or ())
         extra, absent = sorted(given - known), sorted(known - given)
         if not extra and not absent:
