@@ -14,7 +14,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from pellucid.data import datasets
 from pellucid.ensemble import AdaBoostClassifier, stumps
 from pellucid.errors import ParameterError
-from pellucid.tree import DecisionTreeClassifier
+from pellucid.tree import DecisionTreeClassifier, _histogram
+from pellucid.tree.criteria import CLASS_CRITERIA, IMPURITIES
 from pellucid.tree.presort import presort
 
 
@@ -184,3 +185,29 @@ def test_the_filter_leaves_few_columns():
     table = presort(*columns).placed()
     kept = stumps.Filter(table, y, 2, "gini").kept(np.full(5000, 1 / 5000))
     assert kept.tolist() == [3]
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
+@pytest.mark.parametrize("K", [2, 3])
+def test_bounds_of_buckets_enclose_the_best_division(criterion, K):
+    rng = np.random.default_rng(K)
+    n, buckets = 300, 7
+    x, w = np.sort(rng.normal(size=n)), rng.exponential(size=n)
+    y = (K * rng.uniform(size=n)).astype(np.uint16)
+    y[x > 0.5] = 0
+    C = np.cumsum(w[:, None] * np.eye(K)[y], axis=0)
+    left, right = C[:-1], C[-1] - C[:-1]
+
+    def cost(c):
+        total = c.sum(axis=1)
+        bits = IMPURITIES[criterion](c / total[:, None])
+        return total * bits * (np.log(2) if criterion == "entropy" else 1.0)
+
+    every = cost(left) + cost(right)
+    bucket = (np.arange(n) * buckets // n).astype(np.uint16)
+    ends = np.flatnonzero(np.diff(bucket))
+    found = np.empty(2)
+    cells, sums = bucket + np.uint16(buckets) * y, np.empty(K * buckets)
+    _histogram.bucket_bounds(cells, w, K, CLASS_CRITERIA[criterion], sums, found)
+    assert found[0] == pytest.approx(every[ends].min(), rel=1e-12)
+    assert 0.8 * every.min() <= found[1] <= every.min() * (1 + 1e-12)

@@ -104,14 +104,14 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
             w /= w.sum()
             learner = fit_one(t, w)
             wrong = _votes(learner, problem.X, coded, K) != problem.y
-            error = float(w[wrong].sum())
+            error = float(np.where(wrong, w, 0.0).sum())
             if error >= 1 - 1 / K and found:
                 break
             found.append(learner)
             errors[t], weights[t] = error, self._weight(error, K)
             if error == 0 or error >= 1 - 1 / K:
                 break
-            log_w[wrong] += weights[t]
+            log_w += weights[t] * wrong
         return {
             "estimators_": found,
             "estimator_weights_": weights,
@@ -268,6 +268,8 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
 
 def _votes(learner: Any, X: Any, owner: Any, K: int) -> np.ndarray:
     """Class code that a learner votes for."""
+    if isinstance(learner, DecisionTreeClassifier) and len(learner.classes_) == K:
+        return learner._codes(X)
     schema = owner.schema if isinstance(owner, Problem) else owner.schema_
     return learners.probabilities(learner, X, None, schema, K).argmax(axis=1)
 

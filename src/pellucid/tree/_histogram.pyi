@@ -67,4 +67,11 @@ def number_bins(
 def level_bins(
     codes: np.ndarray, bin_of: np.ndarray, n_bins: int, cells: np.ndarray, place: int
 ) -> None: ...
-def bucket_sums(buckets: np.ndarray, weights: np.ndarray, sums: np.ndarray) -> None: ...
+def bucket_bounds(
+    cells: np.ndarray,
+    weights: np.ndarray,
+    n_classes: int,
+    criterion: int,
+    sums: np.ndarray,
+    found: np.ndarray,
+) -> None: ...

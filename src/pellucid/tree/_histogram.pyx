@@ -20,7 +20,7 @@ nothing, so bits are the same for any number of threads. A batch may divide a no
 order never reaches: `plan` then leaves it whole.
 """
 
-from libc.math cimport INFINITY, fabs, frexp, isnan, ldexp
+from libc.math cimport INFINITY, fabs, frexp, isnan, ldexp, log
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
@@ -127,3 +127,4 @@ include "_histogram_search.pxi"
 include "_histogram_store.pxi"
 include "_histogram_schedule.pxi"
 include "_histogram_slopes.pxi"
+include "_bucket_bounds.pxi"

@@ -89,13 +89,3 @@ def level_bins(const double[::1] codes, const uint8_t[::1] bin_of, int n_bins,
                 cells[i, place] = bin_of[<Py_ssize_t> codes[i]]
             else:
                 cells[i, place] = <uint8_t> n_bins
-
-
-def bucket_sums(const uint16_t[::1] buckets, const double[::1] weights, double[::1] sums):
-    """sums[b] = weight of the rows in bucket b, added up in their order."""
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(sums.shape[0]):
-            sums[i] = 0.0
-        for i in range(buckets.shape[0]):
-            sums[buckets[i]] += weights[i]
