@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.ensemble as theirs
+from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_wine
 from sklearn.naive_bayes import GaussianNB
@@ -181,10 +182,36 @@ def test_the_filter_leaves_few_columns():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 10))
     y = (X[:, 3] + 0.5 * rng.normal(size=5000) > 0).astype(np.int32)
-    columns = X, np.zeros(10, np.uint8), np.zeros(10, np.int32)
-    table = presort(*columns).placed()
-    kept = stumps.Filter(table, y, 2, "gini").kept(np.full(5000, 1 / 5000))
-    assert kept.tolist() == [3]
+    table = presort(X, np.zeros(10, np.uint8), np.zeros(10, np.int32))
+    look = stumps.Filter(table, y, 2, "gini").look(np.full(5000, 1 / 5000))
+    assert look.kept.tolist() == [3]
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("digits", [1, 12])
+def test_stumps_of_buckets_are_those_of_the_engine(criterion, classes, digits, monkeypatch):
+    """Ties within and between columns, huge and tiny numbers, every array of every tree."""
+    rng = np.random.default_rng(classes)
+    X = rng.normal(size=(1500, 6)).round(digits)
+    X[:, 4], X[:, 5] = X[:, 1], 7.0
+    score = X[:, 0] + X[:, 1] ** 2 + rng.normal(size=1500)
+    y = np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
+    X *= np.array([1e-300, 1, 1e300, 1e-5, 1, 1])
+    stump = DecisionTreeClassifier(max_depth=1, criterion=criterion)
+    found = []
+    for limit in (10, 10**9):
+        monkeypatch.setattr(stumps, "MANY_ROWS", limit)
+        found.append(AdaBoostClassifier(stump, n_estimators=20).fit(X, y))
+    assert len(found[0].estimators_) == len(found[1].estimators_) > 5
+    for one, other in zip(found[0].estimators_, found[1].estimators_, strict=True):
+        for name in ("feature", "threshold", "left", "right", "missing_left", "n_samples"):
+            assert getattr(one.tree_, name).tolist() == getattr(other.tree_, name).tolist(), name
+        for name in ("value", "impurity", "decrease", "weight"):
+            assert_allclose(
+                getattr(one.tree_, name), getattr(other.tree_, name), rtol=1e-9, atol=1e-12
+            )
+        assert vars(one).keys() == vars(other).keys()
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])

@@ -135,11 +135,11 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
 
             learner._check_parameters()
             presorted = presort(problem.X, problem.kinds, problem.n_levels)
-            if learner.max_depth == 1:  # a stump looks rows up by their places; once is enough
-                presorted = presorted.placed()
             if stumps.applies(learner, problem):
                 K = problem.n_classes
                 filtered = stumps.Filter(presorted, problem.y, K, learner.criterion)
+            if learner.max_depth == 1 and (filtered is None or len(filtered.always)):
+                presorted = presorted.placed()  # the engine looks rows up by their places
         elif not learners.takes_weights(learner):
             raise ParameterError(
                 f"AdaBoostClassifier needs an estimator with sample_weight. Got {learner!r} instead."
@@ -148,9 +148,12 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
         def fit_one(t: int, w: np.ndarray) -> Any:
             own = learners.seeded(learner, seed, t)
             if filtered is not None:
-                kept = filtered.kept(w)
-                if 2 * len(kept) <= problem.p:
-                    return learners.fit_some_columns(own, problem, w, kept, presorted)
+                look = filtered.look(w)
+                stump = filtered.stump(w, look)
+                if stump is not None:
+                    return learners.store_tree(own, problem.reweight(w), stump)
+                if 2 * len(look.kept) <= problem.p:
+                    return learners.fit_some_columns(own, problem, w, look.kept, presorted)
             return learners.fit(own, problem, Bag(w, None), presorted)
 
         return fit_one

@@ -19,6 +19,7 @@ from pellucid.errors import DataError, ParameterError
 from pellucid.protocol import copied
 from pellucid.tree import DecisionTreeClassifier
 from pellucid.tree.model import TreeModel
+from pellucid.tree.nodes import Nodes
 
 
 def wishes_of(learner: Any, owner: str, kind: str = "classifier") -> Wishes:
@@ -96,8 +97,14 @@ def fit_some_columns(
     learned = learner._fit(part, presorted.select(columns))
     nodes = learned["tree_"]
     feature = np.append(columns, -1)[nodes.feature].astype(np.int32)
-    learned["tree_"] = replace(nodes, feature=feature, n_levels=problem.n_levels)
-    learned["max_features_"] = problem.p
+    return store_tree(learner, problem, replace(nodes, feature=feature, n_levels=problem.n_levels))
+
+
+def store_tree(learner: Any, problem: Problem, nodes: Nodes) -> Any:
+    """A tree classifier whose tree is grown already, from all columns."""
+    learned = {
+        "tree_": nodes, "n_outputs_": 1, "max_features_": problem.p, "n_classes_": problem.n_classes
+    }  # fmt: skip
     learner._store(learned, problem)
     return learner
 

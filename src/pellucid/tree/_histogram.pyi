@@ -75,3 +75,16 @@ def bucket_bounds(
     sums: np.ndarray,
     found: np.ndarray,
 ) -> None: ...
+def best_in_buckets(
+    x: np.ndarray,
+    order: np.ndarray,
+    weights: np.ndarray,
+    labels: np.ndarray,
+    starts: np.ndarray,
+    sums: np.ndarray,
+    n_classes: int,
+    criterion: int,
+    limit: float,
+    tie: float,
+    left: np.ndarray,
+) -> tuple[float, int]: ...
