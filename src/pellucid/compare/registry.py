@@ -127,7 +127,7 @@ _C = Range(0.001, 1000, (4, 7, 13))
 _MARGIN = Range(0.001, 10, (3, 5, 9))  # of standardised columns; more takes long and changes little
 _ALPHA = Range(1000, 0.001, (4, 7, 13))
 _PATIENT = {"max_iter": 1000}  # wide tables of rare levels take more steps than scikit-learn's 100
-_SCALED = {"standardize": True}  # distances and margins depend on the units
+_SCALED = {"standardize": True}  # distances, margins, steps and penalties depend on the units
 _NEIGHBOURS = Range(65, 1, (3, 7, 9), whole=True)
 _LEAVES = Range(40, 1, (3, 5, 7), whole=True)
 _MANY = Choices((50,), (100,), (300,))
@@ -155,11 +155,11 @@ ENTRIES = (
     _c("multinomial_nb", "naive_bayes.MultinomialNB", 1, 0.05, "word counts given the class", only="text", space={"alpha": Range(10, 0.01, (3, 4, 7))}),
     _c("lda", "discriminant_analysis.LinearDiscriminantAnalysis", 1, 0.1, "normal clouds of one shape", params={"solver": "lsqr"}, space={"shrinkage": Choices(("auto", None), ("auto", None, 0.1, 0.5), ("auto", None, 0.03, 0.1, 0.3, 0.9))}),
     _c("qda", "discriminant_analysis.QuadraticDiscriminantAnalysis", 3, 0.1, "normal clouds, each of its own shape", space={"reg_param": Choices((0.1, 0.0), (0.5, 0.1, 0.01, 0.0), (0.9, 0.5, 0.1, 0.03, 0.01, 0.001, 0.0))}),
-    _c("ridge_classifier", "linear_model.RidgeClassifier", 1, 0.1, "least squares on the classes", space={"alpha": _ALPHA}),
+    _c("ridge_classifier", "linear_model.RidgeClassifier", 1, 0.1, "least squares on the classes", params=_SCALED, space={"alpha": _ALPHA}),
     _c("perceptron", "linear_model.Perceptron", 1, 0.3, "moves a plane at each mistake", params=_SCALED, space={"average": Choices((True, False), (True, False), (True, False))}),
     _c("sgd", "linear_model.SGDClassifier", 1, 0.4, "log-odds, one small step per row", params={**_SCALED, "loss": "log_loss"}, space={"alpha": Range(0.1, 0.0001, (3, 4, 7))}),
-    _c("logistic", "linear_model.LogisticRegression", 1, 0.3, "log-odds are a weighted sum", params=_PATIENT, space={"C": _C}),
-    _c("logistic_l1", "linear_model.LogisticRegression", 1, 1.5, "log-odds from few columns", params={**_PATIENT, "l1_ratio": 1.0, "solver": "saga"}, space={"C": Range(0.01, 100, (3, 5, 9))}),
+    _c("logistic", "linear_model.LogisticRegression", 1, 0.3, "log-odds are a weighted sum", params={**_PATIENT, **_SCALED}, space={"C": _C}),
+    _c("logistic_l1", "linear_model.LogisticRegression", 1, 1.5, "log-odds from few columns", params={**_PATIENT, **_SCALED, "l1_ratio": 1.0, "solver": "saga"}, space={"C": Range(0.01, 100, (3, 5, 9))}),
     _c("knn", "neighbors.KNeighborsClassifier", 3, 0.5, "asks the nearest rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
     _c("tree", "tree.DecisionTreeClassifier", 2, 0.2, "one question after the other", space=_TREE),
     _c("svm_linear", "svm.LinearSVC", 1, 0.8, "the widest straight margin", prefer=_SCALED, space={"C": _MARGIN}),
@@ -172,13 +172,13 @@ ENTRIES = (
     _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "a network of one or two layers", prefer=_SCALED, space=_MLP),
     _r("mean", "dummy.DummyRegressor", 0, 0.01, "the mean, always"),
     _r("ols", "linear_model.LinearRegression", 1, 0.05, "least squares"),
-    _r("ridge", "linear_model.Ridge", 1, 0.1, "least squares with small weights", space={"alpha": _ALPHA}),
-    _r("lasso", "linear_model.Lasso", 1, 0.3, "least squares from few columns", space={"alpha": Range(10, 0.001, (4, 7, 13))}, in_units=("alpha",)),
-    _r("elastic_net", "linear_model.ElasticNet", 1, 0.4, "between ridge and lasso", space={"l1_ratio": Choices((0.5,), (0.5,), (0.2, 0.5, 0.8)), "alpha": Range(10, 0.001, (4, 7, 9))}),
-    _r("bayesian_ridge", "linear_model.BayesianRidge", 1, 0.2, "ridge that finds its own strength"),
+    _r("ridge", "linear_model.Ridge", 1, 0.1, "least squares with small weights", params=_SCALED, space={"alpha": _ALPHA}),
+    _r("lasso", "linear_model.Lasso", 1, 0.3, "least squares from few columns", params=_SCALED, space={"alpha": Range(1, 0.001, (4, 7, 13))}, in_units=("alpha",)),
+    _r("elastic_net", "linear_model.ElasticNet", 1, 0.4, "between ridge and lasso", params=_SCALED, space={"l1_ratio": Choices((0.5,), (0.5,), (0.2, 0.5, 0.8)), "alpha": Range(10, 0.001, (4, 7, 9))}),
+    _r("bayesian_ridge", "linear_model.BayesianRidge", 1, 0.2, "ridge that finds its own strength", params=_SCALED),
     _r("sgd", "linear_model.SGDRegressor", 1, 0.4, "least squares, one small step per row", params=_SCALED, space={"eta0": Choices((0.001, 0.01), (0.0001, 0.001, 0.01), (0.0001, 0.001, 0.01)), "alpha": Choices((0.0001,), (0.01, 0.0001), (0.1, 0.01, 0.001, 0.0001))}),
-    _r("poisson", "linear_model.PoissonRegressor", 1, 0.3, "logarithm of the mean is a weighted sum", only="counts", space={"alpha": Range(10, 0.001, (3, 5, 9))}),
-    _r("gamma", "linear_model.GammaRegressor", 1, 0.3, "logarithm of a positive mean is a weighted sum", only="positive", space={"alpha": Range(10, 0.001, (3, 5, 9))}),
+    _r("poisson", "linear_model.PoissonRegressor", 1, 0.3, "logarithm of the mean is a weighted sum", only="counts", params=_SCALED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),
+    _r("gamma", "linear_model.GammaRegressor", 1, 0.3, "logarithm of a positive mean is a weighted sum", only="positive", params=_SCALED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),
     _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "mean of the nearest rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
     _r("tree", "tree.DecisionTreeRegressor", 2, 0.2, "one question after the other", space={"min_samples_leaf": _LEAVES}),
     _r("svm_linear", "svm.LinearSVR", 1, 0.8, "a straight tube around the rows", prefer=_SCALED, space={"C": _MARGIN, **_TUBE}, in_units=("C", "epsilon")),

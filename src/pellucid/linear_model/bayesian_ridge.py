@@ -8,6 +8,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.linear_model.bayesian import BayesianPredictor, dense, quadratic
+from pellucid.linear_model.units import Units
 from pellucid.parameters import Boolean, Either, Integer, Nothing, Real, Verbose
 from pellucid.records import Status
 
@@ -34,6 +35,9 @@ class BayesianRidge(BayesianPredictor):
         Keep `scores_`.
     fit_intercept : bool, default=True
     copy_X, verbose : without effect
+    standardize : bool, default=False, keyword-only
+        The prior is for the coefficients of columns divided by their deviation; `coef_` and
+        `sigma_` are told in the user's units.
     table : Table, optional
 
     Attributes
@@ -68,6 +72,7 @@ class BayesianRidge(BayesianPredictor):
         "fit_intercept": Boolean,
         "copy_X": Boolean,
         "verbose": Verbose,
+        "standardize": Boolean,
     }
 
     alpha_: float
@@ -91,6 +96,7 @@ class BayesianRidge(BayesianPredictor):
         fit_intercept: bool = True,
         copy_X: bool = True,
         verbose: Any = False,
+        standardize: bool = False,
         table: Any = None,
     ) -> None:
         self.max_iter = max_iter
@@ -105,6 +111,7 @@ class BayesianRidge(BayesianPredictor):
         self.fit_intercept = fit_intercept
         self.copy_X = copy_X
         self.verbose = verbose
+        self.standardize = standardize
         self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -112,6 +119,14 @@ class BayesianRidge(BayesianPredictor):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
+        if not self.standardize:
+            return self._fit_columns(problem)
+        units = Units.learn(problem, bool(self.fit_intercept))
+        learned = units.told(self._fit_columns(units.apply(problem)))
+        learned["sigma_"] = learned["sigma_"] * units.scale * units.scale[:, None]
+        return learned | {"X_offset_": learned["means_"]}
+
+    def _fit_columns(self, problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model.evidence import Priors, maximise
         from pellucid.linear_model.spectrum import make_spectrum
 

@@ -49,6 +49,9 @@ class GeneralizedLinearModel(GLMRegressor):
     step : float or None, keyword-only
         Step of "gd" along the gradient of the mean objective; None takes half of 1 / curvature
         at the start.
+    standardize : bool, default=False, keyword-only
+        Penalise the coefficients of columns divided by their deviation; `coef_` is told in the
+        user's units.
     table : Table, optional
 
     Attributes
@@ -90,6 +93,7 @@ class GeneralizedLinearModel(GLMRegressor):
         dispersion: float = 1.0,
         l1_ratio: float = 0.0,
         step: float | None = None,
+        standardize: bool = False,
         table: Any = None,
     ) -> None:
         self.family = family
@@ -105,6 +109,7 @@ class GeneralizedLinearModel(GLMRegressor):
         self.dispersion = dispersion
         self.l1_ratio = l1_ratio
         self.step = step
+        self.standardize = standardize
         self.table = table
 
     @property

@@ -16,6 +16,7 @@ from pellucid.data.targets import check_lengths, numbers, offset_values, weights
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model.linear_classifier import column_means
 from pellucid.linear_model.predictor import additive_parts, check_coefficients
+from pellucid.linear_model.units import penalised_evenly
 from pellucid.numerics.families import Family, GLMLoss
 from pellucid.numerics.links import LINKS
 from pellucid.numerics.scores import linear_scores
@@ -32,6 +33,7 @@ PARAMETERS = {
     "warm_start": Boolean,
     "verbose": Verbose,
     "step": Either(Nothing, Real(0, None, "neither")),
+    "standardize": Boolean,
 }
 NET_EPOCHS = 1000  # of coordinate descent, for normal errors and absolute values
 
@@ -58,6 +60,7 @@ class GLMRegressor(Regressor):
     max_iter: int
     warm_start: bool
     step: float | None
+    standardize: bool
     l1_ratio: float = 0.0
     coef_: np.ndarray
     intercept_: float
@@ -128,6 +131,9 @@ class GLMRegressor(Regressor):
             )
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
+        return penalised_evenly(self, self.alpha > 0, problem, self._fit_columns)
+
+    def _fit_columns(self, problem: Problem) -> dict[str, Any]:
         loss = self._loss()
         with parallel.one_blas_thread():
             if (

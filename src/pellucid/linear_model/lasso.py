@@ -37,6 +37,9 @@ class Lasso(LinearPredictor):
         "gd" is plain proximal gradient descent, for watching.
     step : float or None, keyword-only
         Step of "gd"; None takes one that cannot overshoot.
+    standardize : bool, default=False, keyword-only
+        Penalise the coefficients of columns divided by their deviation; `coef_` is told in the
+        user's units.
     table : Table, optional
 
     Attributes
@@ -82,6 +85,7 @@ class Lasso(LinearPredictor):
         selection: str = "cyclic",
         solver: str = "cd",
         step: float | None = None,
+        standardize: bool = False,
         table: Any = None,
     ) -> None:
         self.alpha = alpha
@@ -96,6 +100,7 @@ class Lasso(LinearPredictor):
         self.selection = selection
         self.solver = solver
         self.step = step
+        self.standardize = standardize
         self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

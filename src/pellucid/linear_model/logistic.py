@@ -10,6 +10,7 @@ from pellucid.data import Problem, Wishes
 from pellucid.errors import ParameterError
 from pellucid.linear_model.linear_classifier import ClassWeight, class_weighted, column_means
 from pellucid.linear_model.logistic_base import L1_SOLVERS, SOLVERS, LogisticModel
+from pellucid.linear_model.units import penalised_evenly
 from pellucid.parameters import (
     Boolean,
     Choice,
@@ -74,6 +75,9 @@ class LogisticRegression(LogisticModel):
         Step k of "sgd" is (tau0 + k)**-kappa; kappa lies in (0.5, 1].
     batch_size : int, default=200, keyword-only
         Rows of a step of "sgd".
+    standardize : bool, default=False, keyword-only
+        Penalise the coefficients of columns divided by their deviation; `coef_` is told in the
+        user's units.
     table : Table, optional
 
     Attributes
@@ -118,6 +122,7 @@ class LogisticRegression(LogisticModel):
         "tau0": Real(0, None, "neither"),
         "kappa": Real(0.5, 1, "right"),
         "batch_size": Integer(1),
+        "standardize": Boolean,
     }
 
     def __init__(
@@ -142,6 +147,7 @@ class LogisticRegression(LogisticModel):
         tau0: float = 10.0,
         kappa: float = 1.0,
         batch_size: int = 200,
+        standardize: bool = False,
         table: Any = None,
     ) -> None:
         self.C = C
@@ -163,6 +169,7 @@ class LogisticRegression(LogisticModel):
         self.tau0 = tau0
         self.kappa = kappa
         self.batch_size = batch_size
+        self.standardize = standardize
         self.table = table
 
     def _coding(self) -> str:
@@ -177,6 +184,9 @@ class LogisticRegression(LogisticModel):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
+        return penalised_evenly(self, np.isfinite(self.C), problem, self._fit_columns)
+
+    def _fit_columns(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
         K = len(problem.classes)
         weights = class_weighted(self.class_weight, problem)

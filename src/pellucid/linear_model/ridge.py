@@ -8,6 +8,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model.predictor import LinearPredictor
+from pellucid.linear_model.units import penalised_evenly
 from pellucid.parameters import (
     Array,
     Boolean,
@@ -53,6 +54,9 @@ class Ridge(LinearPredictor):
     random_state : without effect, no solver draws
     step : float or None, keyword-only
         Step of "gd"; None takes one that cannot overshoot.
+    standardize : bool, default=False, keyword-only
+        Penalise the coefficients of columns divided by their deviation; `coef_` is told in the
+        user's units.
     table : Table, optional
 
     Attributes
@@ -83,6 +87,7 @@ class Ridge(LinearPredictor):
         "positive": Boolean,
         "random_state": RandomState,
         "step": Either(Nothing, Real(0, None, "neither")),
+        "standardize": Boolean,
     }
 
     n_iter_: Any
@@ -102,6 +107,7 @@ class Ridge(LinearPredictor):
         positive: bool = False,
         random_state: Any = None,
         step: float | None = None,
+        standardize: bool = False,
         table: Any = None,
     ) -> None:
         self.alpha = alpha
@@ -113,6 +119,7 @@ class Ridge(LinearPredictor):
         self.positive = positive
         self.random_state = random_state
         self.step = step
+        self.standardize = standardize
         self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -120,6 +127,9 @@ class Ridge(LinearPredictor):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
+        return penalised_evenly(self, np.any(self.alpha), problem, self._fit_columns)
+
+    def _fit_columns(self, problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model import ridge_solver as solvers
 
         Y = problem.y.reshape(problem.n, -1)

@@ -7,6 +7,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.linear_model.linear_classifier import ClassWeight, LinearClassifier, class_weighted
+from pellucid.linear_model.units import penalised_evenly
 from pellucid.parameters import Boolean, Choice, Either, Integer, Nothing, RandomState, Real
 from pellucid.records import Status
 
@@ -37,6 +38,9 @@ class RidgeClassifier(LinearClassifier):
     positive : bool, default=False
         Allow no negative coefficient.
     random_state : without effect, no solver draws
+    standardize : bool, default=False, keyword-only
+        Penalise the coefficients of columns divided by their deviation; `coef_` is told in the
+        user's units.
     table : Table, optional
 
     Attributes
@@ -63,6 +67,7 @@ class RidgeClassifier(LinearClassifier):
         "solver": Choice(*SOLVERS),
         "positive": Boolean,
         "random_state": RandomState,
+        "standardize": Boolean,
     }
 
     def __init__(
@@ -77,6 +82,7 @@ class RidgeClassifier(LinearClassifier):
         solver: str = "auto",
         positive: bool = False,
         random_state: Any = None,
+        standardize: bool = False,
         table: Any = None,
     ) -> None:
         self.alpha = alpha
@@ -88,6 +94,7 @@ class RidgeClassifier(LinearClassifier):
         self.solver = solver
         self.positive = positive
         self.random_state = random_state
+        self.standardize = standardize
         self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -95,6 +102,9 @@ class RidgeClassifier(LinearClassifier):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
+        return penalised_evenly(self, self.alpha > 0, problem, self._fit_columns)
+
+    def _fit_columns(self, problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model import ridge_solver as solvers
         from pellucid.linear_model.predictor import check_size
 

@@ -10,6 +10,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import ParameterError
+from pellucid.linear_model.units import penalised_evenly
 from pellucid.parameters import (
     Array,
     Boolean,
@@ -34,6 +35,7 @@ PARAMETERS = {
     "selection": Choice("cyclic", "random"),
     "solver": Choice("cd", "gd"),
     "step": Either(Nothing, Real(0, None, "neither")),
+    "standardize": Boolean,
 }
 MAX_ITER = 1000
 
@@ -47,6 +49,12 @@ def sparse_rows(coef: np.ndarray) -> Any:
 
 def fit_sparse(model: Any, problem: Problem, l1_ratio: float) -> dict[str, Any]:
     """The learned attributes of a `Lasso` or `ElasticNet`."""
+    return penalised_evenly(
+        model, model.alpha > 0, problem, lambda seen: _fit_columns(model, seen, l1_ratio)
+    )
+
+
+def _fit_columns(model: Any, problem: Problem, l1_ratio: float) -> dict[str, Any]:
     from pellucid.linear_model.elastic_net_solver import Net, elastic_net
 
     if model.solver == "gd":

@@ -41,6 +41,9 @@ class TweedieRegressor(GLMRegressor):
     step : float or None, keyword-only
         Step of "gd" along the gradient of the mean objective; None takes half of 1 / curvature
         at the start.
+    standardize : bool, default=False, keyword-only
+        Penalise the coefficients of columns divided by their deviation; `coef_` is told in the
+        user's units.
     table : Table, optional
 
     Attributes
@@ -76,6 +79,7 @@ class TweedieRegressor(GLMRegressor):
         warm_start: bool = False,
         verbose: Any = 0,
         step: float | None = None,
+        standardize: bool = False,
         table: Any = None,
     ) -> None:
         self.power = power
@@ -88,6 +92,7 @@ class TweedieRegressor(GLMRegressor):
         self.warm_start = warm_start
         self.verbose = verbose
         self.step = step
+        self.standardize = standardize
         self.table = table
 
     @property

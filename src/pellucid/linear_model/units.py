@@ -3,12 +3,14 @@
 Invariant: scores do not change. (x - shift) * scale . b + b0 = x . (scale b) + b0 - shift . (scale b).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pellucid.data import Problem
+from pellucid.errors import ParameterError
 from pellucid.linear_model.linear_classifier import column_means
 
 
@@ -51,6 +53,15 @@ class Units:
         own = coef * self.scale
         return own, intercept - own @ self.shift
 
+    def told(self, learned: dict[str, Any]) -> dict[str, Any]:
+        """What a penalised model learned in these units, in the user's."""
+        out = dict(learned)
+        coef, intercept = self.outside(learned["coef_"], learned["intercept_"])
+        plain = not isinstance(learned["intercept_"], np.ndarray)
+        out["coef_"], out["intercept_"] = coef, float(intercept) if plain else intercept
+        out["means_"] = learned["means_"] / self.scale + self.shift
+        return out
+
     def restore(self, learned: dict[str, Any], X: Any, weights: np.ndarray) -> dict[str, Any]:
         """What a stochastic model learned in these units, in the user's."""
         out = dict(learned)
@@ -67,3 +78,21 @@ class Units:
 def standardised(standardize: Any, problem: Problem, centre: bool) -> Units | None:
     """The units of a fit that asks for them."""
     return Units.learn(problem, centre) if standardize else None
+
+
+def penalised_evenly(
+    model: Any, penalty: bool, problem: Problem, fit: Callable[[Problem], dict[str, Any]]
+) -> dict[str, Any]:
+    """What `fit` learns; if `standardize` asks for it, from columns divided by their deviation.
+
+    Without a penalty the units make no difference, and inference is in the user's.
+    """
+    if not (model.standardize and penalty):
+        return fit(problem)
+    if getattr(model, "warm_start", False):
+        raise ParameterError(
+            "warm_start=True goes on from coefficients in the user's units, standardize=True "
+            "computes in others: give one of them."
+        )
+    units = Units.learn(problem, bool(model.fit_intercept))
+    return units.told(fit(units.apply(problem)))

@@ -1,0 +1,113 @@
+"""`standardize=True` is the fit on scaled columns, told in the user's units."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+import pellucid
+from pellucid.errors import ParameterError
+from pellucid.linear_model import (
+    BayesianRidge,
+    ElasticNet,
+    GammaRegressor,
+    GeneralizedLinearModel,
+    Lasso,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    RidgeClassifier,
+    TweedieRegressor,
+)
+
+SIZES = np.array([1.0, 1e4, 1e-3, 30.0])
+MODELS = [
+    BayesianRidge(tol=1e-10),
+    ElasticNet(alpha=0.05, tol=1e-12),
+    GammaRegressor(alpha=0.1, tol=1e-10),
+    GeneralizedLinearModel(family="poisson", alpha=0.1, l1_ratio=0.5, tol=1e-10),
+    Lasso(alpha=0.05, tol=1e-12),
+    LogisticRegression(C=0.3, tol=1e-10),
+    LogisticRegression(C=0.3, l1_ratio=1.0, solver="cd", tol=1e-10, max_iter=1000),
+    PoissonRegressor(alpha=0.1, tol=1e-10),
+    Ridge(alpha=3.0),
+    RidgeClassifier(alpha=3.0),
+    TweedieRegressor(power=1.5, alpha=0.1, tol=1e-10),
+]
+
+
+def table(model):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 4))
+    score = X @ [1.0, -0.5, 0.3, 0.0] + rng.normal(size=80) * 0.5
+    y = np.exp(score / 2) if hasattr(type(model), "linear_predictor") else score
+    if hasattr(type(model), "decision_function"):
+        y = np.digitize(score, [-0.7, 0.7])
+    return X * SIZES + 5 * SIZES, y
+
+
+def fitted(model, **more):
+    X, y = table(model)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    own = type(model)(**model.get_params(deep=False) | {"standardize": True} | more).fit(X, y)
+    plain = type(model)(**model.get_params(deep=False) | more).fit(scaled, y)
+    return own, plain, X, scaled
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_the_fit_is_that_on_scaled_columns(model, tmp_path):
+    own, plain, X, scaled = fitted(model)
+    assert own.coef_ * X.std(axis=0) == pytest.approx(plain.coef_, rel=1e-6, abs=1e-8)
+    assert type(own.intercept_) is type(plain.intercept_)
+    assert own.means_ == pytest.approx(X.mean(axis=0))
+    said = own.explain(X)
+    assert said.contributions == pytest.approx(
+        plain.explain(scaled).contributions, rel=1e-5, abs=1e-7
+    )
+    assert np.array_equal(own.predict(X), plain.predict(scaled)) or own.predict(X) == pytest.approx(
+        plain.predict(scaled), rel=1e-6
+    )
+    own.save(tmp_path / "m.pellucid")
+    again = pellucid.load(tmp_path / "m.pellucid")
+    assert again.standardize is True and np.array_equal(again.predict(X), own.predict(X))
+
+
+def test_units_make_no_difference():
+    X, y = table(Ridge())
+    one = Ridge(alpha=30.0, standardize=True).fit(X, y).predict(X)
+    other = Ridge(alpha=30.0, standardize=True).fit(X / SIZES, y).predict(X / SIZES)
+    assert one == pytest.approx(other, rel=1e-9)
+    plain = Ridge(alpha=30.0).fit(X, y).predict(X)
+    assert np.abs(plain - one).max() > 0.01  # otherwise nothing was shown
+
+
+def test_doubt_is_told_in_the_users_units():
+    own, plain, X, scaled = fitted(BayesianRidge(tol=1e-10))
+    assert own.predict_interval(X) == pytest.approx(plain.predict_interval(scaled), rel=1e-6)
+
+
+def test_without_a_penalty_inference_is_as_ever():
+    X, y = table(LogisticRegression())
+    y = (y > 0).astype(int)
+    plain = LogisticRegression(C=np.inf).fit(X, y)
+    own = LogisticRegression(C=np.inf, standardize=True).fit(X, y)
+    assert str(own.summary()) == str(plain.summary())
+
+
+def test_sparse_columns_keep_their_zeros():
+    X, y = table(Ridge())
+    X = np.where(X.mean(axis=0) < X, X, 0.0)
+    dense = Ridge(alpha=3.0, standardize=True).fit(X, y)
+    sparse = Ridge(alpha=3.0, standardize=True).fit(csr_matrix(X), y)
+    assert sparse.coef_ == pytest.approx(dense.coef_, rel=1e-6)
+
+
+def test_no_intercept_no_centring():
+    own, _, X, _ = fitted(Ridge(alpha=3.0), fit_intercept=False)
+    by_hand = Ridge(alpha=3.0, fit_intercept=False).fit(X / X.std(axis=0), table(Ridge())[1])
+    assert own.coef_ * X.std(axis=0) == pytest.approx(by_hand.coef_) and own.intercept_ == 0.0
+
+
+def test_a_warm_start_is_refused():
+    X, y = table(Lasso())
+    with pytest.raises(ParameterError, match="standardize=True"):
+        Lasso(standardize=True, warm_start=True).fit(X, y)
