@@ -12,9 +12,14 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.linear_model import _sgd
+from pellucid.linear_model import _sgd as _plain
+from pellucid.numerics._loops import cpu_has_avx2
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Status
+
+loops = _plain
+if cpu_has_avx2():
+    from pellucid.linear_model import _sgd_avx2 as loops  # type: ignore[no-redef]
 
 LOSSES = {
     "hinge": 0, "log_loss": 1, "modified_huber": 2, "squared_hinge": 3, "perceptron": 4,
@@ -121,7 +126,7 @@ def walk(
         if plan.shuffle:
             order = shuffled(parallel.stream(seed, "epoch", name, epoch), n)
         loss = parallel.interruptible(
-            _sgd.epoch, *parts, y, w, order, walker.v, walker.q, walker.mean, walker.state,
+            loops.epoch, *parts, y, w, order, walker.v, walker.q, walker.mean, walker.state,
             LOSSES[plan.loss], plan.epsilon, plan.alpha, plan.l1_share, plan.rate,
             SCHEDULES[plan.schedule], eta0, plan.power, plan.t0, plan.intercept, plan.average_from,
         )  # fmt: skip
