@@ -1,30 +1,44 @@
 """Sums of the values of many trees: rows by blocks, tree after tree, several rows at a time.
 
 A node takes 16 bytes: threshold, column, first child; its children stand side by side, and a leaf is
-its own child, so that a step needs no branch: node = child + (x > threshold). A column stands twice
-in a copied row if cells are missing: once with -inf for them (they go left) and once as it is (they
-go right), and a node knows which one it reads. Nodes with sets of levels are asked apart.
+its own child, so that a step needs no branch: node = child + (x > threshold). Rows are copied by
+eight into tiles: cell j of row l at 8 j + l. The last cell of a row is -inf; a leaf reads it, so its
+threshold is free for what it says, its value or the row of its values. A column stands twice in a
+tile if cells are missing: once as it is (they go right) and once with -inf for them (they go left),
+and a node knows which one it reads. Nodes with sets of levels are asked apart.
 
 Every row adds up its trees in their order: bits do not depend on blocks or threads.
 """
 
 from libc.math cimport INFINITY, isnan
 from libc.stdint cimport int32_t, uint8_t, uint32_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
 
 import numpy as np
 
 
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define fetch_soon(place) __builtin_prefetch(place)
+    #else
+    #define fetch_soon(place) ((void) (place))
+    #endif
+    """
+    void fetch_soon(const void* place) nogil
+
+
 cdef struct Step:
-    double threshold
-    int32_t column              # its place in a copied row; -1 - node in `sets`: has levels
+    double threshold            # of a leaf: its value, or with K > 1 its row in `value`
+    int32_t column              # where its cells begin in a tile; -1 - node: it has levels
     int32_t child               # the left one; the right one is next; a leaf: itself
 
 
 cdef struct Packed:             # one tree
+    Py_ssize_t n_nodes
     Step* steps
-    int32_t* leaf               # (nodes,) number in the tree's own arrays
-    const double* value         # (nodes, K), the tree's own
+    double* value               # (rows, K) of the leaves if K > 1; pure leaves share K rows
     const int32_t* feature
     const uint8_t* missing_left
     const int32_t* set_start
@@ -33,9 +47,8 @@ cdef struct Packed:             # one tree
 
 
 cdef enum:
-    LANES = 16                   # rows under way at once
+    LANES = 8                   # rows of a tile: they are under way at once
     ROUND = 4                   # steps between two looks at whether all are done
-    BLOCK = 256                 # rows that are copied side by side
 
 
 cdef inline int32_t ask_set(const Packed* t, const int32_t* n_levels, int32_t node,
@@ -48,87 +61,116 @@ cdef inline int32_t ask_set(const Packed* t, const int32_t* n_levels, int32_t no
     return 1 - (t.sets[t.set_start[node] + (code >> 5)] >> (code & 31) & 1)
 
 
-cdef inline int32_t step(const Packed* t, int32_t at, const double* row) noexcept nogil:
-    cdef const Step* s = t.steps + at
-    return s.child + <int32_t> (not row[s.column] <= s.threshold)
+cdef inline int32_t step(const Step* steps, int32_t at, const double* tile, int lane) noexcept nogil:
+    cdef const Step* s = steps + at
+    return s.child + <int32_t> (not tile[s.column + lane] <= s.threshold)
 
 
-cdef int32_t step_or_ask(const Packed* t, const int32_t* n_levels, int32_t at, const double* row,
-                         const int32_t* place) noexcept nogil:
-    cdef const Step* s = t.steps + at
-    cdef int32_t node
-    if s.column >= 0:
-        return s.child + <int32_t> (not row[s.column] <= s.threshold)
-    node = -1 - s.column
-    return s.child + ask_set(t, n_levels, node, row[place[t.feature[node]]])
+cdef int32_t step_or_ask(const Packed* t, const int32_t* n_levels, int32_t at, const double* tile,
+                         int lane, const int32_t* place) noexcept nogil:
+    cdef int32_t node = -1 - t.steps[at].column
+    if node < 0:
+        return step(t.steps, at, tile, lane)
+    return t.steps[at].child + ask_set(
+        t, n_levels, node, tile[LANES * place[t.feature[node]] + lane])
 
 
-cdef void walk(const Packed* t, const double* rows, Py_ssize_t width, Py_ssize_t n,
+cdef void walk(const Step* steps, const double* tile, Py_ssize_t cells, Py_ssize_t n_tiles,
                int32_t* at) noexcept nogil:
-    """Leaves of n rows, LANES of them in step."""
+    """Leaves of all rows: those of a tile go in step."""
     cdef int32_t node[LANES]
     cdef int32_t moved
-    cdef Py_ssize_t first = 0
+    cdef Py_ssize_t i
     cdef int lane, k
-    while first + LANES <= n:
+    for i in range(n_tiles):
         for lane in range(LANES):
             node[lane] = 0
         moved = 1
         while moved:
             for k in range(ROUND):
                 for lane in range(LANES):
-                    node[lane] = step(t, node[lane], rows + (first + lane) * width)
+                    node[lane] = step(steps, node[lane], tile, lane)
             moved = 0
             for lane in range(LANES):
-                moved |= t.steps[node[lane]].child ^ node[lane]
+                moved |= steps[node[lane]].child ^ node[lane]
         for lane in range(LANES):
-            at[first + lane] = node[lane]
-        first += LANES
-    while first < n:
-        at[first] = 0
-        while t.steps[at[first]].child != at[first]:
-            at[first] = step(t, at[first], rows + first * width)
-        first += 1
+            at[lane] = node[lane]
+        at += LANES
+        tile += cells
 
 
-cdef void walk_sets(const Packed* t, const int32_t* n_levels, const double* rows, Py_ssize_t width,
-                    const int32_t* place, Py_ssize_t n, int32_t* at) noexcept nogil:
+cdef void walk_sets(const Packed* t, const int32_t* n_levels, const double* tile, Py_ssize_t cells,
+                    const int32_t* place, Py_ssize_t n_tiles, int32_t* at) noexcept nogil:
     """The same for a tree with sets of levels."""
-    cdef int32_t node[LANES]
-    cdef int32_t moved
-    cdef Py_ssize_t first = 0, lanes
+    cdef int32_t moved, below
+    cdef Py_ssize_t i
     cdef int lane
-    while first < n:
-        lanes = min(<Py_ssize_t> LANES, n - first)
-        for lane in range(lanes):
-            node[lane] = 0
+    for i in range(n_tiles):
+        for lane in range(LANES):
+            at[lane] = 0
         moved = 1
         while moved:
             moved = 0
-            for lane in range(lanes):
-                node[lane] = step_or_ask(t, n_levels, node[lane], rows + (first + lane) * width, place)
-                moved |= t.steps[node[lane]].child ^ node[lane]
-        for lane in range(lanes):
-            at[first + lane] = node[lane]
-        first += lanes
+            for lane in range(LANES):
+                below = step_or_ask(t, n_levels, at[lane], tile, lane, place)
+                moved |= below ^ at[lane]
+                at[lane] = below
+        at += LANES
+        tile += cells
 
 
-cdef void copy_rows(const double* x, Py_ssize_t n, Py_ssize_t start, Py_ssize_t m,
-                    const int32_t* used, Py_ssize_t n_used, bint twice, double* rows) noexcept nogil:
-    """Rows side by side; column j at j, and with missing cells as -inf at n_used + j."""
-    cdef Py_ssize_t width = 2 * n_used if twice else n_used, i, j
+cdef void fill_tile(const double* x, Py_ssize_t n, Py_ssize_t m, const int32_t* used,
+                    Py_ssize_t n_used, bint twice, double* tile) noexcept nogil:
+    """Copy m <= LANES rows of a table with n rows that begin at x."""
     cdef const double* column
+    cdef double* cell
+    cdef Py_ssize_t j
+    cdef int lane
     for j in range(n_used):
-        column = x + used[j] * n + start
-        for i in range(m):
-            rows[i * width + j] = column[i]
+        column, cell = x + used[j] * n, tile + j * LANES
+        for lane in range(LANES):                  # behind the last row: that row again
+            cell[lane] = column[lane if lane < m else m - 1]
         if twice:
-            for i in range(m):
-                rows[i * width + n_used + j] = -INFINITY if isnan(column[i]) else column[i]
+            for lane in range(LANES):
+                cell[n_used * LANES + lane] = -INFINITY if isnan(cell[lane]) else cell[lane]
+    cell = tile + (2 if twice else 1) * n_used * LANES
+    for lane in range(LANES):
+        cell[lane] = -INFINITY
+
+
+cdef int32_t row_of(const double* value, Py_ssize_t K, int32_t following, double* table) noexcept nogil:
+    """Where a leaf's values stand in the table: row k if they are 1 for class k, else a new row.
+    Leaves of full trees are pure: their table stays in the cache."""
+    cdef Py_ssize_t k, one = -1
+    for k in range(K):
+        if value[k] == 1.0 and one < 0:
+            one = k
+        elif value[k] != 0.0:
+            one = K
+    if 0 <= one < K:
+        following = <int32_t> one
+    memcpy(table + following * K, value, K * sizeof(double))
+    return following
+
+
+cdef void add_values(const Packed* t, const int32_t* at, Py_ssize_t m, Py_ssize_t K,
+                     double* out) noexcept nogil:
+    """out[i] += values of the leaf at[i]."""
+    cdef Py_ssize_t i, k
+    cdef const double* v
+    if K == 1:
+        for i in range(m):
+            out[i] += t.steps[at[i]].threshold
+        return
+    for i in range(m):
+        v = t.value + <Py_ssize_t> t.steps[at[i]].threshold * K
+        for k in range(K):
+            out[i * K + k] += v[k]
 
 
 cdef class Packing:
-    """Trees packed for many rows; `missing`: some cell of these rows is missing."""
+    """Trees for many rows, ready when `pack` was called for each of them; `missing`: some cell of
+    these rows is missing."""
 
     cdef Packed* trees
     cdef Py_ssize_t n_trees, K
@@ -136,25 +178,22 @@ cdef class Packing:
     cdef const int32_t[::1] n_levels
     cdef int32_t[::1] place             # of a column among the used ones, -1: not used
     cdef int32_t[::1] used
-    cdef list kept
+    cdef list kept, values
 
-    def __cinit__(self, trees, values, bint missing):
-        cdef Py_ssize_t i
-        self.kept, self.missing, self.n_trees = [trees, values], missing, 0
+    def __cinit__(self, list trees, list values, bint missing):
+        self.kept, self.values, self.missing, self.n_trees = trees, values, missing, len(trees)
         self.n_levels = trees[0].n_levels
         self._columns(trees)
         self.K = values[0].shape[1]
-        self.trees = <Packed*> malloc(len(trees) * sizeof(Packed))
+        self.trees = <Packed*> calloc(self.n_trees, sizeof(Packed))
         if self.trees == NULL:
             raise MemoryError
-        for i in range(len(trees)):
-            self._pack(trees[i], values[i])
 
     def __dealloc__(self):
         cdef Py_ssize_t i
-        for i in range(self.n_trees):
+        for i in range(self.n_trees if self.trees != NULL else 0):
             free(self.trees[i].steps)
-            free(self.trees[i].leaf)
+            free(self.trees[i].value)
         free(self.trees)
 
     def _columns(self, trees):
@@ -169,83 +208,94 @@ cdef class Packing:
         place[used] = np.arange(len(used), dtype=np.int32)
         self.used, self.place = used, place
 
-    cdef int _pack(self, tree, const double[:, ::1] value) except -1:
+    cdef Py_ssize_t width(self) noexcept nogil:
+        """Cells of a row in a tile."""
+        return (2 if self.missing else 1) * self.used.shape[0] + 1
+
+    def pack(self, Py_ssize_t i):
+        """Make tree i ready; different ones may be made by different threads."""
+        tree = self.kept[i]
         cdef const int32_t[::1] feature = tree.feature, left = tree.left, right = tree.right
         cdef const int32_t[::1] set_start = tree.set_start
         cdef const uint8_t[::1] missing_left = tree.missing_left
         cdef const uint32_t[::1] sets = tree.sets
         cdef const double[::1] threshold = tree.threshold
-        cdef Py_ssize_t m = feature.shape[0], n_used = self.used.shape[0], height = 1
-        cdef Packed* t = self.trees + self.n_trees
-        cdef int32_t* waiting = <int32_t*> malloc((m + 1) * sizeof(int32_t))
+        cdef const double[:, ::1] value = self.values[i]
+        cdef Py_ssize_t m = feature.shape[0], leaves = (m + 1) // 2
+        cdef Packed* t = self.trees + i
+        cdef int32_t* waiting = <int32_t*> malloc((m + 1) * 2 * sizeof(int32_t))
         t.steps = <Step*> malloc(m * sizeof(Step))
-        t.leaf = <int32_t*> malloc(m * sizeof(int32_t))
-        self.n_trees += 1
-        if waiting == NULL or t.steps == NULL or t.leaf == NULL:
+        if self.K > 1:
+            t.value = <double*> malloc((self.K + leaves) * self.K * sizeof(double))
+        if waiting == NULL or t.steps == NULL or (self.K > 1 and t.value == NULL):
             free(waiting)
             raise MemoryError
-        t.value, t.feature, t.missing_left = &value[0, 0], &feature[0], &missing_left[0]
+        t.feature, t.missing_left = &feature[0], &missing_left[0]
         t.set_start, t.sets = &set_start[0], &sets[0] if sets.shape[0] else NULL
         t.has_sets = sets.shape[0] > 0
-        cdef int32_t following = 1, at, node
+        t.n_nodes = m
         with nogil:
-            t.leaf[0] = 0
-            waiting[0] = 0
-            while height > 0:
-                height -= 1
-                at = waiting[height]
-                node = t.leaf[at]
-                if feature[node] < 0:              # it reads a cell that is never missing
-                    t.steps[at].threshold, t.steps[at].child = INFINITY, at
-                    t.steps[at].column = <int32_t> n_used if self.missing else 0
-                    continue
-                t.steps[at].child, t.steps[at].threshold = following, threshold[node]
-                if set_start[node] >= 0:
-                    t.steps[at].column = -1 - node
-                else:
-                    t.steps[at].column = self.place[feature[node]]
-                    if self.missing and missing_left[node]:
-                        t.steps[at].column += <int32_t> n_used
-                t.leaf[following], t.leaf[following + 1] = left[node], right[node]
-                waiting[height], waiting[height + 1] = following + 1, following
-                height += 2
-                following += 2
+            self.fill(t, &threshold[0], &left[0], &right[0], &value[0, 0], waiting)
         free(waiting)
-        return 0
+
+    cdef void fill(self, Packed* t, const double* threshold, const int32_t* left,
+                   const int32_t* right, const double* value, int32_t* waiting) noexcept nogil:
+        """Walk down: `waiting` holds places of steps and the nodes that belong there."""
+        cdef int32_t following = 1, rows = <int32_t> self.K, height = 1, at, node
+        cdef Step* s
+        waiting[0] = waiting[1] = 0
+        while height > 0:
+            height -= 1
+            at, node = waiting[2 * height], waiting[2 * height + 1]
+            s = t.steps + at
+            if t.feature[node] < 0:
+                s.column, s.child = LANES * (<int32_t> self.width() - 1), at
+                if self.K == 1:
+                    s.threshold = value[node]
+                else:
+                    s.threshold = row_of(value + node * self.K, self.K, rows, t.value)
+                    rows += s.threshold == rows
+                continue
+            s.child, s.threshold = following, threshold[node]
+            if t.set_start[node] >= 0:
+                s.column = -1 - node
+            else:
+                s.column = LANES * self.place[t.feature[node]]
+                if self.missing and t.missing_left[node]:
+                    s.column += LANES * <int32_t> self.used.shape[0]
+            waiting[2 * height], waiting[2 * height + 1] = following + 1, right[node]
+            waiting[2 * height + 2], waiting[2 * height + 3] = following, left[node]
+            height += 2
+            following += 2
 
     def add(self, const double[::1, :] X, Py_ssize_t first, Py_ssize_t last, double[:, ::1] out,
             bint apart=False):
         """out[i] += value of row i's leaf, tree after tree, for the rows [first, last); apart:
         out[i, j] is the value of tree j, which has one only."""
-        cdef Py_ssize_t n_used = self.used.shape[0], width = (2 if self.missing else 1) * n_used
-        cdef Py_ssize_t start, m, i, j, k, K = self.K, n = X.shape[0]
-        cdef const double* v
+        cdef Py_ssize_t cells = LANES * self.width(), m = last - first, i, j
+        cdef Py_ssize_t n_tiles = (m + LANES - 1) // LANES
         cdef Packed* t
-        cdef double* rows = <double*> malloc((last - first) * width * sizeof(double))
-        cdef int32_t* at = <int32_t*> malloc((last - first) * sizeof(int32_t))
-        if rows == NULL or at == NULL:
-            free(rows)
+        cdef double* tiles = <double*> malloc(n_tiles * cells * sizeof(double))
+        cdef int32_t* at = <int32_t*> malloc(n_tiles * LANES * sizeof(int32_t))
+        if tiles == NULL or at == NULL:
+            free(tiles)
             free(at)
             raise MemoryError
         with nogil:
-            start = first
-            while start < last:
-                m = min(<Py_ssize_t> BLOCK, last - start)
-                copy_rows(&X[0, 0], n, start, m, &self.used[0], n_used, self.missing,
-                          rows + (start - first) * width)
-                start += m
-            m = last - first
+            for i in range(n_tiles):
+                fill_tile(&X[first + i * LANES, 0], X.shape[0], min(m - i * LANES, <Py_ssize_t> LANES),
+                          &self.used[0], self.used.shape[0], self.missing, tiles + i * cells)
             for j in range(self.n_trees):
                 t = self.trees + j
+                for i in range(0, t.n_nodes, 4):   # the rows would ask for them in any order
+                    fetch_soon(t.steps + i)
                 if t.has_sets:
-                    walk_sets(t, &self.n_levels[0], rows, width, &self.place[0], m, at)
+                    walk_sets(t, &self.n_levels[0], tiles, cells, &self.place[0], n_tiles, at)
                 else:
-                    walk(t, rows, width, m, at)
+                    walk(t.steps, tiles, cells, n_tiles, at)
+                if not apart:
+                    add_values(t, at, m, self.K, &out[first, 0])
                 for i in range(m if apart else 0):
-                    out[first + i, j] = t.value[t.leaf[at[i]]]
-                for i in range(0 if apart else m):
-                    v = t.value + t.leaf[at[i]] * K
-                    for k in range(K):
-                        out[first + i, k] += v[k]
-            free(rows)
+                    out[first + i, j] = t.steps[at[i]].threshold
+            free(tiles)
             free(at)

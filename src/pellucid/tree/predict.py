@@ -18,7 +18,8 @@ BLOCK = 2**13
 DEEPEST = 2**12  # `shap` walks a tree by recursion
 SHAP_ROWS = 2**6
 PACKED_NODES = 2**18  # of trees that are packed at once: 4 MB of steps
-FOREST_CELLS = 2**17  # of a block of rows that goes through all packed trees
+PARALLEL_NODES = 2**14  # of trees that several threads pack
+FOREST_ROWS, FOREST_CELLS = 2**14, 2**18  # of a block of rows that goes through all packed trees
 
 
 def walker(nodes: Nodes, X: np.ndarray | None = None) -> Walker:
@@ -120,7 +121,7 @@ def sums(
     out = np.zeros((len(X), values[0].shape[1]))
     missing = bool(np.isnan(X).any())
     for first, last in _groups([tree.n_nodes for tree in trees]):
-        packing = Packing(trees[first:last], values[first:last], missing)
+        packing = _packed(trees[first:last], values[first:last], missing, n_jobs)
         _walk_all(packing, X, out, False, n_jobs)
     return out
 
@@ -128,13 +129,21 @@ def sums(
 def each(trees: list[Nodes], X: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
     """(n, trees): value of the row's leaf in each tree of numbers."""
     out = np.empty((len(X), len(trees)))
-    packing = Packing(trees, [tree.value for tree in trees], bool(np.isnan(X).any()))
+    values, missing = [tree.value for tree in trees], bool(np.isnan(X).any())
+    packing = _packed(trees, values, missing, n_jobs)
     _walk_all(packing, X, out, True, n_jobs)
     return out
 
 
+def _packed(trees: list[Nodes], values: list[np.ndarray], missing: bool, n_jobs: Any) -> Packing:
+    packing = Packing(trees, values, missing)
+    large = sum(tree.n_nodes for tree in trees) >= PARALLEL_NODES
+    parallel.map(packing.pack, range(len(trees)), n_jobs if large else 1)
+    return packing
+
+
 def _walk_all(packing: Packing, X: np.ndarray, out: np.ndarray, apart: bool, n_jobs: Any) -> None:
-    step = max(64, min(BLOCK, FOREST_CELLS // X.shape[1] // 8 * 8))
+    step = max(64, min(FOREST_ROWS, FOREST_CELLS // X.shape[1] // 8 * 8))
 
     def work(start: int) -> None:
         packing.add(X, start, min(start + step, len(X)), out, apart)
