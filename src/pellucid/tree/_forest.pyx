@@ -2,16 +2,16 @@
 
 A node takes 16 bytes: threshold, column, first child; its children stand side by side, and a leaf is
 its own child, so that a step needs no branch: node = child + (x > threshold). Rows are copied by
-eight into tiles: cell j of row l at 8 j + l. The last cell of a row is -inf; a leaf reads it, so its
-threshold is free for what it says, its value or the row of its values. A column stands twice in a
-tile if cells are missing: once as it is (they go right) and once with -inf for them (they go left),
-and a node knows which one it reads. Nodes with sets of levels are asked apart.
+eight into tiles: cell j of row l at 8 j + l. Numbers are compared as integers of the same order,
+which takes half of the time; missing cells are HIGHEST (they go right). A column stands twice in a
+tile if cells are missing: once so and once with LOWEST for them (they go left), and a node knows
+which one it reads. The last cell of a row is LOWEST; a leaf reads it, so its threshold is free for
+what it says, its value or the row of its values. Nodes with sets of levels are asked apart.
 
 Every row adds up its trees in their order: bits do not depend on blocks or threads.
 """
 
-from libc.math cimport INFINITY, isnan
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
@@ -30,7 +30,7 @@ cdef extern from *:
 
 
 cdef struct Step:
-    double threshold            # of a leaf: its value, or with K > 1 its row in `value`
+    int64_t threshold           # of a leaf: bits of its value, or with K > 1 its row in `value`
     int32_t column              # where its cells begin in a tile; -1 - node: it has levels
     int32_t child               # the left one; the right one is next; a leaf: itself
 
@@ -51,6 +51,30 @@ cdef enum:
     ROUND = 4                   # steps between two looks at whether all are done
 
 
+cdef int64_t HIGHEST = 0x7FFFFFFFFFFFFFFF, LOWEST = -0x7FFFFFFFFFFFFFFF - 1
+
+
+cdef inline int64_t bits_of(double x) noexcept nogil:
+    cdef int64_t bits
+    memcpy(&bits, &x, sizeof(double))
+    return bits
+
+
+cdef inline double number_of(int64_t bits) noexcept nogil:
+    cdef double x
+    memcpy(&x, &bits, sizeof(double))
+    return x
+
+
+cdef inline int64_t turned(int64_t bits) noexcept nogil:
+    """From the bits of a number to an integer of the same order, and back."""
+    return bits ^ (bits >> 63 & HIGHEST)
+
+
+cdef inline int64_t key_of(double x) noexcept nogil:
+    return HIGHEST if x != x else turned(bits_of(x + 0.0))     # -0.0 is 0.0
+
+
 cdef inline int32_t ask_set(const Packed* t, const int32_t* n_levels, int32_t node,
                             double x) noexcept nogil:
     """0 left, 1 right; a level that the tree does not know counts as missing."""
@@ -61,45 +85,47 @@ cdef inline int32_t ask_set(const Packed* t, const int32_t* n_levels, int32_t no
     return 1 - (t.sets[t.set_start[node] + (code >> 5)] >> (code & 31) & 1)
 
 
-cdef inline int32_t step(const Step* steps, int32_t at, const double* tile, int lane) noexcept nogil:
+cdef inline Py_ssize_t step(const Step* steps, Py_ssize_t at, const int64_t* tile,
+                            int lane) noexcept nogil:
     cdef const Step* s = steps + at
-    return s.child + <int32_t> (not tile[s.column + lane] <= s.threshold)
+    return <Py_ssize_t> s.child + ((tile + lane)[s.column] > s.threshold)
 
 
-cdef int32_t step_or_ask(const Packed* t, const int32_t* n_levels, int32_t at, const double* tile,
+cdef int32_t step_or_ask(const Packed* t, const int32_t* n_levels, int32_t at, const int64_t* tile,
                          int lane, const int32_t* place) noexcept nogil:
     cdef int32_t node = -1 - t.steps[at].column
     if node < 0:
-        return step(t.steps, at, tile, lane)
+        return <int32_t> step(t.steps, at, tile, lane)
     return t.steps[at].child + ask_set(
-        t, n_levels, node, tile[LANES * place[t.feature[node]] + lane])
+        t, n_levels, node, number_of(turned(tile[LANES * place[t.feature[node]] + lane])))
 
 
-cdef void walk(const Step* steps, const double* tile, Py_ssize_t cells, Py_ssize_t n_tiles,
+cdef void walk(const Step* steps, const int64_t* tile, Py_ssize_t cells, Py_ssize_t n_tiles,
                int32_t* at) noexcept nogil:
     """Leaves of all rows: those of a tile go in step."""
-    cdef int32_t node[LANES]
-    cdef int32_t moved
-    cdef Py_ssize_t i
+    cdef Py_ssize_t node[LANES]
+    cdef Py_ssize_t moved, below, i
     cdef int lane, k
     for i in range(n_tiles):
         for lane in range(LANES):
             node[lane] = 0
         moved = 1
         while moved:
-            for k in range(ROUND):
+            for k in range(ROUND - 1):
                 for lane in range(LANES):
                     node[lane] = step(steps, node[lane], tile, lane)
             moved = 0
             for lane in range(LANES):
-                moved |= steps[node[lane]].child ^ node[lane]
+                below = step(steps, node[lane], tile, lane)
+                moved |= below ^ node[lane]
+                node[lane] = below
         for lane in range(LANES):
-            at[lane] = node[lane]
+            at[lane] = <int32_t> node[lane]
         at += LANES
         tile += cells
 
 
-cdef void walk_sets(const Packed* t, const int32_t* n_levels, const double* tile, Py_ssize_t cells,
+cdef void walk_sets(const Packed* t, const int32_t* n_levels, const int64_t* tile, Py_ssize_t cells,
                     const int32_t* place, Py_ssize_t n_tiles, int32_t* at) noexcept nogil:
     """The same for a tree with sets of levels."""
     cdef int32_t moved, below
@@ -120,22 +146,22 @@ cdef void walk_sets(const Packed* t, const int32_t* n_levels, const double* tile
 
 
 cdef void fill_tile(const double* x, Py_ssize_t n, Py_ssize_t m, const int32_t* used,
-                    Py_ssize_t n_used, bint twice, double* tile) noexcept nogil:
+                    Py_ssize_t n_used, bint twice, int64_t* tile) noexcept nogil:
     """Copy m <= LANES rows of a table with n rows that begin at x."""
     cdef const double* column
-    cdef double* cell
+    cdef int64_t* cell
     cdef Py_ssize_t j
     cdef int lane
     for j in range(n_used):
         column, cell = x + used[j] * n, tile + j * LANES
         for lane in range(LANES):                  # behind the last row: that row again
-            cell[lane] = column[lane if lane < m else m - 1]
+            cell[lane] = key_of(column[lane if lane < m else m - 1])
         if twice:
             for lane in range(LANES):
-                cell[n_used * LANES + lane] = -INFINITY if isnan(cell[lane]) else cell[lane]
+                cell[n_used * LANES + lane] = LOWEST if cell[lane] == HIGHEST else cell[lane]
     cell = tile + (2 if twice else 1) * n_used * LANES
     for lane in range(LANES):
-        cell[lane] = -INFINITY
+        cell[lane] = LOWEST
 
 
 cdef int32_t row_of(const double* value, Py_ssize_t K, int32_t following, double* table) noexcept nogil:
@@ -160,10 +186,10 @@ cdef void add_values(const Packed* t, const int32_t* at, Py_ssize_t m, Py_ssize_
     cdef const double* v
     if K == 1:
         for i in range(m):
-            out[i] += t.steps[at[i]].threshold
+            out[i] += number_of(t.steps[at[i]].threshold)
         return
     for i in range(m):
-        v = t.value + <Py_ssize_t> t.steps[at[i]].threshold * K
+        v = t.value + t.steps[at[i]].threshold * K
         for k in range(K):
             out[i * K + k] += v[k]
 
@@ -251,12 +277,12 @@ cdef class Packing:
             if t.feature[node] < 0:
                 s.column, s.child = LANES * (<int32_t> self.width() - 1), at
                 if self.K == 1:
-                    s.threshold = value[node]
+                    s.threshold = bits_of(value[node])
                 else:
                     s.threshold = row_of(value + node * self.K, self.K, rows, t.value)
                     rows += s.threshold == rows
                 continue
-            s.child, s.threshold = following, threshold[node]
+            s.child, s.threshold = following, key_of(threshold[node])
             if t.set_start[node] >= 0:
                 s.column = -1 - node
             else:
@@ -275,7 +301,7 @@ cdef class Packing:
         cdef Py_ssize_t cells = LANES * self.width(), m = last - first, i, j
         cdef Py_ssize_t n_tiles = (m + LANES - 1) // LANES
         cdef Packed* t
-        cdef double* tiles = <double*> malloc(n_tiles * cells * sizeof(double))
+        cdef int64_t* tiles = <int64_t*> malloc(n_tiles * cells * sizeof(int64_t))
         cdef int32_t* at = <int32_t*> malloc(n_tiles * LANES * sizeof(int32_t))
         if tiles == NULL or at == NULL:
             free(tiles)
@@ -296,6 +322,6 @@ cdef class Packing:
                 if not apart:
                     add_values(t, at, m, self.K, &out[first, 0])
                 for i in range(m if apart else 0):
-                    out[first + i, j] = t.steps[at[i]].threshold
+                    out[first + i, j] = number_of(t.steps[at[i]].threshold)
             free(tiles)
             free(at)
