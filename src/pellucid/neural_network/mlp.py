@@ -283,6 +283,10 @@ class MultiLayer(Explained):
         self._fill(network)
         return network
 
+    def _reveals(self) -> bool:
+        """The network's scores do."""
+        return True
+
     def _raw(self, X: Any) -> np.ndarray:
         """Scores of the outputs, (n, outputs)."""
         return self._network().scores(self._inside(X))

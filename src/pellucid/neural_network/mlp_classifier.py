@@ -13,6 +13,10 @@ from pellucid.neural_network.network import Network
 from pellucid.parameters import Choice, Either, Nothing, Test
 
 
+# Scores that differ by more have different probabilities.
+TIED = 1e-12
+
+
 class MLPClassifier(MultiLayer, ProbabilisticClassifier):
     """A multi-layer perceptron: layers of units between the columns and the log-odds of the classes,
 
@@ -203,10 +207,22 @@ class MLPClassifier(MultiLayer, ProbabilisticClassifier):
         return float(np.average(right, weights=w))
 
     def _proba(self, X: Any) -> np.ndarray:
-        Z = self._raw(X)
-        if Z.shape[1] > 1:
-            return softmax(Z)
-        return np.column_stack([logistic(-Z[:, 0]), logistic(Z[:, 0])])
+        return _probabilities(self._raw(X))
+
+    def _codes(self, X: Any) -> np.ndarray:
+        """The largest probability, without most of the exponentials: scores have the same order,
+        but for those so near each other that their probabilities are equal.
+        """
+        Z = self._finite(self._raw(X))
+        if Z.shape[1] == 1:
+            codes = (Z[:, 0] > 0).astype(np.int32)
+            near = np.abs(Z[:, 0]) < TIED
+        else:
+            codes = Z.argmax(axis=1)
+            near = codes != (Z > Z.max(axis=1, keepdims=True) - TIED).argmax(axis=1)
+        if near.any():
+            codes[near] = _probabilities(Z[near]).argmax(axis=1)
+        return codes
 
     def _explain(self, X: Any) -> dict[str, Any]:
         base, contributions = self._contributions(X)
@@ -225,3 +241,10 @@ class MLPClassifier(MultiLayer, ProbabilisticClassifier):
             raise DataError("the outputs are not those of the classes")
         if self.out_activation_ != ("logistic" if K == 2 else "softmax"):
             raise DataError("the last layer does not give probabilities")
+
+
+def _probabilities(Z: np.ndarray) -> np.ndarray:
+    """From the scores of the outputs to (n, classes)."""
+    if Z.shape[1] > 1:
+        return softmax(Z)
+    return logistic(np.concatenate([-Z, Z], axis=1))

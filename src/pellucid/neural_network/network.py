@@ -20,8 +20,6 @@ from pellucid.records import SummaryTable
 
 # Numbers in the widest layer of a block of rows, so that it stays in the cache.
 WIDTH = 16
-# Rows that pass through all layers together when nothing has to be kept of them.
-PART = 512
 
 
 class Workspace:
@@ -154,29 +152,33 @@ class Network:
     # From rows to answers -----------------------------------------------------------------------
 
     def scores(self, X: Any) -> np.ndarray:
-        """Values of the last layer before its activation, float64."""
-        coefs, intercepts = self.coefs, self.intercepts
+        """Values of the last layer before its activation, float64.
+
+        A row with a cell that is not finite has scores that are not: activations would hide it.
+        """
+        blocks, used = self.blocks(X.shape[0]), list[list[np.ndarray]]()
         out = np.empty((X.shape[0], self.units[-1]))
 
         def one(rows: slice) -> None:
-            for part in parts(rows):
-                A = self.rows_of(X, part)
-                for layer, W, b in zip(self.layers[:-1], coefs, intercepts):
-                    A = np.ascontiguousarray(A @ W)
-                    ACTIVATIONS[layer.activation].apply(A, b)
-                out[part] = A @ coefs[-1] + intercepts[-1]
-
-        def parts(rows: slice) -> list[slice]:
-            """Values of a part stay in the cache from layer to layer."""
-            step = PART if isinstance(X, np.ndarray) else rows.stop - rows.start
-            return [
-                slice(i, min(i + step, rows.stop))
-                for i in range(rows.start, rows.stop, max(step, 1))
-            ]
+            # Few and large steps: threads wait for each other at each of them.
+            spaces = used.pop() if used else self._spaces(min(blocks[0].stop, X.shape[0]))
+            A = self.rows_of(X, rows)
+            for layer, W, b, space in zip(self.layers, self.coefs, self.intercepts, spaces):
+                Z = space[: rows.stop - rows.start]
+                _product(A, W, Z)
+                ACTIVATIONS[layer.activation].apply(Z, b)
+                A = Z
+            np.add(A @ self.coefs[-1], self.intercepts[-1], out=out[rows])
+            out[rows][_not_finite(X[rows])] = np.nan
+            used.append(spaces)
 
         with np.errstate(over="ignore", invalid="ignore"):
-            parallel.map(one, self.blocks(X.shape[0]))
+            parallel.map(one, blocks)
         return out
+
+    def _spaces(self, rows: int) -> list[np.ndarray]:
+        """Arrays for the values of the hidden layers."""
+        return [np.empty((rows, k), self.dtype) for k in self.units[1:-1]]
 
     def predict(self, X: Any) -> np.ndarray:
         """Values of the last layer."""
@@ -255,6 +257,13 @@ class Network:
             return parallel.reduce(
                 one, lambda a, b: (a[0] + b[0], np.add(a[1], b[1], out=a[1])), self.blocks(X.shape[0])
             )  # fmt: skip
+
+
+def _not_finite(X: Any) -> Any:
+    """Mask of rows with such a cell, or an empty one; a finite sum has none."""
+    if not isinstance(X, np.ndarray) or np.isfinite(X.sum()):
+        return slice(0, 0)
+    return ~np.isfinite(X).all(axis=1)
 
 
 def _product(a: Any, b: np.ndarray, out: np.ndarray) -> None:
