@@ -60,20 +60,29 @@ def _equal_to_previous(problem: "Problem", order: np.ndarray, suspects: np.ndarr
     return same
 
 
-def canonical(problem: "Problem") -> "Problem":
-    """The problem on merged rows in hash order, with `position` for every row of the user's."""
+def merged(problem: "Problem") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The first of each set of identical rows, in hash order; their weights; and for every row of
+    the user's the `position` of its like.
+    """
     extra = [part for part in (problem.y, problem.offset) if part is not None]
     h = row_hash(problem.X, np.column_stack(extra) if extra else None)
     order = np.argsort(h, kind="stable")
-    suspects = np.flatnonzero(h[order][1:] == h[order][:-1]) + 1
+    h = h[order]
+    suspects = np.flatnonzero(h[1:] == h[:-1]) + 1
     fresh = np.ones(problem.n, dtype=bool)
+    del h
     if suspects.size:
         fresh[suspects[_equal_to_previous(problem, order, suspects)]] = False
     group = np.cumsum(fresh) - 1
-    first = order[fresh]
     weights = np.bincount(group, problem.weights[order])
     position = np.empty(problem.n, dtype=np.int64)
     position[order] = group
     if problem.position is not None:
         position = np.where(problem.position < 0, -1, position[problem.position])
+    return order[fresh], weights, position
+
+
+def canonical(problem: "Problem") -> "Problem":
+    """The problem on merged rows in hash order."""
+    first, weights, position = merged(problem)
     return replace(problem.take(first, weights), position=position)

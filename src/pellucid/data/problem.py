@@ -49,7 +49,7 @@ class Problem:
     @property
     def counts(self) -> bool:
         """All weights are integers: then a count of rows is a sum of weights."""
-        return bool((self.weights == np.floor(self.weights)).all())
+        return _whole(self.weights)
 
     @property
     def total(self) -> float:
@@ -84,6 +84,12 @@ class Problem:
     def reweight(self, weights: np.ndarray) -> "Problem":
         """The same rows with other weights."""
         return replace(self, weights=weights)
+
+
+def _whole(weights: np.ndarray) -> bool:
+    """All are integers; block by block, because a model may need less memory than its weights."""
+    blocks = (weights[rows] for rows in parallel.row_blocks(len(weights), 16))
+    return all(bool((w == np.floor(w)).all()) for w in blocks)
 
 
 def _gathered(X: Any, rows: np.ndarray, by_columns: bool) -> Any:
@@ -190,8 +196,7 @@ def _check_text(schema: Schema, wishes: Wishes) -> None:
 
 
 def _check_enough(rows: Intake, weights: np.ndarray, wishes: Wishes) -> None:
-    whole = bool((weights == np.floor(weights)).all())
-    if (weights.sum() if whole else rows.n_rows) < wishes.min_rows:
+    if (weights.sum() if _whole(weights) else rows.n_rows) < wishes.min_rows:
         raise DataError(
             f"Found array with {rows.n_rows} sample(s) (shape={(rows.n_rows, rows.n_columns)}) "
             f"while a minimum of {wishes.min_rows} is required by {wishes.owner}: 1 sample is not "

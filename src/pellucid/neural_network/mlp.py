@@ -10,6 +10,7 @@ from pellucid.base import Explained
 from pellucid.data import Problem, Wishes
 from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.neural_network.layers import LOSSES, Dense
+from pellucid.neural_network.lessons import Lessons
 from pellucid.neural_network.network import Network
 from pellucid.parameters import (
     Boolean,
@@ -99,20 +100,20 @@ class MultiLayer(Explained):
     standardize: bool
 
     def _wishes(self) -> Wishes:
-        """Without shuffling the user's order of rows is what was asked for."""
-        return replace(super()._wishes(), canonical_rows=bool(self.shuffle))
+        """Rows are put into canonical order here, by their places, without a copy of the table."""
+        return replace(super()._wishes(), canonical_rows=False)
 
     # What the two have to say -------------------------------------------------------------------
 
-    def _loss(self, problem: Problem) -> str:
+    def _loss(self, lessons: Lessons) -> str:
         """Name of the loss in `layers.LOSSES`."""
         raise NotImplementedError
 
-    def _targets(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-        """Targets (n, outputs), weights, and further learned attributes."""
+    def _targets(self, lessons: Lessons) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        """Targets (n, outputs), numbers or truths, weights, and further learned attributes."""
         raise NotImplementedError
 
-    def _held_back(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
+    def _held_back(self, lessons: Lessons, rng: np.random.Generator) -> np.ndarray:
         """Rows to judge by, for early stopping."""
         raise NotImplementedError
 
@@ -123,17 +124,10 @@ class MultiLayer(Explained):
     # Fitting ------------------------------------------------------------------------------------
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        scaling = self._scaling(problem)
-        warm = self.warm_start and self.__sklearn_is_fitted__()
-        if warm:
-            scaling = {name: vars(self)[name] for name in scaling}
-        return self._train(problem, scaling, warm)
+        return self._train(problem, self.warm_start and self.__sklearn_is_fitted__())
 
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
-        scaling = self._scaling(problem)
-        if not first:
-            scaling = {name: vars(self)[name] for name in scaling}
-        return self._train(problem, scaling, not first, more=True)
+        return self._train(problem, not first, more=True)
 
     def _check_more(self) -> None:
         """Whether a batch can be learned from alone."""
@@ -145,14 +139,17 @@ class MultiLayer(Explained):
         if self.early_stopping:
             raise ParameterError("partial_fit does not support early_stopping=True")
 
-    def _scaling(self, problem: Problem) -> dict[str, np.ndarray]:
+    def _scaling(self, lessons: Lessons, warm: bool) -> dict[str, np.ndarray]:
         """Centre and unit of every encoded column; (0, 1) unless they are standardised."""
         from pellucid.neural_network.scaling import centre_and_unit
 
+        p = lessons.X.shape[1]
+        if warm:
+            return {"shift_": self.shift_, "scale_": self.scale_}
         if self.standardize:
-            centre, unit = centre_and_unit(problem.X, problem.weights)
+            centre, unit = centre_and_unit(lessons.X, lessons.weights)
             return {"shift_": centre, "scale_": unit}
-        return {"shift_": np.zeros(problem.p), "scale_": np.ones(problem.p)}
+        return {"shift_": np.zeros(p), "scale_": np.ones(p)}
 
     def _inside(self, X: Any, scaling: dict[str, np.ndarray] | None = None) -> Any:
         """Encoded rows as the network sees them."""
@@ -163,44 +160,49 @@ class MultiLayer(Explained):
             return (X - own["shift_"]) / own["scale_"]
         return X.multiply(1.0 / own["scale_"]).tocsr()
 
-    def _train(
-        self, problem: Problem, scaling: dict[str, np.ndarray], warm: bool, more: bool = False
-    ) -> dict[str, Any]:
+    def _train(self, problem: Problem, warm: bool, more: bool = False) -> dict[str, Any]:
         from pellucid.neural_network.scaling import column_means
         from pellucid.neural_network.training import Trainer, Walk
 
-        Y, weights, learned = self._targets(problem)
+        lessons = Lessons.of(problem, bool(self.shuffle), copy=bool(self.standardize))
+        scaling = self._scaling(lessons, warm)
+        Y, weights, learned = self._targets(lessons)
         seed = parallel.seed_sequence(self.random_state)
-        network = self._new_network(problem, Y.shape[1])
+        network = self._new_network(lessons, Y.shape[1])
         if warm:
             self._fill(network)
         else:
             network.draw(parallel.stream(seed, "start"))
-        X = self._inside(problem.X, scaling)
-        rows, judge = self._split(problem, X, Y, weights, seed, more)
-        if rows is not None:
-            X, Y, weights = X[rows], Y[rows], weights[rows]
-        plan = self._plan(X.shape[0], more)
+        X, rows = self._inside(lessons.X, scaling), lessons.rows
+        kept, judge = self._split(lessons, X, Y, weights, seed, more)
+        if kept is not None:
+            rows, Y, weights = lessons.places(kept), Y[kept], weights[kept]
         begun = int(self.n_iter_) if more and warm else 0
-        kept = self.walk_ if begun else None
-        walk = None if kept is None else Walk(**{k: _copied(v) for k, v in kept.items()})
-        found = Trainer(network, X, Y, weights, plan, judge).run(seed, walk, begun)
-        learned |= self._learned_from(network, found, begun)
+        last = self.walk_ if begun else None
+        walk = None if last is None else Walk(**{k: _copied(v) for k, v in last.items()})
+        trainer = Trainer(network, X, Y, weights, self._plan(len(Y), more), judge, rows)
+        found = trainer.run(seed, walk, begun)
+        learned |= self._learned_from(network, found) | {"walk_": None}
         if more:
-            learned |= {"walk_": vars(found.x[0]), "n_iter_": begun + found.n_iter}
-            done = Status("ok", "One more pass was made, as asked.")
-            learned["status_"] = found.status if found.status.code == "diverged" else done
-            learned["loss_curve_"] = (self.loss_curve_ if begun else []) + learned["loss_curve_"]
-        else:
-            learned["walk_"] = None
-        means = self.means_ if more and warm else column_means(problem.X, problem.weights)
+            learned |= self._after_passes(found, learned["loss_curve_"], begun)
+        means = self.means_ if more and warm else column_means(lessons)
         return learned | scaling | {"means_": means}
 
-    def _new_network(self, problem: Problem, outputs: int) -> Network:
-        loss = self._loss(problem)
+    def _after_passes(self, found: Any, losses: list[float], begun: int) -> dict[str, Any]:
+        """What `partial_fit` leaves behind: where to go on, and the account of all passes."""
+        done = Status("ok", "One more pass was made, as asked.")
+        return {
+            "walk_": vars(found.x[0]),
+            "n_iter_": begun + found.n_iter,
+            "status_": found.status if found.status.code == "diverged" else done,
+            "loss_curve_": (self.loss_curve_ if begun else []) + losses,
+        }
+
+    def _new_network(self, lessons: Lessons, outputs: int) -> Network:
+        loss = self._loss(lessons)
         hidden = [Dense(int(k), self.activation, float(self.dropout)) for k in self._sizes()]
         layers = [*hidden, Dense(outputs, LOSSES[loss].output)]
-        return Network(problem.p, layers, loss, DTYPES[self.dtype])
+        return Network(lessons.X.shape[1], layers, loss, DTYPES[self.dtype])
 
     def _sizes(self) -> list[int]:
         sizes = self.hidden_layer_sizes
@@ -232,7 +234,7 @@ class MultiLayer(Explained):
         )  # fmt: skip
 
     def _split(
-        self, problem: Problem, X: Any, Y: np.ndarray, weights: np.ndarray, seed: Any, more: bool
+        self, lessons: Lessons, X: Any, Y: np.ndarray, weights: np.ndarray, seed: Any, more: bool
     ) -> tuple[Any, Any]:
         """Rows to learn from and the judge of the others; (None, None) without early stopping.
 
@@ -240,17 +242,17 @@ class MultiLayer(Explained):
         """
         if not self.early_stopping or more or self.solver == "lbfgs":
             return None, None
-        held = self._held_back(problem, parallel.stream(seed, "validation"))
-        rows = np.setdiff1d(np.arange(problem.n), held)
+        held = self._held_back(lessons, parallel.stream(seed, "validation"))
+        rows = np.setdiff1d(np.arange(lessons.n), held)
         if len(held) < 2 or not len(rows):
             raise DataError(
-                f"The validation set is too small: {len(held)} of {problem.n} rows. Increase "
+                f"The validation set is too small: {len(held)} of {lessons.n} rows. Increase "
                 "'validation_fraction' or the size of your dataset."
             )
-        aside = X[held], Y[held], weights[held]
+        aside = X[lessons.places(held)], Y[held], weights[held]
         return rows, lambda network: self._score_of(network, *aside)
 
-    def _learned_from(self, network: Network, found: Any, begun: int) -> dict[str, Any]:
+    def _learned_from(self, network: Network, found: Any) -> dict[str, Any]:
         walk, progress = found.x
         stopping = bool(progress.scores)
         seen = 0 if walk is None else walk.seen

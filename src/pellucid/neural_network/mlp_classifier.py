@@ -5,13 +5,12 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.base import ProbabilisticClassifier
-from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.neural_network.layers import logistic, softmax
+from pellucid.neural_network.lessons import Lessons
 from pellucid.neural_network.mlp import OPTIONS, MultiLayer
 from pellucid.neural_network.network import Network
 from pellucid.parameters import Choice, Either, Nothing, Test
-
 
 # Scores that differ by more have different probabilities.
 TIED = 1e-12
@@ -167,25 +166,24 @@ class MLPClassifier(MultiLayer, ProbabilisticClassifier):
             )
         return self._learn_more(X, y, weights=sample_weight, classes=classes)
 
-    def _loss(self, problem: Problem) -> str:
-        assert problem.classes is not None
-        return "log" if len(problem.classes) == 2 else "cross_entropy"
+    def _loss(self, lessons: Lessons) -> str:
+        assert lessons.classes is not None
+        return "log" if len(lessons.classes) == 2 else "cross_entropy"
 
-    def _targets(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-        assert problem.classes is not None
-        K, y = len(problem.classes), problem.y
-        Y = (y == 1)[:, None].astype(float) if K == 2 else np.eye(K)[y]
-        return Y, problem.weights * self._factors(problem)[y], {}
+    def _targets(self, lessons: Lessons) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        assert lessons.classes is not None
+        K, y = len(lessons.classes), lessons.y
+        Y = (y == 1)[:, None] if K == 2 else np.eye(K, dtype=bool)[y]
+        weights = lessons.weights
+        return Y, weights if self.class_weight is None else weights * self._factors(lessons)[y], {}
 
-    def _factors(self, problem: Problem) -> np.ndarray:
+    def _factors(self, lessons: Lessons) -> np.ndarray:
         """One factor per class; "balanced" makes the weights of all classes equal."""
-        assert problem.classes is not None
-        labels = problem.classes.tolist()
-        if self.class_weight is None:
-            return np.ones(len(labels))
+        assert lessons.classes is not None
+        labels = lessons.classes.tolist()
         if isinstance(self.class_weight, str):
-            counts = np.bincount(problem.y, problem.weights, minlength=len(labels))
-            return problem.weights.sum() / (len(labels) * np.where(counts > 0, counts, 1.0))
+            counts = np.bincount(lessons.y, lessons.weights, minlength=len(labels))
+            return lessons.weights.sum() / (len(labels) * np.where(counts > 0, counts, 1.0))
         strange = [label for label in self.class_weight if label not in labels]
         if strange:
             raise DataError(
@@ -193,11 +191,11 @@ class MLPClassifier(MultiLayer, ProbabilisticClassifier):
             )
         return np.array([float(self.class_weight.get(label, 1.0)) for label in labels])
 
-    def _held_back(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
+    def _held_back(self, lessons: Lessons, rng: np.random.Generator) -> np.ndarray:
         """The same share of every class; a class of one row stays with the rows to learn from."""
         held = []
-        for k in range(problem.n_classes):
-            own = rng.permutation(np.flatnonzero(problem.y == k))
+        for k in range(lessons.n_classes):
+            own = rng.permutation(np.flatnonzero(lessons.y == k))
             held.append(own[: round(self.validation_fraction * len(own))][: len(own) - 1])
         return np.sort(np.concatenate(held))
 
@@ -219,7 +217,7 @@ class MLPClassifier(MultiLayer, ProbabilisticClassifier):
             near = np.abs(Z[:, 0]) < TIED
         else:
             codes = Z.argmax(axis=1)
-            near = codes != (Z > Z.max(axis=1, keepdims=True) - TIED).argmax(axis=1)
+            near = codes != (Z.max(axis=1, keepdims=True) - TIED < Z).argmax(axis=1)
         if near.any():
             codes[near] = _probabilities(Z[near]).argmax(axis=1)
         return codes

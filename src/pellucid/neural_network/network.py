@@ -241,21 +241,26 @@ class Network:
             D = before
         return value
 
-    def gradient(self, X: Any, Y: np.ndarray, weights: Any = None) -> tuple[float, np.ndarray]:
-        """Weighted mean of the loss over the rows, and its gradient, block by block."""
+    def gradient(
+        self, X: Any, Y: np.ndarray, weights: Any = None, at: np.ndarray | None = None
+    ) -> tuple[float, np.ndarray]:
+        """Weighted mean of the loss over the rows, and its gradient, block by block.
+
+        `at`: the rows of X that Y and the weights belong to; by default all of them.
+        """
         self.check()
-        share = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=float)
+        share = np.ones(len(Y)) if weights is None else np.asarray(weights, dtype=float)
         share = (share / share.sum()).astype(self.dtype)
-        Y = np.ascontiguousarray(Y, dtype=self.dtype)
 
         def one(rows: slice) -> tuple[float, np.ndarray]:
             space = Workspace(self, rows.stop - rows.start)
-            value = self.backward(self.rows_of(X, rows), Y[rows], share[rows], space)
-            return value, space.gradient
+            some = self.rows_of(X, rows if at is None else at[rows])
+            targets = np.ascontiguousarray(Y[rows], dtype=self.dtype)
+            return self.backward(some, targets, share[rows], space), space.gradient
 
         with np.errstate(over="ignore", invalid="ignore"):
             return parallel.reduce(
-                one, lambda a, b: (a[0] + b[0], np.add(a[1], b[1], out=a[1])), self.blocks(X.shape[0])
+                one, lambda a, b: (a[0] + b[0], np.add(a[1], b[1], out=a[1])), self.blocks(len(Y))
             )  # fmt: skip
 
 

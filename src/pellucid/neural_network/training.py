@@ -105,18 +105,18 @@ class Progress:
 class Trainer:
     """Trains a network on rows X, targets Y (n, outputs) and weights; the network is changed.
 
+    `at`: the rows of X that Y and the weights belong to; by default all of them.
     `judge(network)`: a score on rows held back, the higher the better, for early stopping.
     """
 
     def __init__(
         self, network: Network, X: Any, Y: np.ndarray, weights: np.ndarray, plan: Plan,
-        judge: Callable[[Network], float] | None = None,
+        judge: Callable[[Network], float] | None = None, at: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         network.check()
         self.network, self.plan, self.judge = network, plan, judge
-        self.X, self.Y = X, np.ascontiguousarray(Y, dtype=network.dtype)
-        self.weights = weights
-        self.n = X.shape[0]
+        self.X, self.Y, self.weights, self.at = X, Y, weights, at
+        self.n = len(Y)
         whole = plan.solver == "gd"
         self.batch = self.n if whole else min(plan.batch, self.n)
         # A batch larger than a block is added up block by block, on several threads.
@@ -163,7 +163,7 @@ class Trainer:
 
     def _start_loss(self) -> float:
         """The loss before any step; the largest float where it is not finite."""
-        value = self.network.gradient(self.X, self.Y, self.weights)[0]
+        value = self.network.gradient(self.X, self.Y, self.weights, self.at)[0]
         return value if np.isfinite(value) else float(np.finfo(float).max)
 
     def _verdict(self, walk: Walk, progress: Progress) -> Status | None:
@@ -187,7 +187,9 @@ class Trainer:
         """All rows once: mean loss, and a status if it diverged."""
         rng = parallel.stream(seed, "epoch", epoch)
         mixed = self.plan.shuffle and self.batch < self.n
-        order = rng.permutation(self.n) if mixed else np.arange(self.n)
+        order = np.arange(self.n, dtype=np.min_scalar_type(-self.n))
+        if mixed:
+            rng.shuffle(order)
         total, flag = 0.0, parallel.StopFlag()
         for start in range(0, self.n, self.batch):
             flag.check()
@@ -210,7 +212,7 @@ class Trainer:
         w = self.weights[rows]
         mass = float(w.sum())
         if self.large:
-            value, g = self.network.gradient(self.X[rows], self.Y[rows], w)
+            value, g = self.network.gradient(self.X, self.Y[rows], w, self._places(rows))
             self.spaces[0].gradient[...] = g
             return value, mass
         share = (w / mass).astype(self.network.dtype, copy=False)
@@ -224,14 +226,19 @@ class Trainer:
         def one(k: int) -> float:
             part = slice(k * size, (k + 1) * size)
             own = [None if mask is None else mask[part] for mask in masks] if some else ()
-            X = self._rows(rows[part], self.X_parts[k])
-            return self.network.backward(X, self.Y[rows[part]], share[part], self.spaces[k], own)
+            X = self._rows(self._places(rows[part]), self.X_parts[k])
+            Y = self.Y[rows[part]].astype(self.network.dtype, copy=False)
+            return self.network.backward(X, Y, share[part], self.spaces[k], own)
 
         used = -(-len(rows) // size)
         value = sum(parallel.map(one, range(used))) if used > 1 else one(0)
         for space in self.spaces[1:used]:
             self.spaces[0].gradient += space.gradient
         return value, mass
+
+    def _places(self, rows: np.ndarray) -> np.ndarray:
+        """Where some of the rows stand in X."""
+        return rows if self.at is None else self.at[rows]
 
     def _rows(self, rows: np.ndarray, out: np.ndarray) -> Any:
         if not isinstance(self.X, np.ndarray):
@@ -242,7 +249,7 @@ class Trainer:
 
     def _diverged(self, step: int, epoch: int, rows: np.ndarray) -> Status:
         """Name the first layer whose values are no longer finite."""
-        network, A = self.network, self.network.rows_of(self.X, rows)
+        network, A = self.network, self.network.rows_of(self.X, self._places(rows))
         where = "the loss"
         for i, (layer, W, b) in enumerate(
             zip(network.layers, network.coefs, network.intercepts), 1
@@ -273,7 +280,7 @@ class Trainer:
             nonlocal calls
             calls += 1
             network.parameters[...] = x
-            value, g = network.gradient(self.X, self.Y, self.weights)
+            value, g = network.gradient(self.X, self.Y, self.weights, self.at)
             g = g.astype(float)
             g[:cut] += plan.alpha / mass * x[:cut]
             return value + 0.5 * plan.alpha / mass * float(x[:cut] @ x[:cut]), g
