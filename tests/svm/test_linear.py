@@ -1,15 +1,19 @@
 """LinearSVC and LinearSVR against the optimum of one objective, LIBLINEAR's, and bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn import datasets
 from sklearn import svm as peer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError
-from pellucid.svm import LinearSVC, LinearSVR, _loops, primal
+from pellucid.svm import LinearSVC, LinearSVR, _loops, interior, linear_dual, primal
 
 
 def objective(model, X, y, C=1.0, penalty="l2", power=2, epsilon=None, bias=1.0):
@@ -215,22 +219,124 @@ def test_one_joint_epoch_follows_the_plain_loop():
         line = primal.Line(table, np.zeros(25), c, bias, np.nan)
         A, W = np.zeros((25, 3)), np.zeros((3, 5))
         for _ in range(3):
+            *parts, curves = linear_dual.row_parts(line)
             _loops.joint_epoch(
-                *primal.row_parts(line)[:4], y.astype(np.int32), c, primal.row_parts(line)[4], bias,
-                order, A, W, np.zeros((3, 3)), np.zeros(1, dtype=np.int32),
+                *parts, y.astype(np.int32), c, curves, bias, order, A, W, np.zeros((3, 3)),
+                np.zeros(1, dtype=np.int32),
             )  # fmt: skip
         assert np.allclose(A, expected, atol=1e-10)
         assert np.allclose(W, A.T @ Z, atol=1e-12)
 
 
-def test_explanations_and_scales():
+def test_explanations():
     X, y = datasets.load_iris(return_X_y=True)
     why = LinearSVC().fit(X, y).explain(X[:4])
     assert why.contributions.shape == (4, 4, 3)
     assert why.gap() < 1e-12
-    own = LinearSVC(standardize=True).fit(X * [1, 1e4, 1e-4, 1], y)
-    by_hand = LinearSVC().fit(X / X.std(axis=0), y)
-    assert np.allclose(own.coef_ * [1, 1e4, 1e-4, 1], by_hand.coef_ / X.std(axis=0), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"loss": "hinge", "tol": 1e-8},
+        {"penalty": "l1", "tol": 1e-8},
+        {"multi_class": "crammer_singer"},
+    ],
+    ids=str,
+)
+def test_standardised_columns_are_those_of_a_scaler(given):
+    """Centred and divided, told in the user's columns; the same model as behind a StandardScaler."""
+    X, y = datasets.load_wine(return_X_y=True)
+    X = X * np.logspace(-4, 4, 13) + 7
+    scaler = StandardScaler().fit(X)
+    own = LinearSVC(standardize=True, **given).fit(X, y)
+    by_hand = LinearSVC(**given).fit(scaler.transform(X), y)
+    assert np.allclose(own.coef_ * scaler.scale_, by_hand.coef_, atol=1e-6)
+    scores = by_hand.decision_function(scaler.transform(X))
+    assert np.allclose(own.decision_function(X), scores, atol=1e-6)
+    assert np.allclose(own.decision_function(X), X @ own.coef_.T + own.intercept_, atol=1e-6)
+    assert own.score(X, y) == 1.0
+    theirs = make_pipeline(StandardScaler(), peer.LinearSVC(tol=1e-8, max_iter=100_000))
+    assert LinearSVC(standardize=True).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) == (
+        theirs.fit(X[::2], y[::2]).score(X[1::2], y[1::2])
+    )
+
+
+def test_columns_that_cannot_be_centred():
+    """Without an intercept, or with zeros to keep, columns are only divided."""
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((100, 6)) < 0.3, rng.normal(3, 1, (100, 6)), 0.0) * np.logspace(
+        -3, 3, 6
+    )
+    y = (X[:, 2] > 0).astype(int)
+    thin = LinearSVC(standardize=True).fit(csr_array(X), y)
+    divided = LinearSVC().fit(X / X.std(axis=0), y)
+    assert np.allclose(thin.coef_ * X.std(axis=0), divided.coef_, atol=1e-8)
+    free = LinearSVC(standardize=True, fit_intercept=False).fit(X, y)
+    divided = LinearSVC(fit_intercept=False).fit(X / X.std(axis=0), y)
+    assert np.allclose(free.coef_ * X.std(axis=0), divided.coef_, atol=1e-8)
+    assert (free.intercept_ == 0).all()
+
+
+def test_a_standardised_tube_is_that_of_a_scaler():
+    X, y = datasets.load_diabetes(return_X_y=True)
+    X, scaler = X * 1e3 + 5, StandardScaler()
+    own = LinearSVR(standardize=True).fit(X, y)
+    by_hand = LinearSVR().fit(scaler.fit_transform(X), y)
+    assert np.allclose(own.predict(X), by_hand.predict(scaler.transform(X)), atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "C"), [("breast_cancer", 1.0), ("wine", 100.0), ("iris", 10.0)])
+def test_columns_of_very_different_units_converge(name, C):
+    """Raw columns, where LIBLINEAR stops far from the minimum: every solver ends at a gap of nothing."""
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    for given in ({"multi_class": "crammer_singer"}, {"loss": "hinge"}):
+        model = LinearSVC(C=C, **given).fit(X, y)
+        assert model.status_.ok
+        steps = model.history_
+        assert steps["violation"][-1] <= 1e-4
+        assert abs(steps["duality_gap"][-1]) <= 1e-7 * steps["objective"][-1]
+    assert LinearSVC(C=C, penalty="l1").fit(X, y == 1).status_.ok
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_a_tube_around_columns_of_very_different_units(epsilon):
+    X = datasets.load_breast_cancer(return_X_y=True)[0]
+    model = LinearSVR(epsilon=epsilon).fit(X[:, 1:], X[:, 0])
+    assert model.status_.ok
+    assert abs(model.history_["duality_gap"][-1]) <= 1e-7 * model.history_["objective"][-1]
+
+
+def options_of(kind, bias=0.7):
+    rng = np.random.default_rng(3)
+    X, y, c = rng.normal(size=(40, 4)) * [1, 9, 0.1, 1], rng.integers(0, 3, 40), rng.random(40)
+    if kind == "classes":
+        return interior.for_classes(primal.Line(X, np.zeros(40), c, bias, np.nan), y, 3)
+    targets, epsilon = (np.where(y > 1, 1.0, -1.0), np.nan) if kind == "margin" else (y * 2.0, 0.3)
+    return interior.for_line(primal.Line(X, targets, c, bias, epsilon))
+
+
+@pytest.mark.parametrize("kind", ["classes", "margin", "tube"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_steps_from_inside_end_at_the_minimum(kind, sparse):
+    """Primal and dual objectives, written out, agree; so does the sum of the squares of a step."""
+    options = options_of(kind)
+    line = options.line
+    W = np.random.default_rng(0).random(options.d.shape)
+    Z = np.column_stack([line.X, np.full(40, 0.7)])
+    M = [options.B.T @ (np.diag(w) - np.outer(w, w) / w.sum()) @ options.B for w in W]
+    plain = np.eye(len(M[0]) * 5) + sum(np.kron(m, np.outer(z, z)) for m, z in zip(M, Z))
+    if sparse:
+        options = replace(options, line=replace(line, X=csr_array(line.X)))
+    assert np.allclose(options.bend(W), plain, rtol=1e-12, atol=1e-8)
+    A = interior.solve(options, np.zeros(1, dtype=np.int32))
+    assert (A >= 0).all()
+    assert np.allclose(A.sum(axis=1), line.prices, rtol=1e-12)
+    V = options.pull(options.moves(A))
+    own = (options.b * (Z @ V.T)).sum(axis=1)
+    cost = 0.5 * (V * V).sum() + line.prices @ (options.values(V).max(axis=1) - own)
+    assert cost == pytest.approx((A * options.d).sum() - 0.5 * (V * V).sum(), rel=1e-6)
 
 
 def test_bad_input():

@@ -151,10 +151,10 @@ def test_caps_are_honest():
 
 def test_standardised_columns():
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(80, 3)) * [1e-4, 1.0, 1e5]
+    X = (rng.normal(size=(80, 3)) + [1.0, -2.0, 3.0]) * [1e-4, 1.0, 1e5]
     y = X[:, 0] * 1e4 + X[:, 2] * 1e-5
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    for kernel in ("rbf", "linear"):
+    for kernel in ("rbf", "linear", "poly", "sigmoid", lambda A, B: (1 + A @ B.T) ** 2):
         own = SVR(standardize=True, kernel=kernel, tol=1e-7).fit(X, y)
         by_hand = SVR(kernel=kernel, tol=1e-7).fit(Z, y)
         assert np.allclose(own.predict(X), by_hand.predict(Z), atol=1e-5)

@@ -14,7 +14,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.numerics.optimise import out_of_iterations
 from pellucid.records import Recorder, Solution, Status
-from pellucid.svm import _loops, primal
+from pellucid.svm import _loops, interior, linear_dual, primal
 
 MOST_EPOCHS = 32  # between two looks at the conditions
 
@@ -25,17 +25,19 @@ def solve(
     """Weights (K, p + 1), that of the constant column last, by descent along the dual.
 
     1. The K multipliers of each row in a shuffled order: their common minimum, in closed form.
-    2. All multipliers below their limits at once: the solution of their linear equations, or as far
+    2. If that takes long, as with columns of very different units: once, from inside the limits.
+    3. All multipliers below their limits at once: the solution of their linear equations, or as far
        towards it as the limits allow.
-    3. Stop when no condition is violated by more than `tol`.
+    4. Stop when no condition is violated by more than `tol`.
     """
     line = primal.Line(X, np.zeros(X.shape[0]), prices, bias, np.nan)
-    cells, columns, starts, dense, curves = primal.row_parts(line)
+    cells, columns, starts, dense, curves = linear_dual.row_parts(line)
     A, W = np.zeros((X.shape[0], K)), np.zeros((K, X.shape[1] + 1))
     rng, stop = np.random.default_rng(0), parallel.StopFlag()
     recorder, epoch, batch = Recorder("LinearSVC", max_iter), 0, 1
-    pause = 0
+    pause, inside = 0, False
     codes, room = np.ascontiguousarray(y, dtype=np.int32), np.zeros((3, K))
+    options = interior.for_classes(line, codes, K)
     with np.errstate(over="ignore", invalid="ignore"), parallel.one_blas_thread():
         violation = _note(line, codes, A, W, recorder, 0)
         while violation > tol and epoch < max_iter:
@@ -46,15 +48,18 @@ def solve(
                 )  # fmt: skip  # 1
                 stop.check()
                 epoch += 1
+            if not inside and options.due(epoch):
+                A, inside, pause = options.moves(interior.solve(options, stop.array)), True, 0  # 2
+                stop.check()
             if epoch >= pause:
-                A, reached = _solved_together(line, codes, A)  # 2
+                A, reached = _solved_together(line, codes, A)  # 3
                 pause = epoch if reached else 2 * epoch  # too many limits: left to the epochs first
             W = _weights(line, A)  # without the rounding of many steps
             violation, batch = (
                 _note(line, codes, A, W, recorder, epoch),
                 min(2 * batch, MOST_EPOCHS),
             )
-    if violation <= tol:  # 3
+    if violation <= tol:  # 4
         status = Status("converged", f"No condition is violated by more than tol={tol:g}.")
     else:
         status = out_of_iterations(max_iter, f"conditions are violated by {violation:.2g}")
@@ -84,19 +89,19 @@ def _solved_together(
     solution was reached.
     """
     A, limits, work = A.copy(), _limits(line, codes, A.shape[1]), 0.0
-    while work < primal.TOGETHER:
+    while work < linear_dual.TOGETHER:
         free = limits > A
         free[free.sum(axis=1) < 2] = False
         first = free & (free.cumsum(axis=1) == 1)
         rows, others = np.nonzero(free & ~first)
         size = (line.X.shape[1] + 1) * A.shape[1]
         work += len(rows) * min(len(rows), size) ** 2.0 + 1e4
-        if not len(rows) or work > primal.TOGETHER:
+        if not len(rows) or work > linear_dual.TOGETHER:
             break
         firsts = first[rows].argmax(axis=1)
         slopes = _slopes(line, codes, _weights(line, A))
         wanted = slopes[rows, firsts] - slopes[rows, others]
-        move, most = primal.towards(_gaps(line, rows, others, firsts, A.shape[1]), wanted)
+        move, most = linear_dual.towards(_gaps(line, rows, others, firsts, A.shape[1]), wanted)
         D = np.zeros_like(A)
         D[rows, others] = move
         np.add.at(D, (rows, firsts), -move)

@@ -34,16 +34,22 @@ class LinearMachine(Estimator):
     _canonical_rows = True
     _takes_text = True
 
-    def _seen(self, problem: Problem) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Rows as the solver sees them, their scale, and the means that explanations start from."""
+    def _seen(self, problem: Problem) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
+        """Rows as the solver sees them, their scale, what was taken off the columns before, and the
+        means that explanations start from.
+        """
         X, w = problem.X, problem.weights
+        dense = isinstance(X, np.ndarray)
         with np.errstate(over="ignore", invalid="ignore"):
-            largest = np.abs(X).max() if isinstance(X, np.ndarray) else abs(X).max()
+            largest = np.abs(X).max() if dense else abs(X).max()
             scale = inverse_deviations(X, w) if self.standardize else np.zeros(0)
             means = np.asarray(X.T @ (w / w.sum())).ravel()
         if not largest < 1e150 or not np.isfinite(means).all():
             raise DataError(TOO_LARGE)
-        return scaled(X, scale), scale, means
+        # Without an intercept, or with zeros to keep, columns stay where they are.
+        move = self.standardize and self.fit_intercept and dense
+        shift = means if move else np.zeros(len(means))
+        return scaled(X - shift if move else X, scale), scale, shift, means
 
     def _bias(self) -> float:
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
@@ -51,11 +57,14 @@ class LinearMachine(Estimator):
     def _prices(self, weights: np.ndarray) -> np.ndarray:
         return self.C * np.minimum(weights, 1e300 / max(self.C, 1.0))
 
-    def _learned_line(self, found: list[Solution], scale: np.ndarray) -> dict[str, Any]:
+    def _learned_line(
+        self, found: list[Solution], scale: np.ndarray, shift: np.ndarray
+    ) -> dict[str, Any]:
         """Coefficients and intercepts (one row per solution), the worst status, all histories."""
         V = np.array([one.x for one in found])
         worst = next((one.status for one in found if not one.status.ok), found[0].status)
-        coef, intercept = scaled(V[:, :-1], scale), V[:, -1] * self._bias()
+        coef = scaled(V[:, :-1], scale)
+        intercept = V[:, -1] * self._bias() - coef @ shift
         if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
             raise DataError(TOO_LARGE)
         return {

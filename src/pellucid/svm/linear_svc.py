@@ -45,7 +45,8 @@ class LinearSVC(LinearMachine, Classifier):
         Accepted for compatibility: the order of rows is always the same.
     max_iter : int, default=1000
     standardize : bool, default=False
-        Divide columns by their standard deviations first.
+        Subtract the means of the columns and divide by their standard deviations first (sparse columns,
+        and without an intercept, are only divided). `coef_` and `intercept_` suit the given columns.
     table : Table, optional
 
     Attributes
@@ -112,7 +113,7 @@ class LinearSVC(LinearMachine, Classifier):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.svm import primal
+        from pellucid.svm import linear_dual, primal
 
         assert problem.classes is not None
         if self.penalty == "l1" and self.loss == "hinge" and self.multi_class == "ovr":
@@ -121,12 +122,12 @@ class LinearSVC(LinearMachine, Classifier):
                 "loss='squared_hinge', or penalty='l2'."
             )
         K = len(problem.classes)
-        X, scale, means = self._seen(problem)
+        X, scale, shift, means = self._seen(problem)
         prices = self._prices(
             problem.weights * class_factors(self.class_weight, problem)[problem.y]
         )
         if self.multi_class == "crammer_singer":
-            return self._joint(X, problem.y, prices, K, scale) | {"means_": means}
+            return self._joint(X, problem.y, prices, K, scale, shift) | {"means_": means}
 
         def one(k: int) -> Any:
             line = primal.Line(X, np.where(problem.y == k, 1.0, -1.0), prices, self._bias(), np.nan)
@@ -134,15 +135,21 @@ class LinearSVC(LinearMachine, Classifier):
             if self.penalty == "l1":
                 return primal.lasso_squared(line, self.tol, self.max_iter, name)
             if self.loss == "hinge":
-                return primal.ridge_absolute(line, self.tol, self.max_iter, name)
+                return linear_dual.ridge_absolute(line, self.tol, self.max_iter, name)
             return primal.ridge_squared(line, self.max_iter, name)
 
         tasks = [1] if K == 2 else range(K)
         found = parallel.interruptible(lambda: parallel.map(one, tasks) if K > 2 else [one(1)])
-        return self._learned_line(found, scale) | {"means_": means}
+        return self._learned_line(found, scale, shift) | {"means_": means}
 
     def _joint(
-        self, X: Any, y: np.ndarray, prices: np.ndarray, K: int, scale: np.ndarray
+        self,
+        X: Any,
+        y: np.ndarray,
+        prices: np.ndarray,
+        K: int,
+        scale: np.ndarray,
+        shift: np.ndarray,
     ) -> dict[str, Any]:
         """One machine for all classes; of two, the difference of their weights."""
         from pellucid.svm import joint
@@ -152,7 +159,7 @@ class LinearSVC(LinearMachine, Classifier):
         )
         V = found.x[1:] - found.x[:1] if K == 2 else found.x
         rows = [replace(found, x=v) for v in V]
-        return self._learned_line(rows, scale) | {"history_": found.history}
+        return self._learned_line(rows, scale, shift) | {"history_": found.history}
 
     def _scores(self, X: Any) -> np.ndarray:
         return self._line_scores(X)

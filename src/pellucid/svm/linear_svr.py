@@ -36,7 +36,8 @@ class LinearSVR(LinearMachine, Regressor):
         Accepted for compatibility: the order of rows is always the same.
     max_iter : int, default=1000
     standardize : bool, default=False
-        Divide columns by their standard deviations first.
+        Subtract the means of the columns and divide by their standard deviations first (sparse columns,
+        and without an intercept, are only divided). `coef_` and `intercept_` suit the given columns.
     table : Table, optional
 
     Attributes
@@ -95,18 +96,18 @@ class LinearSVR(LinearMachine, Regressor):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.svm import primal
+        from pellucid.svm import linear_dual, primal
 
-        X, scale, means = self._seen(problem)
+        X, scale, shift, means = self._seen(problem)
         prices = self._prices(problem.weights)
         line = primal.Line(X, problem.y, prices, self._bias(), float(self.epsilon))
         if self.loss == "epsilon_insensitive":
             found = parallel.interruptible(
-                primal.ridge_absolute, line, self.tol, self.max_iter, "LinearSVR"
+                linear_dual.ridge_absolute, line, self.tol, self.max_iter, "LinearSVR"
             )
         else:
             found = parallel.interruptible(primal.ridge_squared, line, self.max_iter, "LinearSVR")
-        learned = self._learned_line([found], scale)
+        learned = self._learned_line([found], scale, shift)
         return learned | {"coef_": learned["coef_"][0], "means_": means}
 
     def _predict(self, X: Any) -> np.ndarray:

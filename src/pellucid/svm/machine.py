@@ -2,7 +2,8 @@
 
 Invariant: a fitted machine is its support vectors, their coefficients and offsets. The kernel sees
 `X * scale_ - centre_`: for "rbf" all rows are moved by the training mean, which changes no distance
-and saves digits; `scale_` is empty unless `standardize` asks for it.
+and saves digits; `scale_` is empty unless `standardize` asks for it, which moves rows by the mean for
+every kernel but the linear one (its intercept takes the mean up).
 """
 
 from dataclasses import replace
@@ -104,9 +105,12 @@ class KernelMachine(Estimator):
         with np.errstate(over="ignore", invalid="ignore"):
             scale = inverse_deviations(X, problem.weights) if self.standardize else nothing
             X = scaled(X, scale)
-            move = dense and isinstance(self.kernel, str) and self.kernel == "rbf"
             gamma = self._width(X, weights)
-            centre = weights @ X / weights.sum() if move else np.zeros(X.shape[1])
+            move = dense and (
+                self.kernel == "rbf" or (self.standardize and self.kernel != "linear")
+            )
+            share = problem.weights / problem.weights.sum()
+            centre = share @ X if move else np.zeros(X.shape[1])
             X = X - centre if move else X
             largest = (X.max(), -X.min()) if dense else (abs(X).max(),) if X.nnz else (0.0,)
         if not np.isfinite([gamma, *largest]).all() or max(largest) > 1e150:

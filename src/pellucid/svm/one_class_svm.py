@@ -41,7 +41,8 @@ class OneClassSVM(KernelMachine, Explained):
     max_time : float or None
         Seconds allowed; a fit that needs more keeps what it has and says so.
     standardize : bool, default=False
-        Divide columns by their standard deviations first.
+        Subtract the means of the columns and divide by their standard deviations first (columns of large
+        sparse tables, and with the linear kernel, are only divided).
     table : Table, optional
 
     Attributes

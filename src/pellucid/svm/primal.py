@@ -1,10 +1,10 @@
-"""Linear machines: three solvers of one objective.
+"""Linear machines with squared errors: two solvers of one objective.
 
     minimise R(v) + sum_i c_i l(t_i, z_i),   z_i = x_i w + bias b,   v = (w, b)
 
 R is |v|**2 / 2 or |v|_1 (the intercept is penalised, as in LIBLINEAR; a large `bias` makes that
-penalty small). Margins are a loss of targets t = +-1, tubes of numbers. Invariant: each solver
-returns v, its status and one row of history per iteration.
+penalty small). Margins are a loss of targets t = +-1, tubes of numbers; `linear_dual` minimises errors
+that are not squared. Invariant: each solver returns v, its status and one row of history per iteration.
 """
 
 from collections.abc import Callable
@@ -22,8 +22,8 @@ from pellucid.svm import _loops
 
 DIRECT = 1500  # up to so many columns the Hessian is factored
 L1_COLUMNS = 5000  # the l1 solver holds a matrix of columns x columns
-SWEEPS = 200
-TOGETHER = 1e8  # operations spent on the equations of the free multipliers, per batch of epochs
+SWEEPS = (200, 20_000)  # fewest and most, as far as `SWEPT` operations go
+SWEPT = 2e7
 
 
 @dataclass(frozen=True)
@@ -88,16 +88,28 @@ def squared_bend(line: Line, v: np.ndarray) -> np.ndarray:
     def partial(block: slice) -> np.ndarray:
         part = _part(line, block)
         rows = np.flatnonzero(part.errors(part.scores(v)))
-        root = np.sqrt(2.0 * part.prices[rows])
-        A = part.X[rows]
-        A = A * root[:, None] if isinstance(A, np.ndarray) else A.multiply(root[:, None]).tocsr()
-        G = A.T @ A
-        G = G if isinstance(G, np.ndarray) else G.toarray()
-        side = np.asarray(A.T @ (root * line.bias)).ravel()
-        corner = line.bias**2 * float(root @ root)
-        return np.block([[G, side[:, None]], [side[None, :], np.array([[corner]])]])
+        return _squares(part.X[rows], 2.0 * part.prices[rows], line.bias)
 
     return parallel.reduce(partial, np.add, _blocks(line))
+
+
+def weighted_squares(line: Line, weights: np.ndarray) -> np.ndarray:
+    """X'wX, the constant column last, for weights of at least 0."""
+
+    def partial(block: slice) -> np.ndarray:
+        return _squares(_part(line, block).X, weights[block], line.bias)
+
+    return parallel.reduce(partial, np.add, _blocks(line))
+
+
+def _squares(X: Any, weights: np.ndarray, bias: float) -> np.ndarray:
+    root = np.sqrt(weights)
+    A = X * root[:, None] if isinstance(X, np.ndarray) else X.multiply(root[:, None]).tocsr()
+    G = A.T @ A
+    G = G if isinstance(G, np.ndarray) else G.toarray()
+    side = np.asarray(A.T @ (root * bias)).ravel()
+    corner = bias**2 * float(root @ root)
+    return np.block([[G, side[:, None]], [side[None, :], np.array([[corner]])]])
 
 
 def ridge_squared(line: Line, max_iter: int, source: str) -> Solution:
@@ -158,147 +170,6 @@ def _conjugate(line: Line, v: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     return solve
 
 
-@dataclass(frozen=True)
-class Boxes:
-    """The dual of errors: beta_i between low and high, with targets t and a tube epsilon around them."""
-
-    line: Line
-    low: np.ndarray
-    high: np.ndarray
-    epsilon: float
-
-    def slopes(self, beta: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Slopes of the objective upwards and downwards from beta; inf where the box ends."""
-        slope = self.line.scores(v) - self.line.targets
-        up = np.where(beta >= 0, slope + self.epsilon, slope - self.epsilon)
-        down = np.where(beta > 0, slope + self.epsilon, slope - self.epsilon)
-        return np.where(beta < self.high, up, np.inf), np.where(beta > self.low, down, -np.inf)
-
-    def violation(self, beta: np.ndarray, v: np.ndarray) -> float:
-        up, down = self.slopes(beta, v)
-        return max(float(-up.min()), float(down.max()), 0.0)
-
-
-def ridge_absolute(line: Line, tol: float, max_iter: int, source: str) -> Solution:
-    """|v|**2 / 2 and errors, with BLAS on one thread; costs beyond the largest float are inf."""
-    with np.errstate(over="ignore", invalid="ignore"), parallel.one_blas_thread():
-        return _along_the_dual(line, tol, max_iter, source)
-
-
-def _along_the_dual(line: Line, tol: float, max_iter: int, source: str) -> Solution:
-    """|v|**2 / 2 and errors, by descent along the multipliers of the dual.
-
-    1. beta_i of each row in a shuffled order: the minimum of 1/2 |X'beta|**2 - t'beta + epsilon |beta|
-       along it, between its limits. Some epochs of this.
-    2. All multipliers between their limits at once: the solution of their linear equations, or as far
-       towards it as the limits allow.
-    3. Stop when no condition is violated by more than `tol`.
-    """
-    X, n = line.X, line.X.shape[0]
-    price = line.prices * line.targets if line.margin else line.prices
-    boxes = Boxes(
-        line, np.minimum(price, 0.0) if line.margin else -price, np.maximum(price, 0.0),
-        0.0 if line.margin else line.epsilon,
-    )  # fmt: skip
-    cells, columns, starts, dense, curves = row_parts(line)
-    beta, v = np.zeros(n), np.zeros(X.shape[1] + 1)
-    rng, recorder, stop = np.random.default_rng(0), Recorder(source, max_iter), parallel.StopFlag()
-    violation, epoch, batch = boxes.violation(beta, v), 0, 1
-    _note_gap(boxes, recorder, 0, beta, v, violation)
-    while violation > tol and epoch < max_iter:
-        for _ in range(min(batch, max_iter - epoch)):
-            _loops.dual_epoch(
-                cells, columns, starts, dense, line.targets, boxes.epsilon, boxes.low, boxes.high,
-                curves, line.bias, rng.permutation(n), beta, v, stop.array,
-            )  # fmt: skip  # 1
-            stop.check()
-            epoch += 1
-        beta = _solved_together(boxes, beta)  # 2
-        v = line.pull(beta)  # without the rounding of many steps
-        violation, batch = boxes.violation(beta, v), min(2 * batch, 32)
-        _note_gap(boxes, recorder, epoch, beta, v, violation)
-    if violation <= tol:  # 3
-        status = Status("converged", f"No condition is violated by more than tol={tol:g}.")
-    else:
-        status = out_of_iterations(max_iter, f"conditions are violated by {violation:.2g}")
-    return Solution(v, status, recorder.history(), max(epoch, 1))
-
-
-def row_parts(line: Line) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, np.ndarray]:
-    """Cells, columns and starts of the rows, whether they are dense, and squared lengths."""
-    X, n = line.X, line.X.shape[0]
-    if isinstance(X, np.ndarray):
-        squares = np.einsum("ij,ij->i", X, X)
-        cells, columns = np.ascontiguousarray(X).reshape(-1), np.zeros(0, dtype=np.int32)
-        starts = np.arange(n + 1) * X.shape[1]
-    else:
-        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        cells, columns, starts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64)
-    curves = np.maximum(squares + line.bias**2, 1e-300)
-    return cells, columns, starts, isinstance(X, np.ndarray), curves
-
-
-def _solved_together(boxes: Boxes, beta: np.ndarray) -> np.ndarray:
-    """The free multipliers moved to the solution of their equations, limit by limit."""
-    line, beta, work = boxes.line, beta.copy(), 0.0
-    while work < TOGETHER:
-        inside = (beta > boxes.low) & (beta < boxes.high)
-        free = np.flatnonzero(inside & ((beta != 0) | (boxes.epsilon == 0)))
-        size = line.X.shape[1] + 1
-        once = len(free) * min(len(free), size) ** 2.0 + 1e4
-        work += once
-        # Each round holds one multiplier at a limit; too many of them are left to the epochs.
-        if not len(free) or work > TOGETHER or max(len(free) - size, 1) * once > 20 * TOGETHER:
-            break
-        A = line.X[free] if isinstance(line.X, np.ndarray) else line.X[free].toarray()
-        A = np.column_stack([A, np.full(len(free), line.bias)])
-        side = np.sign(beta[free])
-        wanted = line.targets[free] - boxes.epsilon * side - A @ line.pull(beta)
-        move, most = towards(A, wanted)
-        low = np.where((side > 0) & (boxes.epsilon > 0), 0.0, boxes.low[free])
-        high = np.where((side < 0) & (boxes.epsilon > 0), 0.0, boxes.high[free])
-        limit = np.where(move > 0, high, low)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(move != 0, (limit - beta[free]) / move, np.inf)
-        first = int(np.argmin(share))
-        step = min(most, float(share[first]))
-        if not np.isfinite(step) or not np.isfinite(move).all():
-            break
-        beta[free] = np.clip(beta[free] + step * move, low, high)
-        if step == most:
-            break
-        beta[free[first]] = limit[first]
-    return beta
-
-
-def towards(A: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, float]:
-    """The move m with AA'm = wanted and the step 1; without a solution, the way along which the
-    objective falls for ever, and no end to the step.
-    """
-    U, S, _ = linalg.svd(A, full_matrices=False, check_finite=False)
-    keep = 1e-11 * max(S[0], 1e-300) < S
-    U, S = U[:, keep], S[keep]
-    share = U.T @ wanted
-    rest = wanted - U @ share
-    rest -= U @ (U.T @ rest)
-    if np.abs(rest).max() > 1e-9 * np.abs(wanted).max():
-        return rest, np.inf
-    return U @ (share / S**2), 1.0
-
-
-def _note_gap(
-    boxes: Boxes, recorder: Recorder, epoch: int, beta: np.ndarray, v: np.ndarray, violation: float
-) -> None:
-    line, epsilon = boxes.line, boxes.epsilon
-    short = line.targets - line.scores(v)
-    sides = np.maximum(boxes.high * (short - epsilon), boxes.low * (short + epsilon))
-    half, cost = 0.5 * float(v @ v), float(np.maximum(sides, 0.0).sum())
-    dual = float(line.targets @ beta) - epsilon * float(np.abs(beta).sum()) - half
-    recorder.add(
-        iteration=epoch, objective=half + cost, violation=violation, duality_gap=half + cost - dual
-    )
-
-
 def lasso_squared(line: Line, tol: float, max_iter: int, source: str) -> Solution:
     """|v|_1 and squared errors, by Newton steps on the parts that the penalty does not hold at zero."""
     size = line.X.shape[1] + 1
@@ -310,6 +181,7 @@ def lasso_squared(line: Line, tol: float, max_iter: int, source: str) -> Solutio
     free = np.ones(size)
     free[-1] = float(line.bias != 0)
     v, recorder = np.zeros(size), Recorder(source, max_iter)
+    sweeps = int(np.clip(SWEPT / size**2, *SWEEPS))
     value, gradient = squared_loss(line, v)
     first = None
     for k in range(max_iter + 1):
@@ -325,7 +197,7 @@ def lasso_squared(line: Line, tol: float, max_iter: int, source: str) -> Solutio
         H = np.ascontiguousarray(squared_bend(line, v))
         H[np.diag_indices(size)] += 1e-12 * max(float(np.diagonal(H).max()), 1e-300)
         u, slope = v.copy(), gradient.copy()
-        _loops.soft_sweeps(H, slope, u, 1.0, SWEEPS, 1e-16 * max(value, 1e-300))
+        _loops.soft_sweeps(H, slope, u, 1.0, sweeps, 1e-16 * max(value, 1e-300))
         before, v_old = value + float(np.abs(v).sum()), v
         v, value, gradient = _shortened(line, v, _signs_kept(H, slope, u), value, gradient)
         if v is v_old or value + float(np.abs(v).sum()) >= before * (1 - 1e-15):

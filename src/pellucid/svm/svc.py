@@ -53,7 +53,8 @@ class SVC(KernelMachine, Classifier):
     max_time : float or None
         Seconds allowed per machine; a fit that needs more keeps what it has and says so.
     standardize : bool, default=False
-        Divide columns by their standard deviations first.
+        Subtract the means of the columns and divide by their standard deviations first (columns of large
+        sparse tables, and with the linear kernel, are only divided).
     multi_class : {"ovo", "ovr"}, default="ovo"
         How several classes are learned: a machine for each pair of classes, which vote; or one for each
         class against all others, the largest score wins (more rows per machine, one score per class).
