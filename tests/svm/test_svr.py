@@ -151,7 +151,7 @@ def test_caps_are_honest():
 
 def test_standardised_columns():
     rng = np.random.default_rng(3)
-    X = (rng.normal(size=(80, 3)) + [1.0, -2.0, 3.0]) * [1e-4, 1.0, 1e5]
+    X = rng.normal(loc=[1.0, -2.0, 3.0], size=(80, 3)) * [1e-4, 1.0, 1e5]
     y = X[:, 0] * 1e4 + X[:, 2] * 1e-5
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     for kernel in ("rbf", "linear", "poly", "sigmoid", lambda A, B: (1 + A @ B.T) ** 2):
