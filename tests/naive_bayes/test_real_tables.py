@@ -102,6 +102,9 @@ def test_a_text_beside_other_columns_just_works():
     assert model.score(X[1::2], y[1::2]) > 0.97
     why = model.explain(X[:5])
     assert why.columns == ("text", "digits", "shouts") and why.is_additive(1e-10)
+    mixed = MixedNB(table=Table(text=Text(max_words=300))).fit(X[::2], y[::2])
+    assert mixed.distributions_ == ("multinomial words", "normal", "categorical")
+    assert mixed.score(X[1::2], y[1::2]) > 0.97
 
 
 def test_mixed_columns_of_a_census_beat_normal_ones():

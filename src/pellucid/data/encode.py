@@ -1,6 +1,7 @@
 """Encoding an aligned table: as codes for trees and their like, or as a matrix for all others.
 
-codes  : float64 (n, d), Fortran order; numbers as they are, levels 0..L-1, missing or unseen NaN.
+codes  : float64 (n, d), Fortran order; numbers as they are, levels 0..L-1, missing or unseen NaN; 0
+         for a text, whose words stand beside them (`words`).
          For a model that takes them `by_rows` never a copy where X is a C array of numbers.
 matrix : float64 (n, p), C order, never a copy where X is one already; or CSR when levels make more
          than `SPARSE_COLUMNS` columns and the model takes sparse input.
@@ -12,6 +13,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import _loops
+from pellucid.data.cells import RawColumn
 from pellucid.data.containers import Intake
 from pellucid.data.scan import check_column, check_finite
 from pellucid.data.schema import CATEGORICAL, DATETIME, NUMBER, TEXT, Schema
@@ -61,6 +63,8 @@ def _codes(schema: Schema, table: Intake, quiet: bool, by_rows: bool) -> np.ndar
     for j, column in enumerate(columns):
         if j in levels:
             out[:, j] = np.where(levels[j] < 0, np.nan, levels[j])
+        elif schema.kinds[j] == TEXT:
+            out[:, j] = [np.nan if cell is None else 0.0 for cell in column.values]
         else:
             out[:, j] = check_column(column)
     return out
@@ -177,19 +181,42 @@ def _sparse_matrix(
             rows.append(part[0])
             cols.append(part[1])
             data.append(part[2])
-    for j in (k for k, kind in enumerate(schema.kinds) if kind == TEXT):
-        words = word_entries(
-            columns[j].values, schema.levels[j], schema.level_shares(j), schema.text_mode,
-            schema.text_pattern,
-        )  # fmt: skip
-        rows.append(words[0])
-        cols.append(first[j] + words[1])
-        data.append(words[2])
+    for j in _texts(schema):
+        row, position, value = _word_entries(schema, j, columns[j])
+        rows.append(row)
+        cols.append(first[j] + position)
+        data.append(value)
     entries = (np.concatenate(data), (np.concatenate(rows), np.concatenate(cols)))
     out = csr_array(entries, shape=(n_rows, len(blocks)))
     out.sort_indices()
     out.indices, out.indptr = out.indices.astype(np.int32), out.indptr.astype(np.int32)
     return out
+
+
+def words(schema: Schema, table: Intake) -> dict[int, Any]:
+    """The words of the text columns of an aligned table, by position: CSR (n, words) each."""
+    texts = _texts(schema)
+    if not texts:
+        return {}
+    from scipy.sparse import csr_array
+
+    columns, out = schema.raw(table), {}
+    for j in texts:
+        row, position, value = _word_entries(schema, j, columns[j])
+        shape = (table.n_rows, len(schema.levels[j]))
+        out[j] = csr_array((value, (row, position)), shape=shape)
+    return out
+
+
+def _texts(schema: Schema) -> list[int]:
+    return [j for j, kind in enumerate(schema.kinds) if kind == TEXT]
+
+
+def _word_entries(schema: Schema, j: int, column: RawColumn) -> tuple[np.ndarray, ...]:
+    return word_entries(
+        column.values, schema.levels[j], schema.level_shares(j), schema.text_mode,
+        schema.text_pattern,
+    )  # fmt: skip
 
 
 def _level_entries(schema: Schema, j: int, codes: np.ndarray, first: int) -> list[tuple[Any, ...]]:

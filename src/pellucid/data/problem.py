@@ -1,6 +1,6 @@
 """`Problem`: what every family's `_fit` receives. Frozen: a fit never changes its input."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ class Problem:
     y : float64, int32 class codes, or None. weights : float64, always present.
     offset : float64 or None. classes : the labels behind the codes. schema : the columns.
     position : row of this problem for each row the user gave (-1: left out); None if they agree.
+    words : beside codes, the words of each text column by position, CSR (n, words).
     """
 
     X: Any
@@ -32,6 +33,7 @@ class Problem:
     offset: np.ndarray | None = None
     classes: np.ndarray | None = None
     position: np.ndarray | None = None
+    words: dict[int, Any] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -79,6 +81,7 @@ class Problem:
             weights=self.weights[rows] if weights is None else weights,
             offset=None if self.offset is None else self.offset[rows],
             position=None,
+            words={j: part[rows] for j, part in self.words.items()},
         )
 
     def reweight(self, weights: np.ndarray) -> "Problem":
@@ -171,7 +174,8 @@ def prepare(
     )
     if wishes.positive:
         _check_positive(encoded, schema, wishes.owner)
-    problem = Problem(encoded, target, w, schema, shift, classes, position)
+    words = encode.words(schema, used) if wishes.layout == "codes" else {}
+    problem = Problem(encoded, target, w, schema, shift, classes, position, words)
     return (canonical.canonical(problem) if wishes.canonical_rows else problem), rows
 
 
@@ -187,7 +191,7 @@ def _check_positive(X: Any, schema: Schema, owner: str) -> None:
 
 
 def _check_text(schema: Schema, wishes: Wishes) -> None:
-    if TEXT in schema.kinds and (not wishes.takes_text or wishes.layout == "codes"):
+    if TEXT in schema.kinds and not wishes.takes_text:
         name = schema.name(schema.kinds.index(TEXT))
         raise DataError(
             f"column {name!r} holds free text, which {wishes.owner} cannot use. Drop it, or make it "

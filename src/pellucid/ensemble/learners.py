@@ -30,6 +30,8 @@ def wishes_of(learner: Any, owner: str, kind: str = "classifier") -> Wishes:
         raise ParameterError(f"{owner} needs a {kind}. Got {learner!r} instead.")
     if tags is None:
         wishes = replace(learner._wishes(), owner=owner, canonical_rows=True, table=learner.table)
+        if wishes.layout == "codes":
+            wishes = replace(wishes, takes_text=False)  # bags hold codes alone
         return wishes if kind == "classifier" else replace(wishes, target="numbers")
     return Wishes(
         owner=owner,

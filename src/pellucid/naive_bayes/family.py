@@ -108,19 +108,20 @@ class NaiveBayes(ProbabilisticClassifier):
         parts = self._column_likelihoods(X)
         prior = np.log(np.maximum(self._prior, SMALLEST))
         total = self._log_likelihood(X) + prior
-        if len(self.classes_) == 2:
-            parts, base = parts[:, :, 1:] - parts[:, :, :1], prior[1:] - prior[:1]
-            total = total[:, 1:] - total[:, :1]
-        else:
-            parts = parts - parts.mean(axis=2, keepdims=True)
-            base, total = prior - prior.mean(), total - total.mean(axis=1, keepdims=True)
         return {
-            "base": base,
-            "contributions": parts,
-            "prediction": total,
+            "base": against_others(prior),
+            "contributions": against_others(parts),
+            "prediction": against_others(total),
             "scale": "log-odds",
             "method": "log-likelihood ratio of each column",
         }
+
+
+def against_others(logs: np.ndarray) -> np.ndarray:
+    """Logarithms of classes (..., K) against their mean; of two classes the second against the first."""
+    if logs.shape[-1] == 2:
+        return logs[..., 1:] - logs[..., :1]
+    return logs - logs.mean(axis=-1, keepdims=True)
 
 
 class MatrixNaiveBayes(NaiveBayes):

@@ -1,21 +1,39 @@
 """Naive Bayes with one distribution per column."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pellucid.data import Problem
-from pellucid.data.schema import CATEGORICAL
+from pellucid.data.containers import Intake
+from pellucid.data.encode import words
+from pellucid.data.schema import CATEGORICAL, TEXT
 from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.naive_bayes.categorical import count_levels, level_chances
-from pellucid.naive_bayes.family import NaiveBayes
+from pellucid.naive_bayes.family import NaiveBayes, against_others
 from pellucid.naive_bayes.gaussian import EXTREME, LARGEST, fill_unknown, pooled
+from pellucid.naive_bayes.words import (
+    WORD_KINDS,
+    count_words,
+    log_chances,
+    log_likelihood,
+    word_shares,
+)
 from pellucid.numerics.groups import DiagonalMoments, class_moments
 from pellucid.parameters import Array, Either, Nothing, Real, Test
 from pellucid.persist.state import expect_array
+from pellucid.records import Explanation
 
-KINDS = ("normal", "bernoulli", "categorical", "poisson", "binomial", "multinomial")
+KINDS = ("normal", "bernoulli", "categorical", "poisson", "binomial", "multinomial", *WORD_KINDS)
+HELD = {CATEGORICAL: "categories", TEXT: "text"}
+
+
+class Rows(NamedTuple):
+    """A table with text columns: codes, and the words of each text column."""
+
+    codes: np.ndarray
+    words: dict[int, Any]
 
 
 class MixedNB(NaiveBayes):
@@ -23,29 +41,34 @@ class MixedNB(NaiveBayes):
 
         log p(c) + sum_j log p_j(x_j | c)
 
-    where each column has the distribution that suits it: categories and words are categorical,
-    columns of 0 and 1 Bernoulli, other numbers normal, unless `distributions` says otherwise. Missing
-    cells, levels not seen in training and constant columns say nothing.
+    where each column has the distribution that suits it: categories are categorical, columns of 0
+    and 1 Bernoulli, other numbers normal, the words of a text one multinomial, unless
+    `distributions` says otherwise. Missing cells, levels and words not seen in training, and constant
+    columns say nothing.
 
     Parameters
     ----------
     distributions : dict {column: distribution}, optional
         "normal", "bernoulli", "poisson", "binomial" (number of trials: the largest value seen),
         or "multinomial" (all columns so named are the counts of one multinomial) for columns of
-        numbers, by name or position.
+        numbers; "multinomial words" or "bernoulli words" (which words occur) for text; by name or
+        position.
     alpha : float >= 0, default=1.0
-        Pseudo-count of every level, of both values of a flag, and of the overall mean of counts.
+        Pseudo-count of every level and word, of both values of a flag, and of the overall mean of
+        counts.
     var_smoothing : float >= 0, default=1e-9
         Share of its own variance that is added to the variance of a normal column in each class.
     priors : array of the chances of the classes, or None for their shares
     table : Table, optional
+        Its `text` says which words count, and how: counts, presence or tf-idf.
 
     Attributes
     ----------
     distributions_ : the distribution of each column
     theta_ : (classes, columns), means (normal), chances (Bernoulli, binomial) or rates (Poisson);
         var_ : variances of normal columns
-    level_log_prob_ : list of arrays (classes, levels), empty for columns of numbers
+    level_log_prob_ : list of arrays (classes, levels or words), empty for columns of numbers; the
+        levels and words are those of `schema_.levels`
     class_count_, class_prior_, classes_, present_
     n_features_in_, feature_names_in_, schema_
 
@@ -62,6 +85,7 @@ class MixedNB(NaiveBayes):
 
     _layout = "codes"
     _takes_sparse = False
+    _takes_text = True
     _prior_name = "priors"
     _parameters = {
         "distributions": Either(Nothing, Test(lambda v: isinstance(v, Mapping), "a dict")),
@@ -97,12 +121,7 @@ class MixedNB(NaiveBayes):
         self._check_counts(A, kinds, problem.schema)
         lift = int(np.frexp(w.max())[1])
         found = class_moments(A, y, np.ldexp(w, -lift), K, "diagonal", holes=True)
-        levels = [
-            count_levels(_level_codes(X[:, j]), y, w, K, problem.n_levels[j])
-            if kind == "categorical"
-            else np.zeros((K, 0))
-            for j, kind in enumerate(kinds)
-        ]
+        levels = [self._level_counts(problem, j, kind) for j, kind in enumerate(kinds)]
         with np.errstate(over="ignore", invalid="ignore"):
             return {
                 "class_count_": np.bincount(y, w, minlength=K),
@@ -114,6 +133,15 @@ class MixedNB(NaiveBayes):
                 "units_": units,
                 "distributions_": kinds,
             }
+
+    def _level_counts(self, problem: Problem, j: int, kind: str) -> np.ndarray:
+        """(K, levels) of a column of categories, (K, words) of a text."""
+        y, w, K = problem.y, problem.weights, problem.n_classes
+        if kind in WORD_KINDS:
+            return count_words(kind, problem.words[j], y, w, K)
+        if kind == "categorical":
+            return count_levels(_level_codes(problem.X[:, j]), y, w, K, problem.n_levels[j])
+        return np.zeros((K, 0))
 
     def _merge(self, new: dict[str, Any]) -> dict[str, Any]:
         def moments(s: dict[str, Any]) -> DiagonalMoments:
@@ -147,17 +175,22 @@ class MixedNB(NaiveBayes):
                 theta[:, block], total, out=np.full_like(theta[:, block], 1 / len(block)),
                 where=total > 0,
             )  # fmt: skip
-        with np.errstate(divide="ignore"):
-            logs = [
-                np.log(level_chances(c, self.alpha)) if c.size else c for c in sums["level_count_"]
-            ]
         return sums | {
             "class_prior_": prior,
             "theta_": theta,
             "var_": var,
             "silent_": (variance == 0).astype(np.uint8),
-            "level_log_prob_": logs,
+            "level_log_prob_": [
+                self._level_logs(kind, j, sums) for j, kind in enumerate(sums["distributions_"])
+            ],
         }
+
+    def _level_logs(self, kind: str, j: int, sums: dict[str, Any]) -> np.ndarray:
+        counts = sums["level_count_"][j]
+        if kind in WORD_KINDS:
+            return log_chances(kind, counts, sums["present_"][:, j], self.alpha)
+        with np.errstate(divide="ignore"):
+            return np.log(level_chances(counts, self.alpha)) if counts.size else counts
 
     def _parameter(self, kind: str, j: int, sums: dict[str, Any], mean: float) -> np.ndarray:
         """Mean, chance or rate of column j in each class, with pseudo-counts."""
@@ -175,19 +208,27 @@ class MixedNB(NaiveBayes):
     def _chosen(self, problem: Problem) -> tuple[str, ...]:
         schema = problem.schema
         given = _by_position(self.distributions or {}, schema.columns)
-        out = []
-        for j, kind in enumerate(schema.kinds):
-            word = given.get(j)
-            fits = "categorical" if kind == CATEGORICAL else "normal"
-            if word is not None and (word == "categorical") != (kind == CATEGORICAL):
-                held = "categories" if kind == CATEGORICAL else "numbers"
-                raise ParameterError(
-                    f"Column {schema.name(j)!r} holds {held}, which are not {word}. "
-                    "Table(kinds=...) changes what a column holds."
-                )
-            flags = fits == "normal" and _flags(problem.X[:, j])
-            out.append(word or ("bernoulli" if flags else fits))
-        return tuple(out)
+        return tuple(
+            self._fitting(given.get(j), kind, problem, j) for j, kind in enumerate(schema.kinds)
+        )
+
+    @staticmethod
+    def _fitting(word: str | None, kind: str, problem: Problem, j: int) -> str:
+        """The distribution of column j: as told, if its cells can have it."""
+        if kind == TEXT and word in ("multinomial", "bernoulli"):
+            word += " words"
+        possible = {CATEGORICAL: KINDS[2:3], TEXT: WORD_KINDS}.get(
+            kind, tuple(k for k in KINDS if k != "categorical" and k not in WORD_KINDS)
+        )
+        if word is not None and word not in possible:
+            raise ParameterError(
+                f"Column {problem.schema.name(j)!r} holds {HELD.get(kind, 'numbers')}, whose "
+                f"distribution cannot be {word!r}. Choose from {list(possible)}, or say with "
+                "Table(kinds=...) that the column holds something else."
+            )
+        if word is None and kind not in HELD:
+            return "bernoulli" if _flags(problem.X[:, j]) else "normal"
+        return word or possible[0]
 
     def _still_fit(self, problem: Problem) -> tuple[str, ...]:
         """A column of flags in earlier batches that now holds other numbers was normal all along."""
@@ -201,7 +242,7 @@ class MixedNB(NaiveBayes):
 
     def _check_counts(self, X: np.ndarray, kinds: tuple[str, ...], schema: Any) -> None:
         for j, kind in enumerate(kinds):
-            if kind in ("normal", "categorical"):
+            if kind in ("normal", "categorical", *WORD_KINDS):
                 continue
             low, high = np.fmin.reduce(X[:, j], initial=0.0), np.fmax.reduce(X[:, j], initial=0.0)
             if low < 0 or (kind == "bernoulli" and high > 1):
@@ -216,10 +257,19 @@ class MixedNB(NaiveBayes):
     def _prior(self) -> np.ndarray:
         return self.class_prior_
 
-    def _column(self, X: np.ndarray, j: int) -> np.ndarray:
+    def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
+        codes = super()._encode_intake(rows, quiet, finite)
+        if TEXT not in self.schema_.kinds:
+            return codes
+        return Rows(codes, words(self.schema_, self.schema_.align(rows, type(self).__name__)))
+
+    def _column(self, X: Any, j: int) -> np.ndarray:
         """(n, K) share of column j; a missing cell says nothing."""
-        kind, x = self.distributions_[j], X[:, j]
+        kind, x = self.distributions_[j], _codes(X)[:, j]
         missing = np.isnan(x)
+        if kind in WORD_KINDS:
+            parts = log_likelihood(kind, X.words[j], self.level_log_prob_[j])
+            return np.where(missing[:, None], 0.0, parts)
         if kind == "categorical":
             logs = np.maximum(self.level_log_prob_[j], -1e8)
             table = np.vstack([logs.T, np.zeros(len(logs))])
@@ -245,14 +295,35 @@ class MixedNB(NaiveBayes):
         trials = 1.0 if kind == "bernoulli" else self.trials_[j]
         return x * log + np.maximum(trials - x, 0.0) * np.maximum(np.log1p(-theta), -1e8)
 
-    def _log_likelihood(self, X: np.ndarray) -> np.ndarray:
-        total = np.zeros((len(X), len(self.classes_)))
-        for j in range(X.shape[1]):
+    def _log_likelihood(self, X: Any) -> np.ndarray:
+        total = np.zeros((len(_codes(X)), len(self.classes_)))
+        for j in range(self.schema_.n_columns):
             total += self._column(X, j)
         return total
 
-    def _column_likelihoods(self, X: np.ndarray) -> np.ndarray:
-        return np.stack([self._column(X, j) for j in range(X.shape[1])], axis=1)
+    def _column_likelihoods(self, X: Any) -> np.ndarray:
+        return np.stack([self._column(X, j) for j in range(self.schema_.n_columns)], axis=1)
+
+    def explain_words(self, X: Any) -> Explanation:
+        """As `explain`, and each text column is split into the words that occur in these rows.
+
+        What is left to the column itself is what the absent words say ("bernoulli words").
+        """
+        rows, names = self._encoded(X), list(self.schema_.columns)
+        found = self._explain(rows)
+        parts = [found["contributions"]]
+        for j in rows.words if isinstance(rows, Rows) else ():
+            used, shares = word_shares(
+                self.distributions_[j], rows.words[j], self.level_log_prob_[j]
+            )
+            shares = against_others(shares)
+            parts[0][:, j] -= shares.sum(axis=1)
+            parts.append(shares)
+            names += [f"{names[j]}:{self.schema_.levels[j][k]}" for k in used]
+        return Explanation(
+            found["base"], np.concatenate(parts, axis=1), found["prediction"], tuple(names),
+            tuple(self.classes_.tolist()), found["scale"], found["method"],
+        )  # fmt: skip
 
     def _check_state(self) -> None:
         K, d = len(self.classes_), self.schema_.n_columns
@@ -266,13 +337,16 @@ class MixedNB(NaiveBayes):
         tables, kinds = vars(self).get("level_log_prob_"), vars(self).get("distributions_")
         if not isinstance(kinds, tuple) or len(kinds) != d or not set(kinds) <= set(KINDS):
             raise ModelFileError("its MixedNB has no distributions of its columns")
-        widths = [
-            n if kind == "categorical" else 0 for n, kind in zip(self.schema_.n_levels, kinds)
-        ]
-        if not isinstance(tables, list) or [np.shape(t) for t in tables] != [
-            (K, n) for n in widths
-        ]:
+        for kind, held in zip(kinds, self.schema_.kinds):
+            if (kind in WORD_KINDS, kind == "categorical") != (held == TEXT, held == CATEGORICAL):
+                raise ModelFileError("the distributions of its MixedNB do not suit its columns")
+        widths = [(K, int(n)) for n in self.schema_.n_levels]
+        if not isinstance(tables, list) or [np.shape(t) for t in tables] != widths:
             raise ModelFileError("its MixedNB has no level_log_prob_ of the right shape")
+
+
+def _codes(X: Any) -> np.ndarray:
+    return X.codes if isinstance(X, Rows) else X
 
 
 def _flags(column: np.ndarray) -> bool:
