@@ -331,3 +331,23 @@ def test_a_forked_child_has_its_own_pool():
         good = parallel.map(abs, range(4), n_jobs=2) == [0, 1, 2, 3] and policy._chosen is None
         os._exit(0 if good else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+@pytest.mark.skipif(policy._cpu_here is None, reason="the system does not tell where a thread runs")
+def test_workers_that_woke_on_one_cpu_part_and_stay_free(monkeypatch):
+    allowed = os.sched_getaffinity(0)
+    taken: set[int] = set()
+    policy.move_apart(taken)
+    assert taken <= allowed
+    moves = []
+    monkeypatch.setattr(os, "sched_setaffinity", lambda pid, cpus: moves.append(cpus))
+    here = min(taken)
+    monkeypatch.setattr(policy, "_cpu_here", lambda: here)
+    policy.move_apart(taken)
+    assert moves == ([allowed - {here}, allowed] if allowed - {here} else [])
+    moves.clear()
+    policy.move_apart(set(allowed))  # more workers than CPUs: nowhere to go
+    assert moves == []
+    monkeypatch.undo()
+    left = parallel.map(lambda _: os.sched_getaffinity(0), range(8), n_jobs=4)
+    assert all(cpus == allowed for cpus in left)

@@ -9,12 +9,16 @@ import contextvars
 import functools
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from .stop import StopFlag, root_thread, set_root_thread, stop_all
-from .threads import enter_pool, in_pool, one_blas_thread, resolve_jobs
+from .threads import enter_pool, in_pool, move_apart, one_blas_thread, resolve_jobs
+
+# Seconds of a first task from which on it pays to send a thread to another CPU, which may be busy.
+LONG = 3e-4
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -104,21 +108,33 @@ class _Region:
         self.lock = threading.Lock()
         self.errors: dict[int, BaseException] = {}
         self.stop = StopFlag()
+        self.cpus: set[int] = set()
 
     def __call__(self) -> None:
         enter_pool(True)
         try:
-            while not self.errors and not self.stop.is_set():
+            start = time.perf_counter()
+            if self._one_task() and time.perf_counter() - start > LONG:
                 with self.lock:
-                    number = next(self.numbers, None)
-                if number is None:
-                    return
-                try:
-                    self.work(number, self.tasks[number])
-                except BaseException as error:
-                    self.errors[number] = error
+                    move_apart(self.cpus)
+            while self._one_task():
+                pass
         finally:
             enter_pool(False)
+
+    def _one_task(self) -> bool:
+        """Do the next task; False if there is none, or no use in it."""
+        if self.errors or self.stop.is_set():
+            return False
+        with self.lock:
+            number = next(self.numbers, None)
+        if number is None:
+            return False
+        try:
+            self.work(number, self.tasks[number])
+        except BaseException as error:
+            self.errors[number] = error
+        return True
 
     def finish(self) -> None:
         if self.errors:
