@@ -151,3 +151,18 @@ def test_bad_grids_are_named():
     np.testing.assert_array_equal(
         LogisticRegressionCV(**quiet).fit(X, y).coef_, LogisticRegressionCV(Cs=2).fit(X, y).coef_
     )
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_coefficients_along_the_path_are_those_of_single_fits(K):
+    """Columns far from 0 and of other units, too: the table is prepared once for all penalties."""
+    rng = np.random.default_rng(K)
+    X = rng.normal(size=(200, 4)) * [1.0, 1e-3, 1e4, 1.0] + [0.0, 0.0, 0.0, 500.0]
+    y = (X[:, 0] + rng.normal(size=200) > 0).astype(int) + (rng.random(200) < 0.3) * (K - 2)
+    halves = [(np.arange(100), np.arange(100, 200)), (np.arange(100, 200), np.arange(100))]
+    model = LogisticRegressionCV(Cs=[0.01, 1.0, 100.0], cv=halves).fit(X, y)
+    for i, (rows, _) in enumerate(halves):
+        for j, C in enumerate([0.01, 1.0, 100.0]):
+            one = LogisticRegression(C=C).fit(X[rows], y[rows])
+            found = np.column_stack([one.coef_, one.intercept_])
+            np.testing.assert_allclose(model.coefs_paths_[i, 0, j], found, rtol=1e-5, atol=1e-9)

@@ -4,7 +4,7 @@ Invariant: a task is (fold, l1_ratio) and nothing is shared between tasks, so th
 changes no bit; a weight of k is k copies of a row, on either side of a fold.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,14 +15,27 @@ from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.linear_model.folds import Fold, make_folds
 from pellucid.linear_model.logistic_base import SOLVERS
-from pellucid.linear_model.logistic_solvers import Setting, solve
+from pellucid.linear_model.logistic_solvers import (
+    EXTREME,
+    NEWTON_SIZE,
+    Prepared,
+    Setting,
+    prepare,
+    solve,
+    symmetric,
+)
 from pellucid.linear_model.logistic_sparse import solve_sparse
+from pellucid.linear_model.logistic_wide import pays
 from pellucid.numerics.links import expit
 from pellucid.numerics.losses import softmax
+from pellucid.numerics.optimise import newton
+from pellucid.numerics.tables import exponents
 from pellucid.parameters import Integer
 
 ABSENT = -700.0  # intercept of a class that a training part does not have: chance 0
 SMALLEST = np.finfo(float).eps  # chance that a log loss counts at least
+# Of the coefficients on a path, which serve to compare penalties: the objective has twice the digits.
+PATH_ACCURACY = 1e-7
 
 Score = Callable[[np.ndarray, np.ndarray, np.ndarray], float]  # (scores, y, weights) -> number
 
@@ -110,21 +123,55 @@ def cross_validate(
         tested = np.flatnonzero(fold.test > 0)
         X, y_test, w_test = problem.X[tested], problem.y[tested], fold.test[tested]
         coefs = np.empty((len(order), 1 if K == 2 else K, problem.p + 1))
-        scores, n_iter, x0 = np.empty(len(order)), np.empty(len(order), dtype=np.int32), None
-        for j in order:
-            found = fit_one(
-                part, y.astype(np.int32), w, len(present), search.Cs[j], ratio, search, x0
-            )
-            x0 = found.x
-            coefs[j] = _all_classes(found.x, present, K)
+        scores, n_iter = np.empty(len(order)), np.empty(len(order), dtype=np.int32)
+        path = _path(part, y.astype(np.int32), w, len(present), search, ratio, order)
+        for j, (x, steps) in zip(order, path):
+            coefs[j] = _all_classes(x, present, K)
             scores[j] = score(X @ coefs[j, :, :-1].T + coefs[j, :, -1], y_test, w_test)
-            n_iter[j] = max(found.n_iter, 1)
+            n_iter[j] = max(steps, 1)
         return coefs, scores, n_iter
 
     shape = (len(folds), len(search.l1_ratios))
     parts = parallel.map(task, [(i, r) for i in range(shape[0]) for r in range(shape[1])])
     arrays = (np.stack([part[k] for part in parts]) for k in range(3))
     return Tried(*(a.reshape(*shape, *a.shape[1:]) for a in arrays))
+
+
+def _path(
+    problem: Problem, y: np.ndarray, w: np.ndarray, K: int, search: Search, ratio: float,
+    order: np.ndarray,
+) -> Iterator[tuple[np.ndarray, int]]:  # fmt: skip
+    """Coefficients and iterations of one penalty after the other, each the start of the next."""
+    Cs = search.Cs[order]
+    newtonian = SOLVERS[search.solver] in ("auto", "newton") and np.isfinite(Cs).all()
+    if newtonian and ratio == 0 and abs(int(exponents(w.max()))) <= EXTREME:
+        prepared = prepare(problem.X, y, w, K, replace(search.setting, alpha=1.0))
+        if prepared.likelihood.size <= NEWTON_SIZE and not pays(prepared.likelihood):
+            yield from _newton_path(prepared, Cs, search.setting, K)
+            return
+    x0 = None
+    for C in Cs:
+        found = fit_one(problem, y, w, K, C, ratio, search, x0)
+        x0 = found.x
+        yield found.x, found.n_iter
+
+
+def _newton_path(
+    prepared: Prepared, Cs: np.ndarray, setting: Setting, K: int
+) -> Iterator[tuple[np.ndarray, int]]:
+    """The table is prepared once; only the penalty changes."""
+    whole = prepared.likelihood
+    x = np.zeros(whole.size)
+    scale = np.tile(np.append(prepared.spread, 1.0), whole.q)
+    for C in Cs:
+        F = replace(whole, alpha=np.minimum(whole.alpha / C, 1e250), last={})
+        with np.errstate(over="ignore", invalid="ignore"):  # such steps are refused by the search
+            found = newton(
+                F.evaluate, F.factor, x, max_iter=setting.max_iter, scale=scale,
+                accuracy=PATH_ACCURACY,
+            )  # fmt: skip
+        x = found.x
+        yield symmetric(prepared.to_user(x), K, setting.intercept), found.n_iter
 
 
 def _all_classes(x: np.ndarray, present: np.ndarray, K: int) -> np.ndarray:

@@ -310,7 +310,7 @@ def solve(
     if setting.alpha == 0 and prepared.likelihood.size <= INFERENCE_SIZE:
         known = information(prepared, found.x)
     return Fitted(
-        _symmetric(prepared.to_user(found.x), n_classes, setting.intercept), status, found.history,
+        symmetric(prepared.to_user(found.x), n_classes, setting.intercept), status, found.history,
         found.n_iter, () if separation is None else tuple(separation.columns.tolist()), known,
     )  # fmt: skip
 
@@ -332,7 +332,7 @@ def _solve_smooth(
         return way(prepared, setting, stop)
 
 
-def _symmetric(B: np.ndarray, n_classes: int, intercept: bool) -> np.ndarray:
+def symmetric(B: np.ndarray, n_classes: int, intercept: bool) -> np.ndarray:
     """Coefficients of all classes that sum to 0, from differences to class 0."""
     if not intercept:
         B[:, -1] = 0.0
