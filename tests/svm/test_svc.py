@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError
-from pellucid.svm import SVC, _loops
+from pellucid.svm import SVC, _loops, dual, semidefinite
 
 FOUR = np.array([[0.0, 0], [2, 2], [-1, 0], [3, 3]]), np.array([0, 1, 0, 1])
 
@@ -330,15 +330,33 @@ def test_bad_kernels_are_named():
         known.predict([[1.0, np.nan, 0.0]])
 
 
-def test_large_kernels_are_checked_in_part(monkeypatch):
-    from pellucid.svm import machine
-
-    monkeypatch.setattr(machine, "EIGEN_ROWS", 20)
+def test_large_kernels_are_refused_with_proof(monkeypatch):
+    """Without a factor of the whole: by Lanczos' method, and by the rows that the solver works on."""
+    monkeypatch.setattr(semidefinite, "WHOLE", 20)
     X, y = datasets.load_iris(return_X_y=True)
     far = np.abs(X[:, None] - X[None]).sum(axis=2)
+    K = np.exp(-far)
+    s = np.random.default_rng(0).choice([-1.0, 1.0], 150)
+    for wrong in (-far, np.tanh(X @ X.T / 20 - 2), K - np.outer(s, s) / 30):
+        bound = np.linalg.eigvalsh(wrong)[0]
+        with pytest.raises(DataError, match="semi-definite") as told:
+            SVC(kernel="precomputed").fit(wrong, y)
+        said = float(str(told.value).split("at most ")[1].split(")")[0])
+        assert bound * 1.01 <= said < 0  # a proof: no eigenvalue is said to be below the smallest
+    assert SVC(kernel="precomputed").fit(K, y).status_.ok
+    monkeypatch.setattr(semidefinite, "STEPS", 1)  # finds nothing, so the working sets have to
+    monkeypatch.setattr(dual, "WHOLE", 20)
+    monkeypatch.setattr(dual, "WORKING", 40)
     with pytest.raises(DataError, match="semi-definite"):
-        SVC(kernel="precomputed").fit(-far, y)
-    assert SVC(kernel="precomputed").fit(np.exp(-far), y).status_.ok
+        SVC(kernel="precomputed").fit(K - 0.9 * np.eye(150), y > 0)
+    assert SVC(kernel="precomputed").fit(K, y > 0).status_.ok
+
+
+def test_kernels_that_are_not_symmetric_name_the_cells():
+    K = np.eye(9)
+    K[7, 2] = 0.5
+    with pytest.raises(DataError, match=r"K\[2, 7\] = 0, but K\[7, 2\] = 0.5"):
+        SVC(kernel="precomputed").fit(K, np.arange(9) > 4)
 
 
 def test_an_unfinished_fit_says_so():

@@ -18,6 +18,7 @@ from pellucid.parameters import Boolean, Choice, Either, Function, Integer, Noth
 from pellucid.records import Recorder, Solution
 from pellucid.svm import cost, kernels
 from pellucid.svm.kernels import Kernel
+from pellucid.svm.semidefinite import check_kernel
 
 KERNEL_PARAMETERS = {
     "kernel": Either(Choice(*kernels.NAMES), Function),
@@ -40,7 +41,6 @@ TOO_LARGE = (
 )
 
 
-EIGEN_ROWS = 1500  # rows of a given kernel whose eigenvalues are computed
 DENSE_CELLS = 2**22  # smaller sparse tables are spread out
 
 
@@ -171,9 +171,7 @@ class KernelMachine(Estimator):
                 f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} "
                 "matrix."
             )
-        if not np.allclose(X, X.T, rtol=1e-8, atol=1e-10 * max(np.abs(X).max(initial=0.0), 1e-300)):
-            raise DataError("The precomputed kernel matrix is not symmetric: K[i, j] != K[j, i].")
-        _check_semidefinite(X, "precomputed kernel matrix")
+        check_kernel(X)
         return np.ascontiguousarray(X)
 
     def _kernel(self, gamma: float) -> Kernel:
@@ -286,21 +284,6 @@ class KernelMachine(Estimator):
         if self.n_support_[0] != m:
             raise ModelFileError("it has other support vectors than it counts")
         self._check_vectors()
-
-
-def _check_semidefinite(K: np.ndarray, what: str) -> None:
-    """Refuse a kernel matrix with a negative eigenvalue; of large ones, that of every m-th row: each
-    part of a semi-definite matrix is semi-definite.
-    """
-    step = -(-len(K) // EIGEN_ROWS)
-    part = K[::step, ::step]
-    smallest = float(np.linalg.eigvalsh(part)[0])
-    if smallest < -1e-8 * max(np.abs(part).max(initial=0.0), 1e-300) * len(part):
-        raise DataError(
-            f"The {what} is not positive semi-definite (its smallest eigenvalue is "
-            f"{smallest:.3g}): it is no inner product, and the problem has no unique minimum. Use "
-            "another kernel, or add a multiple of the identity."
-        )
 
 
 def one_machine(

@@ -11,6 +11,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.svm import _loops, kernels
+from pellucid.svm.semidefinite import allowance, check_part
 
 SINGLE_TOL = 1e-4  # from this tolerance on, rows may be kept in single precision
 ROUNDING = 2.0**-24
@@ -27,6 +28,7 @@ class Rows:
         coarse = not given and problem.kernel.name == "rbf" and tol >= SINGLE_TOL
         self.kept = problem.K if given else self._store(np.float32 if coarse else np.float64)
         self.whole: np.ndarray | None = None
+        self.slack = allowance(problem.K) if given else 0.0
 
     def _store(self, dtype: Any) -> np.ndarray:
         n = self.problem.X.shape[0]
@@ -52,6 +54,8 @@ class Rows:
             return self.whole
         if problem.K is not None:
             found = np.ascontiguousarray(problem.K[np.ix_(base, base)])
+            if not everything:
+                check_part(found, self.slack)
         else:
             found = problem.kernel.square(problem.X[base], self.norms[base])
         if everything:

@@ -208,7 +208,7 @@ class SVC(KernelMachine, Classifier):
         def one(machine: tuple[int, int]) -> Solution:
             rows = division.rows_of(y, machine)
             n = len(rows)
-            part = X[np.ix_(rows, rows)] if self._pairwise else (X if n == len(y) else X[rows])
+            part = X if n == len(y) else X[np.ix_(rows, rows)] if self._pairwise else X[rows]
             own = Recorder(f"SVC {machine[0]} {machine[1]}")
             found = self._minimum(
                 part, gamma, own, np.isinf(self.C),
