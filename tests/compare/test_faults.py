@@ -113,3 +113,26 @@ def test_a_last_round_that_hangs_costs_no_score(monkeypatch, tmp_path):
     assert found["status"] == "ok" and found["mean"] > 0 and found["params"] == {}
     assert "the search was cut short by the time limit in 1 of 3 rounds" in found["notes"]
     assert row(result, "majority")["status"] == "ok"
+
+
+def test_the_recommended_model_is_described_even_if_its_last_round_was_hurried(
+    monkeypatch, tmp_path
+):
+    from pellucid.compare.journal import Memory
+    from pellucid.compare.portrait import NO_TIME
+    from pellucid.compare.prepare import prepare
+    from pellucid.compare.session import Session
+    from pellucid.compare.settings import Settings
+
+    whole = Memory.add
+
+    def hurried(self, record):
+        if record["event"] == "done" and record["fold"] == "final":
+            record["portrait"] |= {"coefficients": None, "coefficients_why": NO_TIME}
+        return whole(self, record)
+
+    monkeypatch.setattr(Memory, "add", hurried)
+    settings = Settings.of({"models": "lda", "cv": 2, "effort": "quick"})
+    plan, findings = prepare("penguins", settings)
+    result = Session(plan, tmp_path, lambda event: None, findings).run()
+    assert result.recommended == "lda" and result.portraits["lda"]["coefficients"] is not None

@@ -96,12 +96,12 @@ def test_pictures_carry_their_data(markup):
 def test_texts_stay_inside_the_picture(picture):
     """Estimated widths err upwards, so this holds for real fonts too."""
     _, _, width, height = map(float, picture.get("viewBox").split())
-    for x, y, element in placed_texts(picture):
+    for x, y, anchor, element in placed_texts(picture):
         if "rotate" in element.get("transform", ""):
             continue
         size = float(element.get("font-size", 13))
         length = words.width(element_text(element)) * size
-        start = x - {"middle": length / 2, "end": length}.get(element.get("text-anchor"), 0)
+        start = x - {"middle": length / 2, "end": length}.get(anchor, 0)
         assert start >= -2, element_text(element)
         assert start + length <= width + 4, element_text(element)
         assert y - size * 0.7 > 0
@@ -110,11 +110,11 @@ def test_texts_stay_inside_the_picture(picture):
 
 def test_texts_do_not_overlap(picture):
     boxes = []
-    for x, y, element in placed_texts(picture):
+    for x, y, anchor, element in placed_texts(picture):
         if "rotate" in element.get("transform", "") or element.get("font-weight") == "600":
             continue
         length = words.width(element_text(element)) * 13
-        start = x - {"middle": length / 2, "end": length}.get(element.get("text-anchor"), 0)
+        start = x - {"middle": length / 2, "end": length}.get(anchor, 0)
         boxes.append((start, start + length, y - 8, y, element_text(element)))
     for a, b in itertools.combinations(boxes, 2):
         apart = a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] or b[3] <= a[2]
@@ -126,13 +126,14 @@ def element_text(element):
     return (element.text or "") + "".join(child.tail or "" for child in element)
 
 
-def placed_texts(root, dx=0.0, dy=0.0):
+def placed_texts(root, dx=0.0, dy=0.0, anchor=None):
     for child in root:
+        own = child.get("text-anchor", anchor)
         moved = re.match(r"translate\(([-\d.]+) ([-\d.]+)\)", child.get("transform", ""))
         shift = (float(moved[1]), float(moved[2])) if moved else (0.0, 0.0)
         if child.tag == f"{SVG}text":
-            yield dx + float(child.get("x")), dy + float(child.get("y")), child
-        yield from placed_texts(child, dx + shift[0], dy + shift[1])
+            yield dx + float(child.get("x")), dy + float(child.get("y")), own, child
+        yield from placed_texts(child, dx + shift[0], dy + shift[1], own)
 
 
 def test_every_colour_class_is_in_the_style_sheet():

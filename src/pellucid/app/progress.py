@@ -22,13 +22,25 @@ def make_progress(voice: Voice, plan: Any, quiet: bool, colour: str) -> Any:
 
     if quiet or voice.level < 0:
         return Silent(voice, plan)
+    if notebook() is not None:
+        from pellucid.app.notebook import Notebook
+
+        return Notebook(voice, plan)
     live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
     return Live(voice, plan, colour) if live else Lines(voice, plan)
 
 
-def for_python(plan: Any) -> Any:
-    """Progress of a comparison that was started from Python."""
-    return make_progress(Voice(), plan, quiet=False, colour="auto")
+def for_python(plan: Any, asked: bool) -> Any:
+    """Progress of a comparison that was started from Python; notebooks have it unasked."""
+    quiet = not asked and notebook() is None
+    return make_progress(Voice(), plan, quiet=quiet, colour="auto")
+
+
+def notebook() -> Any:
+    """The shell of the notebook we run in; None elsewhere. A notebook has imported IPython."""
+    found = sys.modules.get("IPython")
+    shell = found.get_ipython() if found is not None else None
+    return shell if shell is not None and hasattr(shell, "kernel") else None
 
 
 class Silent:
@@ -97,44 +109,30 @@ class Lines(Silent):
         click.echo(f" {model:<18} {self.result(model)}   ({seconds:.1f} s)", err=True)
 
 
-class Live(Silent):
-    """A board that redraws itself on a terminal."""
+class Board(Silent):
+    """A board of lines that changes while models run."""
 
-    def __init__(self, voice: Voice, plan: Any, colour: str) -> None:
+    def __init__(self, voice: Voice, plan: Any) -> None:
         super().__init__(voice, plan)
-        from rich.console import Console
-        from rich.live import Live as RichLive
-
-        from pellucid.app.options import colour_wanted
-
-        console = Console(stderr=True, no_color=not colour_wanted(colour, sys.stderr))
-        self.live = RichLive(console=console, refresh_per_second=8, transient=False)
         self.active: dict[str, str] = {}
-        self.live.start()
 
-    def close(self) -> None:
-        self.live.update(self.board(), refresh=True)
-        self.live.stop()
-
-    def stopping(self, times: int) -> None:
-        self.live.console.print(
-            "  stopping after the current fits ..." if times == 1 else "  stopped"
-        )
+    def draw(self) -> None:
+        """Show the board as it is now."""
 
     def changed(self, event: dict[str, Any]) -> None:
         model = event.get("model", "")
         if event["event"] == "started":
-            self.active[model] = f"fold {event['fold']}"
+            fold = event["fold"] if event["fold"] == "final" else int(event["fold"]) + 1
+            self.active[model] = f"fold {fold}"
         elif event["event"] == "candidate":
             fold = event["fold"] if event["fold"] == "final" else int(event["fold"]) + 1
             self.active[model] = f"fold {fold}, candidate {event['candidate'] + 1}"
-        self.live.update(self.board())
+        self.draw()
 
-    def board(self) -> Any:
-        from rich.text import Text
-
+    def board(self) -> str:
+        """All lines."""
         rounds = len(self.plan.folds) + 1
-        lines = Text()
+        lines: list[str] = []
         waiting = []
         best = self.leading()
         for contender in self.plan.running:
@@ -152,7 +150,7 @@ class Live(Silent):
         if waiting:
             lines.append(f" {', '.join(waiting)[:60]} ...  waiting\n")
         lines.append(self.total())
-        return lines
+        return "".join(lines)
 
     def leading(self) -> str | None:
         sign = self.plan.metric.sign
@@ -180,6 +178,36 @@ class Live(Silent):
         """How much of a model's work is done."""
         done = self.rounds.get(model, 0) / (len(self.plan.folds) + 1)
         return 1.0 if model in self.failed else done
+
+
+class Live(Board):
+    """A board that redraws itself on a terminal."""
+
+    def __init__(self, voice: Voice, plan: Any, colour: str) -> None:
+        super().__init__(voice, plan)
+        from rich.console import Console
+        from rich.live import Live as RichLive
+
+        from pellucid.app.options import colour_wanted
+
+        console = Console(stderr=True, no_color=not colour_wanted(colour, sys.stderr))
+        self.live = RichLive(console=console, refresh_per_second=8, transient=False)
+        self.live.start()
+
+    def draw(self) -> None:
+        from rich.text import Text
+
+        self.live.update(Text(self.board()))
+
+    def close(self) -> None:
+        self.draw()
+        self.live.refresh()
+        self.live.stop()
+
+    def stopping(self, times: int) -> None:
+        self.live.console.print(
+            "  stopping after the current fits ..." if times == 1 else "  stopped"
+        )
 
 
 def _clock(seconds: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ def compare(
     extra: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     force: bool = False,
-    progress: bool | Callable[[dict[str, Any]], None] = False,
+    progress: bool | Callable[[dict[str, Any]], None] | None = None,
     **settings: Any,
 ) -> Result:
     """Compare all suitable models on a table and recommend the simplest of the best.
@@ -39,8 +40,8 @@ def compare(
         the container it came in.
     out : folder for the run (journal, results, model); None keeps everything in memory
     force : replace a run in that folder
-    progress : True shows progress (a live board on a terminal, else a line per finished model);
-        a function is called with every event
+    progress : True shows progress (a live board on a terminal, else a line per finished model),
+        False none, None (the default) in notebooks only; a function is called with every event
     settings : metric, cv, repeats, test_size, group, time, weights, id, drop, positive, task, models,
         exclude, effort, time_limit, model_timeout, memory_limit, seed, jobs, select, ignore
 
@@ -64,8 +65,8 @@ def compare(
 @contextmanager
 def hearing(progress: Any, plan: Any) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Who hears of the events: the user's function, a board, or nobody."""
-    if progress is True:
-        with importlib.import_module(PROGRESS).for_python(plan) as board:
+    if progress is True or (progress is None and "IPython" in sys.modules):
+        with importlib.import_module(PROGRESS).for_python(plan, progress is True) as board:
             yield board.hear
     else:
         yield progress or (lambda event: None)

@@ -19,7 +19,7 @@ from pellucid.compare import statistics
 from pellucid.compare.bench import Answers, Bench, of_answers
 from pellucid.compare.crew import limit_memory
 from pellucid.compare.job import Job, counted, reason
-from pellucid.compare.portrait import importances
+from pellucid.compare.portrait import NO_TIME, importances, portrait
 from pellucid.compare.registry import BASELINES
 from pellucid.compare.rows import explained
 from pellucid.errors import CannotSaveError
@@ -39,6 +39,7 @@ class Finish:
     provenance: dict[str, Any]
     rows: dict[str, list[int]]  # rows to explain, by group
     folds: list[tuple[np.ndarray, np.ndarray]]  # for the learning curve
+    hurried: bool = False  # the last round had no time to describe the model
 
 
 def finish(task: Finish, channel: Any) -> None:
@@ -64,7 +65,15 @@ def _finish(task: Finish) -> dict[str, Any]:
     out["rows"] = {name: _explained(bench, fitted, rows) for name, rows in task.rows.items()}
     out["learning"] = learning_curve(bench, task)
     out["importances"] = _importances(bench, task)
+    if task.hurried:
+        own = replace(job, best=job.candidates.index(task.params))
+        out["portrait"] = portrait(bench, fitted, own, 0.1 * job.deadline)
     return out
+
+
+def hurried(record: dict[str, Any]) -> bool:
+    """Whether the last round of a model left parts of its portrait out."""
+    return any(value == NO_TIME for name, value in record["portrait"].items())
 
 
 def _importances(bench: Bench, task: Finish) -> dict[str, Any] | None:

@@ -27,6 +27,7 @@ BATCH = 10_000  # rows that a model is asked about at once
 POINTS = 200  # of a history
 QUICKLY = 0.5  # seconds of the processor that importances may always take
 DEPTH = 6
+NO_TIME = "no time was left"
 
 
 def portrait(bench: Bench, fitted: Any, job: Any, spent: float) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def portrait(bench: Bench, fitted: Any, job: Any, spent: float) -> dict[str, Any
         parts = {name: make for name, make in parts.items() if name in ("history", "region")}
     for name, make in parts.items():
         if time.monotonic() > end:
-            out[name], out[f"{name}_why"] = None, "no time was left"
+            out[name], out[f"{name}_why"] = None, NO_TIME
             continue
         try:
             out[name] = make()

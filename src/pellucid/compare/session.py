@@ -28,7 +28,7 @@ from pellucid.compare.board import leaderboard
 from pellucid.compare.checks import Findings
 from pellucid.compare.crew import Crew, ask
 from pellucid.compare.describe import describe
-from pellucid.compare.finish import Finish, finish
+from pellucid.compare.finish import Finish, finish, hurried
 from pellucid.compare.job import FINAL, Job
 from pellucid.compare.journal import Journal, Memory
 from pellucid.compare.ledger import collect, log_text, searches, timings_of, wide
@@ -171,7 +171,7 @@ class Session:
             foreign=contender.entry is None, dropped=contender.dropped,
             candidates=contender.candidates, fold=FINAL, train=plan.train, test=plan.test,
             metrics=plan.metrics, known={}, deadline=plan.model_timeout, memory=limit,
-            parts=str(self.parts),
+            parts=str(self.parts), portrait=self.profile["plane"],
         )  # fmt: skip
         return Finish(
             job=job,
@@ -187,6 +187,7 @@ class Session:
             },
             rows=picked,
             folds=plan.folds,
+            hurried=hurried(memory.done[best, FINAL]),
         )
 
     # 5 -----------------------------------------------------------------------------------------
@@ -205,6 +206,8 @@ class Session:
             for (model, fold), record in memory.done.items()
             if fold == FINAL
         }
+        if ended.get("portrait"):  # made with more time than the last round had
+            portraits[data["recommended"]] = ended.pop("portrait")
         write = files.write_whole
         self.write_tables(data, predictions)
         write(self.folder / "log.txt", log_text(memory))

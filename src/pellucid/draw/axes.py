@@ -230,13 +230,14 @@ def _x_axis(
         for place, name in zip(ticks.places, ticks.labels):
             parts.append(_band_label(scale(place), height, name, slanted))
         return parts
-    for place, label in zip(ticks.places, ticks.labels):
-        px = scale(place)
-        if axis.grid:
-            parts.append(svg.segment(px, 0, px, height, opacity="0.13"))
-        parts.append(
-            svg.label(_inside(px, label, plot_width), height + 17, label, text_anchor="middle")
-        )
+    pixels = [scale(place) for place in ticks.places]
+    names = [
+        svg.label(_inside(px, label, plot_width), height + 17, label)
+        for px, label in zip(pixels, ticks.labels)
+    ]
+    if axis.grid:
+        parts.append(svg.segments([(px, 0, px, height) for px in pixels], opacity="0.13"))
+    parts.append(svg.group(names, text_anchor="middle"))
     parts.append(svg.segment(0, height, plot_width, height, opacity="0.6"))
     return parts
 
@@ -260,13 +261,13 @@ def _y_axis(
 ) -> list[str]:
     parts: list[str] = []
     em = (left - MARGIN - 8) / svg.FONT + 0.01
-    for place, label in zip(ticks.places, ticks.labels):
-        py = scale(place)
-        if axis.grid and axis.names is None:
-            strength = "0.5" if place == 0 else "0.13"
-            parts.append(svg.segment(0, py, plot_width, py, opacity=strength))
-        parts.append(svg.label(-8, py + 4.5, label, em, text_anchor="end"))
-    return parts
+    pixels = [scale(place) for place in ticks.places]
+    if axis.grid and axis.names is None:
+        for strength, zero in (("0.13", False), ("0.5", True)):
+            own = [py for py, place in zip(pixels, ticks.places) if (place == 0) is zero]
+            parts.append(svg.segments([(0, py, plot_width, py) for py in own], opacity=strength))
+    names = [svg.label(-8, py + 4.5, label, em) for py, label in zip(pixels, ticks.labels)]
+    return [*parts, svg.group(names, text_anchor="end")]
 
 
 def _right_column(scale: Linear | Log | Band, texts: Sequence[str], x: float) -> list[str]:

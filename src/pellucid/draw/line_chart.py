@@ -116,7 +116,20 @@ def _path(run: Points) -> str:
         f"{coordinate(x)} {coordinate(y)}" for x, y in (thin_line(run) if len(run) > 500 else run)
     ]
     kept = [pair for i, pair in enumerate(pairs) if i == 0 or pair != pairs[i - 1]]
-    return "M" + " ".join(kept) + ("h0" if len(kept) == 1 else "")
+    return "M" + " ".join(corners(kept)) + ("h0" if len(kept) == 1 else "")
+
+
+def corners(pairs: list[str]) -> list[str]:
+    """Path data without the points inside a horizontal or vertical stretch of one direction."""
+    kept = pairs[:2]
+    for pair in pairs[2:]:
+        (ax, ay), (bx, by), (x, y) = (map(float, text.split()) for text in (*kept[-2:], pair))
+        level, upright = ay == by == y, ax == bx == x
+        if (level and (bx - ax) * (x - bx) > 0) or (upright and (by - ay) * (y - by) > 0):
+            kept[-1] = pair
+        else:
+            kept.append(pair)
+    return kept
 
 
 def _band(panel: Panel, outline: Points, index: int) -> str:

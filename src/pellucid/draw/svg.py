@@ -54,8 +54,15 @@ def series_group(index: int, parts: Iterable[str], **attributes: object) -> str:
 
 
 def segment(x1: float, y1: float, x2: float, y2: float, **attributes: object) -> str:
-    d = f"M{coordinate(x1)} {coordinate(y1)}L{coordinate(x2)} {coordinate(y2)}"
-    return element("path", d=d, stroke="currentColor", fill="none", **attributes)
+    return segments([(x1, y1, x2, y2)], **attributes)
+
+
+def segments(lines: Iterable[tuple[float, float, float, float]], **attributes: object) -> str:
+    """Straight lines as one element; empty without lines."""
+    d = "".join(
+        f"M{coordinate(a)} {coordinate(b)}L{coordinate(x)} {coordinate(y)}" for a, b, x, y in lines
+    )
+    return element("path", d=d, stroke="currentColor", fill="none", **attributes) if d else ""
 
 
 def rectangle_path(x: float, y: float, width: float, height: float) -> str:

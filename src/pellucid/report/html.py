@@ -19,6 +19,7 @@ from pellucid.draw.style import CSS
 from pellucid.draw.text import clean
 from pellucid.report import model_sections, sections, words
 from pellucid.report.privacy import without_rows
+from pellucid.report.shared_shapes import shared
 from pellucid.report.views import Detail
 
 ROOT = Path(__file__).parent / "templates"
@@ -177,17 +178,14 @@ def _page(summary: dict[str, Any], detail: Detail, plane: Any) -> str:
         "test": sections.test(summary),
         "reproduce": sections.reproduce(summary, detail),
     }
-    return (
-        _environment()
-        .get_template("report.html")
-        .render(
-            title=summary.get("title") or summary["data"]["name"],
-            plan=summary["plan"],
-            target=summary["data"]["target"],
-            no_rows=bool(summary.get("no_rows")),
-            policy=policy(style, script),
-            style=Markup(style),
-            script=Markup(script),
-            **views,
-        )
-    )
+    page = _environment().get_template("report.html").render(
+        title=summary.get("title") or summary["data"]["name"],
+        plan=summary["plan"],
+        target=summary["data"]["target"],
+        no_rows=bool(summary.get("no_rows")),
+        policy=policy(style, script),
+        style=Markup(style),
+        script=Markup(script),
+        **views,
+    )  # fmt: skip
+    return shared(page)

@@ -6,6 +6,7 @@ through `draw`, which escapes it.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from markupsafe import Markup
@@ -190,6 +191,12 @@ def coefficients(found: dict[str, Any], tables: bool, most: int = 20) -> list[Ma
     return out
 
 
+def _to_digits_of_the_largest(part: list[float], values: list[float | None]) -> list[float]:
+    """Numbers rounded where the largest value has its third digit."""
+    top = max((abs(v) for v in values if v is not None and v == v), default=0.0)
+    return [round(v, 3 - math.ceil(math.log10(top))) for v in part] if 0 < top < math.inf else part
+
+
 def importances(found: dict[str, Any], tables: bool, most: int = 20) -> Markup:
     """How much each column matters, with its interval where known."""
     values = found["values"]
@@ -204,7 +211,8 @@ def importances(found: dict[str, Any], tables: bool, most: int = 20) -> Markup:
     look["x_label"] = "importance"
     if found.get("low") and found.get("high"):
         parts = ([or_nan(found[k][j]) for j in order] for k in ("values", "low", "high"))
-        return markup(draw.intervals(names, *parts, reference=0.0, **look))
+        shown = (_to_digits_of_the_largest(part, values) for part in parts)
+        return markup(draw.intervals(names, *shown, reference=0.0, **look))
     return markup(draw.bar(names, {"importance": [values[j] for j in order]}, **look))
 
 

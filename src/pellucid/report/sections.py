@@ -35,6 +35,7 @@ def answer(summary: dict[str, Any]) -> dict[str, Any]:
         "checks": checks,
         "fine": summary.get("fine") or "",
         "partial": summary.get("complete") is False,
+        "too_good": words.too_good(summary.get("verdict") or {}),
     }
 
 
@@ -236,6 +237,7 @@ def test(summary: dict[str, Any]) -> dict[str, Any]:
         "model": found["model"],
         "chart": pictures.test(summary),
         "foretold": found.get("foretold"),
+        "exact": words.EXACT if words.exact(found) else "",
         "openings": found.get("openings") or 1,
         "confusion": confusion_table(found.get("confusion")),
     }

@@ -10,7 +10,7 @@ from typing import Any
 from pellucid.draw.number import column as align_numbers
 from pellucid.draw.number import number
 from pellucid.draw.text import cells, clean, fit_cells
-from pellucid.report.words import why_it
+from pellucid.report.words import EXACT, exact, too_good, why_it
 
 WIDTH = 96
 BESIDE = {
@@ -260,12 +260,8 @@ def verdict(data: dict[str, Any]) -> list[str]:
             f"Recommended: {best} - {why_it(data, own)}."
         )
     lines = wrapped(text, "", "")
-    if data["verdict"]["too_good"]:
-        named = ", ".join(data["verdict"]["too_good"])
-        lines += wrapped(
-            f"! {named}: too good to be true. Some columns probably add up to the target.", "", "  "
-        )
-    return lines
+    warning = too_good(data["verdict"])
+    return lines + (wrapped(f"! {warning}", "", "  ") if warning else [])
 
 
 def test_part(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
@@ -291,6 +287,8 @@ def test_part(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
         "as foretold by the folds: yes" if test["foretold"] else "! not as foretold by the folds"
     )  # fmt: skip
     lines.append(f"  the baseline on the same rows: {names[0]} {own}       {also}".rstrip())
+    if exact(test):
+        lines += wrapped(f"! {EXACT}", "  ", "    ")
     if times > 1:
         lines.append(
             f"  ! test part opened {times} times for this data: treat this score as optimistic"

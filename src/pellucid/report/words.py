@@ -41,6 +41,10 @@ METRICS = {
 BOUNDED = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision", "log_loss", "r2"}
 LEVELS = {"error": "problem", "warning": "look at this", "note": "good to know"}
 NOT_AVAILABLE = "n/a"
+EXACT = (
+    "Every locked row is predicted exactly: the columns hold the answer, so this score says nothing "
+    "about rows where the answer is not known yet."
+)
 
 
 def metric_name(metric: str) -> str:
@@ -65,6 +69,21 @@ def interval(ends: Any, metric: str) -> str:
     if not ends or ends[0] is None or ends[1] is None:
         return NOT_AVAILABLE
     return f"{score(ends[0], metric)} to {score(ends[1], metric)}"
+
+
+def exact(test: Mapping[str, Any]) -> bool:
+    """Whether no row of the test part is predicted with an error that can be seen."""
+    error, usual = (test[part].get("rmse") for part in ("metrics", "baseline"))
+    return error is not None and usual is not None and error <= 1e-6 * usual
+
+
+def too_good(verdict: Mapping[str, Any]) -> str:
+    """A warning about models that no honest table allows; empty if there is none."""
+    found = verdict.get("too_good") or []
+    if not found:
+        return ""
+    named = ", ".join(found)
+    return f"{named}: too good to be true. Some columns probably add up to the target."
 
 
 def p_value(p: float | None) -> str:

@@ -1,0 +1,42 @@
+"""Progress in a notebook: one display that is drawn anew, and that ends as a single line."""
+
+from __future__ import annotations
+
+import time
+from html import escape
+from typing import Any
+
+from pellucid.app.progress import Board
+from pellucid.app.voice import Voice
+
+PAUSE = 0.2  # seconds between two drawings
+
+
+class Notebook(Board):
+    """The board as the output of a cell."""
+
+    def __init__(self, voice: Voice, plan: Any) -> None:
+        super().__init__(voice, plan)
+        from IPython.display import HTML, display
+
+        self.html, self.drawn, self.last = HTML, 0.0, ""
+        self.handle = display(HTML(self.page()), display_id=True)
+
+    def page(self) -> str:
+        return f"<pre>{escape(self.board() + self.last)}</pre>"
+
+    def draw(self) -> None:
+        now = time.monotonic()
+        if now - self.drawn > PAUSE:
+            self.drawn = now
+            self.handle.update(self.html(self.page()))
+
+    def stopping(self, times: int) -> None:
+        self.last = "stopping after the current fits ... (again stops at once)\n"
+        self.drawn = 0.0  # the next drawing comes at once
+
+    def close(self) -> None:
+        """The board gives way to one line; the result says the rest."""
+        done, spent = len(self.scores) + len(self.failed), time.monotonic() - self.began
+        text = f"{done} of {len(self.plan.running)} models compared in {spent:.0f} s"
+        self.handle.update(self.html(f"<pre>{escape(text)}</pre>"))
