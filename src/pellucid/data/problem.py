@@ -1,6 +1,7 @@
 """`Problem`: what every family's `_fit` receives. Frozen: a fit never changes its input."""
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ class Problem:
         """0 where the target is no class."""
         return 0 if self.classes is None else len(self.classes)
 
-    @property
+    @cached_property
     def counts(self) -> bool:
         """All weights are integers: then a count of rows is a sum of weights."""
         return _whole(self.weights)

@@ -5,6 +5,7 @@ is drawn alike. Invariant: a bag depends on the seed, its number and the problem
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,13 +35,13 @@ class Drawer:
     bootstrap: bool
     bootstrap_features: bool
 
-    @property
+    @cached_property
     def _total(self) -> int | None:
         """Number of samples if weights count them; sums of larger integers are not exact."""
         total = self.problem.weights.sum()
         return int(total) if self.problem.counts and total < 2**53 else None
 
-    @property
+    @cached_property
     def n_samples(self) -> int:
         """Draws per bag: a number, or a share of the samples."""
         total = self.problem.n if self._total is None else self._total

@@ -32,7 +32,7 @@ class Forest(Bagged):
     _takes_sparse = False
     _splitter = "best"
 
-    def _tree(self, state: int) -> Any:
+    def _tree(self) -> Any:
         """An unfitted tree with this forest's parameters."""
         raise NotImplementedError
 
@@ -48,24 +48,26 @@ class Forest(Bagged):
         drawer = Drawer(problem, self.max_samples, 1.0, self.bootstrap, False)
         numbers = range(len(old), self.n_estimators)
 
-        def bag(number: int) -> Bag:
-            return drawer.draw(parallel.stream(seed, "bag", number))
+        def draw(number: int) -> tuple[Bag, int]:
+            rng = parallel.stream(seed, "bag", number)
+            return drawer.draw(rng), int(rng.integers(0, 2**64, dtype=np.uint64))
 
         # A bag takes as much memory as a column: they are kept only for their judges.
         judged = bool(self.oob_score or self.oob_importances)
-        bags = [bag(number) for number in numbers] if judged else []
+        drawn = [draw(number) for number in numbers] if judged else []
         columns = (problem.X, problem.kinds, problem.n_levels)
         table = presort(*columns, self.n_jobs).placed(self.n_jobs) if numbers else None
 
+        model = self._tree()
+
         def task(i: int) -> Nodes:
-            state = parallel.stream(seed, "tree", numbers[i]).integers(2**32)
-            drawn = (bags[i] if judged else bag(numbers[i])).weights
-            nodes = grow_model(self._tree(int(state)), problem.reweight(drawn), table)
+            bag, key = drawn[i] if judged else draw(numbers[i])
+            nodes = grow_model(model, problem.reweight(bag.weights), table, key)
             return prune(nodes, self.ccp_alpha) if self.ccp_alpha > 0 else nodes
 
         new = parallel.map(task, range(len(numbers)), self.n_jobs)
         judge = OutOfBag(
-            problem, bags, lambda i, X: predict.values(new[i], X), lambda i: _columns(new[i])
+            problem, [bag for bag, _ in drawn], lambda i, X: predict.values(new[i], X), lambda i: _columns(new[i])
         )
         return {"trees_": old + new, "n_outputs_": 1} | self._judged(judge, seed)
 
@@ -102,7 +104,7 @@ class Forest(Bagged):
     def estimator_(self) -> Any:
         """An unfitted tree as this forest grows them."""
         self._check_fitted()
-        return self._tree(0)
+        return self._tree()
 
     @property
     def estimators_(self) -> list[Any]:
@@ -111,7 +113,7 @@ class Forest(Bagged):
         return [self._as_estimator(tree) for tree in self.trees_]
 
     def _as_estimator(self, nodes: Nodes) -> Any:
-        tree = self._tree(0)
+        tree = self._tree()
         tree.tree_, tree.schema_, tree.n_features_in_ = nodes, self.schema_, self.n_features_in_
         tree.n_outputs_ = 1
         if "classes_" in self.__dict__:

@@ -26,12 +26,12 @@ class ForestClassifier(Forest, ProbabilisticClassifier):
         """Draw the bags, grow the trees."""
         return self._learn(X, y, weights=sample_weight)
 
-    def _tree(self, state: int) -> DecisionTreeClassifier:
+    def _tree(self) -> DecisionTreeClassifier:
         return DecisionTreeClassifier(
             criterion=self.criterion, splitter=self._splitter, max_depth=self.max_depth,
             min_samples_split=self.min_samples_split, min_samples_leaf=self.min_samples_leaf,
             min_weight_fraction_leaf=self.min_weight_fraction_leaf,
-            max_features=self.max_features, random_state=state,
+            max_features=self.max_features, random_state=0,
             max_leaf_nodes=self.max_leaf_nodes,
             min_impurity_decrease=self.min_impurity_decrease,
             class_weight=self._tree_weights(), monotonic_cst=self.monotonic_cst,

@@ -6,6 +6,7 @@ changes a stream.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from typing import TypeAlias
 
@@ -57,6 +58,7 @@ def stream(seed: np.random.SeedSequence, *task: int | str) -> np.random.Generato
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed.entropy, spawn_key=key)))
 
 
+@functools.lru_cache(maxsize=256)
 def _word(part: int | str) -> int:
     if isinstance(part, str):
         return int.from_bytes(hashlib.blake2b(part.encode(), digest_size=16).digest(), "little")

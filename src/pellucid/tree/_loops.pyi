@@ -24,6 +24,7 @@ class Gathered:
     lower: np.ndarray
     upper: np.ndarray
 
+def survey(w: np.ndarray) -> tuple[bool, bool, bool, float]: ...
 def gather(
     drafts: list[Draft], attach: np.ndarray, n_levels: np.ndarray, bounded: bool = False
 ) -> Gathered: ...

@@ -14,7 +14,7 @@ Steps for one node (numbered again below)
 5. partition the lists, unless both children are leaves.
 """
 
-from libc.math cimport INFINITY, fabs, isinf, isnan, log1p, log2
+from libc.math cimport INFINITY, fabs, floor, isinf, isnan, log1p, log2
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
@@ -318,6 +318,20 @@ cdef class Workspace:
 
     def split_bytes(self):
         return sizeof(Split)
+
+
+def survey(const double[::1] w):
+    """(all are 1, all are > 0, all are integers, the largest): one pass over weights."""
+    cdef Py_ssize_t i
+    cdef bint ones = True, positive = True, integers = True
+    cdef double most = 0.0
+    with nogil:
+        for i in range(w.shape[0]):
+            ones &= w[i] == 1.0
+            positive &= w[i] > 0.0
+            integers &= w[i] == floor(w[i])
+            most = w[i] if w[i] > most else most
+    return bool(ones), bool(positive), bool(integers), most
 
 
 def preorder(const int32_t[::1] left, const int32_t[::1] right):

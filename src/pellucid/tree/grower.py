@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from pellucid import parallel
-from pellucid.tree._loops import Workspace, keep_rows
+from pellucid.tree._loops import Workspace, keep_rows, survey
 from pellucid.tree.criteria import CRITERIA, POWERS
 from pellucid.tree.nodes import Nodes, Scale, assemble
 from pellucid.tree.presort import Presorted
@@ -44,15 +44,15 @@ def grow(
     all weights are integers, unless `count_rows`: then every row counts once. With `consume` the
     table's order is used up, which saves a copy.
     """
-    w, w_exponent, counts = _weights(weights, count_rows)
+    w, w_exponent, counts, all_rows, packable = _weights(weights, count_rows)
     total = float(table.n if w is None else w.sum())
     target, scale = _target(y, w, n_classes, counts, w_exponent, criterion)
-    lists, places, members = _rows(table, w, limits, consume, n_jobs)
+    lists, places, members = _rows(table, None if all_rows else w, limits, consume, n_jobs)
     stop = parallel.StopFlag()
     work = Workspace(
         table.X, lists, table.kinds, table.n_levels, table.repeated, table.missing,
         np.ascontiguousarray(y, dtype=np.int32) if n_classes else None, target,
-        w, _packed(y, w, n_classes), _logs(criterion, counts, total), n_classes, CRITERIA[criterion],
+        w, _packed(y, w, n_classes) if packable else None, _logs(criterion, counts, total), n_classes, CRITERIA[criterion],
         limits.compiled(counts, total, w_exponent, scale.power * scale.exponent), stop.array,
         places, members, _places(target) if criterion == "absolute_error" else None,
         None if limits.signs is None else np.array(limits.signs, dtype=np.int8), table.binned,
@@ -65,26 +65,34 @@ def grow(
         most = min(BRANCH_ROWS, max(BRANCH_CELLS // table.d, 2**11))
         attach = _trunk(splitter, trunk, most, stop)
     branches = [work.branch(trunk, node) for node in attach]
-    parallel.map(work.subtree, branches, n_jobs=n_jobs)
+    if len(branches) == 1:
+        work.subtree(branches[0])
+    else:
+        parallel.map(work.subtree, branches, n_jobs=n_jobs)
     stop.check()
     bounded = limits.signs is not None
     return assemble([trunk, *branches], attach, table.n_levels, scale, bounded)
 
 
-def _weights(weights: np.ndarray | None, count_rows: bool) -> tuple[np.ndarray | None, int, bool]:
-    """(weights / 2**exponent, or None if all are 1; exponent; do samples count by weight).
+def _weights(
+    weights: np.ndarray | None, count_rows: bool
+) -> tuple[np.ndarray | None, int, bool, bool, bool]:
+    """(weights / 2**exponent, or None if all are 1; exponent; do samples count by weight; have all
+    rows some; are they integers below 256).
 
     Integers stay as they are, because their sums are exact; others are brought near 1, so that
     products of sums neither overflow nor vanish.
     """
-    if weights is None or (weights == 1.0).all():
-        return None, 0, True
+    if weights is None:
+        return None, 0, True, True, True
     w = np.ascontiguousarray(weights, dtype=np.float64)
-    integers = bool((w == np.floor(w)).all()) and float(w.sum()) < 2**53
-    if integers:
-        return w, 0, not count_rows
-    exponent = math.frexp(float(w.max()))[1]
-    return np.ldexp(w, -exponent), exponent, False
+    ones, all_rows, integers, most = survey(w)
+    if ones:
+        return None, 0, True, True, True
+    if integers and float(w.sum()) < 2**53:
+        return w, 0, not count_rows, all_rows, most < 256
+    exponent = math.frexp(most)[1]
+    return np.ldexp(w, -exponent), exponent, False, all_rows, False
 
 
 def looks_at_few(limits: Limits, d: int) -> bool:
@@ -96,19 +104,18 @@ def _rows(
     table: Presorted, w: np.ndarray | None, limits: Limits, consume: bool, n_jobs: int | None
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     """(lists, places, members), see `_order.pxi`; places and members are None if the lists are to
-    be divided with the nodes. Which way is taken changes no division."""
-    all_rows = w is None or bool((w > 0).all())
+    be divided with the nodes. `w` is None if all rows have weight. Which way is taken changes no
+    division."""
     if table.binned is not None:
-        rows = np.arange(table.n) if w is None or all_rows else np.flatnonzero(w)
+        rows = np.arange(table.n) if w is None else np.flatnonzero(w)
         return table.order, None, rows.astype(np.int32)
     if table.order.dtype == np.uint8:
         return table.order, None, None
-    if looks_at_few(limits, table.d) or (limits.max_depth == 1 and all_rows):
-        rows = np.arange(table.n) if w is None or all_rows else np.flatnonzero(w)
+    if looks_at_few(limits, table.d) or (limits.max_depth == 1 and w is None):
+        rows = np.arange(table.n) if w is None else np.flatnonzero(w)
         return table.order, table.placed(n_jobs).places, rows.astype(np.int32)
-    if all_rows:
+    if w is None:
         return table.order if consume else table.order.copy(), None, None
-    assert w is not None
     wanted = (w > 0).astype(np.uint8)
     lists = np.empty((table.d, int(wanted.sum())), dtype=np.int32)
     keep_rows(table.order, wanted, lists)
@@ -145,7 +152,7 @@ def _target(
 
 def _packed(y: np.ndarray, w: np.ndarray | None, n_classes: int) -> np.ndarray | None:
     """class + 4 * weight of every row: four classes and integer weights below 256 fit 16 bits."""
-    if not 0 < n_classes <= 4 or (w is not None and not ((w == np.floor(w)) & (w < 256)).all()):
+    if not 0 < n_classes <= 4:
         return None
     weight = np.uint16(1) if w is None else w.astype(np.uint16)
     return y.astype(np.uint16) + np.uint16(4) * weight

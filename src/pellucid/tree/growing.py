@@ -23,15 +23,19 @@ REPEATED_ROWS = 2**27
 SHORT_ROWS = 2**24  # numbers of rows below this fit three bytes
 
 
-def grow_model(model: Any, problem: Problem, presorted: Presorted | None = None) -> Nodes:
-    """Grow the tree of a classifier or a regressor."""
+def grow_model(
+    model: Any, problem: Problem, presorted: Presorted | None = None, key: int | None = None
+) -> Nodes:
+    """Grow the tree of a classifier or a regressor; `key` is behind its random choices, None: as the
+    model's `random_state` says."""
+    key = tree_key(model) if key is None else key
     if problem.classes is not None:
-        return grow_classes(model, problem, presorted)
+        return grow_classes(model, problem, presorted, key)
     check_target(model.criterion, problem.y[problem.weights > 0], type(model).__name__)
     limits = limits_of(model, problem, float(problem.weights.sum()))
     table = presorted or _sorted(model, problem, problem.weights, limits)
     return grow(
-        table, problem.y, problem.weights, model.criterion, limits, key=tree_key(model),
+        table, problem.y, problem.weights, model.criterion, limits, key=key,
         consume=presorted is None,
     )  # fmt: skip
 
@@ -49,7 +53,9 @@ def _sorted(model: Any, problem: Problem, weights: np.ndarray, limits: Limits) -
     return presort(problem.X, problem.kinds, problem.n_levels, short=short)
 
 
-def grow_classes(model: Any, problem: Problem, presorted: Presorted | None = None) -> Nodes:
+def grow_classes(
+    model: Any, problem: Problem, presorted: Presorted | None = None, key: int = 0
+) -> Nodes:
     """Grow the tree of a classifier."""
     factors = class_factors(model.class_weight, problem)
     limits = limits_of(model, problem, 0.0)
@@ -57,11 +63,13 @@ def grow_classes(model: Any, problem: Problem, presorted: Presorted | None = Non
     if apart and (limits.min_samples_leaf > 1 or limits.min_samples_split > 2):
         problem, presorted, apart = _repeated(problem), None, False
     weights = problem.weights if factors is None else problem.weights * factors[problem.y]
-    limits = replace(limits, min_weight_leaf=model.min_weight_fraction_leaf * float(weights.sum()))
+    if model.min_weight_fraction_leaf > 0:
+        least = model.min_weight_fraction_leaf * float(weights.sum())
+        limits = replace(limits, min_weight_leaf=least)
     table = presorted or _sorted(model, problem, weights, limits)
     classes: Any = problem.classes
     nodes = grow(
-        table, problem.y, weights, model.criterion, limits, len(classes), key=tree_key(model),
+        table, problem.y, weights, model.criterion, limits, len(classes), key=key,
         count_rows=factors is not None, consume=presorted is None,
     )  # fmt: skip
     return _recount(nodes, problem) if apart else nodes

@@ -3,7 +3,7 @@
 A row goes left at a node with a number column if x <= threshold, with a categorical column if the
 bit of its level is set; a missing value goes left if missing_left is 1. A left child is the next
 node, a right child comes later. Invariant: `Nodes` checks all this itself, so arrays from a file
-cannot lead a row astray.
+cannot lead a row astray; only those that were just grown are taken as they are.
 """
 
 from dataclasses import dataclass
@@ -136,7 +136,7 @@ def assemble(
     """
     found = _loops.gather(parts, np.array(attach, dtype=np.int32), n_levels, bounded)
     weight, root = found.weight, found.cost[0]
-    return Nodes(
+    return _unchecked(
         feature=found.feature,
         threshold=found.threshold,
         left=found.left,
@@ -151,6 +151,13 @@ def assemble(
         weight=np.ldexp(weight, scale.w_exponent) if scale.w_exponent else weight,
         n_levels=n_levels,
     )
+
+
+def _unchecked(**arrays: np.ndarray) -> Nodes:
+    """Arrays that the loops above made themselves: checks would take as long as a small tree."""
+    nodes = object.__new__(Nodes)
+    nodes.__dict__.update(arrays)
+    return nodes
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ Invariant: the best division of a column depends on the node's rows alone, and c
 in their order; the chunks of columns that threads take change nothing.
 """
 
+import math
 import sys
 from dataclasses import dataclass
 
@@ -36,10 +37,9 @@ class Limits:
         min decrease of cost, demanding, drawn, max loss, rule for levels) in growing units: weights
         were divided by 2**w_exponent (`total` too), costs of the target by 2**exponent."""
         tiny = sys.float_info.min  # a child of weight 0 is never allowed
-        with np.errstate(over="ignore", under="ignore"):
-            decrease = float(np.ldexp(self.min_impurity_decrease * total, -exponent))
-            loss = float(np.ldexp(self.max_split_loss, -exponent))
-            leaf = max(float(np.ldexp(self.min_weight_leaf, -w_exponent)), tiny)
+        decrease = _scaled(self.min_impurity_decrease * total, -exponent)
+        loss = _scaled(self.max_split_loss, -exponent)
+        leaf = max(_scaled(self.min_weight_leaf, -w_exponent), tiny)
         rows, rows_split, split = int(self.min_samples_leaf), int(self.min_samples_split), 0.0
         if counts:
             leaf, split = max(float(self.min_samples_leaf), leaf), float(self.min_samples_split)
@@ -49,6 +49,14 @@ class Limits:
             leaf, split, decrease, self.min_samples_leaf > 1 or self.min_weight_leaf > 0,
             self.drawn_splits, loss, int(self.one_against_others),
         )  # fmt: skip
+
+
+def _scaled(x: float, exponent: int) -> float:
+    """x * 2**exponent, infinite where that is too large."""
+    try:
+        return math.ldexp(x, exponent)
+    except OverflowError:
+        return math.inf
 
 
 class Splitter:
