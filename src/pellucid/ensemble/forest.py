@@ -19,7 +19,7 @@ from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Boolean, Either, Function
 from pellucid.tree import predict
-from pellucid.tree.limits import GROWTH_PARAMETERS
+from pellucid.tree.limits import GROWTH_PARAMETERS, limits_of
 from pellucid.tree.nodes import Nodes
 
 FOREST_PARAMETERS = GROWTH_PARAMETERS | BAGGED_PARAMETERS | {"oob_score": Either(Boolean, Function)}
@@ -59,15 +59,21 @@ class Forest(Bagged):
         table = presort(*columns, self.n_jobs).placed(self.n_jobs) if numbers else None
 
         model = self._tree()
+        limits = (
+            limits_of(model, problem.reweight(draw(numbers[0])[0].weights)) if numbers else None
+        )
 
         def task(i: int) -> Nodes:
             bag, key = drawn[i] if judged else draw(numbers[i])
-            nodes = grow_model(model, problem.reweight(bag.weights), table, key)
+            nodes = grow_model(model, problem.reweight(bag.weights), table, key, limits)
             return prune(nodes, self.ccp_alpha) if self.ccp_alpha > 0 else nodes
 
         new = parallel.map(task, range(len(numbers)), self.n_jobs)
         judge = OutOfBag(
-            problem, [bag for bag, _ in drawn], lambda i, X: predict.values(new[i], X), lambda i: _columns(new[i])
+            problem,
+            [bag for bag, _ in drawn],
+            lambda i, X: predict.values(new[i], X),
+            lambda i: _columns(new[i]),
         )
         return {"trees_": old + new, "n_outputs_": 1} | self._judged(judge, seed)
 

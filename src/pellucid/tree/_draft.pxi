@@ -119,32 +119,31 @@ cdef gather_parts(const Part* parts, int size, const int32_t[::1] branch,
     cdef Py_ssize_t height = 1, used = 0, length, j
     cdef int32_t at = 0, part, i, parent
     waiting[0, 0], waiting[0, 1], waiting[0, 2] = 0, 0, -1
-    with nogil:
-        while height > 0:
-            height -= 1
-            part, i, parent = waiting[height, 0], waiting[height, 1], waiting[height, 2]
-            if part == 0 and branch[i] > 0:
-                part, i = branch[i], 0
-            node = parts[part].nodes + i
-            if parent >= 0:
-                right[parent] = at
-            feature[at], threshold[at], weight[at] = node.feature, node.threshold, node.weight
-            cost[at], decrease[at], rows[at] = node.cost, node.decrease, node.end - node.start
-            missing_left[at] = <uint8_t> node.missing_left
-            if lower.shape[0]:
-                lower[at], upper[at] = node.lower, node.upper
-            memcpy(&counts[at, 0], parts[part].counts + i * size, size * sizeof(double))
-            if node.set_start >= 0:
-                length = (n_levels[node.feature] + 31) // 32
-                set_start[at] = <int32_t> used
-                for j in range(length):
-                    sets[used + j] = parts[part].words[node.set_start + j]
-                used += length
-            if node.left >= 0:
-                left[at] = at + 1
-                waiting[height, 0], waiting[height, 1], waiting[height, 2] = part, node.right, at
-                height += 1
-                waiting[height, 0], waiting[height, 1], waiting[height, 2] = part, node.left, -1
-                height += 1
-            at += 1
+    while height > 0:
+        height -= 1
+        part, i, parent = waiting[height, 0], waiting[height, 1], waiting[height, 2]
+        if part == 0 and branch[i] > 0:
+            part, i = branch[i], 0
+        node = parts[part].nodes + i
+        if parent >= 0:
+            right[parent] = at
+        feature[at], threshold[at], weight[at] = node.feature, node.threshold, node.weight
+        cost[at], decrease[at], rows[at] = node.cost, node.decrease, node.end - node.start
+        missing_left[at] = <uint8_t> node.missing_left
+        if lower.shape[0]:
+            lower[at], upper[at] = node.lower, node.upper
+        memcpy(&counts[at, 0], parts[part].counts + i * size, size * sizeof(double))
+        if node.set_start >= 0:
+            length = (n_levels[node.feature] + 31) // 32
+            set_start[at] = <int32_t> used
+            for j in range(length):
+                sets[used + j] = parts[part].words[node.set_start + j]
+            used += length
+        if node.left >= 0:
+            left[at] = at + 1
+            waiting[height, 0], waiting[height, 1], waiting[height, 2] = part, node.right, at
+            height += 1
+            waiting[height, 0], waiting[height, 1], waiting[height, 2] = part, node.left, -1
+            height += 1
+        at += 1
     out.sets = out.sets[:used]

@@ -97,6 +97,10 @@ cdef struct Table:              # what all loops see; invariant: labels or targe
     const int32_t* stop         # another thread sets it to end the work
 
 
+cdef enum:
+    SMALL = 65536               # cells
+
+
 cdef inline uint64_t mix(uint64_t z) noexcept nogil:
     """The finaliser of splitmix64: a child's key follows from its parent's, never from a thread."""
     z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
@@ -231,10 +235,9 @@ cdef class Workspace:
         draft.nodes[0].depth, draft.nodes[0].key = 0, key
         draft.nodes[0].lower, draft.nodes[0].upper = -INFINITY, INFINITY
         self.scratch(draft, 0, &s)
-        with nogil:
-            describe(&self.t, rows_of(&self.t, draft.nodes, 0, &s.sorter), draft.nodes, draft.counts,
-                     &s.ranked)
-            free_scratch(&s)
+        describe(&self.t, rows_of(&self.t, draft.nodes, 0, &s.sorter), draft.nodes, draft.counts,
+                 &s.ranked)
+        free_scratch(&s)
         return draft
 
     def branch(self, Draft draft, Py_ssize_t i):
@@ -325,12 +328,11 @@ def survey(const double[::1] w):
     cdef Py_ssize_t i
     cdef bint ones = True, positive = True, integers = True
     cdef double most = 0.0
-    with nogil:
-        for i in range(w.shape[0]):
-            ones &= w[i] == 1.0
-            positive &= w[i] > 0.0
-            integers &= w[i] == floor(w[i])
-            most = w[i] if w[i] > most else most
+    for i in range(w.shape[0]):
+        ones &= w[i] == 1.0
+        positive &= w[i] > 0.0
+        integers &= w[i] == floor(w[i])
+        most = w[i] if w[i] > most else most
     return bool(ones), bool(positive), bool(integers), most
 
 
@@ -366,12 +368,20 @@ def depths(const int32_t[::1] left, const int32_t[::1] right):
 
 
 def keep_rows(const int32_t[:, ::1] order, const uint8_t[::1] wanted, int32_t[:, ::1] lists):
-    """The sorted lists without the unwanted rows."""
+    """The sorted lists without the unwanted rows. Small ones are not worth a change of threads."""
+    if order.shape[0] * order.shape[1] < SMALL:
+        keep_wanted(order, wanted, lists)
+    else:
+        with nogil:
+            keep_wanted(order, wanted, lists)
+
+
+cdef void keep_wanted(const int32_t[:, ::1] order, const uint8_t[::1] wanted,
+                      int32_t[:, ::1] lists) noexcept nogil:
     cdef Py_ssize_t f, i, k
-    with nogil:
-        for f in range(order.shape[0]):
-            k = 0
-            for i in range(order.shape[1]):
-                if k < lists.shape[1]:
-                    lists[f, k] = order[f, i]
-                k += wanted[order[f, i]]
+    for f in range(order.shape[0]):
+        k = 0
+        for i in range(order.shape[1]):
+            if k < lists.shape[1]:
+                lists[f, k] = order[f, i]
+            k += wanted[order[f, i]]

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from pellucid import parallel
-from pellucid.tree._loops import Workspace, keep_rows, survey
+from pellucid.tree._loops import Draft, Workspace, keep_rows, survey
 from pellucid.tree.criteria import CRITERIA, POWERS
 from pellucid.tree.nodes import Nodes, Scale, assemble
 from pellucid.tree.presort import Presorted
@@ -52,26 +52,36 @@ def grow(
     work = Workspace(
         table.X, lists, table.kinds, table.n_levels, table.repeated, table.missing,
         np.ascontiguousarray(y, dtype=np.int32) if n_classes else None, target,
-        w, _packed(y, w, n_classes) if packable else None, _logs(criterion, counts, total), n_classes, CRITERIA[criterion],
+        w, _packed(y, w, n_classes) if packable else None, _logs(criterion, counts, total),
+        n_classes, CRITERIA[criterion],
         limits.compiled(counts, total, w_exponent, scale.power * scale.exponent), stop.array,
         places, members, _places(target) if criterion == "absolute_error" else None,
         None if limits.signs is None else np.array(limits.signs, dtype=np.int8), table.binned,
     )  # fmt: skip
-    splitter = Splitter(work, table.d, limits.max_features, n_jobs, members is None)
-    trunk = work.root(key)
-    if limits.max_leaf_nodes is not None:
-        attach = _best_first(splitter, trunk, limits.max_leaf_nodes, stop)
-    else:
-        most = min(BRANCH_ROWS, max(BRANCH_CELLS // table.d, 2**11))
-        attach = _trunk(splitter, trunk, most, stop)
-    branches = [work.branch(trunk, node) for node in attach]
-    if len(branches) == 1:
-        work.subtree(branches[0])
-    else:
-        parallel.map(work.subtree, branches, n_jobs=n_jobs)
+    parts, attach = _parts(work, table, limits, key, n_jobs, stop, members is None)
     stop.check()
-    bounded = limits.signs is not None
-    return assemble([trunk, *branches], attach, table.n_levels, scale, bounded)
+    return assemble(parts, attach, table.n_levels, scale, limits.signs is not None)
+
+
+def _parts(
+    work: Workspace, table: Presorted, limits: Limits, key: int, n_jobs: int | None,
+    stop: parallel.StopFlag, lists: bool,
+) -> tuple[list[Draft], list[int]]:  # fmt: skip
+    """Trunk and branches, and the nodes of the trunk at which the branches grow."""
+    trunk = work.root(key)
+    most = min(BRANCH_ROWS, max(BRANCH_CELLS // table.d, 2**11))
+    start, end, stopped = trunk.segment(0)[:3]
+    if limits.max_leaf_nodes is None and end - start <= most:
+        if not stopped:
+            work.subtree(trunk)
+        return [trunk], []
+    splitter = Splitter(work, table.d, limits.max_features, n_jobs, lists)
+    if limits.max_leaf_nodes is not None:
+        return [trunk], _best_first(splitter, trunk, limits.max_leaf_nodes, stop)
+    attach = _trunk(splitter, trunk, most, stop)
+    branches = [work.branch(trunk, node) for node in attach]
+    parallel.map(work.subtree, branches, n_jobs=n_jobs)
+    return [trunk, *branches], attach
 
 
 def _weights(

@@ -24,20 +24,33 @@ SHORT_ROWS = 2**24  # numbers of rows below this fit three bytes
 
 
 def grow_model(
-    model: Any, problem: Problem, presorted: Presorted | None = None, key: int | None = None
+    model: Any,
+    problem: Problem,
+    presorted: Presorted | None = None,
+    key: int | None = None,
+    limits: Limits | None = None,
 ) -> Nodes:
     """Grow the tree of a classifier or a regressor; `key` is behind its random choices, None: as the
-    model's `random_state` says."""
+    model's `random_state` says; `limits`: of another problem with as many samples."""
     key = tree_key(model) if key is None else key
+    limits = limits or limits_of(model, problem)
     if problem.classes is not None:
-        return grow_classes(model, problem, presorted, key)
+        return grow_classes(model, problem, limits, presorted, key)
     check_target(model.criterion, problem.y[problem.weights > 0], type(model).__name__)
-    limits = limits_of(model, problem, float(problem.weights.sum()))
+    limits = _with_weight(model, limits, problem.weights)
     table = presorted or _sorted(model, problem, problem.weights, limits)
     return grow(
         table, problem.y, problem.weights, model.criterion, limits, key=key,
         consume=presorted is None,
     )  # fmt: skip
+
+
+def _with_weight(model: Any, limits: Limits, weights: np.ndarray) -> Limits:
+    """A share of the weight in a leaf is a share of this tree's weights."""
+    if model.min_weight_fraction_leaf == 0:
+        return limits
+    least = model.min_weight_fraction_leaf * float(weights.sum())
+    return replace(limits, min_weight_leaf=least)
 
 
 def _sorted(model: Any, problem: Problem, weights: np.ndarray, limits: Limits) -> Presorted:
@@ -54,18 +67,15 @@ def _sorted(model: Any, problem: Problem, weights: np.ndarray, limits: Limits) -
 
 
 def grow_classes(
-    model: Any, problem: Problem, presorted: Presorted | None = None, key: int = 0
+    model: Any, problem: Problem, limits: Limits, presorted: Presorted | None = None, key: int = 0
 ) -> Nodes:
     """Grow the tree of a classifier."""
     factors = class_factors(model.class_weight, problem)
-    limits = limits_of(model, problem, 0.0)
     apart = factors is not None and problem.counts and not problem.unweighted
     if apart and (limits.min_samples_leaf > 1 or limits.min_samples_split > 2):
         problem, presorted, apart = _repeated(problem), None, False
     weights = problem.weights if factors is None else problem.weights * factors[problem.y]
-    if model.min_weight_fraction_leaf > 0:
-        least = model.min_weight_fraction_leaf * float(weights.sum())
-        limits = replace(limits, min_weight_leaf=least)
+    limits = _with_weight(model, limits, weights)
     table = presorted or _sorted(model, problem, weights, limits)
     classes: Any = problem.classes
     nodes = grow(

@@ -93,8 +93,8 @@ def _signs(model: Any, problem: Problem) -> tuple[int, ...] | None:
     return None if signs is None else tuple(signs.tolist())
 
 
-def limits_of(model: Any, problem: Problem, weight: float) -> Limits:
-    """The stopping rules of a tree model for a problem of this total weight."""
+def limits_of(model: Any, problem: Problem) -> Limits:
+    """The stopping rules of a tree model, but for its least weight of a leaf."""
     total = problem.total if problem.counts else float(np.count_nonzero(problem.weights))
     leaf = _count(model.min_samples_leaf, total)
     split = max(2, _count(model.min_samples_split, total), 2 * leaf)
@@ -102,7 +102,6 @@ def limits_of(model: Any, problem: Problem, weight: float) -> Limits:
         max_depth=2**31 - 1 if model.max_depth is None else int(model.max_depth),
         min_samples_split=split,
         min_samples_leaf=leaf,
-        min_weight_leaf=model.min_weight_fraction_leaf * weight,
         max_leaf_nodes=model.max_leaf_nodes,
         min_impurity_decrease=model.min_impurity_decrease,
         max_features=number_of_features(model.max_features, problem.p),
