@@ -5,6 +5,7 @@
 3. The answer is the mean of the learners' answers, added up in their order.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -60,10 +61,18 @@ class Bagging(Bagged):
         )
         seed = parallel.seed_sequence(self.random_state)
         numbers = range(len(old), self.n_estimators)
-        drawn = [drawer.draw(parallel.stream(seed, "bag", number)) for number in numbers]
-        new = self._fit_all(learners.coded(problem), seed, numbers, drawn)
+
+        def draw(i: int) -> Bag:
+            return drawer.draw(parallel.stream(seed, "bag", numbers[i]))
+
+        # A bag takes as much memory as a column: they are kept only for their judges.
+        judged = bool(self.oob_score or self.oob_importances)
+        drawn = [draw(i) for i in range(len(numbers))] if judged else []
+        bag_of = drawn.__getitem__ if judged else draw
+        found = self._fit_all(learners.coded(problem), seed, numbers, bag_of)
+        new = [learner for learner, _ in found]
         every = np.arange(problem.schema.n_columns)
-        columns = [every if bag.columns is None else bag.columns for bag in drawn]
+        columns = [every if own is None else own for _, own in found]
         learned = {
             "estimator_": copied(self._learner()),
             "estimators_": old + new,
@@ -84,8 +93,13 @@ class Bagging(Bagged):
         return OutOfBag(problem, drawn, ask, lambda i: np.unique(columns[i]))
 
     def _fit_all(
-        self, problem: Problem, seed: np.random.SeedSequence, numbers: range, drawn: list[Bag]
-    ) -> list[Any]:
+        self,
+        problem: Problem,
+        seed: np.random.SeedSequence,
+        numbers: range,
+        bag_of: Callable[[int], Bag],
+    ) -> list[tuple[Any, np.ndarray | None]]:
+        """The learners and their columns."""
         learner, presorted = self._learner(), None
         if isinstance(learner, TreeModel) and len(numbers) > 0:
             from pellucid.tree.presort import presort
@@ -93,9 +107,9 @@ class Bagging(Bagged):
             learner._check_parameters()
             presorted = presort(problem.X, problem.kinds, problem.n_levels, self.n_jobs)
 
-        def task(i: int) -> Any:
-            own = learners.seeded(learner, seed, numbers[i])
-            return learners.fit(own, problem, drawn[i], presorted)
+        def task(i: int) -> tuple[Any, np.ndarray | None]:
+            own, bag = learners.seeded(learner, seed, numbers[i]), bag_of(i)
+            return learners.fit(own, problem, bag, presorted), bag.columns
 
         return parallel.map(task, range(len(numbers)), self.n_jobs)
 

@@ -7,6 +7,7 @@
 Invariant: `trees_` are plain `Nodes`; training objects do not survive.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,6 @@ class Forest(Bagged):
 
     def _grow_trees(self, problem: Problem) -> dict[str, Any]:
         """Trees in their order (those of a warm start first), and what unseen rows say of them."""
-        from pellucid.tree.growing import grow_model
-        from pellucid.tree.presort import presort
-        from pellucid.tree.pruning import prune
-
         self._check_drawing()
         old = self._kept("trees_")
         seed = parallel.seed_sequence(self.random_state)
@@ -55,20 +52,14 @@ class Forest(Bagged):
         # A bag takes as much memory as a column: they are kept only for their judges.
         judged = bool(self.oob_score or self.oob_importances)
         drawn = [draw(number) for number in numbers] if judged else []
-        columns = (problem.X, problem.kinds, problem.n_levels)
-        table = presort(*columns, self.n_jobs).placed(self.n_jobs) if numbers else None
-
-        model = self._tree()
-        limits = (
-            limits_of(model, problem.reweight(draw(numbers[0])[0].weights)) if numbers else None
-        )
-
-        def task(i: int) -> Nodes:
-            bag, key = drawn[i] if judged else draw(numbers[i])
-            nodes = grow_model(model, problem.reweight(bag.weights), table, key, limits)
-            return prune(nodes, self.ccp_alpha) if self.ccp_alpha > 0 else nodes
-
-        new = parallel.map(task, range(len(numbers)), self.n_jobs)
+        new = []
+        if numbers:
+            grow = self._grower(problem, draw(numbers[0])[0])
+            new = parallel.map(
+                lambda i: grow(*(drawn[i] if judged else draw(numbers[i]))),
+                range(len(numbers)),
+                self.n_jobs,
+            )
         judge = OutOfBag(
             problem,
             [bag for bag, _ in drawn],
@@ -76,6 +67,26 @@ class Forest(Bagged):
             lambda i: _columns(new[i]),
         )
         return {"trees_": old + new, "n_outputs_": 1} | self._judged(judge, seed)
+
+    def _grower(self, problem: Problem, first: Bag) -> Callable[[Bag, int], Nodes]:
+        """Grows the tree of a bag by a key. All bags have as many samples as the first, so that all
+        trees have its limits."""
+        from pellucid.tree.grower import looks_at_few
+        from pellucid.tree.growing import grow_model
+        from pellucid.tree.presort import presort
+        from pellucid.tree.pruning import prune
+
+        model = self._tree()
+        limits = limits_of(model, problem.reweight(first.weights))
+        table = presort(problem.X, problem.kinds, problem.n_levels, self.n_jobs)
+        if looks_at_few(limits, table.d):
+            table = table.placed(self.n_jobs)
+
+        def grow(bag: Bag, key: int) -> Nodes:
+            nodes = grow_model(model, problem.reweight(bag.weights), table, key, limits)
+            return prune(nodes, self.ccp_alpha) if self.ccp_alpha > 0 else nodes
+
+        return grow
 
     def _check_drawing(self) -> None:
         if not self.bootstrap and self.max_samples is not None:
