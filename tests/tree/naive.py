@@ -143,7 +143,7 @@ def goes_left(nodes, node, x):
     value = x[nodes.feature[node]]
     if np.isnan(value):
         return bool(nodes.missing_left[node])
-    if nodes.set_start[node] < 0:
+    if not nodes.has_set[node]:
         return bool(value <= nodes.threshold[node])
     if not 0 <= value < nodes.n_levels[nodes.feature[node]]:
         return bool(nodes.missing_left[node])

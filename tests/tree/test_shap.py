@@ -28,7 +28,7 @@ def _expected(nodes, value, x, known, i=0):
 def _left(nodes, i, v):
     if np.isnan(v):
         return nodes.missing_left[i] == 1
-    if nodes.set_start[i] >= 0:
+    if nodes.has_set[i]:
         return int(v) in nodes.levels_left(i)
     return v <= nodes.threshold[i]
 

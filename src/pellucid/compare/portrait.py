@@ -235,7 +235,7 @@ def _question(nodes: Any, schema: Any, i: int, column: str) -> str:
     """What must hold to go left."""
     j = int(nodes.feature[i])
     missing = " or missing" if schema.n_missing[j] > 0 and nodes.missing_left[i] else ""
-    if nodes.set_start[i] >= 0:
+    if nodes.has_set[i]:
         levels = [str(schema.levels[j][k])[:40] for k in nodes.levels_left(i)]
         more = f", ... {len(levels)} levels" if len(levels) > 6 else ""
         return f"{column[:80]} in {{{', '.join(levels[:6])}{more}}}{missing}"

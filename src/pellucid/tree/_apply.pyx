@@ -12,6 +12,9 @@ from libc.string cimport memcpy
 import numpy as np
 
 
+include "_sets.pxi"
+
+
 cdef struct Tree:
     const int32_t* feature
     const double* threshold
@@ -27,15 +30,13 @@ cdef struct Tree:
 
 cdef inline bint goes_left(const Tree* t, int32_t node, double x) noexcept nogil:
     """A level that the tree does not know counts as missing."""
-    cdef int32_t code
     if isnan(x):
         return t.missing_left[node]
-    if t.set_start[node] < 0:
+    if t.set_start[node] == -1:
         return x <= t.threshold[node]
     if not 0.0 <= x < t.n_levels[t.feature[node]]:
         return t.missing_left[node]
-    code = <int32_t> x
-    return t.sets[t.set_start[node] + (code >> 5)] >> (code & 31) & 1
+    return set_left(t.sets, t.set_start[node], <int32_t> x, t.missing_left[node])
 
 
 cdef inline int32_t child(const Tree* t, int32_t node, double x) noexcept nogil:
@@ -174,7 +175,7 @@ cdef class Walker:
                 self.steps[i].threshold = INFINITY
                 continue
             self.steps[i].column = place[feature[i]]
-            if self.t.set_start[i] >= 0:
+            if self.t.set_start[i] != -1:
                 self.steps[i].column |= SET
             if self.t.missing_left[i]:
                 self.steps[i].column |= MISSING_LEFT

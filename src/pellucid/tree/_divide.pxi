@@ -114,15 +114,43 @@ cdef Py_ssize_t mark_number(const Table* t, Record* node, Sorter* o) noexcept no
     return node.at + (m - q if node.missing_left else 0)
 
 
+cdef Py_ssize_t write_set(const Record* node, const Levels* v, int g, Py_ssize_t length,
+                          uint32_t* words, bint* listed) noexcept nogil:
+    """A node's set as bits or as a list (`_sets.pxi`), whichever is shorter; returns its words."""
+    cdef Py_ssize_t j, leave = 0
+    cdef int i
+    cdef int32_t code
+    for i in range(g):
+        leave += v.groups[i].code >= 0 and v.side[i] != node.missing_left
+    listed[0] = leave + 1 < length
+    if listed[0]:
+        words[0] = <uint32_t> leave
+        j = 1
+        for i in range(g):                         # groups stand in the order of levels
+            if v.groups[i].code >= 0 and v.side[i] != node.missing_left:
+                words[j] = <uint32_t> v.groups[i].code
+                j += 1
+        return j
+    for j in range(length):
+        words[j] = <uint32_t> 0xFFFFFFFF if node.missing_left else 0
+    for i in range(g):
+        code = v.groups[i].code
+        if code >= 0:
+            words[code >> 5] &= ~(<uint32_t> 1 << (code & 31))
+            words[code >> 5] |= <uint32_t> v.side[i] << (code & 31)
+    return length
+
+
 cdef Py_ssize_t mark_levels(const Table* t, Record* node, const double* counts, Scratch* s,
-                            uint32_t* words) noexcept nogil:
-    """Step 4 for a set: find it again, write its bits; absent levels go where missing ones go."""
+                            Draft draft) noexcept nogil:
+    """Step 4 for a set: find it again, write it; absent levels go where missing ones go."""
     cdef Levels* v = &s.levels
     cdef Split again
     cdef const int32_t* rows = sorted_rows(t, node, node.feature, &s.sorter)
     cdef int g = split_levels(t, node, counts, node.feature, rows, v, &s.ranked, &again), i
     cdef Py_ssize_t j, count = 0
     cdef double left = 0.0
+    cdef bint listed
     for i in range(g):
         if v.side[i]:
             left += v.groups[i].weight
@@ -131,12 +159,12 @@ cdef Py_ssize_t mark_levels(const Table* t, Record* node, const double* counts, 
         node.missing_left = v.side[g - 1]
     else:
         node.missing_left = left > node.weight - left
-    for j in range((t.n_levels[node.feature] + 31) // 32):
-        words[j] = <uint32_t> 0xFFFFFFFF if node.missing_left else 0
+    node.set_start = draft.n_words
+    draft.n_words += write_set(node, v, g, (t.n_levels[node.feature] + 31) // 32,
+                               draft.words + draft.n_words, &listed)
+    if listed:
+        node.set_start = -2 - node.set_start
     for i in range(g):
-        if v.groups[i].code >= 0:
-            words[v.groups[i].code >> 5] &= ~(<uint32_t> 1 << (v.groups[i].code & 31))
-            words[v.groups[i].code >> 5] |= <uint32_t> v.side[i] << (v.groups[i].code & 31)
         for j in range(v.groups[i].first, v.groups[i].last):
             t.goes_left[rows[j]] = v.side[i]
     return count
@@ -170,9 +198,7 @@ cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept 
         return -1
     node = draft.nodes + i
     if words:
-        node.set_start = draft.n_words
-        middle = mark_levels(t, node, draft.counts + i * draft.size, s, draft.words + draft.n_words)
-        draft.n_words += words
+        middle = mark_levels(t, node, draft.counts + i * draft.size, s, draft)
     elif t.binned.bins != NULL:
         middle = partition_bins(t, node, s.rows)
     elif t.members != NULL:

@@ -116,7 +116,8 @@ cdef gather_parts(const Part* parts, int size, const int32_t[::1] branch,
     cdef double[:, ::1] counts = out.counts
     cdef uint32_t[::1] sets = out.sets
     cdef const Record* node
-    cdef Py_ssize_t height = 1, used = 0, length, j
+    cdef const uint32_t* words
+    cdef Py_ssize_t height = 1, used = 0, length
     cdef int32_t at = 0, part, i, parent
     waiting[0, 0], waiting[0, 1], waiting[0, 2] = 0, 0, -1
     while height > 0:
@@ -133,11 +134,14 @@ cdef gather_parts(const Part* parts, int size, const int32_t[::1] branch,
         if lower.shape[0]:
             lower[at], upper[at] = node.lower, node.upper
         memcpy(&counts[at, 0], parts[part].counts + i * size, size * sizeof(double))
-        if node.set_start >= 0:
-            length = (n_levels[node.feature] + 31) // 32
-            set_start[at] = <int32_t> used
-            for j in range(length):
-                sets[used + j] = parts[part].words[node.set_start + j]
+        if node.set_start != -1:
+            words = parts[part].words + (
+                node.set_start if node.set_start >= 0 else -2 - node.set_start)
+            if node.set_start >= 0:
+                length, set_start[at] = (n_levels[node.feature] + 31) // 32, <int32_t> used
+            else:
+                length, set_start[at] = 1 + words[0], <int32_t> (-2 - used)
+            memcpy(&sets[used], words, length * sizeof(uint32_t))
             used += length
         if node.left >= 0:
             left[at] = at + 1

@@ -18,6 +18,9 @@ from libc.string cimport memcpy
 import numpy as np
 
 
+include "_sets.pxi"
+
+
 cdef extern from *:
     """
     #if defined(__GNUC__)
@@ -78,11 +81,9 @@ cdef inline int64_t key_of(double x) noexcept nogil:
 cdef inline int32_t ask_set(const Packed* t, const int32_t* n_levels, int32_t node,
                             double x) noexcept nogil:
     """0 left, 1 right; a level that the tree does not know counts as missing."""
-    cdef int32_t code
     if not 0.0 <= x < n_levels[t.feature[node]]:
         return 1 - t.missing_left[node]
-    code = <int32_t> x
-    return 1 - (t.sets[t.set_start[node] + (code >> 5)] >> (code & 31) & 1)
+    return 1 - set_left(t.sets, t.set_start[node], <int32_t> x, t.missing_left[node])
 
 
 cdef inline Py_ssize_t step(const Step* steps, Py_ssize_t at, const int64_t* tile,
@@ -283,7 +284,7 @@ cdef class Packing:
                     rows += s.threshold == rows
                 continue
             s.child, s.threshold = following, key_of(threshold[node])
-            if t.set_start[node] >= 0:
+            if t.set_start[node] != -1:
                 s.column = -1 - node
             else:
                 s.column = LANES * self.place[t.feature[node]]

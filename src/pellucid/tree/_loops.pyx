@@ -25,7 +25,7 @@ import numpy as np
 cdef struct Record:             # a node under construction
     int64_t start, end          # its segment of the sorted lists
     int64_t at                  # rows of the sorted segment below the threshold
-    int64_t set_start           # first word of its set of levels, -1 if it has none
+    int64_t set_start           # where its set of levels stands, as in `_sets.pxi`; -1: it has none
     uint64_t key                # of its random choice of columns
     double weight, cost, mean   # mean: of the target (the median for absolute), 0 for classes
     double per_unit             # of the distances r: 1, or 1 / mean for deviances

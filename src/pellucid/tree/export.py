@@ -199,7 +199,7 @@ class _Printer:
     def _sides(self, i: int, reach: dict[int, np.ndarray]) -> list[tuple[str, dict]]:
         f = int(self.nodes.feature[i])
         name = self.names[f]
-        if self.nodes.set_start[i] >= 0:
+        if self.nodes.has_set[i]:
             codes = reach.get(f, np.arange(self.nodes.n_levels[f]))
             left = self.nodes.levels_left(i)
             parts = [codes[np.isin(codes, left)], codes[~np.isin(codes, left)]]

@@ -30,8 +30,10 @@ class Nodes:
     left: np.ndarray  # int32 (m,), -1 leaf
     right: np.ndarray  # int32 (m,), -1 leaf
     missing_left: np.ndarray  # uint8 (m,)
-    set_start: np.ndarray  # int32 (m,), first word of the node's set, -1: no set
-    sets: np.ndarray  # uint32, bit k % 32 of word set_start + k // 32: level k goes left
+    set_start: np.ndarray  # int32 (m,), first word of the node's set, -1: no set, else of a list
+    sets: (
+        np.ndarray
+    )  # uint32, bit k % 32 of word set_start + k // 32: level k goes left; `_sets.pxi`
     value: np.ndarray  # float64 (m, K) class shares, or (m, 1) mean or median
     impurity: np.ndarray  # float64 (m,)
     decrease: np.ndarray  # float64 (m,), share of the root's cost that the division saves
@@ -79,14 +81,24 @@ class Nodes:
     def _check_sets(self) -> None:
         inner = self.feature >= 0
         levels = np.where(inner, self.n_levels[np.where(inner, self.feature, 0)], 0)
-        start = self.set_start
+        first = self.set_start.astype(np.int64)
+        lists = -2 - first[first < -1]
+        inside = bool((lists < len(self.sets)).all())
         words = (levels.astype(np.int64) + 31) // 32
+        if inside and len(lists):
+            first[first < -1], words[self.set_start < -1] = lists, self.sets[lists].astype(int) + 1
         if (
-            (self.n_levels < 0).any()
-            or ((levels > 0) != (start >= 0)).any()
-            or (start + words > len(self.sets))[levels > 0].any()
+            not inside
+            or (self.n_levels < 0).any()
+            or ((levels > 0) != self.has_set).any()
+            or (first + words > len(self.sets))[levels > 0].any()
         ):
             raise DataError("a tree's sets of levels are out of range")
+
+    @property
+    def has_set(self) -> np.ndarray:
+        """Nodes that divide by levels."""
+        return self.set_start != -1
 
     @property
     def n_nodes(self) -> int:
@@ -122,7 +134,10 @@ class Nodes:
 
     def levels_left(self, node: int) -> np.ndarray:
         """Codes of the levels that go left at a node with a set."""
-        codes = np.arange(self.n_levels[self.feature[node]])
+        codes, first = np.arange(self.n_levels[self.feature[node]]), int(self.set_start[node])
+        if first < -1:
+            leave = self.sets[-1 - first :][: self.sets[-2 - first]]
+            return codes[np.isin(codes, leave) != bool(self.missing_left[node])]
         words = self.sets[self.set_start[node] + codes // 32]
         return codes[(words >> (codes % 32).astype(np.uint32) & 1).astype(bool)]
 
