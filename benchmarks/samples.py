@@ -64,13 +64,15 @@ def classification(n: int, d: int, classes: int = 2, supervised: bool = True) ->
     )
 
 
-def regression(n: int, d: int, supervised: bool = True) -> Source:
-    """A linear model with normal noise of 10."""
+def regression(n: int, d: int, supervised: bool = True, informative: int = 10) -> Source:
+    """A linear model of some of the columns, with normal noise of 10."""
 
     def draw(rows: int) -> tuple[np.ndarray, np.ndarray]:
         from sklearn.datasets import make_regression
 
-        made: Any = make_regression(n_samples=rows, n_features=d, noise=10, random_state=0)
+        made: Any = make_regression(
+            n_samples=rows, n_features=d, n_informative=informative, noise=10, random_state=0
+        )
         return made[0], made[1]
 
     return Source(n, _shape(n, d, None), draw, supervised)

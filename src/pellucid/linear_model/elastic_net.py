@@ -30,7 +30,7 @@ class ElasticNet(LinearPredictor):
     fit_intercept : bool, default=True
     precompute, copy_X, random_state, selection : without effect; kept for compatibility
     max_iter : int or None, default=1000
-        Most epochs of coordinate descent (or steps of "gd").
+        Most rounds of active sets and epochs of coordinate descent (or steps of "gd").
     tol : float, default=1e-4
         A gap above tol * y'y / N is reported; "gd" stops when coefficients move less than tol.
     warm_start : bool, default=False
@@ -51,7 +51,7 @@ class ElasticNet(LinearPredictor):
     coef_ : (p,), or (targets, p), in the order of `terms_`; exactly 0 outside the support
     intercept_ : float, or (targets,)
     dual_gap_ : by how much the objective can be above its minimum
-    n_iter_ : epochs
+    n_iter_ : rounds of active sets and epochs of coordinate descent
     sparse_coef_ : `coef_` as a sparse matrix
     history_, status_, n_features_in_, feature_names_in_, schema_
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.linear_model import active_set
 from pellucid.linear_model.coordinate import descend
-from pellucid.linear_model.products import Products, few_columns, make_products
+from pellucid.linear_model.products import AllProducts, Products, few_columns, make_products
 from pellucid.linear_model.ridge_solver import Ridge, prepare, ridge, ridge_positive
 from pellucid.numerics.linalg import cholesky_factor
 from pellucid.parallel import StopFlag
@@ -78,6 +79,7 @@ def solve_target(
 ) -> State:  # fmt: skip
     """Working sets.
 
+    0. A lasso of which all products are known starts where active sets lead: mostly the solution.
     1. The set: columns with a coefficient, and those whose pull exceeds the penalty most.
     2. Coordinate descent on the set's products. 3. Given the signs, the rest is linear: solve it.
     4. The gap over all columns decides; else the set grows.
@@ -85,6 +87,13 @@ def solve_target(
     state, flag = State(b.copy(), np.empty(0)), StopFlag()
     look(products, k, l1, l2, state, net)
     note(recorder, state, scale)
+    if isinstance(products, AllProducts) and not (b.any() or l2.any() or np.ptp(l1)):
+        task = active_set.of_products(products, k)
+        state.b, state.epochs = active_set.solve(
+            task, float(l1[0]), net.positive, wanted, net.max_iter
+        )
+        look(products, k, l1, l2, state, net)
+        note(recorder, state, scale)
     yy = float(products.yy[k])
     tol, stuck = 1e-4 * np.sqrt(max(yy, 1e-300)), 0
     while state.gap > wanted * yy and state.epochs < net.max_iter:
@@ -194,12 +203,13 @@ def note(recorder: Recorder | None, state: State, scale: float) -> None:
 
 
 def elastic_net(
-    X: Any, Y: np.ndarray, weights: np.ndarray, net: Net, start: np.ndarray | None = None
-) -> Fit:
-    """Fit every column of Y (n, k)."""
+    X: Any, Y: np.ndarray, weights: np.ndarray, net: Net, start: np.ndarray | None = None,
+    task: Ridge | None = None,
+) -> Fit:  # fmt: skip
+    """Fit every column of Y (n, k); `task` is what `prepare` makes of them, if it stands already."""
     if net.l1 == 0:
         return without_corner(X, Y, weights, net)
-    task = prepare(X, Y, weights, net.intercept, few_columns(*X.shape))
+    task = prepare(X, Y, weights, net.intercept, few_columns(*X.shape)) if task is None else task
     products = make_products(task)
     targets, p = Y.shape[1], X.shape[1]
     b, gap, n_iter = np.zeros((targets, p)), np.zeros(targets), np.zeros(targets, dtype=int)
@@ -228,11 +238,11 @@ def status_of(good: bool, gap: np.ndarray, n_iter: np.ndarray) -> Status:
     epochs, width = int(n_iter.max()), float(gap.max())
     if good:
         return Status(
-            "converged", f"Converged after {epochs} epochs; the duality gap is {width:.2g}."
+            "converged", f"Converged after {epochs} rounds; the duality gap is {width:.2g}."
         )
     return Status(
         "max_iter",
-        f"Stopped after {epochs} epochs (max_iter) with a duality gap of {width:.2g}, above tol.",
+        f"Stopped after {epochs} rounds (max_iter) with a duality gap of {width:.2g}, above tol.",
         "Increase max_iter or alpha, or bring the columns to similar scales.",
     )
 

@@ -25,7 +25,7 @@ class Path:
     """Minimises b'Qb/2 - q'b + l1 |b|_1 + l2 |b|^2/2 for one penalty after the other."""
 
     def __init__(self, products: AllProducts, k: int, positive: bool, max_iter: int) -> None:
-        self.Q, self.q = products.Q, np.ascontiguousarray(products.q[:, k])
+        self.products, self.q = products, np.ascontiguousarray(products.q[:, k])
         self.yy, self.positive, self.max_iter = float(products.yy[k]), positive, max_iter
         p = len(self.q)
         self.order = np.empty(0, dtype=np.int64)  # columns kept, in the order in which they came
@@ -50,7 +50,7 @@ class Path:
             G, H = np.empty((room, room)), np.empty((room, len(self.q)))
             G[:old, :old], H[:old] = self.G[:old, :old], self.H[:old]
             self.G, self.H = G, H
-        self.H[old:size] = self.Q[columns]
+        self.H[old:size] = self.products.rows(columns)
         self.G[:size, old:size] = self.H[:size, columns]
         self.G[old:size, :old] = self.G[:old, old:size].T
         self.b = np.concatenate([self.b, np.zeros(len(columns))])

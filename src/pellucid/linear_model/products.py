@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pellucid.linear_model.ridge_solver import Ridge, Tall, Wide
+from pellucid.linear_model.ridge_solver import Ridge, Wide
 
 # Columns up to which all products are made at once, if there are rows enough for them to pay.
 GRAM_COLUMNS = 2048
@@ -52,20 +52,37 @@ def few_columns(n: int, p: int) -> bool:
 
 
 class AllProducts:
-    """X'X made once: then rows are never visited again."""
+    """X'X made once, G - drift drift': then rows are never visited again."""
 
     def __init__(self, task: Ridge, gram: np.ndarray | None = None) -> None:
-        tall, p = Tall(task, gram), task.design.X.p
-        self.mean, self.mean_y = tall.mean, tall.mean_y
-        self.Q = np.ascontiguousarray(tall.S[:p, :p] / tall.total)
-        self.q = tall.S[:p, p:] / tall.total
-        self.yy = np.maximum(np.diagonal(tall.S)[p:], 0.0) / tall.total
+        design, G = task.design, task.products() if gram is None else gram
+        c, p = int(design.constant), design.X.p
+        self.total = float(G[0, 0]) if c else float(design.weights.sum())
+        root = np.sqrt(self.total)
+        drift = G[0, 1:] / root if c else np.zeros(len(G))
+        squares = np.diagonal(G)[c:] - drift**2
+        self.mean, self.mean_y = design.shift + drift[:p] / root, design.start + drift[p:] / root
+        # A column that is constant up to rounding carries nothing.
+        constant = squares[:p] <= design.noise(self.total) ** 2
+        if constant.any():
+            G, place = G.copy(), c + np.flatnonzero(constant)
+            G[place] = G[:, place] = 0.0
+            drift[:p][constant] = 0.0
+        self.G, self.drift = G[c : c + p, c : c + p], drift[:p].copy()
+        self.q = (G[c : c + p, c + p :] - np.outer(self.drift, drift[p:])) / self.total
+        self.yy = np.maximum(squares[p:], 0.0) / self.total
 
     def gradient(self, k: int, b: np.ndarray, active: np.ndarray) -> np.ndarray:
-        return self.q[:, k] - b[active] @ self.Q[active]
+        few = 4 * len(active) < len(b)
+        Gb = b[active] @ self.G[active] if few else b @ self.G
+        return self.q[:, k] - (Gb - (b @ self.drift) * self.drift) / self.total
+
+    def rows(self, active: np.ndarray) -> np.ndarray:
+        return (self.G[active] - np.outer(self.drift[active], self.drift)) / self.total
 
     def block(self, active: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(self.Q[np.ix_(active, active)])
+        own = self.drift[active]
+        return (self.G[np.ix_(active, active)] - np.outer(own, own)) / self.total
 
 
 class Columns:

@@ -137,7 +137,7 @@ class Ridge(LinearPredictor):
         if self.solver == "gd":
             return self._descend(problem, alpha)
         given = (problem.X, Y, problem.weights, alpha, self.fit_intercept)
-        status, n_iter = Status("ok", "Solved directly."), 1
+        status, n_iter, made = Status("ok", "Solved directly."), 1, None
         work = problem.n * problem.p * min(problem.n, problem.p)
         with parallel.one_blas_thread():
             if self.positive:
@@ -146,8 +146,9 @@ class Ridge(LinearPredictor):
             elif not isinstance(problem.X, np.ndarray) and work > solvers.DIRECT_WORK:
                 found, status, n_iter = solvers.ridge_iterative(*given, self.tol, self.max_iter)
             else:
-                found = solvers.ridge(*given)
-            value = solvers.objective(*given[:4], found)
+                made = solvers.make_solver(problem.X, Y, problem.weights, self.fit_intercept)
+                found = solvers.ridge(*given, made)
+            value = solvers.objective(*given[:4], found, made)
         coef, intercept, means = found
         history = {"iteration": np.array([float(n_iter)]), "objective": np.array([value])}
         return self._finished(coef, intercept, problem.y) | {

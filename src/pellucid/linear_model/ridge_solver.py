@@ -23,6 +23,7 @@ MAX_REFINEMENTS = 10
 WELL_CONDITIONED = 30.0  # plain arithmetic has 13 digits below it
 DUAL_CONDITION = 1e3
 LARGEST_PENALTY = 1e250
+NEAR = 1e-6  # share of y'y below which a residual sum of squares is summed row by row
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,12 @@ def _ordinary_gram(design: Design) -> np.ndarray | None:
     return G if ordinary.all() and np.isfinite(G).all() else None
 
 
+def make_solver(X: Any, Y: np.ndarray, weights: np.ndarray, intercept: bool) -> Any:
+    """A `Tall` or a `Wide`, by the shape of the table."""
+    task = prepare(X, Y, weights, intercept, X.shape[0] >= X.shape[1])
+    return Tall(task) if task.design.X.n >= task.design.X.p else Wide(task)
+
+
 def ridge(
     X: Any, Y: np.ndarray, weights: np.ndarray, alpha: np.ndarray, intercept: bool,
     made: Any = None,
@@ -104,9 +111,7 @@ def ridge(
     3. Where alpha is 0, or too small to be seen, the shortest least-squares solution.
     `made` is a `Tall` or `Wide` of the same table, if there is one already.
     """
-    if made is None:
-        task = prepare(X, Y, weights, intercept, X.shape[0] >= X.shape[1])
-        made = Tall(task) if task.design.X.n >= task.design.X.p else Wide(task)
+    made = make_solver(X, Y, weights, intercept) if made is None else made
     task, solve = made.task, made
     b = np.zeros((Y.shape[1], X.shape[1]))
     rest = np.zeros(Y.shape[1], dtype=bool)
@@ -159,6 +164,20 @@ class Tall:
             for k, target in enumerate(chosen):
                 b[:, k] = self.refine(factor, penalty, int(target), b[:, k])
         return b.T
+
+    def losses(self, coef: np.ndarray) -> np.ndarray | None:
+        """Squares that coefficients (k, p) in the user's units leave; None if rounding would show."""
+        task, p = self.task, self.task.design.X.p
+        with np.errstate(over="ignore", invalid="ignore"):
+            b = np.ldexp(coef, -task.units - task.lift[:, None])
+            fitted = np.einsum("kp,pk->k", b, self.S[:p, p:])
+            squares = np.diagonal(self.S)[p:]
+            rest = (
+                squares - 2 * fitted + np.einsum("kp,pq,kq->k", b, self.S[:p, :p], b, optimize=True)
+            )
+            if not (rest > NEAR * squares).all():
+                return None
+            return np.ldexp(rest, 2 * task.lift + task.weights_lift)
 
     def refine(self, factor: Factor, penalty: np.ndarray, k: int, start: np.ndarray) -> np.ndarray:
         """b += (X'WX + alpha)^-1 (X'W r - alpha b), the residual in double-double."""
@@ -304,8 +323,13 @@ def ridge_descent(
     return gradient_descent(evaluate, np.zeros(A.shape[1]), step=step, tol=tol, max_iter=max_iter)
 
 
-def objective(X: Any, Y: np.ndarray, weights: np.ndarray, alpha: np.ndarray, found: Any) -> float:
-    """Half of what was minimised, summed over targets: the one row of a direct solution's history."""
+def objective(
+    X: Any, Y: np.ndarray, weights: np.ndarray, alpha: np.ndarray, found: Any, made: Any = None
+) -> float:
+    """Half of what was minimised, summed over targets: the one row of a direct solution's history.
+
+    By the products of `made`, if it is a `Tall`, else row by row.
+    """
     coef, intercept, _ = found
     table = Rows(X)
 
@@ -314,6 +338,10 @@ def objective(X: Any, Y: np.ndarray, weights: np.ndarray, alpha: np.ndarray, fou
         return float(weights[rows] @ np.square(r).sum(axis=1))
 
     with np.errstate(over="ignore", invalid="ignore"):
-        loss = parallel.reduce(partial, float.__add__, table.blocks)
+        losses = made.losses(coef) if isinstance(made, Tall) else None
+        if losses is None:
+            loss = parallel.reduce(partial, float.__add__, table.blocks)
+        else:
+            loss = float(losses.sum())
         value = 0.5 * (loss + float(alpha @ np.square(coef).sum(axis=1)))
     return min(value, np.finfo(float).max) if not np.isnan(value) else np.finfo(float).max

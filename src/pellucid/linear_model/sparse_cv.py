@@ -57,7 +57,8 @@ def fit_by_folds(model: Any, problem: Problem, l1_ratios: list[float]) -> dict[s
             l1_ratios, alphas, model.fit_intercept, model.positive, model.max_iter, model.tol
         )
         folds = make_folds(model.cv, problem)
-        errors = search.errors_by_fold(problem, folds, grid)
+        table = search.prepared(problem, model.fit_intercept)
+        errors = search.errors_by_fold(table, folds, grid)
         ratio, alpha, best = _best(errors, l1_ratios, alphas)
         net = Net(
             alpha * ratio, alpha * (1 - ratio), model.fit_intercept, model.positive, model.tol,
@@ -66,7 +67,7 @@ def fit_by_folds(model: Any, problem: Problem, l1_ratios: list[float]) -> dict[s
         if model.solver == "gd":
             learned = descend(model, problem, alpha, ratio)
         else:
-            learned = _last_fit(model, problem, net)
+            learned = _last_fit(model, problem, net, table.task)
     several = len(l1_ratios) > 1
     status = learned["status_"]
     if status.ok:
@@ -81,11 +82,11 @@ def fit_by_folds(model: Any, problem: Problem, l1_ratios: list[float]) -> dict[s
     }  # fmt: skip
 
 
-def _last_fit(model: Any, problem: Problem, net: Any) -> dict[str, Any]:
+def _last_fit(model: Any, problem: Problem, net: Any, task: Any) -> dict[str, Any]:
     """On all rows, at the chosen penalty."""
     from pellucid.linear_model.elastic_net_solver import elastic_net
 
-    found = elastic_net(problem.X, problem.y[:, None], problem.weights, net)
+    found = elastic_net(problem.X, problem.y[:, None], problem.weights, net, None, task)
     return model._finished(found.coef, found.intercept, problem.y) | {
         "means_": found.means, "dual_gap_": float(found.gap[0]), "n_iter_": int(found.n_iter[0]),
         "history_": found.history, "status_": found.status,

@@ -19,6 +19,8 @@ MAX_REFINEMENTS = 10
 TAME = 100  # |log2| of a column's size up to which squares and sums of squares are safe
 EXACT_VARIANCE_WORK = 2**22  # n p^2 up to which variances are computed in double-double
 EXACT_VARIANCE_CONDITION = 100.0  # below it, plain arithmetic has 13 digits
+NEAR = 4.0  # offset of a column, in units of its spread, that costs products no digit
+PANELS = 8  # parts of a large matrix of products
 FAR = 1e6  # offset of a column in units of its spread
 
 
@@ -66,13 +68,44 @@ class Design:
             A *= np.sqrt(w)[:, None]
         return A
 
-    def gram(self) -> np.ndarray:
-        def partial(rows: slice) -> np.ndarray:
-            A = self.block(rows)
-            with np.errstate(over="ignore", invalid="ignore"):  # found and mended afterwards
-                return A.T @ A  # NumPy sees one array twice and calls syrk
+    def columns(self) -> np.ndarray:
+        """(X - shift) sqrt(w), C-contiguous; X itself where that is the same."""
+        X = self.X.dense(slice(None))
+        X = X - self.shift if self.shift.any() else X
+        return X if np.all(self.weights == 1.0) else X * np.sqrt(self.weights)[:, None]
 
-        return parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
+    def gram(self) -> np.ndarray:
+        plain = not (self.X.sparse or self.shift.any() or np.any(self.weights != 1.0))
+        with np.errstate(over="ignore", invalid="ignore"):  # found and mended afterwards
+            if plain:
+                return self._plain_gram()
+            return parallel.reduce(self._block_gram, np.ndarray.__iadd__, self.X.blocks)
+
+    def _block_gram(self, rows: slice) -> np.ndarray:
+        A = self.block(rows)
+        return A.T @ A  # NumPy sees one array twice and calls syrk
+
+    def _plain_gram(self) -> np.ndarray:
+        """The same where nothing is to be done to the rows of X: they are not copied."""
+        c, p = int(self.constant), self.X.p
+        edge = self.Y - self.start
+        if c:
+            edge = np.column_stack([np.ones(len(edge)), edge])
+        G = np.empty((p + edge.shape[1],) * 2)
+        inner = G[c : c + p, c : c + p]
+        if p > len(self.X.X[self.X.blocks[0]]):
+            _by_columns(self.X.X, inner)
+            cross = edge.T @ self.X.X
+        else:
+            sums = parallel.reduce(
+                lambda rows: _by_rows(self.X.dense(rows), edge[rows]), np.ndarray.__iadd__,
+                self.X.blocks,
+            )  # fmt: skip
+            inner[:], cross = sums[:p], sums[p:]
+        ends = np.r_[:c, c + p : len(G)]
+        G[ends, c : c + p], G[c : c + p, ends] = cross, cross.T
+        G[np.ix_(ends, ends)] = edge.T @ edge
+        return G
 
     def triangle(self) -> np.ndarray:
         return block_qr(self.block, self.X.blocks)
@@ -96,13 +129,42 @@ class Moments:
 
 
 def make_design(X: Rows, Y: np.ndarray, weights: np.ndarray, constant: bool) -> Design:
-    """Shift by the mean of the first block: near enough to the mean, and known before the pass."""
+    """Columns far from 0 are shifted by the mean of the first block: near enough to their mean.
+
+    Near 0 products lose nothing by the offset, which is taken off them in the end.
+    """
     if not constant:
         return Design(X, Y, weights, False, np.zeros(X.p), np.zeros(Y.shape[1]))
     rows = X.blocks[0]
-    w = weights[rows]
+    w, first = weights[rows], X.dense(rows)
     w = w / w.sum() if w.any() else np.full(len(w), 1 / len(w))
-    return Design(X, Y, weights, True, w @ X.dense(rows), w @ Y[rows])
+    mean = w @ first
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = np.sqrt(w @ np.square(first - mean))
+        shift = np.where(np.abs(mean) <= NEAR * spread, 0.0, mean)
+    return Design(X, Y, weights, True, shift, w @ Y[rows])
+
+
+def _by_rows(X: np.ndarray, edge: np.ndarray) -> np.ndarray:
+    """[X, edge]'X"""
+    p = X.shape[1]
+    sums = np.empty((p + edge.shape[1], p))
+    np.matmul(X.T, X, out=sums[:p])
+    np.matmul(edge.T, X, out=sums[p:])
+    return sums
+
+
+def _by_columns(X: np.ndarray, G: np.ndarray) -> None:
+    """G = X'X for many columns: every task makes a part of it, so that nothing is held twice."""
+    p = X.shape[1]
+    ends = np.round(p * np.sqrt(np.arange(PANELS + 1) / PANELS)).astype(int)
+
+    def part(k: int) -> None:
+        begin, end = ends[k], ends[k + 1]
+        G[begin:end, :end] = X[:, begin:end].T @ X[:, :end]
+        G[:begin, begin:end] = G[begin:end, :begin].T
+
+    parallel.map(part, range(PANELS))
 
 
 def extreme(sizes: np.ndarray) -> bool:

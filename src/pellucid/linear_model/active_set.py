@@ -1,0 +1,123 @@
+"""The lasso by active sets: exact along a whole path, from products of columns alone.
+
+Invariant: a point counts as finished by its duality gap over all columns; where rounding or
+dependent columns forbid that, the caller goes on by coordinate descent.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.linear_model import _active_set
+from pellucid.linear_model.products import AllProducts
+from pellucid.numerics._loops import cpu_has_avx2
+from pellucid.numerics.least_squares import Design
+from pellucid.parallel import StopFlag
+
+follow = _active_set.follow
+if cpu_has_avx2():
+    from pellucid.linear_model import _active_set_avx2
+
+    follow = _active_set_avx2.follow
+
+# Share of a column's square that must be left for a difference of products to be trusted.
+LEFT = 1e-3
+STEP = 0.25  # of log l1, on the way to a single penalty
+ROUGH = 1e-6  # gap on that way
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """b'Qb/2 - c'b with Q = G - T'T - dd' of centred columns, and the target's square yy.
+
+    `total` times the mean objective; the means are those of columns and target.
+    """
+
+    G: np.ndarray
+    T: np.ndarray
+    d: np.ndarray
+    c: np.ndarray
+    yy: float
+    total: float
+    mean: np.ndarray
+    mean_y: float
+
+
+@dataclass(frozen=True)
+class Points:
+    """coef (m, p), gap (m,) and rounds (m,) of a path, of which the first `made` are exact."""
+
+    coef: np.ndarray
+    gap: np.ndarray
+    rounds: np.ndarray
+    made: int
+
+
+def of_products(products: AllProducts, k: int) -> Quadratic:
+    """Target k, by products that stand there already."""
+    total, none = products.total, np.empty((0, len(products.drift)))
+    c, yy = products.q[:, k] * total, float(products.yy[k]) * total
+    mean_y = float(products.mean_y[k])
+    return Quadratic(products.G, none, products.drift, c, yy, total, products.mean, mean_y)
+
+
+def enough(rest: np.ndarray, squares: np.ndarray) -> bool:
+    """Whether so much is left of the columns' squares that the difference has its digits."""
+    return bool(np.all(rest >= LEFT * squares))
+
+
+def without(design: Design, gram: np.ndarray, part: Design) -> Quadratic | None:
+    """All rows, whose products are `gram`, without those of `part`; None if little would be left.
+
+    Neither the rest's products nor its rows are made: what is taken off stays a few rows T, and
+    centring takes off one row more.
+    """
+    c, p = int(design.constant), design.X.p
+    T, y, root = part.columns(), part.Y[:, 0] - part.start, np.sqrt(part.weights)
+    y = y * root
+    total = float(design.weights.sum() - part.weights.sum())
+    drift = np.zeros(p + 1)
+    if c:
+        drift[:p], drift[p] = gram[0, 1:-1] - root @ T, gram[0, -1] - root @ y
+        drift /= np.sqrt(total)
+    squares = np.append(np.einsum("ij,ij->j", T, T), y @ y)
+    own = np.diagonal(gram)[c:]
+    rest = own - squares - drift**2
+    noise = design.noise(total) ** 2
+    if not (rest[:p] > noise).all() or not enough(rest, own):
+        return None
+    d = drift[:p].copy()
+    mean, mean_y = design.shift + d / np.sqrt(total), design.start + drift[p] / np.sqrt(total)
+    pull = gram[c : c + p, -1] - y @ T - drift[p] * d
+    G = gram[c : c + p, c : c + p]
+    return Quadratic(G, T, d, pull, float(rest[p]), total, mean, float(mean_y[0]))
+
+
+def path(
+    task: Quadratic, l1: np.ndarray, positive: bool, wanted: np.ndarray, rounds: int
+) -> Points:
+    """Solutions at falling penalties l1 (of the mean objective), to gaps of `wanted` times yy.
+
+    Together they may take so many `rounds`.
+    """
+    m, p, flag = len(l1), len(task.c), StopFlag()
+    coef, gap, turns = np.zeros((m, p)), np.zeros(m), np.zeros(m, dtype=np.intp)
+    made = follow(
+        task.G, task.T, task.d, task.c, task.yy, task.total * l1, positive, wanted * task.yy,
+        rounds, coef, gap, turns, flag.array,
+    )  # fmt: skip
+    flag.check()
+    return Points(coef, gap / task.total, turns, made)
+
+
+def solve(
+    task: Quadratic, l1: float, positive: bool, wanted: float, rounds: int
+) -> tuple[np.ndarray, int]:
+    """Coefficients at one penalty and the rounds they took, by way of larger penalties."""
+    pull = task.c if positive else np.abs(task.c)
+    top = float(pull.max(initial=0.0)) / task.total
+    steps = 1 + max(0, int(np.ceil(np.log(top / l1) / STEP))) if top > l1 else 1
+    way = np.geomspace(max(top, l1), l1, steps)
+    way[-1] = l1
+    found = path(task, way, positive, np.append(np.full(steps - 1, ROUGH), wanted), rounds)
+    return found.coef[min(found.made, steps - 1)], int(found.rounds.sum())
