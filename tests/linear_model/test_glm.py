@@ -3,6 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
+from scipy import special
 
 from pellucid.errors import ConvergenceWarning, DataError, ParameterError
 from pellucid.linear_model import (
@@ -277,3 +278,22 @@ def test_means_on_the_edge_are_named():
     y = (rng.random(25) < 0.3 + 0.25 * X[:, 0]).astype(float)
     with pytest.warns(ConvergenceWarning, match="edge of what the binomial family allows"):
         GeneralizedLinearModel(family="binomial", link="inverse_square").fit(X, y)
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+def test_poisson_in_one_visit_is_the_sum_over_rows(shifted):
+    from pellucid.linear_model import _poisson
+    from pellucid.linear_model.glm_objective import poisson_visit
+
+    rng = np.random.default_rng(0)
+    X, b = rng.normal(size=(300, 5)), rng.normal(size=6) / 3
+    y, w = rng.poisson(1.5, size=(300, 2)).astype(float)[:, 0], rng.uniform(0, 2, 300)
+    offset = rng.normal(size=300) if shifted else np.empty(0)
+    eta = X @ b[:-1] + b[-1] + (offset if shifted else 0.0)
+    pull = w * (np.exp(eta) - y)
+    loss = w @ (special.xlogy(y, y) - y * eta + np.exp(eta) - y)
+    for visit in (_poisson.visit, poisson_visit):
+        seen, g = np.empty(300), np.empty(6)
+        assert visit(X, y, w, offset, b, seen, g) == pytest.approx(loss, rel=1e-13)
+        np.testing.assert_allclose(seen, eta, rtol=1e-13, atol=1e-14)
+        np.testing.assert_allclose(g, np.append(pull @ X, pull.sum()), rtol=1e-12, atol=1e-12)

@@ -24,6 +24,7 @@ if cpu_has_avx2():
 LEFT = 1e-3
 STEP = 0.25  # of log l1, on the way to a single penalty
 ROUGH = 1e-6  # gap on that way
+LEAST = 1e-12  # share of the largest penalty below which there is no way worth going
 
 
 @dataclass(frozen=True)
@@ -116,8 +117,9 @@ def solve(
     """Coefficients at one penalty and the rounds they took, by way of larger penalties."""
     pull = task.c if positive else np.abs(task.c)
     top = float(pull.max(initial=0.0)) / task.total
-    steps = 1 + max(0, int(np.ceil(np.log(top / l1) / STEP))) if top > l1 else 1
-    way = np.geomspace(max(top, l1), l1, steps)
-    way[-1] = l1
+    steps = 1
+    if LEAST * top < l1 < top:
+        steps += int(np.ceil(np.log(top / l1) / STEP))
+    way = np.append(np.geomspace(top, l1, steps)[:-1], l1) if steps > 1 else np.array([l1])
     found = path(task, way, positive, np.append(np.full(steps - 1, ROUGH), wanted), rounds)
     return found.coef[min(found.made, steps - 1)], int(found.rounds.sum())

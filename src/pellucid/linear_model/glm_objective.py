@@ -13,11 +13,19 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.linear_model import _poisson
 from pellucid.linear_model.likelihood import SINGLE_CONDITION, SINGLE_WORK, flat_solver
+from pellucid.numerics._loops import cpu_has_avx2
 from pellucid.numerics.families import GLMLoss
 from pellucid.numerics.linalg import cholesky_factor
 from pellucid.numerics.optimise import Solve
 from pellucid.numerics.tables import Rows
+
+poisson_visit = _poisson.visit
+if cpu_has_avx2():
+    from pellucid.linear_model import _poisson_avx2
+
+    poisson_visit = _poisson_avx2.visit
 
 CACHED = 2**17  # cells of a table that stay in the cache between its making and its product
 
@@ -93,25 +101,44 @@ class GLMObjective:
         if self.last.get("x") is x:
             return self.last["value"], self.last["gradient"]
         eta = np.empty(self.X.n)
-
-        def partial(rows: slice) -> tuple[float, np.ndarray]:
-            block = self.block(rows)
-            with np.errstate(all="ignore"):
-                eta[rows] = self.scores(rows, block, x)
-                value, slope = self.curve.visit(self.y[rows], eta[rows])
-                pull = self.weights[rows] * slope
-                g = np.empty(self.X.p + 1)
-                g[:-1] = block.T @ pull
-                g[-1] = pull.sum() if self.intercept else 0.0
-                return float(self.weights[rows] @ value), g
-
-        loss, g = parallel.reduce(partial, _both, self.X.blocks)
+        fused = isinstance(self.curve, PoissonCurve) and not self.X.sparse and self.X.p > 0
+        visit = self._fused if fused else self._visit
+        loss, g = parallel.reduce(lambda rows: visit(rows, x, eta), _both, self.X.blocks)
+        g[-1] *= self.intercept
         penalty = self.alpha * x[:-1]
         with np.errstate(all="ignore"):
             value = loss + 0.5 * float(penalty @ x[:-1])
             g[:-1] += penalty
         self.last.update(x=x, value=value, gradient=g, eta=eta)
         return value, g
+
+    def loss_of_constant(self, b0: float) -> float:
+        """The loss where no column counts: X is not visited."""
+
+        def partial(rows: slice) -> float:
+            eta = np.full(rows.stop - rows.start, b0)
+            eta = eta if self.offset is None else eta + self.offset[rows]
+            with np.errstate(all="ignore"):
+                return float(self.weights[rows] @ self.curve.visit(self.y[rows], eta)[0])
+
+        return parallel.reduce(partial, float.__add__, self.X.blocks)
+
+    def _visit(self, rows: slice, x: np.ndarray, eta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Loss and gradient of a block; eta is written."""
+        block, g = self.block(rows), np.empty(self.X.p + 1)
+        with np.errstate(all="ignore"):
+            eta[rows] = self.scores(rows, block, x)
+            value, slope = self.curve.visit(self.y[rows], eta[rows])
+            pull = self.weights[rows] * slope
+            g[:-1], g[-1] = block.T @ pull, pull.sum()
+            return float(self.weights[rows] @ value), g
+
+    def _fused(self, rows: slice, x: np.ndarray, eta: np.ndarray) -> tuple[float, np.ndarray]:
+        """The same in one compiled visit."""
+        offset = self.y[:0] if self.offset is None else self.offset[rows]
+        g = np.empty(self.X.p + 1)
+        block = np.ascontiguousarray(self.block(rows))
+        return poisson_visit(block, self.y[rows], self.weights[rows], offset, x, eta[rows], g), g
 
     def curvature(self, x: np.ndarray, expected: bool = False, single: bool = False) -> np.ndarray:
         """Second derivatives of F (p + 1, p + 1), or their expectation; products with 7 digits."""

@@ -15,7 +15,7 @@ from pellucid.numerics.families import GLMLoss
 from pellucid.numerics.linalg import cholesky_factor, triangular_factor
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
 from pellucid.numerics.penalties import Penalty
-from pellucid.numerics.tables import Rows, exponents
+from pellucid.numerics.tables import Rows, exponents, ordinary
 from pellucid.records import Solution, Status
 
 EXTREME = 100  # |log2| of a size beyond which it is scaled
@@ -73,10 +73,11 @@ def prepare(
     lift = lift if abs(lift) > 64 else 0
     weights = np.ldexp(weights, -lift) if lift else weights
     table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
-    largest = table.largest()
-    if np.any(np.abs(exponents(largest)) > EXTREME):
-        units = -exponents(largest).astype(np.int64)
-        table = table.scaled(units)
+    if not ordinary(table, EXTREME):
+        largest = exponents(table.largest()).astype(np.int64)
+        if np.any(np.abs(largest) > EXTREME):
+            units = -largest
+            table = table.scaled(units)
     first = table.dense(table.blocks[0])
     mean, spread = first.mean(axis=0), first.std(axis=0)
     spread = np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
@@ -117,7 +118,7 @@ def start(task: Task, loss: GLMLoss) -> np.ndarray:
         else:
             middle = 0.0 if offset is None else float(w @ offset / w.sum())
             x[-1] = float(loss.link.link(np.array(mean))) - middle
-    if np.isfinite(objective.evaluate(x)[0]):
+    if np.isfinite(objective.loss_of_constant(x[-1])):
         return x
     rough_eta = loss.link.link((y + mean) / 2) - (0.0 if offset is None else offset)
     A = objective.X.dense(slice(None)) - (0.0 if objective.shift is None else objective.shift)
@@ -134,8 +135,8 @@ def start(task: Task, loss: GLMLoss) -> np.ndarray:
 def solve(task: Task, loss: GLMLoss, solver: str, tol: float, max_iter: int, x0: Any) -> Solution:
     """x in the units of the task."""
     objective = task.objective
-    x = start(task, loss) if x0 is None else task.from_user(x0)
-    if not np.isfinite(objective.evaluate(x)[0]):
+    x = None if x0 is None else task.from_user(x0)
+    if x is None or not np.isfinite(objective.evaluate(x)[0]):
         x = start(task, loss)
     if solver == "lbfgs" or objective.X.p > NEWTON_SIZE:
         total = float(objective.weights.sum())
@@ -167,7 +168,7 @@ def head_start(task: Task, x: np.ndarray) -> np.ndarray:
     found = newton(
         part.evaluate, part.factor, x, max_iter=10, scale=np.append(task.spread, 1.0), accuracy=1e-3
     )
-    value = whole.evaluate(x)[0]
+    value = whole.evaluate(x)[0] if x[:-1].any() else whole.loss_of_constant(x[-1])
     return found.x if whole.evaluate(found.x)[0] < value else x
 
 

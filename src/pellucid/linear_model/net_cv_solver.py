@@ -128,7 +128,9 @@ class Training:
             return None
         if quadratic is None:
             return None
-        l1 = np.ldexp([pair[0] for pair in pairs], -int(self.table.task.lift[0]))
+        with np.errstate(over="ignore"):
+            l1 = np.ldexp([pair[0] for pair in pairs], -int(self.table.task.lift[0]))
+        l1 = np.minimum(l1, solver.LARGEST)
         wanted, rounds = np.full(len(l1), WANTED), self.grid.max_iter * len(l1)
         found = active_set.path(quadratic, l1, self.grid.positive, wanted, rounds)
         if found.made < len(l1):

@@ -46,6 +46,19 @@ class Rows:
         return parallel.reduce(partial, np.maximum, self.blocks)
 
 
+def ordinary(table: Rows, limit: int) -> bool:
+    """True only if every column's largest |x| surely lies between 2**-limit and 2**limit."""
+    if table.sparse or not table.p:
+        return False
+    first = np.abs(table.X[table.blocks[0]]).max(axis=0)
+
+    def partial(rows: slice) -> float:
+        return max(float(table.X[rows].max()), -float(table.X[rows].min()))
+
+    least, top = 2.0**-limit, 2.0**limit
+    return bool(first.min() > least) and parallel.reduce(partial, max, table.blocks) < top
+
+
 def exponents(x: np.ndarray) -> np.ndarray:
     """The e for which 2**-e x lies in [1/2, 1); 0 where x is 0."""
     return np.frexp(x)[1]

@@ -1,0 +1,13 @@
+"""Types of the compiled loops."""
+
+from numpy import ndarray
+
+def visit(
+    X: ndarray,
+    y: ndarray,
+    w: ndarray,
+    offset: ndarray,
+    b: ndarray,
+    eta: ndarray,
+    g: ndarray,
+) -> float: ...
