@@ -77,8 +77,9 @@ def sort_parts(double[::1] near, int32_t[::1] rows, const int64_t[::1] starts):
             unheap(own, places, k)
 
 
-def pack(const double[:, ::1] X, double[:, ::1] packed, const int64_t[::1] starts):
-    """Write the rows of X panel by panel; panel j holds rows starts[j] to starts[j + 1]."""
+def pack(const double[:, ::1] X, const int64_t[::1] order, double[:, ::1] packed,
+         const int64_t[::1] starts):
+    """Write the rows of X panel by panel; panel j holds rows order[starts[j]:starts[j + 1]]."""
     cdef Py_ssize_t j, t, f, m, d = X.shape[1]
     cdef double *out
     with nogil:
@@ -87,7 +88,7 @@ def pack(const double[:, ::1] X, double[:, ::1] packed, const int64_t[::1] start
             out = &packed[0, 0] + starts[j] * d
             for t in range(m):
                 for f in range(d):
-                    out[m * f + t] = X[starts[j] + t, f]
+                    out[m * f + t] = X[order[starts[j] + t], f]
 
 
 def scan(int metric, double p, const double[::1] scale, const double[:, ::1] Q,
@@ -102,7 +103,8 @@ def scan(int metric, double p, const double[::1] scale, const double[:, ::1] Q,
                 break
             for j in range(starts.shape[0] - 1):
                 m = starts[j + 1] - starts[j]
-                panel(metric, p, &scale[0], &Q[i, 0], &packed[0, 0] + starts[j] * d, d, m, out)
+                panel(metric, p, &scale[0], &Q[i, 0], &packed[0, 0] + starts[j] * d, d, m,
+                      near[i, 0], out)
                 for t in range(m):
                     if out[t] <= near[i, 0]:
                         offer(&near[i, 0], &rows[i, 0], k, out[t], first + starts[j] + t)
@@ -271,7 +273,7 @@ cdef void descend(int metric, double p, const double *q, const double *packed,
         if node >= leaves:
             low = ((node - leaves) * n) >> depth
             m = (((node - leaves + 1) * n) >> depth) - low
-            panel(metric, p, NULL, q, packed + low * d, d, m, out)
+            panel(metric, p, NULL, q, packed + low * d, d, m, near[0], out)
             for t in range(m):
                 if out[t] <= near[0]:
                     offer(near, rows, k, out[t], order[low + t])

@@ -2,7 +2,7 @@
 
 cdef extern from "lanes.h":
     void panel(int metric, double p, const double *scale, const double *q, const double *x,
-               Py_ssize_t d, Py_ssize_t m, double *out) noexcept nogil
+               Py_ssize_t d, Py_ssize_t m, double worst, double *out) noexcept nogil
     double box_distance(int metric, double p, const double *q, const double *box,
                         Py_ssize_t d) noexcept nogil
     double squared(const double *q, const double *x, Py_ssize_t d, Py_ssize_t m) noexcept nogil

@@ -78,7 +78,8 @@ def collect(int metric, double p, const double[::1] scale, const double[:, ::1] 
                 break
             for j in range(starts.shape[0] - 1):
                 m = starts[j + 1] - starts[j]
-                panel(metric, p, &scale[0], &Q[i, 0], &packed[0, 0] + starts[j] * d, d, m, out)
+                panel(metric, p, &scale[0], &Q[i, 0], &packed[0, 0] + starts[j] * d, d, m, limit,
+                      out)
                 for t in range(m):
                     if out[t] <= limit:
                         found.add(<int32_t> i, out[t], <int32_t> (first + starts[j] + t))
@@ -132,7 +133,7 @@ def collect_down(int metric, double p, const double[:, ::1] Q, const double[:, :
                     continue
                 low = ((node - leaves) * n) >> depth
                 m = (((node - leaves + 1) * n) >> depth) - low
-                panel(metric, p, NULL, &Q[i, 0], &packed[0, 0] + low * d, d, m, out)
+                panel(metric, p, NULL, &Q[i, 0], &packed[0, 0] + low * d, d, m, limit, out)
                 for t in range(m):
                     if out[t] <= limit:
                         found.add(<int32_t> i, out[t], order[low + t])

@@ -40,15 +40,23 @@ INLINE double gower(const double *q, const double *x, ptrdiff_t step, ptrdiff_t 
     return seen > 0.0 ? sum / seen : 1.0;
 }
 
+/* Sums only grow: eight rows all farther than `worst` after half of the columns keep what they have. */
 INLINE void panel_body(int metric, double p, const double *restrict q, const double *restrict x,
-                       ptrdiff_t d, ptrdiff_t m, double *restrict out)
+                       ptrdiff_t d, ptrdiff_t m, double worst, double *restrict out)
 {
+    const ptrdiff_t half = d > 4 ? (d + 1) / 2 : d;
     ptrdiff_t t = 0;
     for (; t + 8 <= m; t += 8) {
         double s[8] = {0.0};
-        for (ptrdiff_t f = 0; f < d; f++)
+        long far = 0;
+        for (ptrdiff_t f = 0; f < half; f++)
             for (int l = 0; l < 8; l++)
                 s[l] = joined(metric, s[l], column_part(metric, p, q[f], x[m * f + t + l]));
+        for (int l = 0; l < 8; l++) far += s[l] > worst;
+        if (far < 8)
+            for (ptrdiff_t f = half; f < d; f++)
+                for (int l = 0; l < 8; l++)
+                    s[l] = joined(metric, s[l], column_part(metric, p, q[f], x[m * f + t + l]));
         for (int l = 0; l < 8; l++) out[t + l] = s[l];
     }
     for (; t < m; t++) {
@@ -59,19 +67,21 @@ INLINE void panel_body(int metric, double p, const double *restrict q, const dou
     }
 }
 
+/* Distances to the rows of a panel; those farther than `worst` may be too small, but above it. */
 #define PANEL(name, attribute)                                                                     \
     attribute static void name(int metric, double p, const double *scale, const double *q,         \
-                               const double *x, ptrdiff_t d, ptrdiff_t m, double *out)             \
+                               const double *x, ptrdiff_t d, ptrdiff_t m, double worst,            \
+                               double *out)                                                        \
     {                                                                                              \
         switch (metric) {                                                                          \
-        case SQUARED: panel_body(SQUARED, p, q, x, d, m, out); break;                              \
-        case MANHATTAN: panel_body(MANHATTAN, p, q, x, d, m, out); break;                          \
-        case CHEBYSHEV: panel_body(CHEBYSHEV, p, q, x, d, m, out); break;                          \
-        case HAMMING: panel_body(HAMMING, p, q, x, d, m, out); break;                              \
+        case SQUARED: panel_body(SQUARED, p, q, x, d, m, worst, out); break;                       \
+        case MANHATTAN: panel_body(MANHATTAN, p, q, x, d, m, worst, out); break;                   \
+        case CHEBYSHEV: panel_body(CHEBYSHEV, p, q, x, d, m, worst, out); break;                   \
+        case HAMMING: panel_body(HAMMING, p, q, x, d, m, worst, out); break;                       \
         case GOWER:                                                                                \
             for (ptrdiff_t t = 0; t < m; t++) out[t] = gower(q, x + t, m, d, scale);               \
             break;                                                                                 \
-        default: panel_body(MINKOWSKI, p, q, x, d, m, out);                                        \
+        default: panel_body(MINKOWSKI, p, q, x, d, m, worst, out);                                 \
         }                                                                                          \
     }
 
@@ -137,9 +147,9 @@ static int choose_wide(int wide) { return 0; }
 #endif
 
 static void panel(int metric, double p, const double *scale, const double *q, const double *x,
-                  ptrdiff_t d, ptrdiff_t m, double *out)
+                  ptrdiff_t d, ptrdiff_t m, double worst, double *out)
 {
-    CHOICE(panel_wide, panel_plain)(metric, p, scale, q, x, d, m, out);
+    CHOICE(panel_wide, panel_plain)(metric, p, scale, q, x, d, m, worst, out);
 }
 
 static int below(const float *s, ptrdiff_t m, float bound)

@@ -71,7 +71,7 @@ class Lookup(Estimator):
             _check_square(problem)
         else:
             space = metrics.learn(problem.X, problem, metric, params, self.standardize)
-            rows, tree, space = self._arranged(problem.X[order], metric, space)
+            rows, tree, space = self._arranged(problem.X, order, metric, space)
         learned = {
             "effective_metric_": metric,
             "effective_metric_params_": params,
@@ -83,18 +83,20 @@ class Lookup(Estimator):
         }  # fmt: skip
         if self.algorithm == "lsh":
             index = search.Index(learned["rows_"], None, space, metric)
-            placed = index.dense() if space["kind"] == "squared" else rows
+            placed = index.dense() if space["kind"] == "squared" else None
             learned |= self._hashed(placed, learned)
         return learned
 
-    def _arranged(self, X: Any, metric: Any, space: dict) -> tuple[Any, Any, dict]:
-        """Rows placed in the space of the metric, then packed, in a tree if that pays."""
+    def _arranged(
+        self, X: Any, order: np.ndarray, metric: Any, space: dict
+    ) -> tuple[Any, Any, dict]:
+        """Rows placed in the space of the metric, in this order, then packed, in a tree if that pays."""
         X = metrics.place(space, X, metric)
         if not isinstance(X, np.ndarray) and X.shape[0] * X.shape[1] <= search.DENSE_CELLS:
             X = np.ascontiguousarray(X.toarray())
         dense = isinstance(X, np.ndarray)
         if callable(metric):
-            return (X if dense else X.toarray()), None, space
+            return (X if dense else X.toarray())[order], None, space
         n, d = X.shape
         if n > search.NONE - 1:
             raise DataError(f"Neighbour models hold at most {search.NONE - 1} rows, not {n}.")
@@ -104,12 +106,12 @@ class Lookup(Estimator):
         centre = np.where(np.isfinite(centre), centre, 0.0)
         space = space | {"reach": power, "centre": centre}
         if not dense:
-            return X, None, space
-        tree = search.build_tree(X, self.leaf_size) if self._grows(n, d, space["kind"]) else None
-        if tree is None:
-            return search.packed(X, search.flat_starts(n)), None, space
+            return X[order], None, space
+        if not self._grows(n, d, space["kind"]):
+            return search.packed(X, search.flat_starts(n), order), None, space
+        tree = search.build_tree(X[order], self.leaf_size)
         starts = search.tree_starts(n, tree["depth"])
-        return search.packed(np.ascontiguousarray(X[tree["order"]]), starts), tree, space
+        return search.packed(X, starts, order[tree["order"]]), tree, space
 
     def _hashed(self, X: np.ndarray, learned: dict[str, Any]) -> dict[str, Any]:
         """Buckets, their recall and which search will be used, for `algorithm="lsh"`."""

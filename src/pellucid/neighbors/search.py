@@ -17,6 +17,7 @@ from pellucid.neighbors import _loops, _within, metrics
 from pellucid.neighbors.lists import Lists, grouped, joined
 
 PANEL = 64  # rows in a panel outside trees
+PACKED = 128  # panels that one task writes
 CHUNK = 1024  # rows whose products with a block of queries are held at once
 BLOCK = 256  # queries per task
 FEW = 16  # queries for which single-precision copies do not pay
@@ -41,9 +42,11 @@ def tree_starts(n: int, depth: int) -> np.ndarray:
     return (np.arange(2**depth + 1, dtype=np.int64) * n) >> depth
 
 
-def packed(X: np.ndarray, starts: np.ndarray) -> np.ndarray:
+def packed(X: np.ndarray, starts: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Panels of the rows X[order]."""
     out = np.empty_like(X)
-    _loops.pack(X, out, starts)
+    tasks = [slice(i, i + PACKED + 1) for i in range(0, len(starts) - 1, PACKED)]
+    parallel.map(lambda part: _loops.pack(X, order, out, starts[part]), tasks)
     return out
 
 
@@ -201,7 +204,7 @@ class Index:
                 yield first, self.rows[block]
             else:
                 spread = np.ascontiguousarray(self.rows[block].toarray())
-                yield first, packed(spread, flat_starts(len(spread)))
+                yield first, packed(spread, flat_starts(len(spread)), np.arange(len(spread)))
 
     def _by_products(self) -> Any:
         scored = self._scored()

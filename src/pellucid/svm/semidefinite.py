@@ -81,7 +81,9 @@ def _smallest(K: np.ndarray, slack: float) -> float:
     """
     n = len(K)
     q = np.random.default_rng(0).normal(size=n)
-    basis, alpha, beta = [q / np.linalg.norm(q)], [], []
+    alpha: list[float] = []
+    beta: list[float] = []
+    basis = [q / np.linalg.norm(q)]
     with parallel.one_blas_thread():
         for step in range(STEPS):
             w = _times(K, basis[-1])
