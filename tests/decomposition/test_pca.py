@@ -261,6 +261,13 @@ def test_rows_that_do_not_differ_have_no_density():
             call()
 
 
+@pytest.mark.parametrize("solver", ["full", "covariance_eigh", "arpack", "randomized"])
+def test_equal_rows_have_axes_too(solver):
+    model = PCA(1, svd_solver=solver, random_state=0).fit(np.full((5, 3), 2.0))
+    assert model.explained_variance_ == [0.0] and model.noise_variance_ == 0.0
+    assert np.linalg.norm(model.components_) == pytest.approx(1.0)
+
+
 def test_constant_tables_and_null_axes(rng):
     model = PCA().fit(np.full((5, 3), 2.0))
     assert (model.components_ == np.eye(3)).all()

@@ -173,6 +173,21 @@ def test_units_do_not_matter(rng):
     assert (TSNE(**options).fit(X * 2.0**500).embedding_ == one).all()
 
 
+@pytest.mark.parametrize("metric", ["cosine", "correlation"])
+@pytest.mark.parametrize("power", [-1000, 1000])
+def test_units_do_not_matter_to_angles(rng, metric, power):
+    X = rng.normal(size=(20, 3))
+    found = affinities.whole(np.ldexp(X, power), 5.0, metric, None)
+    assert (found == affinities.whole(X, 5.0, metric, None)).all()
+
+
+def test_rows_without_a_distance_are_named(rng):
+    X = rng.normal(size=(20, 3))
+    X[4] = 0.0
+    with pytest.raises(DataError, match="puts nan between rows 0 and 4"):
+        TSNE(perplexity=5, metric="cosine").fit(X)
+
+
 def test_too_large_steps_are_said(rng):
     with pytest.warns(ConvergenceWarning, match="flew apart"):
         model = TSNE(perplexity=5, learning_rate=1e300).fit(rng.normal(size=(30, 3)))

@@ -82,3 +82,16 @@ def test_places_of_rows_follow_the_rows(rng, stop):
     assert all((a == b).all() for a, b in zip(one.coefs_, other.coefs_))
     assert (one.means_ == other.means_).all()
     np.testing.assert_allclose(one.coefs_[0], third.coefs_[0], rtol=1e-10)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_logarithms_of_probabilities_that_no_float_holds(rng, classes):
+    X = rng.normal(size=(60, 2))
+    model = quiet(MLPClassifier((), max_iter=3, random_state=0), X, np.arange(60) % classes)
+    np.testing.assert_allclose(
+        model.predict_log_proba(X), np.log(model.predict_proba(X)), rtol=1e-12
+    )
+    sure = model.predict_log_proba(1e5 * X)
+    assert np.isfinite(sure).all() and sure.min() < -1000
+    with np.errstate(over="ignore", under="ignore"):
+        np.testing.assert_allclose(np.exp(sure), model.predict_proba(1e5 * X), atol=1e-12)

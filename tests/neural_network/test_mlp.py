@@ -107,13 +107,17 @@ def data(Model):
 
 
 @pytest.mark.parametrize("way", ITERATED)
+@pytest.mark.parametrize("batch", [1000, 32])
 @pytest.mark.parametrize("Model", [MLPClassifier, MLPRegressor])
-def test_steps_are_those_of_scikit_learn(monkeypatch, Model, way):
-    """From the same start, all rows in each step: the same path to ten digits."""
+def test_steps_are_those_of_scikit_learn(monkeypatch, Model, batch, way):
+    """From the same start in the same order: the same path to ten digits, the last, smaller batch
+    of each pass included. So on any table both differ by their random draws alone.
+    """
     X, y = data(Model)
     w = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
     options = {
-        "hidden_layer_sizes": (6, 4), "activation": "tanh", "batch_size": len(X), "max_iter": 25,
+        "hidden_layer_sizes": (6, 4), "activation": "tanh", "batch_size": min(batch, len(X)),
+        "max_iter": 25,
         "alpha": 0.1, "shuffle": False, "random_state": 0, "tol": 0.0,
     } | ITERATED[way]  # fmt: skip
     start = quiet(SK[Model](**options | {"solver": "sgd", "learning_rate_init": 1e-300}), X, y)
@@ -198,6 +202,23 @@ def test_divergence_names_layer_and_step():
         model.fit(X, y)
     assert model.status_.code == "diverged"
     assert np.isfinite(model.predict(X)).all() and np.isfinite(model.history_["objective"]).all()
+
+
+@pytest.mark.parametrize("options", [{"solver": "lbfgs"}, {"early_stopping": True}])
+def test_nothing_that_is_kept_of_a_hopeless_fit_is_infinite(rng, options):
+    X, y = rng.normal(size=(40, 3)), 1e300 * rng.normal(size=40)
+    model = quiet(MLPRegressor(hidden_layer_sizes=4, max_iter=6, random_state=0, **options), X, y)
+    for name in (
+        "loss_",
+        "loss_curve_",
+        "best_loss_",
+        "validation_scores_",
+        "best_validation_score_",
+    ):
+        value = getattr(model, name)
+        assert value is None or np.isfinite(value).all(), name
+    assert np.isfinite(model.history_["objective"]).all()
+    assert np.isfinite(model.predict(X)).all()
 
 
 def test_divergence_keeps_the_parameters_before_the_epoch():
@@ -421,6 +442,33 @@ def test_explanations_are_integrated_gradients(hidden, digits, activation):
             assert found == pytest.approx(
                 slope * (X[i, j] - base[j]), abs=max(digits, 1e-3 * (activation == "relu"))
             )
+
+
+@pytest.mark.parametrize("hidden", [(), (9,), (9, 7)])
+@pytest.mark.parametrize("Model", [MLPClassifier, MLPRegressor])
+def test_explanations_add_up_in_single_precision_too(Model, hidden):
+    X, y = data(Model)
+    model = quiet(
+        Model(hidden_layer_sizes=hidden, dtype="float32", max_iter=20, random_state=0), X, y
+    )
+    explanation = model.explain(X)
+    total = explanation.base + explanation.contributions.sum(axis=1)
+    assert np.abs(total - explanation.prediction).max() < 1e-10
+    if Model is MLPRegressor:
+        np.testing.assert_allclose(explanation.prediction[:, 0], model.predict(X), atol=1e-4)
+
+
+def test_explanations_add_up_beside_a_far_row(rng):
+    """The training mean is far from all rows but one: nothing of theirs may be rounded away."""
+    X = rng.normal(size=(30, 3))
+    X[-1] = 1e200
+    model = quiet(
+        MLPRegressor(hidden_layer_sizes=(4, 3), activation="tanh", random_state=0), X, X[:, 0] > 0
+    )
+    explanation = model.explain(X)
+    total = explanation.base + explanation.contributions.sum(axis=1)
+    np.testing.assert_allclose(total, explanation.prediction, atol=1e-6)
+    np.testing.assert_allclose(explanation.prediction[:, 0], model.predict(X), atol=1e-12)
 
 
 # What it refuses -------------------------------------------------------------------------------

@@ -213,3 +213,54 @@ def test_loop_of_the_log_loss(rng, dtype):
     slopes = share[:, None] * (p - Y)
     assert _loops.log_loss(Z, Y, share) == pytest.approx(float(share @ losses), rel=digits)
     np.testing.assert_allclose(Z, slopes, rtol=digits, atol=digits)
+
+
+@pytest.mark.parametrize("solver", ["gd", "sgd", "adam", "lbfgs"])
+def test_a_network_built_by_hand_is_trained_by_every_optimiser(rng, solver):
+    """Two outputs, a layer of each kind, dropout in one of them; a weight of 2 is a second copy."""
+    X = rng.uniform(-1, 1, size=(160, 2))
+    Y = np.column_stack([np.abs(X[:, 0]), X[:, 0] * X[:, 1]])
+    layers = [Dense(12, "tanh", dropout=0.1 * (solver == "adam")), Dense(8, "relu")]
+    network = Network(2, [*layers, Dense(2, "identity")]).draw(rng)
+    before = network.gradient(X, Y)[0]
+    rate = 0.01 if solver == "adam" else 0.2
+    found = network.train(
+        X, Y, random_state=0, solver=solver, rate=rate, epochs=150, batch=40, alpha=1e-6
+    )
+    assert network.gradient(X, Y)[0] < 0.2 * before
+    assert len(found.history["objective"]) and found.n_iter <= 150
+    again, twice = (Network(2, [Dense(3), Dense(2, "identity")]) for _ in range(2))
+    options = {"solver": "gd", "rate": 0.1, "epochs": 5}
+    again.draw(np.random.default_rng(1)).train(X, Y, np.full(160, 2.0), **options)
+    twice.draw(np.random.default_rng(1)).train(np.tile(X, (2, 1)), np.tile(Y, (2, 1)), **options)
+    np.testing.assert_allclose(again.parameters, twice.parameters, rtol=1e-12, atol=1e-14)
+
+
+def test_divergence_of_a_network_built_by_hand_is_named(rng):
+    X = rng.normal(size=(50, 3))
+    network = Network(3, [Dense(4), Dense(1, "identity")]).draw(rng)
+    found = network.train(X, X[:, 0], solver="gd", rate=1e9)
+    assert found.status.code == "diverged" and "layer" in found.status.message
+    assert np.isfinite(network.predict(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "options", "words"),
+    [
+        (np.ones((4, 3)), np.ones((4, 1)), {}, r"2 inputs and 1 outputs.*\(4, 3\)"),
+        (np.ones((4, 2)), np.ones((5, 1)), {}, r"Got \(4, 2\), \(5, 1\), \(5,\)"),
+        (np.ones((4, 2)), np.full(4, np.nan), {}, "finite numbers"),
+        (np.ones((4, 2)), np.ones(4), {"speed": 1}, "no option 'speed'.*'solver'"),
+        (
+            np.ones((4, 2)),
+            np.ones(4),
+            {"solver": "newton"},
+            "'solver' option of Network.train must",
+        ),
+        (np.ones((4, 2)), np.ones(4), {"rate": 0}, "'rate' option"),
+    ],
+)
+def test_what_a_network_cannot_learn_from_is_named(X, Y, options, words):
+    network = Network(2, [Dense(1, "identity")])
+    with pytest.raises(ValueError, match=words):
+        network.train(X, Y, **options)

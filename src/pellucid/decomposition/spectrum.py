@@ -166,6 +166,8 @@ def by_lanczos(table: Centred, k: int, tol: float, start: np.random.Generator) -
     """The k leading axes from products with the table only; it may be sparse and large."""
     table.learn_mean()
     squares = table.squares()
+    if not squares > 0:  # equal rows: Lanczos steps would have nothing to go by
+        return _ranked(np.zeros(0), np.zeros((0, table.p)), k, 0, table.p)
     with parallel.one_blas_thread():
         values, vectors = _lanczos(table.times_gram, table.p, k, tol, start)
     singular = np.sqrt(np.maximum(values[::-1], 0.0))

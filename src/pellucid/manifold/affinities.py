@@ -13,6 +13,8 @@ from pellucid.errors import DataError
 from pellucid.manifold import _loops
 
 NAMES = {"l1": "cityblock", "manhattan": "cityblock", "l2": "euclidean"}
+# Metrics that a power of two before a row does not change.
+ANGLES = ("cosine", "correlation")
 # Neighbours looked at beyond those wanted: products may misplace the last ones.
 SPARE = 16
 
@@ -36,12 +38,19 @@ def squared_distances(
     else:
         from scipy.spatial.distance import cdist
 
+        if metric in ANGLES:
+            X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=1, keepdims=True))[1])
         try:
             D = cdist(X[rows], X, NAMES.get(metric, metric), **(params or {}))
         except (TypeError, ValueError) as error:
             raise DataError(f"metric {metric!r} cannot be used here: {error}") from None
-    if not np.isfinite(D).all() or (D < 0).any():
-        raise DataError("All distances should be positive, the metric given is not correct")
+    wrong = ~(np.isfinite(D) & (D >= 0))
+    if wrong.any():
+        i, j = np.argwhere(wrong)[0]
+        raise DataError(
+            "All distances should be positive, the metric given is not correct: it puts "
+            f"{D[i, j]:g} between rows {rows.start + int(i)} and {int(j)}."
+        )
     top = D.max(initial=0.0)
     return np.ascontiguousarray(np.square(D if top < 1e150 else D / top))
 

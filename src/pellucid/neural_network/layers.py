@@ -116,7 +116,8 @@ def _poisson(Z: np.ndarray, Y: np.ndarray, share: np.ndarray) -> float:
 
 def softmax(Z: np.ndarray) -> np.ndarray:
     """Shares of exp(z) in each row."""
-    E = np.exp(Z - Z.max(axis=1, keepdims=True))
+    with np.errstate(over="ignore"):
+        E = np.exp(Z - Z.max(axis=1, keepdims=True))
     return E / E.sum(axis=1, keepdims=True)
 
 
@@ -141,8 +142,8 @@ class Dense:
     Parameters
     ----------
     units : number of values it gives.
-    activation : "relu", "tanh", "logistic" or "identity"; for the last layer also "softmax" and
-        "exp", as the loss demands.
+    activation : "relu", "tanh", "logistic" (the sigmoid) or "identity" (linear); for the last layer
+        also "softmax" and "exp", as the loss demands.
     dropout : share of its values that are set to 0 in a step of training.
     """
 

@@ -157,7 +157,8 @@ class MultiLayer(Explained):
         if not self.standardize:
             return X
         if isinstance(X, np.ndarray):
-            return (X - own["shift_"]) / own["scale_"]
+            with np.errstate(over="ignore", invalid="ignore"):
+                return (X - own["shift_"]) / own["scale_"]
         return X.multiply(1.0 / own["scale_"]).tocsr()
 
     def _train(self, problem: Problem, warm: bool, more: bool = False) -> dict[str, Any]:
@@ -275,13 +276,13 @@ class MultiLayer(Explained):
 
     # Using --------------------------------------------------------------------------------------
 
-    def _network(self) -> Network:
-        """The fitted network."""
+    def _network(self, dtype: Any = None) -> Network:
+        """The fitted network, in its own precision by default."""
         loss = next(name for name, loss in LOSSES.items() if loss.output == self.out_activation_)
         sizes = [len(b) for b in self.intercepts_]
         layers = [Dense(k, self.activation) for k in sizes[:-1]]
         layers.append(Dense(sizes[-1], self.out_activation_))
-        network = Network(self.coefs_[0].shape[0], layers, loss, self.coefs_[0].dtype)
+        network = Network(self.coefs_[0].shape[0], layers, loss, dtype or self.coefs_[0].dtype)
         self._fill(network)
         return network
 
@@ -298,13 +299,21 @@ class MultiLayer(Explained):
         self._check_fitted()
         return self._network().summary()
 
-    def _contributions(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Scores at the training means, and what each column adds to them."""
+    def _contributions(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Scores at the training means, what each column adds to them, and the scores.
+
+        All in double precision: what single precision rounds away would be missing in the sum.
+        """
         from pellucid.neural_network.secants import contributions
 
         dense = X if isinstance(X, np.ndarray) else X.toarray()
-        network, base = self._network(), self._inside(self.means_[None])
-        return network.scores(base)[0], contributions(network, self._inside(dense), base[0])
+        network, base, rows = (
+            self._network(float),
+            self._inside(self.means_[None]),
+            self._inside(dense),
+        )
+        found = self._finite(contributions(network, rows, base[0]))
+        return network.scores(base)[0], found, network.scores(rows)
 
     def _check_state(self) -> None:
         """Refuse layers that do not follow each other (model files)."""

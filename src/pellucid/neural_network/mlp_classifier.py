@@ -207,6 +207,15 @@ class MLPClassifier(MultiLayer, ProbabilisticClassifier):
     def _proba(self, X: Any) -> np.ndarray:
         return _probabilities(self._raw(X))
 
+    def _log_proba(self, X: Any) -> np.ndarray:
+        """From the scores, so that probabilities too small for a float have logarithms."""
+        Z = self._finite(self._raw(X))
+        if Z.shape[1] == 1:
+            return -np.logaddexp(0.0, np.concatenate([Z, -Z], axis=1))
+        with np.errstate(over="ignore", under="ignore"):
+            Z = Z - Z.max(axis=1, keepdims=True)
+            return Z - np.log(np.exp(Z).sum(axis=1, keepdims=True))
+
     def _codes(self, X: Any) -> np.ndarray:
         """The largest probability, without most of the exponentials: scores have the same order,
         but for those so near each other that their probabilities are equal.
@@ -223,11 +232,11 @@ class MLPClassifier(MultiLayer, ProbabilisticClassifier):
         return codes
 
     def _explain(self, X: Any) -> dict[str, Any]:
-        base, contributions = self._contributions(X)
+        base, contributions, scores = self._contributions(X)
         return {
             "base": base,
             "contributions": contributions,
-            "prediction": self._raw(X),
+            "prediction": scores,
             "scale": "log-odds",
             "method": "integrated gradients from the training mean",
         }

@@ -167,12 +167,12 @@ beta_2, epsilon, n_iter_no_change, max_fun, dropout, dtype
         return answer if self.several_ else answer[:, 0]
 
     def _explain(self, X: Any) -> dict[str, Any]:
-        base, contributions = self._contributions(X)
+        base, contributions, scores = self._contributions(X)
         plain = self.loss == "squared_error"
         return {
             "base": base * self.target_scale_ + self.target_shift_,
             "contributions": contributions * self.target_scale_,
-            "prediction": self._raw(X) * self.target_scale_ + self.target_shift_,
+            "prediction": scores * self.target_scale_ + self.target_shift_,
             "scale": "response" if plain else "link",
             "method": "integrated gradients from the training mean",
         }

@@ -14,9 +14,9 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.errors import ParameterError
+from pellucid.errors import DataError, ParameterError
 from pellucid.neural_network.layers import ACTIVATIONS, LOSSES, Dense
-from pellucid.records import SummaryTable
+from pellucid.records import Solution, SummaryTable
 
 # Numbers in the widest layer of a block of rows, so that it stays in the cache.
 WIDTH = 16
@@ -193,6 +193,38 @@ class Network:
     def blocks(self, n: int) -> list[slice]:
         """Blocks of rows: a function of n and the layers alone."""
         return parallel.row_blocks(n, max(max(self.units), WIDTH))
+
+    # Training -----------------------------------------------------------------------------------
+
+    def train(
+        self, X: Any, Y: Any, sample_weight: Any = None, random_state: Any = None, **options: Any
+    ) -> Solution:
+        """Fit the parameters, from where they are (`draw` them first), and say how it went.
+
+        Y has a column for each output; `options` are those of `training.Plan`: solver, rate, epochs,
+        batch, alpha, ... The record has `status`, `history` and `n_iter`. Training that diverges is
+        named there, and the parameters stay finite.
+        """
+        from pellucid.neural_network.training import Plan, Trainer
+
+        self.check()
+        X = X if hasattr(X, "tocsr") else np.asarray(X, dtype=float)
+        Y = np.asarray(Y, dtype=float)
+        Y = Y[:, None] if Y.ndim == 1 else Y
+        weights = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, float)
+        wanted = ((len(Y), self.inputs), (len(Y), self.units[-1]), (len(Y),))
+        if (X.shape, Y.shape, weights.shape) != wanted:
+            raise DataError(
+                f"A network of {self.inputs} inputs and {self.units[-1]} outputs learns from n rows "
+                f"of so many columns and n weights. Got {X.shape}, {Y.shape}, {weights.shape}."
+            )
+        cells = X if isinstance(X, np.ndarray) else X.data
+        if not all(np.isfinite(part).all() for part in (cells, Y, weights)):
+            raise DataError(
+                "A network learns from finite numbers; some of X, Y or weights are not."
+            )
+        trainer = Trainer(self, X, Y, weights, Plan.of(options))
+        return trainer.run(parallel.seed_sequence(random_state))
 
     # Loss and gradient --------------------------------------------------------------------------
 

@@ -30,7 +30,9 @@ def contributions(network: Network, X: np.ndarray, baseline: np.ndarray) -> np.n
         slopes: Any = 0.0
         old = _values(network, np.broadcast_to(baseline, way.shape))
         for piece in range(1, pieces + 1):
-            new = _values(network, baseline + (piece / pieces) * way)
+            # The last point is the row itself: beside a far baseline the sum would lose its digits.
+            at = X[rows] if piece == pieces else baseline + (piece / pieces) * way
+            new = _values(network, at)
             slopes = slopes + _secant_slopes(network, old, new)
             old = new
         out[rows] = way[:, :, None] * (slopes / pieces)
@@ -40,10 +42,10 @@ def contributions(network: Network, X: np.ndarray, baseline: np.ndarray) -> np.n
 
 
 def _values(network: Network, X: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Scores and values of every hidden layer, in double precision."""
+    """Scores and values of every hidden layer."""
     found, A = [], X
     for layer, W, b in zip(network.layers[:-1], network.coefs, network.intercepts):
-        Z = A @ W.astype(float) + b
+        Z = A @ W + b
         A = Z.copy()
         ACTIVATIONS[layer.activation].apply(A, np.zeros(len(b)))
         found.append((Z, A))
@@ -52,7 +54,7 @@ def _values(network: Network, X: np.ndarray) -> list[tuple[np.ndarray, np.ndarra
 
 def _secant_slopes(network: Network, old: list, new: list) -> np.ndarray:
     """Change of the scores by change of the inputs, (rows, inputs, outputs)."""
-    last = network.coefs[-1].astype(float)
+    last = network.coefs[-1]
     if not old:
         return last[None]
     S = np.broadcast_to(last, (len(old[-1][0]), *last.shape))
@@ -63,5 +65,5 @@ def _secant_slopes(network: Network, old: list, new: list) -> np.ndarray:
         step = z1 - z0
         clear = np.abs(step) > FLAT * (np.abs(z0) + np.abs(z1))
         D = np.divide(a1 - a0, step, out=D, where=clear)
-        S = network.coefs[i].astype(float) @ (D[:, :, None] * S)
+        S = network.coefs[i] @ (D[:, :, None] * S)
     return S

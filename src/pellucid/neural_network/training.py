@@ -13,16 +13,39 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.errors import ParameterError
 from pellucid.neural_network import _loops
 from pellucid.neural_network.layers import ACTIVATIONS, Dense
 from pellucid.neural_network.network import Network, Workspace
 from pellucid.numerics.optimise import lbfgs
+from pellucid.parameters import Boolean, Choice, Either, Integer, Real
 from pellucid.records import Recorder, Solution, Status
 
+LARGEST = float(np.finfo(float).max)
 TOO_LARGE = 1e20  # parameters beyond it are as good as infinite
 SMALLEST_RATE = 1e-6
 # Multiplications (some milliseconds of them) worth a thread, and rows that make a product fast.
 PART_WORK, PART_ROWS, MOST_PARTS = 3e7, 64, 8
+
+
+CHECKS: dict[str, Any] = {
+    "solver": Choice("gd", "sgd", "adam", "lbfgs"),
+    "alpha": Real(0, None),
+    "batch": Integer(1),
+    "schedule": Choice("constant", "invscaling", "adaptive"),
+    "rate": Real(0, None, "neither"),
+    "power": Real(0, None),
+    "epochs": Integer(1),
+    "shuffle": Boolean,
+    "tol": Real(0, None),
+    "momentum": Real(0, 1, "both"),
+    "nesterov": Boolean,
+    "beta1": Real(0, 1),
+    "beta2": Real(0, 1),
+    "epsilon": Real(0, None, "neither"),
+    "patience": Either(Integer(1), Choice(np.inf)),
+    "max_fun": Integer(1),
+}
 
 
 @dataclass(frozen=True)
@@ -45,6 +68,22 @@ class Plan:
     epsilon: float = 1e-8
     patience: float = 10
     max_fun: int = 15000
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> "Plan":
+        """A plan by names, for networks built by hand; wrong names and values are refused."""
+        unknown = sorted(set(options) - set(CHECKS))
+        if unknown:
+            raise ParameterError(
+                f"Network.train has no option {unknown[0]!r}. Its options are {list(CHECKS)}."
+            )
+        for name, value in options.items():
+            if not CHECKS[name].accepts(value):
+                raise ParameterError(
+                    f"The {name!r} option of Network.train must be {CHECKS[name]}. Got {value!r} "
+                    "instead."
+                )
+        return cls(**options)
 
 
 @dataclass
@@ -144,7 +183,7 @@ class Trainer:
                 if status is not None:  # diverged
                     self.network.parameters[...] = before
                     loss = progress.losses[-1] if progress.losses else self._start_loss()
-                score = self.judge(self.network) if self.judge is not None else None
+                score = None if self.judge is None else self._judged(self.judge)
                 progress.note(loss, score, self.network.parameters, plan.tol)
                 recorder.add(
                     iteration=begun + epoch, objective=loss, validation_score=score,
@@ -161,10 +200,15 @@ class Trainer:
         )
         return Solution((walk, progress), status, recorder.history(), epoch)
 
+    def _judged(self, judge: Callable[[Network], float]) -> float:
+        """The score on rows held back; beyond all bounds it is the worst there is."""
+        score = judge(self.network)
+        return score if np.isfinite(score) else -LARGEST
+
     def _start_loss(self) -> float:
         """The loss before any step; the largest float where it is not finite."""
         value = self.network.gradient(self.X, self.Y, self.weights, self.at)[0]
-        return value if np.isfinite(value) else float(np.finfo(float).max)
+        return value if np.isfinite(value) else LARGEST
 
     def _verdict(self, walk: Walk, progress: Progress) -> Status | None:
         """Whether to stop after this epoch; lowers the rate of the schedules that do so."""
@@ -298,12 +342,9 @@ class Trainer:
             network.parameters[...] = found.x if finite else start
             if not finite:
                 status = self._diverged(calls, 1, np.arange(self.n))
+        found.history["objective"] = np.nan_to_num(found.history["objective"], nan=LARGEST)
         losses = [float(v) for v in found.history["objective"]]
-        best = min(losses, default=np.inf)
-        if not np.isfinite(losses).all():
-            best = float(np.finfo(float).max)
-            found.history["objective"] = np.nan_to_num(found.history["objective"], nan=best)
-        progress = Progress(losses=losses, best_loss=best)
+        progress = Progress(losses=losses, best_loss=min(losses, default=LARGEST))
         return Solution((None, progress), status, found.history, max(found.n_iter, 1))
 
 
