@@ -232,7 +232,7 @@ class Explained(Estimator):
         """Contributions of encoded columns added up over the user's columns."""
         if not isinstance(parts, dict):  # Prototypes: rows speak, not columns
             return parts
-        self._finite(parts["prediction"])
+        self._finite((parts["prediction"], parts["contributions"]))
         contributions = parts["contributions"]
         owner = self.schema_.owner
         d = self.schema_.n_columns

@@ -8,6 +8,7 @@ are beyond the largest float, and nothing else came out.
 
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -60,17 +61,31 @@ def trial(Model, seed):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            P = Model().fit(X, y).predict_proba(X)
+            model = Model().fit(X, y)
+            P, labels = model.predict_proba(X), model.predict(X)
+            explained = finite_explanation(model, X)
     except PellucidError as error:
         return type(error).__name__
     except Exception as error:
         return f"wrong: {type(error).__name__}: {error}"
     if not np.isfinite(P).all() or np.abs(P.sum(axis=1) - 1).max() > 1e-9:
         return "wrong: not probabilities"
-    return "ok"
+    if not np.array_equal(model.classes_[P.argmax(axis=1)], labels):
+        return "wrong: a label that is not the most probable"
+    return "ok" if explained else "wrong: an explanation that is not finite"
 
 
-@pytest.mark.parametrize("Model", MODELS)
+def finite_explanation(model, X):
+    """Contributions may be too large for a float where probabilities are not: that is an error."""
+    try:
+        return np.isfinite(model.explain(X).contributions).all()
+    except PellucidError:
+        return True
+
+
+@pytest.mark.parametrize(
+    "Model", [*MODELS, partial(LinearDiscriminantAnalysis, solver="eigen")], ids=str
+)
 def test_probabilities_are_finite_and_errors_ours(Model):
     outcomes = [trial(Model, seed) for seed in range(250)]
     assert [f"seed {k}: {o}" for k, o in enumerate(outcomes) if o.startswith("wrong")] == []

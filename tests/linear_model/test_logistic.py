@@ -400,6 +400,18 @@ def test_scores_beyond_the_largest_float_are_refused_by_all_methods():
             ask([[1.7e308, -1.5e308]])
 
 
+@pytest.mark.parametrize("multiclass", ["softmax", "one_vs_rest"])
+@pytest.mark.parametrize("K", [2, 3])
+def test_labels_are_those_of_the_probabilities_where_two_are_equal(K, multiclass):
+    """Scores may differ where probabilities do not: near 1/2, and where both are 1."""
+    X, y = data(60, 3, K)
+    model = LogisticRegression(multiclass=multiclass).fit(X, y)
+    model.intercept_ = np.zeros_like(model.intercept_)
+    for size in (1e-17, 1e-16, 1.0, 1e3):
+        P = model.predict_proba(size * X)
+        np.testing.assert_array_equal(model.predict(size * X), model.classes_[P.argmax(axis=1)])
+
+
 @pytest.mark.parametrize("Model", [LinearRegression, LogisticRegression])
 def test_contributions_add_up_at_large_offsets(Model, rng):
     X = np.column_stack([1e10 + np.round(64 * rng.normal(size=80)), rng.normal(size=80)])

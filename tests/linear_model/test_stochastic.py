@@ -210,3 +210,17 @@ def test_standardised_sparse_rows_and_what_cannot_be():
     before = again.fit(*CANCER).coef_.copy()
     again.fit(*CANCER)
     assert again.score(*CANCER) > 0.9 and (again.coef_ != before).any()
+
+
+def test_labels_are_those_of_the_probabilities_far_away_too():
+    """Where all chances of classes against the others are too small for a float, or all are 1."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 4)), rng.integers(0, 4, 300)
+    model = SGDClassifier(loss="log_loss", random_state=0).fit(X, y)
+    for factor in (1.0, 1e3, 1e6):
+        P = model.predict_proba(factor * X)
+        assert np.abs(P.sum(axis=1) - 1).max() < 1e-12
+        np.testing.assert_array_equal(model.predict(factor * X), P.argmax(axis=1))
+    peer = theirs.SGDClassifier(loss="log_loss").fit(X, y)
+    peer.coef_, peer.intercept_ = model.coef_, model.intercept_
+    np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), rtol=1e-12)

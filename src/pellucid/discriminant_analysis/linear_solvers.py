@@ -22,6 +22,7 @@ from pellucid.discriminant_analysis.clouds import (
     turned,
     whitening,
 )
+from pellucid.errors import DataError
 
 SINGULAR = 1e-7  # spread, in units of the columns' own, below which a direction has none
 
@@ -102,7 +103,13 @@ def _by_covariance(
     if model.solver == "lsqr":
         return coef, offset, {"explained_variance_ratio_": np.empty(0)}
     between = _total(model, problem, found) - within
-    values, axes = np.linalg.eigh(W.T @ between @ W)
+    inside = W.T @ between @ W
+    if not np.isfinite(inside).all():
+        raise DataError(
+            "The sizes of the columns differ so much that their covariances are beyond the largest "
+            "float. Bring them into one size, or use solver='svd'."
+        )
+    values, axes = np.linalg.eigh(inside)
     scalings = turned(W @ axes[:, ::-1])
     share = values[::-1] / values.sum() if values.sum() > 0 else np.zeros(len(values))
     return coef, offset, {"scalings_": scalings, "explained_variance_ratio_": share}

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.base import Classifier, ProbabilisticClassifier
+from pellucid.base import ProbabilisticClassifier
 from pellucid.errors import ModelFileError
 from pellucid.linear_model.linear_classifier import LinearScores
+from pellucid.numerics import bayes
 from pellucid.numerics.links import expit
 from pellucid.numerics.losses import softmax
 from pellucid.records import Status
@@ -49,15 +50,17 @@ class LogisticModel(LinearScores, ProbabilisticClassifier):
         return getattr(self, "multiclass", "softmax") == "one_vs_rest" and len(self.classes_) > 2
 
     def _proba(self, X: Any) -> np.ndarray:
-        scores = self._finite(self._scores(X))
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        if self._separate():  # chances of the classes, divided by their sum; by way of logarithms
-            scores = -np.logaddexp(0.0, -scores)
-        return softmax(scores)
+        return _chances(self._leads(X))
 
     def _codes(self, X: Any) -> np.ndarray:
-        return Classifier._codes(self, X)  # by scores: no probability is needed for a label
+        leads = self._leads(X)  # no probability is needed for a label, but where two are equal
+        return bayes.leading(leads, lambda rows: _chances(leads[rows]))
+
+    def _leads(self, X: Any) -> np.ndarray:
+        """Log-odds (n,), or (n, K) whose softmax are the probabilities."""
+        scores = self._finite(self._scores(X))
+        # Chances of separate fits are divided by their sum; by way of logarithms.
+        return -np.logaddexp(0.0, -scores) if self._separate() else scores
 
     def summary(self, *, level: float = 0.95) -> Any:
         """Coefficients with standard errors, tests and intervals, deviance, AIC.
@@ -96,6 +99,12 @@ class LogisticModel(LinearScores, ProbabilisticClassifier):
             raise ModelFileError("it names columns that it does not have")
         if "inference_" in vars(self):
             check_facts(self.inference_, K if self._separate() else K - 1, p)
+
+
+def _chances(leads: np.ndarray) -> np.ndarray:
+    if leads.ndim == 1:
+        return np.column_stack([expit(-leads), expit(leads)])
+    return softmax(leads)
 
 
 def check_facts(kept: Any, q: int, p: int) -> None:

@@ -6,7 +6,9 @@ import numpy as np
 
 from pellucid.errors import ParameterError
 from pellucid.linear_model.stochastic import WALKING, StochasticClassifier
+from pellucid.numerics import bayes
 from pellucid.numerics.links import expit
+from pellucid.numerics.losses import softmax
 from pellucid.parameters import Boolean, Choice, Either, Integer, Real
 
 CLASS_LOSSES = (
@@ -178,11 +180,31 @@ class SGDClassifier(StochasticClassifier):
                 f"probability estimates are not available for loss={self.loss!r}: use one of {PROBABLE}"
             )
 
-    def _proba(self, X: Any) -> np.ndarray:
+    def _codes(self, X: Any) -> np.ndarray:
+        """By scores; where two probabilities are equal the first class has it."""
         scores = self._finite(self._scores(X))
+        several = scores.ndim == 2
+        # Chances of the modified Huber loss end at 1: beyond that only scores tell classes apart.
+        if self.loss not in PROBABLE or (several and self.loss == "modified_huber"):
+            return scores.argmax(axis=1) if several else (scores > 0).astype(np.int32)
+        leads = _leads(scores) if several else scores
+        return bayes.leading(leads, lambda rows: self._chances(scores[rows]))
+
+    def _proba(self, X: Any) -> np.ndarray:
+        return self._chances(self._finite(self._scores(X)))
+
+    def _chances(self, scores: np.ndarray) -> np.ndarray:
+        if scores.ndim == 2 and self.loss == "log_loss":
+            return softmax(_leads(scores))
         chance = expit(scores) if self.loss == "log_loss" else (np.clip(scores, -1, 1) + 1) / 2
         if scores.ndim == 1:
             return np.column_stack([1 - chance, chance])
         total = chance.sum(axis=1, keepdims=True)
         equal = np.full_like(chance, 1 / chance.shape[1])
         return np.divide(chance, total, out=equal, where=total > 0)
+
+
+def _leads(scores: np.ndarray) -> np.ndarray:
+    """Logarithms of the logistic functions: their softmax divides chances by their sum, even where
+    all of them are too small for a float."""
+    return -np.logaddexp(0.0, -scores)

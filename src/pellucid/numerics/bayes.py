@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .. import parallel
-from .densities import loops
+from .densities import by_blocks, loops
 
 NEAR = 1e-13  # difference of logarithms below which rounding decides which class leads
 
@@ -43,9 +42,8 @@ def posterior(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
 def _normalised(log_density: np.ndarray, prior: np.ndarray, logs: bool) -> np.ndarray:
     Z, log_prior = np.ascontiguousarray(log_density), _log(prior)
     out, failed = np.empty_like(Z), np.empty(len(Z), dtype=np.uint8)
-    bad = parallel.map(
-        lambda rows: loops.normalise(Z[rows], log_prior, logs, out[rows], failed[rows]),
-        parallel.row_blocks(*Z.shape),
+    bad = by_blocks(
+        lambda rows: loops.normalise(Z[rows], log_prior, logs, out[rows], failed[rows]), Z
     )
     if any(bad):
         alone = prior / prior.sum()
@@ -82,9 +80,8 @@ def _largest(
 ) -> np.ndarray:
     Z = np.ascontiguousarray(Z)
     codes, close = np.empty(len(Z), dtype=np.int64), np.empty(len(Z), dtype=np.uint8)
-    near = parallel.map(
-        lambda rows: loops.leading(Z[rows], log_prior, NEAR, codes[rows], close[rows]),
-        parallel.row_blocks(*Z.shape),
+    near = by_blocks(
+        lambda rows: loops.leading(Z[rows], log_prior, NEAR, codes[rows], close[rows]), Z
     )
     if any(near):
         rows = np.flatnonzero(close)

@@ -4,6 +4,8 @@ Invariant: the value of a row depends on that row alone, not on threads or on it
 two builds of the loops give equal bits.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .. import parallel
@@ -18,6 +20,12 @@ LARGEST = 1e290  # distances are cut here, so that differences of classes stay n
 TILE = 4  # columns of a whitening that are taken together
 
 
+def by_blocks(visit: Callable[[slice], int], X: np.ndarray) -> list[int]:
+    """What a compiled loop says of each block of rows; a small table needs no threads."""
+    blocks = parallel.row_blocks(*X.shape)
+    return parallel.map(visit, blocks) if len(blocks) > 1 else [visit(blocks[0])]
+
+
 def normal_log_density(
     X: np.ndarray, means: np.ndarray, precision: np.ndarray, constant: np.ndarray
 ) -> tuple[np.ndarray, bool]:
@@ -28,11 +36,11 @@ def normal_log_density(
     """
     out = np.empty((len(X), len(means)))
     means, precision = np.ascontiguousarray(means), np.ascontiguousarray(precision)
-    far = parallel.map(
+    far = by_blocks(
         lambda rows: loops.normal_log_density(
             X[rows], means, precision, constant, LARGEST, out[rows]
         ),
-        parallel.row_blocks(*X.shape),
+        X,
     )
     return out, not any(far)
 
@@ -64,7 +72,7 @@ def whitened_log_density(
             block, means, tiles, begin, constant, LARGEST, room, out[rows]
         )
 
-    return out, not any(parallel.map(fill, parallel.row_blocks(*X.shape)))
+    return out, not any(by_blocks(fill, X))
 
 
 def _tiled(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
