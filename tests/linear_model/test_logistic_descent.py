@@ -44,6 +44,19 @@ def test_one_batch_of_all_rows_is_gradient_descent_with_that_step():
     np.testing.assert_allclose(whole.history_["gradient_norm"], plain.history_["gradient_norm"])
 
 
+@pytest.mark.parametrize("n", [40, 40_000])
+def test_full_gradients_write_their_steps_down(n):
+    """In one compiled loop for a small table, block by block for a large one."""
+    X, y = mixture(n, 1)
+    with pytest.warns(ConvergenceWarning):
+        model = LogisticRegression(solver="gd", step=0.3, tol=0, max_iter=5).fit(X, y)
+    history = model.history_
+    assert history["learning_rate"].tolist() == [0.3] * 6
+    norm = np.hypot(np.linalg.norm(model.coef_), model.intercept_[0])
+    assert history["parameter_norm"][-1] == pytest.approx(norm, rel=1e-12)
+    assert len(history["gradient_norm"]) == 6
+
+
 def test_two_clouds_as_documented():
     """100 passes, batches of 200 of 1000 rows: the error on new rows is that of good lines."""
     new_X, new_y = mixture(200_000, 99)

@@ -4,6 +4,7 @@ Both work on the user's own columns, on the mean objective, and write every step
 Invariant: x is (classes, p + 1), one row for two classes, one row each for more.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,8 @@ def solve_descent(
     mask = np.append(np.ones(X.shape[1]), 0.0)
     step = step or default_step(A, w, strength, n_classes)
     if A.size <= DESCENT_CELLS:
-        return _compiled_descent(A, y, w, pivot, x0, step, strength, mask, setting)
+        done = _compiled_descent(A, y, w, pivot, x0, step, strength, mask, setting)
+        return _with_steps(done, x0.shape, step)
 
     def evaluate(x: np.ndarray) -> tuple[float, np.ndarray]:
         B = x.reshape(rows, -1)
@@ -50,7 +52,12 @@ def solve_descent(
     found = gradient_descent(
         evaluate, x0.ravel(), step=step / total, tol=setting.tol, max_iter=setting.max_iter
     )
-    return Solution(found.x.reshape(x0.shape), found.status, found.history, found.n_iter)
+    return _with_steps(found, x0.shape, step)
+
+
+def _with_steps(found: Solution, shape: tuple[int, ...], step: float) -> Solution:
+    rates = {"learning_rate": np.full(len(found.history["iteration"]), step)}
+    return replace(found, x=found.x.reshape(shape), history=found.history | rates)
 
 
 def default_step(A: np.ndarray, w: np.ndarray, strength: float, n_classes: int) -> float:

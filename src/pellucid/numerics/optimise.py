@@ -295,7 +295,13 @@ def gradient_descent(
     def total() -> float:
         return value + (penalty.value(x) if penalty else 0.0)
 
-    recorder.add(iteration=0, objective=total(), gradient_norm=float(np.linalg.norm(g)))
+    def write_down(k: int) -> None:
+        recorder.add(
+            iteration=k, objective=total(), gradient_norm=length(g),
+            parameter_norm=length(x),
+        )  # fmt: skip
+
+    write_down(0)
     for k in range(1, max_iter + 1):
         flag.check()
         new = x - step * g
@@ -304,7 +310,7 @@ def gradient_descent(
         change = float(np.linalg.norm(new - x))
         x = new
         value, g = evaluate(x)
-        recorder.add(iteration=k, objective=total(), gradient_norm=float(np.linalg.norm(g)))
+        write_down(k)
         if not np.isfinite(value):
             return Solution(x, diverged(k), recorder.history(), k)
         if change <= tol:
