@@ -8,7 +8,8 @@ Invariant: `trees_` are plain `Nodes`; training objects do not survive.
 """
 
 from collections.abc import Callable
-from typing import Any
+from types import FunctionType
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from pellucid.tree import predict
 from pellucid.tree.limits import GROWTH_PARAMETERS, limits_of
 from pellucid.tree.nodes import Nodes
 
+Constructor = TypeVar("Constructor", bound=Callable[..., None])
 FOREST_PARAMETERS = GROWTH_PARAMETERS | BAGGED_PARAMETERS | {"oob_score": Either(Boolean, Function)}
 
 
@@ -167,3 +169,13 @@ class Forest(Bagged):
 def _columns(tree: Nodes) -> np.ndarray:
     """Columns that a tree divides by."""
     return np.unique(tree.feature[tree.feature >= 0])
+
+
+def with_defaults(constructor: Constructor, **defaults: Any) -> Constructor:
+    """The same constructor with other defaults: what clone and repr read is its signature."""
+    fresh: Any = FunctionType(
+        constructor.__code__, constructor.__globals__, "__init__", constructor.__defaults__
+    )
+    fresh.__kwdefaults__ = (constructor.__kwdefaults__ or {}) | defaults
+    fresh.__annotations__, fresh.__module__ = constructor.__annotations__, constructor.__module__
+    return fresh
