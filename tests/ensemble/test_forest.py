@@ -8,12 +8,14 @@ from sklearn.datasets import load_diabetes, load_wine
 
 from pellucid.data import datasets
 from pellucid.ensemble import (
+    BaggingClassifier,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
 from pellucid.errors import ParameterError
+from pellucid.tree import DecisionTreeClassifier
 
 CLASSIFIERS = (RandomForestClassifier, ExtraTreesClassifier)
 REGRESSORS = (RandomForestRegressor, ExtraTreesRegressor)
@@ -123,3 +125,39 @@ def test_criteria_of_numbers_reach_the_trees(cls, criterion, rng):
     falling = cls(8, criterion=criterion, random_state=0, **signs).fit(X, y)
     steps = np.diff(falling.predict(np.c_[np.linspace(-2, 2, 30), np.zeros((30, 2))]))
     assert (steps <= 1e-12).all()
+
+
+def test_two_rows_of_the_course():
+    model = RandomForestClassifier(random_state=0).fit([[1, 2, 3], [11, 12, 13]], [0, 1])
+    found = model.predict([[1, 2, 3], [11, 12, 13], [4, 5, 6], [14, 15, 16]])
+    assert found.tolist() == [0, 1, 0, 1]
+
+
+def test_a_forest_that_looks_at_all_columns_is_bagging():
+    X, y = load_wine(return_X_y=True)
+    forest = RandomForestClassifier(7, max_features=None, random_state=2).fit(X, y)
+    bagging = BaggingClassifier(DecisionTreeClassifier(), 7, random_state=2).fit(X, y)
+    np.testing.assert_array_equal(forest.predict_proba(X), bagging.predict_proba(X))
+
+
+@pytest.mark.parametrize("settings", [{"min_weight_fraction_leaf": 0.1}, {"min_samples_leaf": 0.1}])
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_shares_are_those_of_the_bag(settings, bootstrap, rng):
+    X, y, w = rng.normal(size=(80, 3)), rng.integers(0, 2, 80), rng.uniform(0.5, 3.0, 80)
+    model = RandomForestClassifier(6, bootstrap=bootstrap, random_state=0, **settings)
+    for tree in model.fit(X, y, None if bootstrap else w).trees_:
+        leaves = tree.feature < 0
+        counted = tree.weight if "min_weight_fraction_leaf" in settings else tree.n_samples
+        assert leaves.sum() > 1
+        assert (counted[leaves] >= 0.1 * counted[0] - 1e-9).all()
+
+
+def test_constructors_differ_by_their_defaults_alone():
+    for random, extra in zip(
+        (RandomForestClassifier, RandomForestRegressor),
+        (ExtraTreesClassifier, ExtraTreesRegressor),
+        strict=True,
+    ):
+        ours, others = random().get_params(), extra().get_params()
+        assert {k for k in ours if ours[k] != others[k]} == {"bootstrap"}
+        assert ours.keys() == others.keys() and others["bootstrap"] is False

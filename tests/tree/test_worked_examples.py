@@ -202,3 +202,18 @@ def test_penguin_tree_node_by_node():
         ("Adelie", 3), ("Adelie", 9), ("Adelie", 99), ("Chinstrap", 2), ("Chinstrap", 5),
         ("Chinstrap", 37), ("Gentoo", 95),
     ]  # fmt: skip
+
+
+def test_a_full_tree_tells_all_rows_of_bits_apart(rng):
+    X = np.array(list(np.ndindex(2, 2, 2, 2, 2)), dtype=float)
+    y = rng.permutation(32) % 2
+    assert DecisionTreeClassifier().fit(X, y).score(X, y) == 1.0
+
+
+def test_iris_of_depth_three():
+    from sklearn.datasets import load_iris
+    from sklearn.model_selection import train_test_split
+
+    X, y = load_iris(return_X_y=True)
+    known, held, y_known, y_held = train_test_split(X, y, test_size=0.2, random_state=42)
+    assert DecisionTreeClassifier(max_depth=3).fit(known, y_known).score(held, y_held) == 1.0
