@@ -165,17 +165,22 @@ cdef void fill_tile(const double* x, Py_ssize_t n, Py_ssize_t m, const int32_t* 
         cell[lane] = LOWEST
 
 
+cdef void fill_unit_rows(Py_ssize_t K, double* table) noexcept nogil:
+    """Row k: all for class k. Leaves of full trees are pure: their table stays in the cache."""
+    cdef Py_ssize_t i
+    for i in range(K * K):
+        table[i] = i % (K + 1) == 0
+
+
 cdef int32_t row_of(const double* value, Py_ssize_t K, int32_t following, double* table) noexcept nogil:
-    """Where a leaf's values stand in the table: row k if they are 1 for class k, else a new row.
-    Leaves of full trees are pure: their table stays in the cache."""
-    cdef Py_ssize_t k, one = -1
-    for k in range(K):
-        if value[k] == 1.0 and one < 0:
-            one = k
-        elif value[k] != 0.0:
-            one = K
-    if 0 <= one < K:
-        following = <int32_t> one
+    """Where a leaf's values stand in the table: row k if they are 1 for class k, else a new row."""
+    cdef Py_ssize_t k, one = 0, ones = 0, zeros = 0
+    for k in range(K):                             # no branches: half of them would be guessed wrong
+        one += k * (value[k] == 1.0)
+        ones += value[k] == 1.0
+        zeros += value[k] == 0.0
+    if ones == 1 and zeros == K - 1:
+        return <int32_t> one
     memcpy(table + following * K, value, K * sizeof(double))
     return following
 
@@ -225,11 +230,18 @@ cdef class Packing:
 
     def _columns(self, trees):
         """The columns that some tree looks at, one at least."""
-        seen = np.zeros(len(trees[0].n_levels), dtype=bool)
+        seen = np.zeros(len(trees[0].n_levels) + 1, dtype=np.uint8)
+        cdef uint8_t[::1] marks = seen[1:]
+        cdef const int32_t[::1] feature
+        cdef uint8_t* mark = &marks[0]
+        cdef Py_ssize_t i
         for tree in trees:
-            seen[tree.feature[tree.feature >= 0]] = True
+            feature = tree.feature
+            for i in range(feature.shape[0]):
+                mark[feature[i]] = 1               # a leaf, -1, marks the cell before the columns
+        seen = seen[1:]
         if not seen.any():
-            seen[0] = True
+            seen[0] = 1
         used = np.flatnonzero(seen).astype(np.int32)
         place = np.full(len(seen), -1, np.int32)
         place[used] = np.arange(len(used), dtype=np.int32)
@@ -269,14 +281,17 @@ cdef class Packing:
                    const int32_t* right, const double* value, int32_t* waiting) noexcept nogil:
         """Walk down: `waiting` holds places of steps and the nodes that belong there."""
         cdef int32_t following = 1, rows = <int32_t> self.K, height = 1, at, node
+        cdef int32_t last = LANES * <int32_t> (self.width() - 1)
         cdef Step* s
+        if self.K > 1:
+            fill_unit_rows(self.K, t.value)
         waiting[0] = waiting[1] = 0
         while height > 0:
             height -= 1
             at, node = waiting[2 * height], waiting[2 * height + 1]
             s = t.steps + at
             if t.feature[node] < 0:
-                s.column, s.child = LANES * (<int32_t> self.width() - 1), at
+                s.column, s.child = last, at
                 if self.K == 1:
                     s.threshold = bits_of(value[node])
                 else:
