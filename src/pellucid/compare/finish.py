@@ -170,7 +170,10 @@ def open_test(bench: Bench, fitted: Any, task: Finish) -> dict[str, Any]:
 def intervals(
     bench: Bench, job: Job, answers: Answers, values: dict[str, float]
 ) -> dict[str, list[float]]:
-    """95 % intervals over rows: Wilson's for shares, Newcombe's for the AUC, else bootstrap."""
+    """95 % intervals over rows: Wilson's for shares, Newcombe's for the AUC, else bootstrap.
+
+    Means of losses have one that is made for them.
+    """
     y, w, K = bench.y[job.test], bench.weights[job.test], bench.shared.n_classes
     even, out = bool((w == w[0]).all()), {}
     for name, value in values.items():
@@ -182,8 +185,31 @@ def intervals(
             out[name] = _auc_interval(y, answers, value, K)
         else:
             rng = parallel.stream(parallel.seed_sequence(bench.shared.seed), "bootstrap", name)
-            out[name] = list(statistics.bootstrap(_on_rows(name, y, w, answers, K), len(y), rng))
+            ends = _of_losses(name, y, answers, rng) if even else None
+            if ends is None:
+                ends = statistics.bootstrap(_on_rows(name, y, w, answers, K), len(y), rng)
+            out[name] = list(ends)
     return out
+
+
+def _of_losses(
+    name: str, y: np.ndarray, answers: Answers, rng: np.random.Generator
+) -> tuple[float, float] | None:
+    """Ends for a metric that is a mean of losses (RMSE: its root); None for another."""
+    if name == "log_loss" and answers.proba is not None:
+        eps = np.finfo(float).eps
+        shares = np.clip(answers.proba, eps, 1 - eps)  # as the metric does
+        losses = -np.log(shares[np.arange(len(y)), y] / shares.sum(axis=1))
+    elif name in ("rmse", "mae"):
+        losses = np.abs(y - answers.labels)
+    else:
+        return None
+    if name != "rmse":
+        ends = statistics.mean_interval(losses, rng)
+    else:
+        low, high = statistics.mean_interval(losses**2, rng)
+        ends = float(np.sqrt(low)), float(np.sqrt(high))
+    return ends if ends[0] == ends[0] else None
 
 
 def _auc_interval(y: np.ndarray, answers: Answers, value: float, K: int) -> list[float]:

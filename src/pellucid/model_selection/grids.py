@@ -39,13 +39,13 @@ def candidates(space: dict[str, Any]) -> list[dict[str, Any]]:
 def edges(space: dict[str, Any], chosen: dict[str, Any]) -> list[str]:
     """Parameters whose chosen value lies at an end of its geometric range.
 
-    One is the natural end of a range of counts, not an edge.
+    One is the natural end of a range of counts, not an edge; of two values each is an end.
     """
     out = []
     for name, axis in space.items():
         if isinstance(axis, Geometric) and name in chosen:
             values = axis.values()
             natural = axis.whole and chosen[name] == 1
-            if len(values) > 1 and chosen[name] in (values[0], values[-1]) and not natural:
+            if len(values) > 2 and chosen[name] in (values[0], values[-1]) and not natural:
                 out.append(name)
     return out
