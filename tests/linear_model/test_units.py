@@ -1,6 +1,7 @@
 """`standardize=True` is the fit on scaled columns, told in the user's units."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
@@ -111,3 +112,18 @@ def test_a_warm_start_is_refused():
     X, y = table(Lasso())
     with pytest.raises(ParameterError, match="standardize=True"):
         Lasso(standardize=True, warm_start=True).fit(X, y)
+
+
+def test_words_keep_their_common_unit():
+    """A rare word would weigh most otherwise; numbers beside the words are scaled."""
+    rng = np.random.default_rng(0)
+    words = [" ".join(rng.choice(["red", "green", "blue", "grey"], 3)) for _ in range(60)]
+    frame = {"words": words, "size": 1000 * rng.normal(size=60)}
+    y = [int("red" in text) for text in words]
+    table = pellucid.Table(kinds={"words": "text"})
+    own = LogisticRegression(standardize=True, table=table, tol=1e-10).fit(pd.DataFrame(frame), y)
+    spread = np.std(frame["size"])
+    by_hand = {"words": words, "size": frame["size"] / spread}
+    plain = LogisticRegression(table=table, tol=1e-10).fit(pd.DataFrame(by_hand), y)
+    scale = [spread if term == "size" else 1.0 for term in own.terms_]
+    assert own.coef_ * scale == pytest.approx(plain.coef_, rel=1e-6, abs=1e-9)

@@ -23,7 +23,10 @@ class Units:
 
     @classmethod
     def learn(cls, problem: Problem, centre: bool) -> "Units":
-        """Means and deviations by weight; sparse columns keep their zeros, constant ones their size."""
+        """Means and deviations by weight; sparse columns keep their zeros, constant ones their size.
+
+        Counts of words have a unit in common and keep it: else rare words would weigh most.
+        """
         X, w = problem.X, problem.weights / problem.weights.max()
         mean = column_means(X, w)
         top = np.sqrt(np.finfo(float).max) / 2
@@ -34,6 +37,8 @@ class Units:
         spread = np.sqrt(np.maximum(variance, 0.0))
         usable = np.isfinite(spread) & (spread > 1e-14 * np.abs(mean)) & (spread > 1e-150)
         scale = np.where(usable, 1.0 / np.where(usable, spread, 1.0), 1.0)
+        if "text" in problem.schema.kinds:
+            scale[[role == "word" for _, role, _ in problem.schema.blocks()]] = 1.0
         centred = centre and isinstance(X, np.ndarray)
         return cls(mean if centred else np.zeros(len(mean)), scale)
 
