@@ -51,7 +51,8 @@ def test_it_is_exact_where_it_does_not_pay():
     assert np.array_equal(model.predict_proba(X[:200]), exact.predict_proba(X[:200]))
     with pytest.warns(PellucidWarning, match="within a radius"):
         assert RadiusNeighborsClassifier(9.0, algorithm="lsh").fit(X, y).search_ == "exact"
-    with pytest.warns(PellucidWarning, match="Euclidean"):
+    works = "for the metrics 'euclidean', .*'mahalanobis', and the metric is 'manhattan'"
+    with pytest.warns(PellucidWarning, match=works):
         KNeighborsClassifier(algorithm="lsh", metric="manhattan").fit(X, y)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pellucid.errors import DataError, ParameterError
 from pellucid.neighbors import KNeighborsClassifier, NearestNeighbors
 from pellucid.numerics.covariance import ledoit_wolf
 
@@ -227,3 +228,21 @@ def test_gower_on_mixed_tables_with_missing_cells(offset):
     assert np.allclose(distances, np.take_along_axis(truth, rows, axis=1), rtol=1e-12)
     other = KNeighborsClassifier(K, metric="gower").fit(X.iloc[shuffle], y[shuffle])
     assert np.array_equal(other.predict_proba(Q), ours.predict_proba(Q))
+
+
+def test_orders_whose_powers_vanish_are_refused():
+    """With p = 1000 the power of 1e-4 is 0, as is that of 1e-5: rows would tie that do not."""
+    X = np.array([[0.0], [1e-5], [1e-4], [1.0]])
+    for given in ({"p": 1000}, {"metric_params": {"p": 33.0}}):
+        with pytest.raises(ParameterError, match="must be at most 32, or inf"):
+            NearestNeighbors(**given).fit(X)
+    with pytest.raises(ParameterError, match="has no meaning for p=inf"):
+        NearestNeighbors(p=np.inf, metric_params={"w": [1.0]}).fit(X)
+    near = NearestNeighbors(n_neighbors=4, p=32).fit(X).kneighbors([[2e-6]])[1]
+    assert near.tolist() == [[0, 1, 2, 3]]
+
+
+@pytest.mark.filterwarnings("error")
+def test_deviations_beyond_floats_are_named_without_other_words():
+    with pytest.raises(DataError, match="standard deviations of the columns exceed"):
+        NearestNeighbors(standardize=True).fit(np.array([[1e300], [-1e300], [0.0]]))

@@ -65,7 +65,7 @@ class KNeighborsClassifier(KVotes, ProbabilisticClassifier):
     leaf_size : int, default=30
         A leaf of the tree holds up to eight times as many rows, and never more than 256.
     p : float, default=2
-        Order of the Minkowski distance; 1 is manhattan, inf is chebyshev.
+        Order of the Minkowski distance, at most 32 or inf; 1 is manhattan, inf is chebyshev.
     metric : str or callable(a, b), default="minkowski"
         "euclidean", "sqeuclidean", "manhattan", "chebyshev", "minkowski", "cosine", "hamming",
         "mahalanobis" (covariance estimated from the training rows with Ledoit and Wolf's shrinkage),
@@ -179,7 +179,7 @@ class KNeighborsRegressor(KVotes, Regressor):
     leaf_size : int, default=30
         A leaf of the tree holds up to eight times as many rows, and never more than 256.
     p : float, default=2
-        Order of the Minkowski distance; 1 is manhattan, inf is chebyshev.
+        Order of the Minkowski distance, at most 32 or inf; 1 is manhattan, inf is chebyshev.
     metric : str or callable(a, b), default="minkowski"
         As in `KNeighborsClassifier`.
     metric_params : dict or None

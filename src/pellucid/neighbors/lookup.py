@@ -131,7 +131,7 @@ class Lookup(Estimator):
         if not self._counts_neighbours:
             verdict = hashing.Verdict(None, 1.0, "rows within a radius are always found exactly")
         elif kind != "squared" or not isinstance(learned["rows_"], np.ndarray):
-            verdict = hashing.Verdict(None, 1.0, "planes need dense rows and Euclidean distances")
+            verdict = hashing.Verdict(None, 1.0, self._unhashed(learned["effective_metric_"]))
         else:
             verdict = hashing.judge(X, exact, self.n_neighbors)
         if verdict.buckets is None:
@@ -145,6 +145,16 @@ class Lookup(Estimator):
             "recall_": verdict.recall,
             "search_": "exact" if verdict.buckets is None else "lsh",
         }
+
+    def _unhashed(self, metric: Any) -> str:
+        """Why planes cannot tell near rows from far ones, and for which metrics they can."""
+        known = ", ".join(repr(name) for name, kind in metrics.KINDS.items() if kind == "squared")
+        told = (
+            f"the metric is {metric!r}" if isinstance(metric, str) else "the metric is a function"
+        )
+        if metrics.KINDS.get(metric if isinstance(metric, str) else "") == "squared":
+            told = "the table is large and sparse"
+        return f"hashing works on dense rows for the metrics {known}, and {told}"
 
     def _grows(self, n: int, d: int, kind: str) -> bool:
         if kind in ("hamming", "gower") or self.algorithm in ("brute", "lsh"):

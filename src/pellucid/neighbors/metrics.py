@@ -26,6 +26,7 @@ KINDS = {
     "gower": "gower",
 }
 CLOSE = 0.05  # directions so near to each other are measured from their mean
+STEEPEST = 32  # largest finite order p: its powers of 1e-9 are above the smallest float64
 NAMES = (*KINDS, *ALIASES, "precomputed")
 ARGUMENTS = {"minkowski": ("p", "w"), "mahalanobis": ("V", "VI"), "euclidean": ("w",)}
 
@@ -51,6 +52,17 @@ def effective(metric: Any, p: float, params: dict[str, Any] | None) -> tuple[Any
     named = {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}
     if order in named and ("w" not in given or order == 2.0):
         return named[order], given
+    if order == np.inf:
+        raise ParameterError(
+            "metric_params['w'] has no meaning for p=inf: the largest difference is not a sum. Scale "
+            "the columns instead."
+        )
+    if order > STEEPEST:
+        raise ParameterError(
+            f"The order p of metric 'minkowski' must be at most {STEEPEST}, or inf (chebyshev), "
+            f"which is close to it. Got {order:g}: powers of small differences would vanish, and different "
+            "rows would look equal."
+        )
     return "minkowski", {"p": order, **given}
 
 
@@ -97,8 +109,8 @@ def _ranges(X: np.ndarray, kinds: np.ndarray) -> np.ndarray:
 def _standard(X: Any, weights: np.ndarray) -> dict[str, Any]:
     from pellucid.numerics.moments import moments
 
-    found = moments(X, weights, full=False)
     with np.errstate(all="ignore"):
+        found = moments(X, weights, full=False)
         deviation = np.sqrt(found.variance)
     _check_finite(deviation, "standard deviations")
     constant = deviation <= 1e-14 * np.abs(found.mean)
