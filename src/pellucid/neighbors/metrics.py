@@ -60,8 +60,8 @@ def effective(metric: Any, p: float, params: dict[str, Any] | None) -> tuple[Any
     if order > STEEPEST:
         raise ParameterError(
             f"The order p of metric 'minkowski' must be at most {STEEPEST}, or inf (chebyshev), "
-            f"which is close to it. Got {order:g}: powers of small differences would vanish, and different "
-            "rows would look equal."
+            f"which is close to it. Got {order:g}: powers of small differences would vanish, and "
+            "different rows would look equal."
         )
     return "minkowski", {"p": order, **given}
 
