@@ -92,6 +92,18 @@ def error_rate(absolute: float) -> Answer:
     return Answer("error on unseen rows", measure, absolute=absolute, chance=True)
 
 
+def unseen_log_loss(relative: float) -> Answer:
+    """Mean log loss on unseen rows."""
+
+    def measure(model: Any, sample: Sample) -> float:
+        shares = model.predict_proba(sample.X_test)
+        codes = np.searchsorted(model.classes_, sample.y_test)
+        own = shares[np.arange(len(codes)), codes].astype(np.float64)
+        return float(-np.mean(np.log(np.maximum(own, 1e-300))))
+
+    return Answer("log loss on unseen rows", measure, relative=relative, chance=True)
+
+
 def unseen_squares(relative: float) -> Answer:
     """Mean squared error on unseen rows."""
 

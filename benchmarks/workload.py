@@ -20,6 +20,8 @@ from benchmarks.samples import Sample, Source
 ADAPTERS = {
     "scikit-learn": "tests.oracles.peer_sklearn",
     "statsmodels": "tests.oracles.peer_statsmodels",
+    "LightGBM": "tests.oracles.peer_lightgbm",
+    "XGBoost": "tests.oracles.peer_xgboost",
 }
 OURS = "pellucid"
 

@@ -17,9 +17,9 @@ def boost(X, kinds, y, weights, slopes, start, rounds, rate, max_leaves, min_sam
 
 def grow(X, kinds, g, h, c, max_leaves, min_samples, l2):
     """Rows of each leaf; the leaf whose division gains most is divided next."""
-    leaves = [np.arange(len(g))]
+    leaves, noise = [np.arange(len(g))], (g * g / c).sum() / h.sum()
     while len(leaves) < max_leaves:
-        found = [best_division(X, kinds, rows, g, h, c, min_samples, l2) for rows in leaves]
+        found = [best_division(X, kinds, rows, g, h, c, min_samples, l2, noise) for rows in leaves]
         gains = [-1.0 if f is None else f[0] for f in found]
         k = int(np.argmax(gains))
         if gains[k] <= 0:
@@ -30,25 +30,26 @@ def grow(X, kinds, g, h, c, max_leaves, min_samples, l2):
     return leaves
 
 
-def best_division(X, kinds, rows, g, h, c, min_samples, l2):
+def best_division(X, kinds, rows, g, h, c, min_samples, l2, noise):
     """(gain, goes left, column) of the best division, ties to the lowest column; None: none."""
     best = None
     now = g[rows].sum() ** 2 / (h[rows].sum() + l2)
     for j in range(X.shape[1]):
-        for left in divisions(X[rows, j], kinds[j], g[rows], h[rows], c[rows]):
+        for left, choices in divisions(X[rows, j], kinds[j], g[rows], h[rows], c[rows]):
             if min(c[rows][left].sum(), c[rows][~left].sum()) < min_samples:
                 continue
             sides = [(g[rows][s].sum(), h[rows][s].sum()) for s in (left, ~left)]
             if min(side[1] for side in sides) < 1e-3:
                 continue
-            gain = sum(a * a / (b + l2) for a, b in sides) - now
+            gain = sum(a * a / (b + l2) for a, b in sides) - now - 2 / np.pi * choices * noise
             if gain > 1e-10 and (best is None or gain > best[0] * (1 + 1e-9)):
                 best = (gain, left, j)
     return best
 
 
 def divisions(x, is_set, g, h, c):
-    """Every division of one column that boosting looks at, missing values on both sides."""
+    """Every division of one column that boosting looks at, missing values on both sides; and, for
+    levels, how many of them had a place to be chosen."""
     missing = np.isnan(x)
     groups = ordered_levels(x, g, h, c) if is_set else [x == v for v in np.unique(x[~missing])]
     for aside in (np.zeros(len(x), dtype=bool), missing)[: 1 + missing.any()]:
@@ -56,7 +57,7 @@ def divisions(x, is_set, g, h, c):
         for group in groups:
             left = left | group
             if not left.all():
-                yield left
+                yield left, max(len(groups) - 2, 0) if is_set else 0
 
 
 def ordered_levels(x, g, h, c):

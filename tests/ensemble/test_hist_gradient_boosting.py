@@ -67,7 +67,11 @@ def test_first_division_is_the_best_of_all(seed):
         as_frame(X), target, weights
     )
     g = weights * (np.average(target, weights=weights) - target)
-    best = twin.best_division(X, [0, 0, 1], np.arange(40), g, weights, weights, 5, 0.0)
+    noise = (g * g / weights).sum() / weights.sum()
+    best = twin.best_division(X, [0, 0, 1], np.arange(40), g, weights, weights, 5, 0.0, noise)
+    if best is None:
+        assert model.trees_.feature.max() < 0
+        return
     tree = model.trees_.tree(0)
     assert tree.feature[0] == best[2]
     left = model.predict(as_frame(X)) == model.predict(as_frame(X))[np.argmax(best[1])]
@@ -262,6 +266,27 @@ def test_offset_moves_the_raw_prediction():
         Classifier().fit(frame, np.digitize(target, [0, 1]), offset=shift)
 
 
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+@pytest.mark.parametrize("shift", [800.0, -800.0])
+def test_offsets_beyond_the_exponential(loss, shift, rng):
+    """A common offset moves the start and nothing else, where exp of it is no number."""
+    X = rng.normal(size=(100, 2))
+    y = rng.poisson(2.0, 100) + 0.5
+    model = Regressor(loss, max_iter=5)
+    plain = model.fit(X, y).predict(X)
+    far = model.fit(X, y, offset=np.full(100, shift))
+    np.testing.assert_allclose(far.predict(X, offset=np.full(100, shift)), plain, rtol=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "squared_error"])
+def test_steps_out_of_all_numbers_are_named(loss, rng):
+    X = rng.normal(size=(100, 2))
+    y = rng.poisson(2.0, 100) + 0.5
+    rate = 1e300 if loss == "squared_error" else 1e6
+    with pytest.raises(DataError, match="learning_rate is too large"):
+        Regressor(loss, max_iter=5, learning_rate=rate).fit(X, y)
+
+
 @pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
 def test_quantiles_hold_their_share(q):
     rng = np.random.default_rng(11)
@@ -336,6 +361,16 @@ def test_warm_start_continues():
     assert np.allclose(model.predict(as_frame(X)), whole.predict(as_frame(X)), atol=1e-10)
     with pytest.raises(ParameterError, match="max_iter"):
         model.set_params(max_iter=3).fit(as_frame(X), target)
+
+
+def test_levels_without_meaning_are_left_alone():
+    """Of 40 levels some seem to matter by chance; sets must gain more than that."""
+    rng = np.random.default_rng(5)
+    n = 4000
+    X = pd.DataFrame({"id": rng.integers(0, 40, n).astype(str), "x": rng.normal(size=n)})
+    y = np.where(rng.uniform(size=n) < 1 / (1 + np.exp(-X.x)), "yes", "no")
+    model = Classifier(max_iter=20).fit(X, y)
+    assert model.feature_importances_[0] < 0.1
 
 
 def test_any_number_of_levels():

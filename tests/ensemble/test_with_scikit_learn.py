@@ -1,16 +1,30 @@
-"""scikit-learn's voting and stacking over our models, and ours over its learners."""
+"""scikit-learn's voting, stacking, calibration, search and pipelines over our ensembles."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     StackingClassifier,
     StackingRegressor,
     VotingClassifier,
     VotingRegressor,
 )
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from pellucid.data import datasets
-from pellucid.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
+from pellucid.data import Table, datasets
+from pellucid.ensemble import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
 from pellucid.linear_model import LinearRegression, LogisticRegression
 from pellucid.naive_bayes import GaussianNB
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -27,6 +41,9 @@ def classifiers():
         ("tree", DecisionTreeClassifier(max_depth=3)),
         ("forest", RandomForestClassifier(10, random_state=0)),
         ("bayes", GaussianNB()),
+        ("ada", AdaBoostClassifier(n_estimators=5)),
+        ("boost", GradientBoostingClassifier(n_estimators=5)),
+        ("hist", HistGradientBoostingClassifier(max_iter=5)),
     ]
 
 
@@ -49,7 +66,7 @@ def test_hard_votes_are_counted(wine):
 def test_stacked_classifiers_learn_from_probabilities_of_unseen_rows(wine):
     X, y = wine
     model = StackingClassifier(classifiers(), final_estimator=LogisticRegression(), cv=3).fit(X, y)
-    assert model.final_estimator_.n_features_in_ == 9 and model.score(X, y) > 0.95
+    assert model.final_estimator_.n_features_in_ == 18 and model.score(X, y) > 0.95
 
 
 def test_regressors_vote_and_stack(rng):
@@ -59,9 +76,56 @@ def test_regressors_vote_and_stack(rng):
         ("line", LinearRegression()),
         ("tree", DecisionTreeRegressor(max_depth=4)),
         ("boost", HistGradientBoostingRegressor(max_iter=20)),
+        ("older", GradientBoostingRegressor(n_estimators=20)),
+        ("ada", AdaBoostRegressor(n_estimators=5)),
     ]
     voted = VotingRegressor(learners).fit(X, y)
     mean = np.mean([learner.predict(X) for learner in voted.estimators_], axis=0)
     np.testing.assert_allclose(voted.predict(X), mean, rtol=1e-13)
     stacked = StackingRegressor(learners, final_estimator=LinearRegression(), cv=3).fit(X, y)
     assert stacked.score(X, y) > voted.estimators_[0].score(X, y)
+
+
+@pytest.mark.parametrize(
+    "model", [AdaBoostClassifier(n_estimators=20), HistGradientBoostingClassifier(max_iter=10)]
+)
+def test_calibration_improves_probabilities(model, rng):
+    X = rng.normal(size=(600, 3))
+    y = (X[:, 0] + rng.normal(size=600) > 0).astype(int)
+    train, test = slice(0, 400), slice(400, None)
+    calibrated = CalibratedClassifierCV(model, cv=3).fit(X[train], y[train])
+    alone = model.fit(X[train], y[train])
+    losses = [log_loss(y[test], m.predict_proba(X[test])) for m in (calibrated, alone)]
+    assert losses[0] < losses[1] + 0.01 and losses[0] < 0.6
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.errors.UnseenLevelWarning")
+@pytest.mark.parametrize(
+    ("model", "grid"),
+    [
+        (HistGradientBoostingClassifier(max_iter=5), {"learning_rate": [1e-6, 0.3]}),
+        (GradientBoostingClassifier(n_estimators=5), {"learning_rate": [1e-6, 0.3]}),
+        (
+            AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=5),
+            {"estimator__max_depth": [1, 3], "table__missing": ["indicator"]},
+        ),
+    ],
+)
+def test_searches_over_a_table_with_levels_and_gaps(model, grid):
+    penguins = datasets.load("penguins")
+    if "table__missing" in grid:
+        model.set_params(table=Table())
+    search = GridSearchCV(model, grid, cv=3, scoring="accuracy").fit(penguins.X, penguins.y)
+    name = next(iter(grid))
+    assert search.best_params_[name] == grid[name][1] and search.best_score_ > 0.9
+
+
+def test_pipelines_scale_and_route_weights(rng):
+    X = pd.DataFrame(rng.normal(size=(100, 3)), columns=list("abc"))
+    y = (X.a > 0).astype(int)
+    w = np.where(X.b > 0, 1.0, 0.0)
+    model = make_pipeline(StandardScaler(), GradientBoostingClassifier(n_estimators=5))
+    model.fit(X, y, gradientboostingclassifier__sample_weight=w)
+    Z = StandardScaler().fit_transform(X)
+    kept = GradientBoostingClassifier(n_estimators=5).fit(Z[w > 0], y[w > 0])
+    np.testing.assert_array_equal(model.predict_proba(X), kept.predict_proba(Z))

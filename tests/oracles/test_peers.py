@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from pellucid.dummy import DummyClassifier
-from tests.oracles import peer_sklearn, peer_statsmodels, shared
+from pellucid.ensemble import HistGradientBoostingClassifier
+from tests.oracles import peer_lightgbm, peer_sklearn, peer_statsmodels, shared
 
 
 def ours(family, name, **params):
@@ -40,6 +41,17 @@ def test_sklearn_twin_of_a_nested_estimator():
     twin = peer_sklearn.twin(ours("ensemble", "BaggingClassifier", estimator=inner))
     assert type(twin) is ensemble.BaggingClassifier
     assert type(twin.estimator).__module__ == "sklearn.dummy"
+
+
+def test_boosting_in_other_words():
+    model = HistGradientBoostingClassifier(max_iter=7, max_leaf_nodes=9, early_stopping=False)
+    words = {"max_iter": "n_estimators", "max_leaf_nodes": "num_leaves"}
+    found = peer_lightgbm.translated(model, words)
+    assert found == {"n_estimators": 7, "num_leaves": 9}
+    with pytest.raises(ValueError, match="'max_depth', which is 3, is not translated"):
+        peer_lightgbm.translated(model.set_params(max_depth=3), words)
+    with pytest.raises(ValueError, match="early stopping"):
+        peer_lightgbm.translated(HistGradientBoostingClassifier(), words)
 
 
 def regression(key, columns):

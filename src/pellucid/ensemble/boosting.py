@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem, prepare
+from pellucid.data import Problem, Wishes, prepare
 from pellucid.data.output import opened
 from pellucid.data.targets import offset_values
 from pellucid.ensemble.boosting_trees import BoostedTrees
@@ -31,6 +31,10 @@ class Boosting(TreesExplained):
     baseline_: np.ndarray
     # Validation rows that the user gave, while a fit runs.
     _given: tuple[Any, Any, Any] | None = None
+
+    def _wishes(self) -> Wishes:
+        # A fit gathers its canonical rows from the user's array, whatever its order.
+        return replace(super()._wishes(), by_rows=True)
 
     def _own_score(self, raw: np.ndarray, rows: Problem) -> float:
         """What `score` would say of rows with these raw predictions."""
@@ -81,8 +85,9 @@ class Boosting(TreesExplained):
         """Validation rows by the columns and classes of the training rows."""
         X, y, weights = opened(X, y, weights)
         wishes = replace(
-            self._wishes(), schema=problem.schema, classes=problem.classes, canonical_rows=False
-        )
+            self._wishes(), schema=problem.schema, classes=problem.classes, canonical_rows=False,
+            by_rows=False,
+        )  # fmt: skip
         return prepare(X, y, weights, None, self.table, wishes)[0]
 
     def _kept(self, rounds: int) -> tuple[BoostedTrees, np.ndarray] | None:

@@ -144,13 +144,16 @@ def _start_quantile(q: float) -> Callable[[Array, Array, Array | None], Array]:
 
 def _start_poisson(y: Array, w: Array, offset: Array | None) -> Array:
     share = w / w.sum()
-    exposure = 1.0 if offset is None else share @ np.exp(offset)
-    return np.array([np.log(share @ y) - np.log(exposure)])
+    top = 0.0 if offset is None else float(offset.max())  # so that no exponential overflows
+    exposure = 1.0 if offset is None else share @ np.exp(offset - top)
+    return np.array([np.log(share @ y) - np.log(exposure) - top])
 
 
 def _start_gamma(y: Array, w: Array, offset: Array | None) -> Array:
     share = w / w.sum()
-    return np.array([np.log(share @ (y if offset is None else y * np.exp(-offset)))])
+    low = 0.0 if offset is None else float(offset.min())  # so that no exponential overflows
+    rates = y if offset is None else y * np.exp(low - offset)
+    return np.array([np.log(share @ rates) - low])
 
 
 def _start_logistic(y: Array, w: Array, offset: Array | None) -> Array:

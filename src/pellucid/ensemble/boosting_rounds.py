@@ -90,7 +90,8 @@ class Course:
 
     def look(self, score: Callable[[np.ndarray, Problem], float] | None) -> float:
         """Slopes at the present predictions; the loss, and a note of the score."""
-        found = self.units.objective.slopes(self.y, self.raw, self.weights, self.slopes)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the loss shows it
+            found = self.units.objective.slopes(self.y, self.raw, self.weights, self.slopes)
         loss = self.units.loss(found)
         self.scores.append(-loss if score is None else score(self.user_raw(), self.problem))
         return loss
@@ -132,7 +133,7 @@ def boost(
     score = settings.score if settings.patience is not None else None
     for number in range(0 if before is None else before[0].n_rounds, settings.rounds + 1):
         train.adapt()
-        loss = train.look(score)
+        loss = _finite(train.look(score))
         more: Any = {} if test is None else {"validation": test.look(score)}
         recorder.add(iteration=number, objective=loss, **more)
         if number == settings.rounds or (test is not None and _stalled(test.scores, settings)):
@@ -146,6 +147,15 @@ def boost(
         np.array(train.scores), np.array(test.scores if test is not None else []),
         np.array([pair for pair in unseen if pair is not None], dtype=float).reshape(-1, 2),
     )  # fmt: skip
+
+
+def _finite(loss: float) -> float:
+    if np.isfinite(loss):
+        return loss
+    raise DataError(
+        "The predictions have left the numbers that the loss can take: offsets, or values of y, are "
+        "too far apart, or the learning_rate is too large."
+    )
 
 
 def _stalled(scores: list[float], settings: Settings) -> bool:

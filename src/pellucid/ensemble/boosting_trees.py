@@ -40,7 +40,7 @@ class BoostedTrees:
     set_start: np.ndarray  # int32 (m,), -1: no set
     sets: np.ndarray  # uint32
     value: np.ndarray  # float64 (m,), shrunken; at inner nodes the mean of the leaves below
-    gain: np.ndarray  # float64 (m,), drop of the loss's quadratic model, 0 at leaves
+    gain: np.ndarray  # float64 (m,), drop of the quadratic model (less a set's price), 0 at leaves
     n_samples: np.ndarray  # float64 (m,)
     weight: np.ndarray  # float64 (m,), sum of curvatures
     n_levels: np.ndarray  # int32 (d,), 0 for number columns

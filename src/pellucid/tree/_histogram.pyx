@@ -34,6 +34,7 @@ cdef enum:
     SUPPORT = 10                # samples below which levels are pooled; and smoothing of their order
 
 
+cdef double CHANCE = 0.6366197723675814         # 2 / pi, see `scan_sets`
 cdef double TIE = 1e-12         # relative difference below which two divisions are equally good
 
 
@@ -48,6 +49,7 @@ cdef struct Cell:               # of a histogram, or one row's share of it
 cdef struct Units:              # of the integers of one tree
     double g, h
     int shift                   # bits of c
+    double noise                # what a division gains by chance: mean of g^2 over that of h
 
 
 cdef struct Split:

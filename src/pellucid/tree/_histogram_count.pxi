@@ -83,6 +83,19 @@ cdef void set_units(const Slope* slopes, const int32_t* rows, Py_ssize_t n, int 
     units.h, units.shift = ldexp(1.0, -e), shift
 
 
+cdef double noise_of(const Slope* slopes, const int32_t* samples, const int32_t* rows,
+                     Py_ssize_t n) noexcept nogil:
+    """Sum of g^2, by sample, over the sum of h."""
+    cdef double squares = 0.0, h = 0.0, c = 1.0
+    cdef Py_ssize_t i
+    for i in range(n):
+        if samples != NULL:
+            c = <double> samples[rows[i]]
+        squares += slopes[rows[i]].g * (slopes[rows[i]].g / c)
+        h += slopes[rows[i]].h
+    return squares / h if h > 0.0 else 0.0
+
+
 cdef Cell to_cells(const Slope* slopes, const int32_t* samples, const int32_t* rows, Py_ssize_t n,
                    const Units* units, Cell* cells, Cell* ordered) noexcept nogil:
     """Integers of the rows, and their sum; samples NULL: 1 each."""

@@ -61,7 +61,7 @@ cdef class Drafts:
     cdef const double[:, :, ::1] slopes
     cdef double[:, ::1] raw
     cdef double rate, price
-    cdef bint update
+    cdef bint update, has_sets
 
     def __cinit__(self, const uint32_t[:, ::1] words, const int32_t[::1] n_bins,
                   const uint8_t[::1] kinds, const signed char[::1] signs,
@@ -75,6 +75,7 @@ cdef class Drafts:
         self.p.l2, self.p.min_c, self.p.min_split, self.p.min_h, self.p.min_gain = limits[:5]
         self.p.share, self.p.max_leaves, self.p.max_depth, self.p.bounded = limits[5:]
         self.n_drafts, self.starts = n_drafts, []
+        self.has_sets = np.asarray(kinds).any()
         self.first = <int64_t*> calloc(n_bins.shape[0] + 1, sizeof(int64_t))
         self.drafts = <Draft*> calloc(n_drafts, sizeof(Draft))
         if self.first == NULL or self.drafts == NULL:
@@ -237,6 +238,7 @@ cdef class Drafts:
         cdef Node* root = t.nodes
         cdef const int32_t* samples = &self.samples[0] if self.samples.shape[0] else NULL
         set_units(t.slopes, t.rows, root.end, self.shift, &t.units)
+        t.units.noise = noise_of(t.slopes, samples, t.rows, root.end) if self.has_sets else 0.0
         root.total = to_cells(t.slopes, samples, t.rows, root.end, &t.units, t.cells,
                               NULL if root.end == self.n else t.ordered)
         self.set_numbers(t, root)
