@@ -55,28 +55,33 @@ def descend(network, X, y, step, epochs):
     return network
 
 
-def test_breast_cancer_by_the_book():
+STEPS = [1000, pytest.param(5000, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("steps", STEPS)
+def test_breast_cancer_by_the_book(steps):
     X, y = load_breast_cancer(return_X_y=True)
     X = standard(X)
     train, test = split(len(X))
     assert test[:5].tolist() == [333, 273, 201, 178, 85]
     network = book_network(30, "log", "logistic", 123)
-    descend(network, X[train], y[train], 1e-4 * len(train), 1000)
+    descend(network, X[train], y[train], 1e-4 * len(train), steps)
     right = ((network.scores(X[test])[:, 0] > 0) == y[test]).sum()
     assert right == 140
 
 
-def test_boston_by_the_book_is_better_than_least_squares():
+@pytest.mark.parametrize("steps", STEPS)
+def test_boston_by_the_book_is_better_than_least_squares(steps):
     table = shared.frame("boston.csv").to_numpy(dtype=float)
     X, y = standard(table[:, :-1]), table[:, -1]
     train, test = split(len(X))
     assert test[:5].tolist() == [410, 85, 280, 422, 199]
     network = book_network(13, "squared", "identity", 0)
-    descend(network, X[train], y[train], 1e-5 * 2 * len(train), 1000)
+    descend(network, X[train], y[train], 1e-5 * 2 * len(train), steps)
     found = ((network.predict(X[test])[:, 0] - y[test]) ** 2).mean()
     line = LinearRegression().fit(X[train], y[train])
     assert ((line.predict(X[test]) - y[test]) ** 2).mean() == pytest.approx(24.9456, abs=1e-4)
-    assert found == pytest.approx(16.38, abs=0.01)
+    assert found == pytest.approx(16.38 if steps == 1000 else 18.38, abs=0.01)
 
 
 def test_toy_network_of_the_course():
