@@ -136,11 +136,17 @@ RandomState = Test(_is_random_state, "None, an int in [0, 2**32), or a numpy.ran
 Function = Test(callable, "a callable")
 Array = Test(_is_array, "an array-like")
 Jobs = Either(Nothing, Test(lambda v: Integer().accepts(v) and v != 0, "an int other than 0"))
-Learner = Test(lambda v: hasattr(v, "fit") and hasattr(v, "get_params"), "an estimator")
+Learner = Test(
+    lambda v: hasattr(v, "fit") and hasattr(v, "get_params") and not isinstance(v, type),
+    "an estimator (an instance, not a class)",
+)
 TableOptions = Test(
     lambda v: v is None or (hasattr(v, "check") and hasattr(v, "kinds")), "None or a pellucid.Table"
 )
 Verbose = Either(Boolean, Integer(0))
+ClassWeight = Either(
+    Test(lambda v: isinstance(v, dict), "a dict {label: weight}"), Choice("balanced"), Nothing
+)
 Anything = Test(lambda v: True, "anything")
 
 

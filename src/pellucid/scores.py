@@ -28,7 +28,14 @@ def r2(model: Any, X: Any, y: Any, weights: Any) -> float:
     if len(y) < 2:
         warn("R2 is not defined for fewer than two rows.", UserWarning)
         return float("nan")
+    if y.size != predicted.size:
+        raise DataError(
+            f"y has shape {y.shape}, but {type(model).__name__} predicts {predicted.shape}."
+        )
     y = y.reshape(predicted.shape)
+    # R2 knows no units: in those of the largest number no square overflows.
+    top = -int(np.frexp(max(np.abs(y).max(), np.abs(predicted).max()))[1])
+    y, predicted = np.ldexp(y, top), np.ldexp(predicted, top)
     w = weights_or_ones(weights, len(y)).reshape((-1,) + (1,) * (y.ndim - 1))
     residual = (w * (y - predicted) ** 2).sum(axis=0)
     spread = (w * (y - (w * y).sum(axis=0) / w.sum()) ** 2).sum(axis=0)

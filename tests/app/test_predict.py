@@ -69,6 +69,18 @@ def answers(rows, model, table):
     np.testing.assert_array_equal(shares, model.predict_proba(table))
 
 
+def test_levels_that_look_missing_are_levels_in_their_column(here, capfdbinary):
+    cells = ["NA", "DE", "nan", None] * 10
+    table = pa.table({"country": cells, "size": [1.0, None, 3.0, 4.0] * 10})
+    model = DecisionTreeClassifier().fit(table, ["p", "q", "r", "s"] * 10)
+    model.save("m.pellucid")
+    with open("new.csv", "w") as file:
+        file.write("country,size\nNA,1\nDE,NA\nnan,3\n,4\n")
+    assert cli.run(["predict", "m.pellucid", "new.csv"]) == 0
+    rows = read_csv(capfdbinary.readouterr().out.decode())
+    assert [row["prediction"] for row in rows] == ["p", "q", "r", "s"]
+
+
 def test_a_classifier_to_stdout(tree, table, capfdbinary):
     assert cli.run(["predict", "m.pellucid", "new.csv"]) == 0
     heard = capfdbinary.readouterr()

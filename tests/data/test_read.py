@@ -419,3 +419,42 @@ def test_columns_can_stay_text():
     assert whole["code"].to_pylist() == ["1", "2.50"] and whole["n"].to_pylist() == [1, 2]
     (part,) = batches(content, text=["code", "absent"])
     assert part.schema == whole.schema and part["code"].to_pylist() == ["1", "2.50"]
+
+
+def test_many_columns_are_read_in_time_and_twins_among_them_named():
+    names = [f"c{j}" for j in range(20_000)]
+    line = ",".join(["1"] * len(names))
+    assert read(f"{','.join(names)}\n{line}\n".encode()).num_columns == len(names)
+    names[-1] = "c7"
+    with pytest.raises(DataError, match="2 columns named 'c7' \\(columns 8, 20000\\)"):
+        read(f"{','.join(names)}\n{line}\n".encode())
+
+
+def test_rows_longer_than_a_block(file):
+    long = "x" * 3_000_000
+    path = file("long.csv", f"a,b\n1,{long}\n2,y\n")
+    assert read(path).column("b").to_pylist() == [long, "y"]
+    found = pa.Table.from_batches(stream_delimited(find(path), Dialect(), block=1 << 18))
+    assert found.column("b").to_pylist() == [long, "y"]
+    assert found.column("a").to_pylist() == [1, 2]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_without_its_mark(encoding):
+    table, remarks = noted("name,size\nÅsa,1\nBo,2\n".encode(encoding))
+    assert table.column("name").to_pylist() == ["Åsa", "Bo"]
+    assert "UTF-16" in remarks[0]
+
+
+def test_a_line_that_states_the_separator_is_no_header():
+    table, _ = noted(b"sep=;\na;b\n1;2\n")
+    assert table.column_names == ["a", "b"]
+    assert table.column("b").to_pylist() == [2]
+
+
+def test_numbers_with_commas_and_numbers_too_long_are_noted():
+    _, remarks = noted(b'a,b\n"1,234",7\n"12,345,678",8\n900,9\n')
+    assert any("written with commas ('1,234')" in remark for remark in remarks)
+    rows = "".join(f"{10**22 + k},1\n" for k in range(5))
+    _, remarks = noted(f"id,b\n{rows}".encode())
+    assert any("'id'" in remark and "23 digits" in remark for remark in remarks)

@@ -45,13 +45,27 @@ def test_labels_of_any_type(y, classes):
     assert found[codes].tolist() == list(y)
 
 
+def test_labels_in_foreign_byte_order_and_numpy_strings_become_plain():
+    assert labels(np.array([3, 1], dtype=">i4"), "Model")[1].dtype == np.dtype("int32")
+    codes, classes = labels(np.array(["b", "a"], dtype=np.dtypes.StringDType()), "Model")
+    assert classes.tolist() == ["a", "b"] and classes.dtype == object and codes.tolist() == [1, 0]
+
+
 BAD_LABELS = {
     "continuous": ([0.5, 1.0], "Unknown label type: continuous.*y\\[0\\] = 0.5"),
     "nan": ([1.0, np.nan], "contains NaN: 1 row.*\\(1\\)"),
     "none": (["a", None, None], "2 row.*\\(1, 2\\)"),
     "null": (pl.Series(["a", None]), "contains NaN: 1 row"),
     "nullable": (pd.Series([1, None], dtype="Int64"), "contains NaN"),
+    "nan among words": (["a", "b", float("nan")], "1 row.*\\(2\\)"),
+    "none among words, as a tuple": (("a", None), "1 row.*\\(1\\)"),
+    "nan of NumPy's strings": (
+        np.array(["a", np.nan], dtype=np.dtypes.StringDType(na_object=np.nan)),
+        "1 row.*\\(1\\)",
+    ),
     "mixed": (np.array(["a", 1], dtype=object), "mixes labels"),
+    "mixed list": ([1, "a"], "mixes labels"),
+    "dicts": (np.array([{"a": 1}, {"b": 2}], dtype=object), "type dict: labels are"),
     "two columns": (np.zeros((3, 2)), "shape \\(3, 2\\)"),
     "complex": ([1j, 2j], "Complex"),
 }

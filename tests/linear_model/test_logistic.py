@@ -233,7 +233,7 @@ def test_class_weights_by_label():
     weighted = LogisticRegression(class_weight={"yes": 3}).fit(X, labels)
     by_row = LogisticRegression().fit(X, labels, sample_weight=np.where(y == 1, 3.0, 1.0))
     np.testing.assert_allclose(weighted.coef_, by_row.coef_, rtol=1e-12)
-    with pytest.raises(DataError, match="maybe"):
+    with pytest.raises(ParameterError, match="maybe"):
         LogisticRegression(class_weight={"maybe": 1}).fit(X, labels)
 
 
@@ -418,3 +418,37 @@ def test_contributions_add_up_at_large_offsets(Model, rng):
     y = X[:, 0] - 1e10 + X[:, 1]
     explained = Model().fit(X, y if Model is LinearRegression else y > 0).explain(X)
     assert explained.is_additive(1e-13)
+
+
+@pytest.mark.parametrize("solver", ["auto", "lbfgs"])
+def test_weights_are_repetition_where_the_solver_stops_early(solver):
+    """700 parameters: too many for Newton's method, so the stopping point must not depend on it."""
+    rng = np.random.default_rng(5)
+    X, weights = rng.normal(size=(300, 140)) + 3.0, rng.integers(0, 4, 300)
+    y = (X[:, :6] + rng.normal(size=(300, 6))).argmax(axis=1)
+    found = LogisticRegression(solver=solver).fit(X, y, weights)
+    again = LogisticRegression(solver=solver).fit(
+        np.repeat(X, weights, axis=0), np.repeat(y, weights)
+    )
+    np.testing.assert_allclose(found.predict_proba(X), again.predict_proba(X), atol=1e-10)
+
+
+def test_many_parameters_end_no_higher_than_scikit_learn():
+    from sklearn.linear_model import LogisticRegression as Peer
+
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(400, 120))
+    y = (X @ rng.normal(size=(120, 6)) + 3 * rng.gumbel(size=(400, 6))).argmax(axis=1)
+
+    def objective(model):
+        chance = model.predict_proba(X)[np.arange(len(y)), y]
+        return -np.log(chance).sum() + 0.5 * np.square(model.coef_).sum()
+
+    assert objective(LogisticRegression().fit(X, y)) <= objective(Peer().fit(X, y))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_numbers_of_other_precision_as_parameters(dtype):
+    X, y = np.arange(12.0).reshape(6, 2), [0, 1, 0, 1, 1, 0]
+    found = LogisticRegression(C=np.dtype(dtype).type(1)).fit(X, y)
+    np.testing.assert_array_equal(found.coef_, LogisticRegression(C=1.0).fit(X, y).coef_)

@@ -415,7 +415,7 @@ def test_class_weights_move_the_boundary():
     }
     plain, heavy = (quiet(MLPClassifier(**options, class_weight=c), X, y) for c in (None, {0: 50}))
     assert (heavy.predict(X) == 0).sum() > (plain.predict(X) == 0).sum()
-    with pytest.raises(DataError, match="class_weight"):
+    with pytest.raises(ParameterError, match="class_weight"):
         MLPClassifier(class_weight={7: 1.0}).fit(X, y)
 
 

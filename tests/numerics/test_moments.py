@@ -104,6 +104,3 @@ def test_bayes_rule_survives_underflow_and_impossible_rows():
     np.testing.assert_allclose(found[0, 0], 0.3 / (0.3 + 0.7 * np.exp(-1)))
     np.testing.assert_allclose(found[1:], [[0, 1], prior])
     assert bayes.posterior(density[:1], np.array([0.0, 1.0])).tolist() == [[0, 1]]
-    np.testing.assert_allclose(
-        bayes.class_priors(np.array([0, 1, 1]), np.array([1.0, 2.0, 1.0]), 3), [0.25, 0.75, 0]
-    )

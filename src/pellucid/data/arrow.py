@@ -53,5 +53,10 @@ def _codes(column: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
 
 
 def _dictionary(name: str, column: Any) -> RawColumn:
+    if pa.types.is_nested(column.type.value_type):
+        raise DataTypeError(
+            f"column {name!r} has levels of type {column.type.value_type}, which no table can hold."
+            " Turn them into text or numbers first."
+        )
     codes, levels = _codes(column)
     return RawColumn(name, "categorical", codes, levels, ordered=bool(column.type.ordered))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,8 @@ from pellucid.errors import DataError
 
 _BLOCK = 1 << 22
 _HEAD = 1 << 20
+_LARGEST = 1 << 27  # a longer row is no table
+_GROUPED = r"^\s*-?\d{1,3}(,\d{3})+(\.\d+)?\s*$"
 _NUMBER = r"^\s*-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
@@ -67,9 +70,15 @@ def stream_delimited(
     types = {name: pa.string() if name in text else pa.null() for name in wanted}
     # Cells as they stand, empty ones included: a missing marker is judged with its column.
     as_text = dict.fromkeys(types, pa.string())
-    batch = None
-    for batch in _batches(source, head, as_text, block, missing=False):
-        _widen(types, batch, dialect)
+    while True:
+        batch, found = None, dict(types)
+        try:
+            for batch in _batches(source, head, as_text, block, missing=False):
+                _widen(found, batch, dialect)
+            break
+        except _LongRow:
+            block *= 16
+    types = found
     if batch is not None and batch.num_rows and batch.schema.names[-1] == head.names[-1]:
         refuse_unclosed_quote(source, batch.column(batch.num_columns - 1)[-1].as_py())
     final = {name: pa.float64() if kind == pa.null() else kind for name, kind in types.items()}
@@ -92,6 +101,8 @@ class _Head:
         """Read the first row that is not blank."""
         data = data.removeprefix(codecs.BOM_UTF8)
         start = len(data) - len(data.lstrip(b"\r\n"))
+        if re.match(rb'"?sep=[^\r\n]"?\r?\n', data[start:]):  # states the delimiter, is no row
+            start = data.index(b"\n", start) + 1
         blank = len(data[:start].splitlines())
         try:
             text = data[start : _end_of_row(data, start)].decode("utf-8")
@@ -140,11 +151,21 @@ def settle_types(table: Any) -> Any:
 def near_numbers(table: Any, note: Callable[[str], None], name: str) -> None:
     """A note for each text column that would be numbers but for a few cells."""
     for field in table.schema:
+        if field.type == pa.float64():
+            _melted(table.column(field.name), note, f"column {field.name!r} of {name}")
         if not pa.types.is_string(field.type):
             continue
         column = table.column(field.name)
         sample = column.slice(0, 2000).drop_null()
+        grouped = pc.match_substring_regex(sample, pattern=_GROUPED)
         looks = pc.match_substring_regex(sample, pattern=_NUMBER)
+        if pc.any(grouped).as_py() and pc.all(pc.or_(grouped, looks)).as_py():
+            first = sample.filter(grouped)[0].as_py()
+            note(
+                f"column {field.name!r} of {name} is text: its numbers are written with commas "
+                f"({first!r}). Remove the commas if they are to be numbers."
+            )
+            continue
         if len(sample) < 10 or pc.sum(looks).as_py() < 0.9 * len(sample):
             continue
         other = pc.invert(pc.match_substring_regex(column, pattern=_NUMBER))
@@ -155,6 +176,17 @@ def near_numbers(table: Any, note: Callable[[str], None], name: str) -> None:
         note(
             f"column {field.name!r} of {name} is text because {len(odd)} of its {len(column)} "
             f"cells are not numbers ({shown}). If they mean missing, add them to `missing`."
+        )
+
+
+def _melted(column: Any, note: Callable[[str], None], where: str) -> None:
+    """A note if all cells are numbers of 19 digits and more: most likely names of things."""
+    size = pc.min_max(pc.abs(column)).as_py()
+    if (size["min"] or 0.0) >= 2.0**63 and size["max"] < 1e60:
+        digits = len(str(int(size["max"])))
+        note(
+            f"{where} holds numbers of {digits} digits, of which a float keeps 16: different ones "
+            "may look alike. If they name things, read them as text."
         )
 
 
@@ -231,11 +263,16 @@ def _parse(
     columns: Sequence[str],
     types: dict[str, Any] | None = None,
 ) -> Any:
-    options = _options(head, columns, types, 1 << 20)
-    try:
-        table = pacsv.read_csv(pa.BufferReader(content), *options)
-    except pa.ArrowInvalid as error:
-        raise explain(source, content, head.dialect, head.names, error) from None
+    block = _HEAD
+    while True:
+        try:
+            options = _options(head, columns, types, block)
+            table = pacsv.read_csv(pa.BufferReader(content), *options)
+            break
+        except pa.ArrowInvalid as error:
+            if not _straddles(error, block):
+                raise explain(source, content, head.dialect, head.names, error) from None
+            block *= 16
     for field in table.schema:
         if pa.types.is_binary(field.type):
             raise not_utf8(source, bytes(content))
@@ -252,10 +289,21 @@ def _batches(
     try:
         yield from pacsv.open_csv(stream, *options)
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        if _straddles(error, block):
+            raise _LongRow from None
         content = _utf8(source, head.dialect)
         raise explain(source, content, head.dialect, head.names, error) from None
     except OSError as error:
         raise source.broken(f"its compression is damaged ({error})") from None
+
+
+class _LongRow(Exception):
+    """A row is longer than a block."""
+
+
+def _straddles(error: Exception, block: int) -> bool:
+    """Whether a larger block may hold what this one could not."""
+    return "straddl" in str(error) and block < _LARGEST
 
 
 # Types

@@ -23,6 +23,7 @@ MISSING = (
 
 _DELIMITERS = {",": "','", ";": "';'", "\t": "the tabulator", "|": "'|'"}
 _BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?')  # as spreadsheets write above the header
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _DECIMAL_POINT = re.compile(r"[+-]?\d+\.\d+")
 
@@ -61,10 +62,14 @@ def settle(
     _check(delimiter, decimal, encoding, missing)
     head = source.head()
     if encoding is None:
-        encoding = next((name for bom, name in _BOMS.items() if head.startswith(bom)), "utf-8")
+        encoding = next((name for bom, name in _BOMS.items() if head.startswith(bom)), None)
+        encoding = encoding or _sniff_utf16(head)
         if encoding != "utf-8":
             note(f"{source.name} is written in UTF-16, as its first bytes say.")
     lines = _complete_lines(head.decode(encoding, errors="replace"))
+    stated = _SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
+    if stated:
+        delimiter, lines = delimiter or stated.group(1), lines[1:]
     if delimiter is None:
         delimiter = sniff_delimiter(lines)
         if delimiter != ",":
@@ -74,6 +79,15 @@ def settle(
         if decimal == ",":
             note(f"{source.name} writes numbers with a decimal comma (3,14).")
     return Dialect(delimiter, decimal, encoding, header, tuple(missing))
+
+
+def _sniff_utf16(head: bytes) -> str:
+    """UTF-16 without its mark: every other byte of plain words and numbers is 0."""
+    first = head[:400]
+    for name, zeros in (("utf-16-le", first[1::2]), ("utf-16-be", first[::2])):
+        if zeros.count(0) > 0.4 * len(first):
+            return name
+    return "utf-8"
 
 
 def sniff_delimiter(lines: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from pellucid.data.cells import (
     factorize,
     object_column,
     plain_level,
+    string_column,
     warn_of_rounding,
 )
 from pellucid.data.containers import check_names, check_shape
@@ -84,7 +85,11 @@ def _column(name: str, series: nw.Series) -> RawColumn:
         raise DataError(f"Complex data not supported: column {name!r}.")
     if str(dtype) == "Unknown" and series.null_count() == len(series):
         return RawColumn(name, "number", np.full(len(series), np.nan))
-    raise DataTypeError(f"column {name!r} has type {dtype}, which no table can hold.")
+    shown = dtype if str(dtype) != "Unknown" else getattr(native, "dtype", dtype)
+    raise DataTypeError(
+        f"column {name!r} has type {shown}, which no table can hold. Turn it into numbers, text, "
+        "categories or dates first."
+    )
 
 
 def _floats(series: nw.Series) -> np.ndarray:
@@ -102,7 +107,10 @@ def _stamps(series: nw.Series) -> np.ndarray:
 
 def _labels(name: str, series: nw.Series) -> RawColumn:
     if series.dtype == nw.String:
-        return arrow_column(name, series.cast(nw.String).to_arrow())
+        try:
+            return arrow_column(name, series.cast(nw.String).to_arrow())
+        except UnicodeEncodeError:  # half a character, as broken files have
+            return string_column(name, np.asarray(series.to_list(), dtype=object))
     native = nw.to_native(series)
     if type(native).__module__.startswith("pandas"):
         levels = tuple(map(plain_level, native.cat.categories.tolist()))

@@ -1,5 +1,6 @@
 """Turning a raw column into another kind: what `Table(kinds=...)` and a learned schema ask for."""
 
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,18 @@ def _to_categorical(column: RawColumn, name: str) -> RawColumn:
     levels, codes = np.unique(column.values[~np.isnan(column.values)], return_inverse=True)
     values = np.full(len(column.values), -1, dtype=np.int32)
     values[~np.isnan(column.values)] = codes
-    plain = tuple(int(v) if float(v).is_integer() else float(v) for v in levels)
-    return RawColumn(name, "categorical", values, plain)
+    plain = _day if column.kind == "datetime" else _number
+    return RawColumn(name, "categorical", values, tuple(plain(float(v)) for v in levels))
+
+
+def _number(value: float) -> int | float:
+    return int(value) if value.is_integer() else value
+
+
+def _day(days: float) -> date:
+    """Days since 1970 as a date, with the time of day if there is one."""
+    stamp = datetime(1970, 1, 1) + timedelta(days=days)
+    return stamp if stamp.time() != time() else stamp.date()
 
 
 def _to_text(column: RawColumn, name: str) -> RawColumn:

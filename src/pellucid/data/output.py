@@ -1,6 +1,5 @@
 """Results as tables: dataframes for `set_output`, and the target column out of a table."""
 
-import difflib
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +67,9 @@ def _split(X: Any, name: str) -> tuple[Any, Any]:
     names = [str(n) for n in raw]
     check_names(tuple(names))
     if name not in names:
-        close = difflib.get_close_matches(name, names, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        from pellucid.data.source import did_you_mean
+
+        hint = did_you_mean(name, names)
         raise DataError(
             f"column {name!r} is not in the table.{hint} Columns: {', '.join(names[:20])}"
         )

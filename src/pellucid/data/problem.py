@@ -12,7 +12,7 @@ from pellucid.data.containers import Intake, intake
 from pellucid.data.learning import learn, named_kinds
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.data.table import Table
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataError, DataTypeError, ParameterError
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,12 @@ def prepare(
         )
     options = (table or wishes.table or Table()).check()
     rows = intake(X, wishes.owner)
-    if options.kinds and rows.sparse is None:
+    if options.kinds and rows.sparse is not None:
+        raise DataTypeError(
+            "Table(kinds=...) is for tables with columns of several kinds; sparse X holds numbers. "
+            "Give the dense table, or leave kinds out."
+        )
+    if options.kinds:
         rows = rows.with_kinds(named_kinds(rows, options.kinds))
     target, classes = _target(y, rows.n_rows, wishes)
     w = targets.weights_or_ones(weights, rows.n_rows)

@@ -161,6 +161,14 @@ class Schema:
             return np.arange(self.n_columns, dtype=np.int32)
         return np.array([j for j, _, _ in self.blocks()], dtype=np.int32)
 
+    def units(self, extreme: int) -> np.ndarray:
+        """Exponents of the encoded columns' sizes if one of them is beyond 2**extreme, else 0."""
+        size = np.maximum(np.abs(self.low), np.abs(self.high))
+        if not self.plain:
+            size = np.array([size[j] if role == "value" else 1.0 for j, role, _ in self.blocks()])
+        e = np.frexp(size)[1].astype(np.int64)
+        return e if (np.abs(e) > extreme).any() else np.zeros_like(e)
+
     # Applying it ----------------------------------------------------------------------------------
 
     def align(self, table: Intake, owner: str) -> Intake:

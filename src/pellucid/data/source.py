@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,13 +132,14 @@ def did_you_mean(name: str, known: Any) -> str:
 
 def refuse_duplicates(source: Source, names: Sequence[str]) -> None:
     """Two columns of one name cannot be told apart."""
-    for name in names:
-        places = [str(i + 1) for i, other in enumerate(names) if other == name]
-        if len(places) > 1:
-            raise DataError(
-                f"{source.name} has {len(places)} columns named {name!r} (columns "
-                f"{', '.join(places)}). Rename or remove all but one."
-            )
+    if len(set(names)) == len(names):
+        return
+    name = next(name for name, times in Counter(names).items() if times > 1)
+    places = [str(i + 1) for i, other in enumerate(names) if other == name]
+    raise DataError(
+        f"{source.name} has {len(places)} columns named {name!r} (columns {', '.join(places)}). "
+        "Rename or remove all but one."
+    )
 
 
 def selected(source: Source, names: Sequence[str], columns: Sequence[str] | None) -> list[str]:

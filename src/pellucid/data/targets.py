@@ -22,7 +22,7 @@ def as_vector(values: Any, what: str = "y") -> np.ndarray:
             raise DataError(f"Input {what} contains NaN: row {row} is masked. Drop such rows.")
         return values.filled()
     if isinstance(values, np.ndarray):
-        return np.asarray(values)
+        return _native(np.asarray(values))
     if hasattr(values, "tocsr"):
         raise DataTypeError(f"{what} is sparse: use {what}.toarray().ravel().")
     if is_frame(values):
@@ -36,9 +36,25 @@ def as_vector(values: Any, what: str = "y") -> np.ndarray:
     if scalar and not hasattr(values, "__array__"):
         raise DataTypeError(f"{what} should be a 1d array, got {values!r} instead.")
     try:
-        return np.asarray(values)
+        array = _native(np.asarray(values))
+        # np.asarray writes ["a", nan] and [1, "a"] as text: keep the cells as they were given.
+        kept = array.dtype.kind in "US" and isinstance(values, list | tuple)
+        return _texts(values, array) if kept else array
     except ValueError as error:
         raise DataError(f"{what} is not a rectangular array: {error}") from None
+
+
+def _native(values: np.ndarray) -> np.ndarray:
+    """The array in the machine's byte order; NumPy's strings of any length as objects."""
+    if values.dtype.kind == "T":
+        return values.astype(object)
+    return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
+
+
+def _texts(values: Any, array: np.ndarray) -> np.ndarray:
+    cells = np.array(values, dtype=object)
+    alike = all(isinstance(cell, str | bytes) for cell in cells.ravel())
+    return array if alike and cells.shape == array.shape else cells
 
 
 def _arrow_columns(table: Any) -> np.ndarray:
@@ -121,7 +137,12 @@ def labels(y: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
         span = int(y.max()) - lowest + 1
         if span <= MOST_COUNTED:
             return _counted(y, lowest, span)
-    classes, codes = np.unique(y, return_inverse=True)
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError:
+        raise DataTypeError(
+            f"y holds objects of type {type(y[0]).__name__}: labels are text, numbers or dates."
+        ) from None
     return codes.astype(np.int32), classes
 
 

@@ -46,19 +46,10 @@ class Clouds:
         return (apart * self.share[:, None]).T @ apart
 
 
-def column_units(schema: Any) -> np.ndarray:
-    """Exponents of the columns' sizes if any of them is extreme, else 0."""
-    size = np.maximum(np.abs(schema.low), np.abs(schema.high))
-    if not schema.plain:
-        size = np.array([size[j] if role == "value" else 1.0 for j, role, _ in schema.blocks()])
-    e = np.frexp(size)[1].astype(np.int64)
-    return e if (np.abs(e) > EXTREME).any() else np.zeros_like(e)
-
-
 def clouds(problem: Problem, own: bool) -> Clouds:
     """One pass over the table."""
     assert problem.classes is not None
-    K, units, w = len(problem.classes), column_units(problem.schema), problem.weights
+    K, units, w = len(problem.classes), problem.schema.units(EXTREME), problem.weights
     X = np.ldexp(problem.X, -units) if units.any() else problem.X
     w = np.ldexp(w, -int(np.frexp(w.max())[1]))
     found = class_moments(X, problem.y, w, K, "own" if own else "shared")

@@ -7,6 +7,7 @@ import numpy as np
 
 from pellucid.base import ProbabilisticClassifier
 from pellucid.data import Problem
+from pellucid.data.class_weights import class_weighted
 from pellucid.ensemble.boosting import Boosting
 from pellucid.errors import ParameterError
 from pellucid.numerics.links import expit
@@ -38,11 +39,7 @@ class ClassBoosting(Boosting, ProbabilisticClassifier):
         """Class weights multiply the weights of rows."""
         if self.class_weight is None:
             return problem
-        from pellucid.tree.growing import class_factors
-
-        factors = class_factors(self.class_weight, problem)
-        assert factors is not None
-        weights = problem.weights * factors[problem.y]
+        weights = class_weighted(self.class_weight, problem)
         keep = np.flatnonzero(weights > 0)
         return (
             problem.take(keep, weights[keep])

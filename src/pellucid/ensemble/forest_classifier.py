@@ -7,11 +7,11 @@ import numpy as np
 
 from pellucid.base import ProbabilisticClassifier
 from pellucid.data import Problem
+from pellucid.data.class_weights import class_factors
 from pellucid.ensemble.forest import FOREST_PARAMETERS, Forest
-from pellucid.parameters import Choice, Either, Nothing
+from pellucid.parameters import Choice, ClassWeight, Either
 from pellucid.tree import DecisionTreeClassifier
 from pellucid.tree.criteria import CLASS_CRITERIA
-from pellucid.tree.limits import CLASS_WEIGHTS
 
 
 class ForestClassifier(Forest, ProbabilisticClassifier):
@@ -19,7 +19,7 @@ class ForestClassifier(Forest, ProbabilisticClassifier):
 
     _parameters = FOREST_PARAMETERS | {
         "criterion": Choice(*CLASS_CRITERIA),
-        "class_weight": Either(CLASS_WEIGHTS, Choice("balanced", "balanced_subsample"), Nothing),
+        "class_weight": Either(ClassWeight, Choice("balanced_subsample")),
     }
 
     def __init__(
@@ -100,12 +100,9 @@ class ForestClassifier(Forest, ProbabilisticClassifier):
             del self._factors
 
     def _class_factors(self, problem: Problem) -> dict[int, float] | None:
-        from pellucid.tree.growing import class_factors
-
         if self.class_weight in (None, "balanced_subsample"):
             return None
-        factors = class_factors(self.class_weight, problem)
-        return None if factors is None else dict(enumerate(factors.tolist()))
+        return dict(enumerate(class_factors(self.class_weight, problem).tolist()))
 
     def _check_state(self) -> None:
         self._check_trees(len(self.classes_))

@@ -24,7 +24,6 @@ from pellucid.parameters import (
 )
 from pellucid.tree.limits import COUNT_OR_SHARE, MAX_FEATURES, number_of_features
 
-_DEPTH = 2**31 - 1
 GRADIENT_PARAMETERS = {
     "learning_rate": Real(0, None),
     "n_estimators": Integer(1),

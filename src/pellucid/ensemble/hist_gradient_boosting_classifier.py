@@ -6,8 +6,7 @@ from pellucid.data import Problem
 from pellucid.ensemble.boosting_classes import ClassBoosting
 from pellucid.ensemble.hist_gradient_boosting import HIST_PARAMETERS, HistBoosting
 from pellucid.errors import ParameterError
-from pellucid.parameters import Choice, Either, Nothing
-from pellucid.tree.limits import CLASS_WEIGHTS
+from pellucid.parameters import Choice, ClassWeight
 
 
 class HistGradientBoostingClassifier(HistBoosting, ClassBoosting):
@@ -76,7 +75,7 @@ class HistGradientBoostingClassifier(HistBoosting, ClassBoosting):
 
     _parameters = HIST_PARAMETERS | {
         "loss": Choice("log_loss"),
-        "class_weight": Either(CLASS_WEIGHTS, Choice("balanced"), Nothing),
+        "class_weight": ClassWeight,
     }
 
     def __init__(

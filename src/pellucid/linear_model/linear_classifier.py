@@ -1,43 +1,13 @@
-"""What linear classifiers share: scores, explanation, weights of classes."""
+"""What linear classifiers share: scores and their explanation."""
 
 from typing import Any
 
 import numpy as np
 
 from pellucid.base import Classifier
-from pellucid.data import Problem
-from pellucid.errors import DataError
 from pellucid.linear_model.predictor import additive_parts
 from pellucid.numerics.scores import linear_scores
-from pellucid.parameters import Choice, Either, Nothing, Test
 from pellucid.persist.state import expect_array, n_terms
-
-ClassWeight = Either(Nothing, Choice("balanced"), Test(lambda v: isinstance(v, dict), "a dict"))
-
-
-def class_factors(class_weight: Any, problem: Problem) -> np.ndarray:
-    """One factor per class; "balanced" makes the weights of all classes equal."""
-    assert problem.classes is not None
-    K = len(problem.classes)
-    if class_weight is None:
-        return np.ones(K)
-    if isinstance(class_weight, str):
-        counts = np.bincount(problem.y, problem.weights, minlength=K)
-        return problem.weights.sum() / (K * np.where(counts > 0, counts, 1.0))
-    labels = problem.classes.tolist()
-    strange = [label for label in class_weight if label not in labels]
-    if strange:
-        raise DataError(
-            f"The classes, {strange}, of class_weight are not among the labels {labels}."
-        )
-    return np.array([float(class_weight.get(label, 1.0)) for label in labels])
-
-
-def class_weighted(class_weight: Any, problem: Problem) -> np.ndarray:
-    """The weights of the rows, each times the factor of its class."""
-    if class_weight is None:
-        return problem.weights
-    return problem.weights * class_factors(class_weight, problem)[problem.y]
 
 
 def column_means(X: Any, w: np.ndarray) -> np.ndarray:

@@ -7,13 +7,15 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem, Wishes
+from pellucid.data.class_weights import class_weighted
 from pellucid.errors import ParameterError
-from pellucid.linear_model.linear_classifier import ClassWeight, class_weighted, column_means
+from pellucid.linear_model.linear_classifier import column_means
 from pellucid.linear_model.logistic_base import L1_SOLVERS, SOLVERS, LogisticModel
 from pellucid.linear_model.units import penalised_evenly
 from pellucid.parameters import (
     Boolean,
     Choice,
+    ClassWeight,
     Either,
     Integer,
     Jobs,
@@ -46,9 +48,9 @@ class LogisticRegression(LogisticModel):
         elastic net.
     dual : False
     tol : float, default=1e-4
-        "lbfgs" stops when no slope of the mean objective exceeds it, "gd" when the coefficients
-        move less than it, "sgd" when a pass lowers the mean objective by less; "newton" always goes
-        to the last digit.
+        "lbfgs" stops when no slope of the mean objective exceeds it (a tenth of it where "auto"
+        chose it), "gd" when the coefficients move less than it, "sgd" when a pass lowers the mean
+        objective by less; "newton" always goes to the last digit.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1, without effect
     class_weight : dict {label: weight}, "balanced" or None
@@ -250,7 +252,7 @@ class LogisticRegression(LogisticModel):
 
         start = self._last_state(problem.n_classes, problem.p)
         setting = smooth.Setting(
-            1.0 / self.C, self.fit_intercept, self.tol, self.max_iter,
+            1.0 / float(self.C), self.fit_intercept, self.tol, self.max_iter,
             start if k < 0 or start is None else start[k : k + 1], problem.schema.terms, self.firth,
         )  # fmt: skip
         given = (problem.X, y, w, K)

@@ -6,16 +6,18 @@ import numpy as np
 
 from pellucid import _sklearn, parallel
 from pellucid.data import Problem
+from pellucid.data.class_weights import class_factors
 from pellucid.data.output import opened
 from pellucid.data.targets import labels, weights_or_ones
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model.folds import CV
-from pellucid.linear_model.linear_classifier import ClassWeight, class_factors, column_means
+from pellucid.linear_model.linear_classifier import column_means
 from pellucid.linear_model.logistic_base import L1_SOLVERS, SOLVERS, LogisticModel
 from pellucid.parameters import (
     Array,
     Boolean,
     Choice,
+    ClassWeight,
     Either,
     Function,
     Integer,

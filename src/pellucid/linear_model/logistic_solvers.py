@@ -15,6 +15,7 @@ from pellucid.linear_model import logistic_small
 from pellucid.linear_model.likelihood import Likelihood, flat_solver
 from pellucid.linear_model.separation import Sentry
 from pellucid.numerics.linalg import cholesky_factor
+from pellucid.numerics.moments import moments
 from pellucid.numerics.optimise import (
     Point,
     Solve,
@@ -28,6 +29,7 @@ from pellucid.records import Solution, Status
 FAR = 8.0  # offset in units of spread beyond which a column is centred
 EXTREME = 100  # |log2| of a column's size beyond which it is scaled
 NEWTON_SIZE = 600  # parameters up to which "auto" takes Newton's method
+AUTO_TOL = 0.1  # "auto" must not end above scikit-learn's optimum at the same tol
 ACCURACY = 2.0**-47
 INFERENCE_SIZE = 1500  # parameters up to which their covariance is kept
 # Rows that suffice to start from, and to know the curvature by: at least so many, and so many per
@@ -230,19 +232,24 @@ def shortest(prepared: Prepared, found: Solution) -> Solution:
 def _balance(prepared: Prepared) -> tuple[np.ndarray, np.ndarray]:
     """Centres of the columns, and units in which every slope has the same curvature at first.
 
-    Rare words and levels hardly occur in the first block, so sparse columns are counted in full;
-    for them the penalty is most of the curvature.
+    They come from all rows, by weight: where L-BFGS stops depends on them, and weights are
+    repetition. For rare words and levels the penalty is most of the curvature.
     """
-    F, mean, spread = prepared.likelihood, prepared.mean, prepared.spread
+    F = prepared.likelihood
     total = float(F.weights.sum())
     if F.X.sparse and F.shift is None:
         share = F.weights / total
         squares = F.X.X.copy()
         squares.data = squares.data**2
         mean = np.asarray(F.X.X.T @ share).ravel()
-        spread = np.sqrt(np.maximum(np.asarray(squares.T @ share).ravel() - mean**2, 0.0))
+        variance = np.maximum(np.asarray(squares.T @ share).ravel() - mean**2, 0.0)
+    else:
+        found = moments(F.X.X, F.weights, full=False)
+        mean = found.mean if F.shift is None else found.mean - F.shift
+        variance = found.variance
     chance = 1.0 / F.n_classes
-    curvature = spread**2 + F.alpha / (total * chance * (1 - chance))
+    spread = variance if F.intercept else variance + mean**2
+    curvature = spread + F.alpha / (total * chance * (1 - chance))
     return mean, np.sqrt(np.where(curvature > 0, curvature, 1.0))
 
 
@@ -325,6 +332,7 @@ def _solve_smooth(
         if wide is not None:
             return wide
         solver = "newton" if prepared.likelihood.size <= NEWTON_SIZE else "lbfgs"
+        setting = replace(setting, tol=AUTO_TOL * setting.tol)
     way = solve_newton if solver == "newton" else solve_lbfgs
     stop = None if sentry is None else lambda point: sentry(point.x, point.value)
     # A step beyond the largest float is refused by the search; curvature along it is not learned.

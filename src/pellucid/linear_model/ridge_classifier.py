@@ -6,9 +6,19 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.linear_model.linear_classifier import ClassWeight, LinearClassifier, class_weighted
+from pellucid.data.class_weights import class_weighted
+from pellucid.linear_model.linear_classifier import LinearClassifier
 from pellucid.linear_model.units import penalised_evenly
-from pellucid.parameters import Boolean, Choice, Either, Integer, Nothing, RandomState, Real
+from pellucid.parameters import (
+    Boolean,
+    Choice,
+    ClassWeight,
+    Either,
+    Integer,
+    Nothing,
+    RandomState,
+    Real,
+)
 from pellucid.records import Status
 
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")

@@ -7,16 +7,13 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem, Wishes
+from pellucid.data.class_weights import class_factors
 from pellucid.errors import ParameterError
-from pellucid.linear_model.linear_classifier import (
-    ClassWeight,
-    LinearClassifier,
-    class_factors,
-    column_means,
-)
+from pellucid.linear_model.linear_classifier import LinearClassifier, column_means
 from pellucid.linear_model.units import standardised
 from pellucid.parameters import (
     Boolean,
+    ClassWeight,
     Either,
     Integer,
     Jobs,

@@ -65,7 +65,7 @@ class GaussianNB(MatrixNaiveBayes):
         assert problem.classes is not None
         K = len(problem.classes)
         X, holes = self._training_holes(problem)
-        units = self.units_ if self.__sklearn_is_fitted__() else column_units(problem.schema)
+        units = self.units_ if self.__sklearn_is_fitted__() else problem.schema.units(EXTREME)
         if units.any():
             X = np.ldexp(X, -units)
         w = problem.weights
@@ -172,15 +172,6 @@ class GaussianNB(MatrixNaiveBayes):
             expect_array(self, name, K)
         expect_array(self, "floor_", p)
         expect_array(self, "units_", p, dtype=np.int64)
-
-
-def column_units(schema: Any) -> np.ndarray:
-    """Exponents of the columns' sizes if any of them is extreme, else 0."""
-    size = np.maximum(np.abs(schema.low), np.abs(schema.high))
-    if not schema.plain:
-        size = np.array([size[j] if role == "value" else 1.0 for j, role, _ in schema.blocks()])
-    e = np.frexp(size)[1].astype(np.int64)
-    return e if (np.abs(e) > EXTREME).any() else np.zeros_like(e)
 
 
 def pooled(sums: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:

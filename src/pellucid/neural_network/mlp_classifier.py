@@ -5,12 +5,13 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.base import ProbabilisticClassifier
+from pellucid.data.class_weights import class_weighted
 from pellucid.errors import DataError, ParameterError
 from pellucid.neural_network.layers import logistic, softmax
 from pellucid.neural_network.lessons import Lessons
 from pellucid.neural_network.mlp import OPTIONS, MultiLayer
 from pellucid.neural_network.network import Network
-from pellucid.parameters import Choice, Either, Nothing, Test
+from pellucid.parameters import ClassWeight
 
 # Scores that differ by more have different probabilities.
 TIED = 1e-12
@@ -85,9 +86,7 @@ class MLPClassifier(MultiLayer, ProbabilisticClassifier):
     """
 
     _parameters = OPTIONS | {
-        "class_weight": Either(
-            Nothing, Choice("balanced"), Test(lambda v: isinstance(v, dict), "a dict")
-        ),
+        "class_weight": ClassWeight,
     }
 
     def __init__(
@@ -174,22 +173,7 @@ class MLPClassifier(MultiLayer, ProbabilisticClassifier):
         assert lessons.classes is not None
         K, y = len(lessons.classes), lessons.y
         Y = (y == 1)[:, None] if K == 2 else np.eye(K, dtype=bool)[y]
-        weights = lessons.weights
-        return Y, weights if self.class_weight is None else weights * self._factors(lessons)[y], {}
-
-    def _factors(self, lessons: Lessons) -> np.ndarray:
-        """One factor per class; "balanced" makes the weights of all classes equal."""
-        assert lessons.classes is not None
-        labels = lessons.classes.tolist()
-        if isinstance(self.class_weight, str):
-            counts = np.bincount(lessons.y, lessons.weights, minlength=len(labels))
-            return lessons.weights.sum() / (len(labels) * np.where(counts > 0, counts, 1.0))
-        strange = [label for label in self.class_weight if label not in labels]
-        if strange:
-            raise DataError(
-                f"The classes, {strange}, of class_weight are not among the labels {labels}."
-            )
-        return np.array([float(self.class_weight.get(label, 1.0)) for label in labels])
+        return Y, class_weighted(self.class_weight, lessons), {}
 
     def _held_back(self, lessons: Lessons, rng: np.random.Generator) -> np.ndarray:
         """The same share of every class; a class of one row stays with the rows to learn from."""

@@ -13,14 +13,6 @@ from .densities import by_blocks, loops
 NEAR = 1e-13  # difference of logarithms below which rounding decides which class leads
 
 
-def log_sum_exp(Z: np.ndarray) -> np.ndarray:
-    """log(sum(exp(Z))) of each row; -inf for a row of -inf."""
-    top = Z.max(axis=1, keepdims=True)
-    safe = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return (np.log(np.exp(Z - safe).sum(axis=1, keepdims=True)) + safe)[:, 0]
-
-
 def log_joint(log_density: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """log p(x, c) = log p(c) + log p(x | c): (n, K)."""
     return log_density + _log(prior)
@@ -87,9 +79,3 @@ def _largest(
         rows = np.flatnonzero(close)
         codes[rows] = chances(rows).argmax(axis=1)
     return codes
-
-
-def class_priors(y: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
-    """Share of each class in the sum of weights."""
-    counts = np.bincount(y, weights=weights, minlength=n_classes)
-    return counts / counts.sum()

@@ -6,12 +6,9 @@ vectors), where a vector of class i keeps what it says against class j in row j 
 """
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from pellucid.data import Problem
-from pellucid.errors import DataError, ParameterError
 from pellucid.records import Solution
 
 REST = -1
@@ -78,23 +75,3 @@ def by_class(scores: np.ndarray, K: int) -> np.ndarray:
         votes[:, j] += score < 0
     with np.errstate(over="ignore", invalid="ignore"):
         return votes + sums / (3.0 * (np.abs(sums) + 1.0))
-
-
-def class_factors(class_weight: Any, problem: Problem) -> np.ndarray:
-    """One factor per class; "balanced" makes the weights of all classes equal."""
-    assert problem.classes is not None
-    K, labels = len(problem.classes), problem.classes.tolist()
-    if class_weight is None:
-        return np.ones(K)
-    if isinstance(class_weight, str):
-        total = np.bincount(problem.y, problem.weights, K)
-        return total.sum() / (K * total)
-    strange = [label for label in class_weight if label not in labels]
-    if strange:
-        raise DataError(
-            f"The classes, {strange}, of class_weight are not among the labels {labels}."
-        )
-    factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=float)
-    if not (np.isfinite(factors) & (factors >= 0)).all():
-        raise ParameterError("class_weight must hold finite numbers of at least 0.")
-    return factors

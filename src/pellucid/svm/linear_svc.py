@@ -8,9 +8,9 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Classifier
 from pellucid.data import Problem
+from pellucid.data.class_weights import class_weighted
 from pellucid.errors import ParameterError
-from pellucid.parameters import Choice, Either, Nothing, Test
-from pellucid.svm.division import class_factors
+from pellucid.parameters import Choice, ClassWeight
 from pellucid.svm.linear_machine import LINEAR_PARAMETERS, LinearMachine
 
 
@@ -69,9 +69,7 @@ class LinearSVC(LinearMachine, Classifier):
         "penalty": Choice("l1", "l2"),
         "loss": Choice("hinge", "squared_hinge"),
         "multi_class": Choice("ovr", "crammer_singer"),
-        "class_weight": Either(
-            Test(lambda v: isinstance(v, dict), "a dict"), Choice("balanced"), Nothing
-        ),
+        "class_weight": ClassWeight,
         **LINEAR_PARAMETERS,
     }
 
@@ -123,9 +121,7 @@ class LinearSVC(LinearMachine, Classifier):
             )
         K = len(problem.classes)
         X, scale, shift, means = self._seen(problem)
-        prices = self._prices(
-            problem.weights * class_factors(self.class_weight, problem)[problem.y]
-        )
+        prices = self._prices(class_weighted(self.class_weight, problem))
         if self.multi_class == "crammer_singer":
             return self._joint(X, problem.y, prices, K, scale, shift) | {"means_": means}
 

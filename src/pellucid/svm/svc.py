@@ -9,11 +9,17 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Classifier
 from pellucid.data import Problem
+from pellucid.data.class_weights import class_factors
 from pellucid.errors import DataError, ModelFileError, ParameterError
-from pellucid.parameters import Boolean, Choice, Either, Nothing, RandomState, Real, Test
+from pellucid.parameters import (
+    Boolean,
+    Choice,
+    ClassWeight,
+    RandomState,
+    Real,
+)
 from pellucid.records import Recorder, Solution, Status
 from pellucid.svm import division
-from pellucid.svm.division import class_factors
 from pellucid.svm.machine import KERNEL_PARAMETERS, KernelMachine, n_rows, scaled
 from pellucid.svm.speakers import linear_parts, speakers
 
@@ -86,9 +92,7 @@ class SVC(KernelMachine, Classifier):
     _parameters = {
         "C": Real(0, None, "right"),
         **KERNEL_PARAMETERS,
-        "class_weight": Either(
-            Test(lambda v: isinstance(v, dict), "a dict"), Choice("balanced"), Nothing
-        ),
+        "class_weight": ClassWeight,
         "decision_function_shape": Choice("ovr", "ovo"),
         "break_ties": Boolean,
         "random_state": RandomState,

@@ -7,10 +7,10 @@ import numpy as np
 from pellucid.base import ProbabilisticClassifier
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.parameters import Choice, Either, Nothing
+from pellucid.parameters import Choice, ClassWeight
 from pellucid.tree import predict
 from pellucid.tree.criteria import CLASS_CRITERIA
-from pellucid.tree.limits import CLASS_WEIGHTS, TREE_PARAMETERS
+from pellucid.tree.limits import TREE_PARAMETERS
 from pellucid.tree.model import TreeModel
 
 
@@ -71,7 +71,7 @@ class DecisionTreeClassifier(TreeModel, ProbabilisticClassifier):
 
     _parameters = TREE_PARAMETERS | {
         "criterion": Choice(*CLASS_CRITERIA),
-        "class_weight": Either(CLASS_WEIGHTS, Choice("balanced"), Nothing),
+        "class_weight": ClassWeight,
     }
 
     def __init__(

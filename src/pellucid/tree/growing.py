@@ -10,7 +10,8 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.errors import DataError, ParameterError
+from pellucid.data.class_weights import class_factors
+from pellucid.errors import DataError
 from pellucid.tree import predict
 from pellucid.tree.criteria import check_target
 from pellucid.tree.grower import grow, looks_at_few
@@ -70,7 +71,7 @@ def grow_classes(
     model: Any, problem: Problem, limits: Limits, presorted: Presorted | None = None, key: int = 0
 ) -> Nodes:
     """Grow the tree of a classifier."""
-    factors = class_factors(model.class_weight, problem)
+    factors = class_factors(model.class_weight, problem) if model.class_weight else None
     apart = factors is not None and problem.counts and not problem.unweighted
     if apart and (limits.min_samples_leaf > 1 or limits.min_samples_split > 2):
         problem, presorted, apart = _repeated(problem), None, False
@@ -111,25 +112,3 @@ def tree_key(model: Any) -> int:
         return 0
     seed = parallel.seed_sequence(model.random_state)
     return int(parallel.stream(seed, "tree").integers(0, 2**64, dtype=np.uint64))
-
-
-def class_factors(class_weight: Any, problem: Problem) -> np.ndarray | None:
-    """Weight of each class; "balanced" gives all classes the same total weight."""
-    if class_weight is None or problem.classes is None:
-        return None
-    sums = np.bincount(problem.y, problem.weights, minlength=len(problem.classes))
-    if class_weight == "balanced":
-        present = sums > 0  # a bag may lack a class
-        return np.where(present, sums.sum() / (present.sum() * np.where(present, sums, 1.0)), 0.0)
-    known = problem.classes.tolist()
-    strange = [label for label in class_weight if label not in known]
-    if strange:
-        raise ParameterError(
-            f"The classes, {strange}, are not in class_weight: the labels are {known}."
-        )
-    factors = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
-    if not np.isfinite(factors).all() or (factors < 0).any() or not (factors * sums).sum() > 0:
-        raise ParameterError(
-            "The 'class_weight' parameter must give finite weights >= 0, not all of them 0."
-        )
-    return factors

@@ -25,7 +25,6 @@ COUNT_OR_SHARE = {
     "leaf": Either(Integer(1), _share(")")),
 }
 MAX_FEATURES = Either(Integer(1), _share("]"), Choice("sqrt", "log2"), Nothing)
-CLASS_WEIGHTS = Test(lambda v: isinstance(v, dict), "a dict {label: weight}")
 GROWTH_PARAMETERS = {
     "max_depth": Either(Integer(1), Nothing),
     "min_samples_split": COUNT_OR_SHARE["split"],

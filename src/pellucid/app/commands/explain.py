@@ -85,13 +85,12 @@ def find(model: str, data: str | None) -> tuple[str, str]:
 
 def read_table(fitted: Any, data: str, voice: Voice, encoding: str | None) -> Any:
     """A file, or the name of a built-in data set."""
-    from pellucid.app.commands.predict import written_as_text
+    from pellucid.app.commands.predict import read_for
     from pellucid.data import datasets
-    from pellucid.data.read import read
 
     if data in datasets.names() and not Path(data).is_file():
         return datasets.load(data).table
-    return read(data, text=written_as_text(fitted), note=voice.note, encoding=encoding)
+    return read_for(fitted, data, voice, encoding)
 
 
 def refuse_outside(rows: tuple[int, ...], n: int, source: str) -> None:

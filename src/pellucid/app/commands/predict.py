@@ -83,12 +83,11 @@ def predict(
     'prediction' and, for a classifier that knows probabilities, one column 'p_<class>' for each
     class.
     """
-    from pellucid.data.read import read
     from pellucid.data.write import format_of, write
 
     format_ = format_ or format_of(out)  # a wrong name is said before any work is done
     model, fitted = load_model(model, file, "predict")
-    table = read(file, text=written_as_text(fitted), note=voice.note, encoding=encoding)
+    table = read_for(fitted, file, voice, encoding)
     source = "standard input" if file == "-" else file
     kept = {name: table.column(require(name, table, source)) for name in ids}
     rows = match_columns(fitted, table, source, voice, allow_missing)
@@ -157,14 +156,33 @@ def warn_outside(fitted: Any, rows: Any, voice: Voice) -> None:
         )
 
 
-def written_as_text(fitted: Any) -> list[str]:
-    """Columns whose levels are text: in a file that happens to hold only digits they stay so."""
-    schema = fitted.schema_
-    return [
-        schema.name(j)
+def read_for(fitted: Any, file: str, voice: Voice, encoding: str | None) -> Any:
+    """The table of a file as the model knows it: what training took for levels are levels here.
+
+    Levels of text stay text in a file that happens to hold only digits, and a level such as "NA"
+    is not a missing cell in its column.
+    """
+    from pellucid.data.dialect import MISSING
+    from pellucid.data.read import read
+    from pellucid.data.source import find
+
+    schema, source = fitted.schema_, find(file)
+    texts = {
+        schema.name(j): set(levels)
         for j, levels in enumerate(schema.levels)
         if levels and all(isinstance(level, str) for level in levels)
-    ]
+    }
+    table = read(source, text=list(texts), note=voice.note, encoding=encoding)
+    for name, levels in texts.items():
+        if name in table.column_names and not levels.isdisjoint(MISSING):
+            markers = [marker for marker in MISSING if marker not in levels]
+            own = read(
+                source, columns=[name], text=[name], missing=markers, encoding=encoding,
+                note=lambda remark: None,
+            )  # fmt: skip
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, own.column(name))
+    return table
 
 
 def require(name: str, table: Any, source: str) -> str:

@@ -1,0 +1,70 @@
+"""Columns that come from broken files, or hold what no table can: levels, or an error that says it."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from pellucid import Table
+from pellucid.ensemble import BaggingClassifier
+from pellucid.errors import DataError, DataTypeError, ParameterError
+from pellucid.linear_model import LinearRegression, LogisticRegression, Ridge
+from pellucid.tree import DecisionTreeClassifier
+
+Y = [0, 1, 0, 1, 1, 0]
+
+
+def test_half_characters_are_levels_like_others():
+    cells = pd.array(["x\ud800", "y", "y", "x\ud800", "y", "y"], dtype="string[python]")
+    frame = pd.DataFrame({"a": cells})
+    model = DecisionTreeClassifier().fit(frame, Y)
+    assert set(model.schema_.levels[0]) == {"x\ud800", "y"}
+
+
+def test_levels_that_are_structures_are_refused():
+    levels = pa.array([{"l": 0}, {"l": 1}])
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1, 1, 0]), levels)
+    with pytest.raises(DataTypeError, match="'a' has levels of type struct"):
+        DecisionTreeClassifier().fit(pa.table({"a": column}), Y)
+
+
+def test_the_type_of_an_unknown_column_is_named():
+    frame = pd.DataFrame({"a": pd.period_range("2020-01", periods=6, freq="M")})
+    with pytest.raises(DataTypeError, match=r"'a' has type period\[M\]"):
+        DecisionTreeClassifier().fit(frame, Y)
+
+
+def test_dates_as_categories_keep_their_dates():
+    days = [datetime.date(2020, 1, 1 + k % 3) for k in range(6)]
+    frame = pd.DataFrame({"d": pd.to_datetime(days)})
+    model = LogisticRegression(table=Table(kinds={"d": "categorical"})).fit(frame, Y)
+    assert model.terms_ == ("d=2020-01-01", "d=2020-01-02", "d=2020-01-03")
+    assert model.predict(frame).shape == (6,)
+
+
+def test_kinds_of_sparse_columns_are_refused():
+    X = sparse.csr_array(np.eye(6))
+    with pytest.raises(DataTypeError, match="sparse X holds numbers"):
+        Ridge(table=Table(kinds={0: "categorical"})).fit(X, Y)
+
+
+def test_a_class_is_no_learner():
+    with pytest.raises(ParameterError, match="an instance, not a class"):
+        BaggingClassifier(LogisticRegression).fit(np.eye(6), Y)
+
+
+def test_scores_of_another_shape_and_of_huge_numbers():
+    X, y = np.arange(6.0)[:, None], np.arange(6.0)
+    model = LinearRegression().fit(X, y)
+    with pytest.raises(DataError, match=r"shape \(6, 2\), but LinearRegression predicts \(6,\)"):
+        model.score(X, np.column_stack([y, y]))
+    assert LinearRegression().fit(X, y * 1e300).score(X, y * 1e300) == pytest.approx(1.0)
+
+
+def test_a_target_in_other_letters_is_guessed():
+    frame = pd.DataFrame({"a": [1.0, 2, 3], "y": [0, 1, 0]})
+    with pytest.raises(DataError, match="Did you mean 'y'"):
+        DecisionTreeClassifier().fit(frame, "Y")
