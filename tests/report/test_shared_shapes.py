@@ -60,3 +60,10 @@ def test_missing_cells_and_exact_scores_are_named():
     summary["test"]["metrics"]["rmse"] = 1e-9 * summary["test"]["baseline"]["rmse"]
     page = html.render(summary)
     assert words.EXACT in page and "ols: too good to be true" in page
+
+
+def test_nothing_is_shown_as_minus_zero():
+    from pellucid.report import terminal
+
+    assert words.score(-1e-5, "r2") == "0.000" and terminal.score(-1e-5, "r2") == ".000"
+    assert words.score(-0.25, "r2") == "-0.250" and terminal.score(-0.25, "r2") == "-0.250"

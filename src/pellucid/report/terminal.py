@@ -41,7 +41,8 @@ def score(value: float | None, metric: str, decimals: int = 3) -> str:
     if metric == "r2" and value < -99:
         return number(value, 3)
     if metric in SHARES or metric in ("log_loss", "r2"):
-        return share(value, decimals) if value >= 0 else f"{value:.{decimals}f}"
+        shown = round(value, decimals) + 0.0  # never -0
+        return share(shown, decimals) if shown >= 0 else f"{shown:.{decimals}f}"
     return number(value, 4)
 
 

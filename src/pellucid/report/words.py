@@ -61,7 +61,7 @@ def score(value: float | None, metric: str, decimals: int = 3) -> str:
     """A score as a table shows it."""
     if value is None or value != value:
         return NOT_AVAILABLE
-    return f"{value:.{decimals}f}" if metric in BOUNDED else number(value, 4)
+    return f"{round(value, decimals) + 0.0:.{decimals}f}" if metric in BOUNDED else number(value, 4)
 
 
 def interval(ends: Any, metric: str) -> str:
