@@ -2,7 +2,7 @@
 
 X stands for the centred columns with rows multiplied by sqrt(w), N for the sum of weights.
 
-Invariant: the three ways (all products at once, dense columns, sparse columns) answer the same
+Invariant: the three ways (all products at once, plain columns, centred columns) answer the same
 questions, so the descent knows no layout.
 """
 
@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.linear_model.ridge_solver import Ridge, Wide
 
 # Columns up to which all products are made at once, if there are rows enough for them to pay.
@@ -36,9 +37,9 @@ def make_products(task: Ridge) -> Products:
     n, p = task.design.X.n, task.design.X.p
     if small(task):
         return AllProducts(task)
-    if task.design.X.sparse and n * p > DENSE_CELLS:
-        return SparseColumns(task)
-    return DenseColumns(task)
+    sparse = task.design.X.sparse and n * p > DENSE_CELLS
+    near = not (task.design.X.sparse or task.design.shift.any())
+    return PlainColumns(task) if sparse or near else CentredColumns(task)
 
 
 def small(task: Ridge) -> bool:
@@ -133,8 +134,8 @@ class Columns:
         return np.ascontiguousarray(self.G[np.ix_(places, places)])
 
 
-class DenseColumns(Columns):
-    """A centred, weighted copy of the table."""
+class CentredColumns(Columns):
+    """A centred, weighted copy of a table with columns far from 0."""
 
     def __init__(self, task: Ridge) -> None:
         super().__init__(task.design.X.p)
@@ -152,27 +153,35 @@ class DenseColumns(Columns):
         return r @ self.X
 
 
-class SparseColumns(Columns):
-    """A sparse table stays sparse: means are taken off the products."""
+class PlainColumns(Columns):
+    """The table as it is, dense or sparse: means are taken off the products."""
 
     def __init__(self, task: Ridge) -> None:
         design = task.design
         super().__init__(design.X.p)
-        self.X: Any = design.X.X.tocsc()
+        self.X: Any = design.X.X.tocsc() if design.X.sparse else design.X.X
         total = float(design.weights.sum())
         share = design.weights / total
         self.root = np.sqrt(share)
         c = float(design.constant)
-        self.mean = c * np.asarray(self.X.T @ share).ravel()
+        self.mean = c * self._sums(share)
         self.mean_y = c * (share @ design.Y)
         self.y = (design.Y - self.mean_y) * self.root[:, None]
         self.q = np.column_stack([self.products_with(column) for column in self.y.T])
         self.yy = np.square(self.y).sum(axis=0)
 
     def columns(self, active: np.ndarray) -> np.ndarray:
-        dense = self.X[:, active].toarray()
+        own = self.X[:, active]
+        dense = own if isinstance(own, np.ndarray) else own.toarray()
         return (dense - self.mean[active]) * self.root[:, None]
 
     def products_with(self, r: np.ndarray) -> np.ndarray:
         pull = self.root * r
-        return np.asarray(self.X.T @ pull).ravel() - self.mean * pull.sum()
+        return self._sums(pull) - self.mean * pull.sum()
+
+    def _sums(self, pull: np.ndarray) -> np.ndarray:
+        if not isinstance(self.X, np.ndarray):
+            return np.asarray(self.X.T @ pull).ravel()
+        n, p = self.X.shape
+        blocks = parallel.row_blocks(n, p)
+        return parallel.reduce(lambda rows: pull[rows] @ self.X[rows], np.add, blocks)

@@ -127,7 +127,7 @@ class Ridge(LinearPredictor):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        return penalised_evenly(self, np.any(self.alpha), problem, self._fit_columns)
+        return penalised_evenly(self, bool(np.any(self.alpha)), problem, self._fit_columns)
 
     def _fit_columns(self, problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model import ridge_solver as solvers

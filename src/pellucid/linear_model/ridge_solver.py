@@ -11,10 +11,10 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.numerics.double_double import Vector, loops, residual_gradient
-from pellucid.numerics.least_squares import Design, extreme, least_squares, make_design
+from pellucid.numerics.least_squares import TAME, Design, extreme, least_squares, make_design
 from pellucid.numerics.linalg import Factor, cholesky_factor, triangular_factor
 from pellucid.numerics.optimise import gradient_descent
-from pellucid.numerics.tables import Rows, exponents
+from pellucid.numerics.tables import Rows, exponents, ordinary
 from pellucid.records import Solution, Status
 
 # Work n p min(n, p) up to which a sparse table is solved directly.
@@ -74,10 +74,11 @@ def prepare(
         gram = _ordinary_gram(design)
         if gram is not None:
             return Ridge(design, weights_lift, units, lift, gram)
-    largest = table.largest()
-    if extreme(largest):
-        units = -exponents(largest).astype(np.int64)
-        table = table.scaled(units)
+    if not ordinary(table, TAME):
+        largest = table.largest()
+        if extreme(largest):
+            units = -exponents(largest).astype(np.int64)
+            table = table.scaled(units)
     design = make_design(table, Y, weights, intercept)
     return Ridge(design, weights_lift, units, lift)
 
