@@ -50,7 +50,8 @@ def ordinary(table: Rows, limit: int) -> bool:
     """True only if every column's largest |x| surely lies between 2**-limit and 2**limit."""
     if table.sparse or not table.p:
         return False
-    first = np.abs(table.X[table.blocks[0]]).max(axis=0)
+    block = table.X[table.blocks[0]]
+    first = np.maximum(block.max(axis=0), -block.min(axis=0))
 
     def partial(rows: slice) -> float:
         return max(float(table.X[rows].max()), -float(table.X[rows].min()))
