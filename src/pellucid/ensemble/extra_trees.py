@@ -18,7 +18,10 @@ class ExtraTreesClassifier(ForestClassifier):
     Parameters
     ----------
     bootstrap : bool, default=False
-    n_estimators, ... : all others as in `RandomForestClassifier`
+    n_estimators, criterion, max_depth, min_samples_split, min_samples_leaf,
+        min_weight_fraction_leaf, max_features, max_leaf_nodes, min_impurity_decrease, oob_score,
+        n_jobs, random_state, verbose, warm_start, class_weight, ccp_alpha, max_samples, monotonic_cst,
+        oob_importances, table : as in `RandomForestClassifier`
 
     Attributes
     ----------
@@ -50,7 +53,10 @@ class ExtraTreesRegressor(ForestRegressor):
     Parameters
     ----------
     bootstrap : bool, default=False
-    n_estimators, ... : all others as in `RandomForestRegressor`
+    n_estimators, criterion, max_depth, min_samples_split, min_samples_leaf,
+        min_weight_fraction_leaf, max_features, max_leaf_nodes, min_impurity_decrease, oob_score,
+        n_jobs, random_state, verbose, warm_start, ccp_alpha, max_samples, monotonic_cst,
+        oob_importances, table : as in `RandomForestRegressor`
 
     Attributes
     ----------
