@@ -216,3 +216,10 @@ def test_the_baseline_is_asked_about_first_and_alone(rng):
     assert alone["mean"].p_holm == alone["mean"].p < 0.05 < among["mean"].p_holm
     assert not alone["mean"].tied and among["mean"].tied
     assert all(alone[name].p_holm <= among[name].p_holm for name in scores if alone[name].p)
+
+
+def test_one_outlier_leaves_an_upper_end():
+    losses = np.append(np.full(400, 1.0), 1e6) + np.arange(401) / 1e3
+    low, high = statistics.mean_interval(losses, np.random.default_rng(0))
+    reach = 2 * stats.t.ppf(0.975, 400) * losses.std(ddof=1) / np.sqrt(401) / losses.mean()
+    assert 0 < low < losses.mean() < high <= losses.mean() * np.exp(reach) * (1 + 1e-6)

@@ -127,3 +127,16 @@ def test_words_keep_their_common_unit():
     plain = LogisticRegression(table=table, tol=1e-10).fit(pd.DataFrame(by_hand), y)
     scale = [spread if term == "size" else 1.0 for term in own.terms_]
     assert own.coef_ * scale == pytest.approx(plain.coef_, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("model", [BayesianRidge(tol=1e-10), Ridge(alpha=3.0)], ids=repr)
+def test_levels_stay_zero_and_one(model):
+    rng = np.random.default_rng(4)
+    size, town = rng.normal(size=90) * 1e3, rng.choice(["Lund", "Ubud", "Oslo"], 90)
+    size[::9] = np.nan
+    y = np.nan_to_num(size) / 500 + (town == "Lund") + rng.normal(size=90)
+    frame = pd.DataFrame({"size": size, "town": town})
+    mean = np.nan_to_num(size, nan=np.nanmean(size))
+    by_hand = frame.assign(size=size / mean.std())
+    own = type(model)(**model.get_params(deep=False) | {"standardize": True}).fit(frame, y)
+    assert own.predict(frame) == pytest.approx(model.fit(by_hand, y).predict(by_hand), rel=1e-8)

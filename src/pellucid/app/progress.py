@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from pellucid.app.voice import Voice
+from pellucid.draw.number import number
 
 BAR = 20
 
@@ -92,7 +93,7 @@ class Silent:
         if model in self.failed:
             return self.failed[model]
         mean = self.mean(model)
-        return "done   " + ("n/a" if mean is None else f"{mean:.4g}")
+        return "done   " + ("n/a" if mean is None else number(mean))
 
     def finished(self, model: str) -> None:
         """A model has its score or its reason."""

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 LEVEL = 0.95
+STRETCH = 2.0  # of intervals of mean losses beyond those of the t distribution, at most
 
 
 def _t_quantile(df: int, q: float) -> float:
@@ -250,7 +251,8 @@ def mean_interval(
     """Interval of a mean of losses, none below 0: the studentised bootstrap of its logarithm.
 
     A few large losses decide such a mean, and rows that hold none of them must leave room above:
-    percentiles of redrawn means do not. No loss at all is known exactly.
+    percentiles of redrawn means do not. How far the bootstrap may stretch the t distribution is
+    bounded, or one outlier would leave no upper end. No loss at all is known exactly.
     """
     n, mean = len(losses), float(losses.mean())
     if n < 2 or mean == 0:
@@ -265,7 +267,8 @@ def mean_interval(
         return float("nan"), float("nan")
     t = np.log(means / mean) * means / errors
     own = float(losses.std(ddof=1)) / (np.sqrt(n) * mean)
-    low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
+    reach = STRETCH * _t_quantile(n - 1, (1 + level) / 2)
+    low, high = np.clip(np.quantile(t, [(1 - level) / 2, (1 + level) / 2]), -reach, reach)
     return mean * float(np.exp(-high * own)), mean * float(np.exp(-low * own))
 
 

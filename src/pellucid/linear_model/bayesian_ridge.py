@@ -36,8 +36,8 @@ class BayesianRidge(BayesianPredictor):
     fit_intercept : bool, default=True
     copy_X, verbose : without effect
     standardize : bool, default=False, keyword-only
-        The prior is for the coefficients of columns divided by their deviation; `coef_` and
-        `sigma_` are told in the user's units.
+        The prior is for the coefficients of numbers divided by their deviation (levels stay 0
+        and 1); `coef_` and `sigma_` are told in the user's units.
     table : Table, optional
 
     Attributes
@@ -121,7 +121,7 @@ class BayesianRidge(BayesianPredictor):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         if not self.standardize:
             return self._fit_columns(problem)
-        units = Units.learn(problem, bool(self.fit_intercept))
+        units = Units.learn(problem, bool(self.fit_intercept), numbers_only=True)
         learned = units.told(self._fit_columns(units.apply(problem)))
         learned["sigma_"] = learned["sigma_"] * units.scale * units.scale[:, None]
         return learned | {"X_offset_": learned["means_"]}

@@ -78,8 +78,8 @@ class LogisticRegression(LogisticModel):
     batch_size : int, default=200, keyword-only
         Rows of a step of "sgd".
     standardize : bool, default=False, keyword-only
-        Penalise the coefficients of columns divided by their deviation; `coef_` is told in the
-        user's units.
+        Penalise the coefficients of numbers divided by their deviation (levels stay 0 and 1);
+        `coef_` is told in the user's units.
     table : Table, optional
 
     Attributes

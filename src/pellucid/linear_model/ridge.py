@@ -55,8 +55,8 @@ class Ridge(LinearPredictor):
     step : float or None, keyword-only
         Step of "gd"; None takes one that cannot overshoot.
     standardize : bool, default=False, keyword-only
-        Penalise the coefficients of columns divided by their deviation; `coef_` is told in the
-        user's units.
+        Penalise the coefficients of numbers divided by their deviation (levels stay 0 and 1);
+        `coef_` is told in the user's units.
     table : Table, optional
 
     Attributes

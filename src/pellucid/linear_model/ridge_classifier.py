@@ -49,8 +49,8 @@ class RidgeClassifier(LinearClassifier):
         Allow no negative coefficient.
     random_state : without effect, no solver draws
     standardize : bool, default=False, keyword-only
-        Penalise the coefficients of columns divided by their deviation; `coef_` is told in the
-        user's units.
+        Penalise the coefficients of numbers divided by their deviation (levels stay 0 and 1);
+        `coef_` is told in the user's units.
     table : Table, optional
 
     Attributes

@@ -42,8 +42,8 @@ class TweedieRegressor(GLMRegressor):
         Step of "gd" along the gradient of the mean objective; None takes half of 1 / curvature
         at the start.
     standardize : bool, default=False, keyword-only
-        Penalise the coefficients of columns divided by their deviation; `coef_` is told in the
-        user's units.
+        Penalise the coefficients of numbers divided by their deviation (levels stay 0 and 1);
+        `coef_` is told in the user's units.
     table : Table, optional
 
     Attributes

@@ -22,10 +22,11 @@ class Units:
     scale: np.ndarray
 
     @classmethod
-    def learn(cls, problem: Problem, centre: bool) -> "Units":
+    def learn(cls, problem: Problem, centre: bool, numbers_only: bool = False) -> "Units":
         """Means and deviations by weight; sparse columns keep their zeros, constant ones their size.
 
-        Counts of words have a unit in common and keep it: else rare words would weigh most.
+        Counts of words have a unit in common and keep it: else rare words would weigh most. With
+        `numbers_only` the same holds for levels, whose columns are 0 or 1.
         """
         X, w = problem.X, problem.weights / problem.weights.max()
         mean = column_means(X, w)
@@ -37,8 +38,9 @@ class Units:
         spread = np.sqrt(np.maximum(variance, 0.0))
         usable = np.isfinite(spread) & (spread > 1e-14 * np.abs(mean)) & (spread > 1e-150)
         scale = np.where(usable, 1.0 / np.where(usable, spread, 1.0), 1.0)
-        if "text" in problem.schema.kinds:
-            scale[[role == "word" for _, role, _ in problem.schema.blocks()]] = 1.0
+        if not problem.schema.plain:
+            kept = ("word", "level", "missing", "indicator") if numbers_only else ("word",)
+            scale[[role in kept for _, role, _ in problem.schema.blocks()]] = 1.0
         centred = centre and isinstance(X, np.ndarray)
         return cls(mean if centred else np.zeros(len(mean)), scale)
 
@@ -88,7 +90,7 @@ def standardised(standardize: Any, problem: Problem, centre: bool) -> Units | No
 def penalised_evenly(
     model: Any, penalty: bool, problem: Problem, fit: Callable[[Problem], dict[str, Any]]
 ) -> dict[str, Any]:
-    """What `fit` learns; if `standardize` asks for it, from columns divided by their deviation.
+    """What `fit` learns; if `standardize` asks for it, from numbers divided by their deviation.
 
     Without a penalty the units make no difference, and inference is in the user's.
     """
@@ -99,5 +101,5 @@ def penalised_evenly(
             "warm_start=True goes on from coefficients in the user's units, standardize=True "
             "computes in others: give one of them."
         )
-    units = Units.learn(problem, bool(model.fit_intercept))
+    units = Units.learn(problem, bool(model.fit_intercept), numbers_only=True)
     return units.told(fit(units.apply(problem)))

@@ -113,7 +113,7 @@ class Lookup(Estimator):
         starts = search.tree_starts(n, tree["depth"])
         return search.packed(X, starts, order[tree["order"]]), tree, space
 
-    def _hashed(self, X: np.ndarray, learned: dict[str, Any]) -> dict[str, Any]:
+    def _hashed(self, X: Any, learned: dict[str, Any]) -> dict[str, Any]:
         """Buckets, their recall and which search will be used, for `algorithm="lsh"`."""
         from pellucid.neighbors import hashing
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from pellucid.base import Estimator
 from pellucid.data import Problem
+from pellucid.data.schema import TEXT
 from pellucid.errors import DataError
 from pellucid.numerics.scores import linear_scores
 from pellucid.parameters import Boolean, Choice, Integer, RandomState, Real, Verbose
@@ -43,6 +44,8 @@ class LinearMachine(Estimator):
         with np.errstate(over="ignore", invalid="ignore"):
             largest = np.abs(X).max() if dense else abs(X).max()
             scale = inverse_deviations(X, w) if self.standardize else np.zeros(0)
+            if self.standardize and TEXT in problem.schema.kinds:  # counts have one unit
+                scale[[role == "word" for _, role, _ in problem.schema.blocks()]] = 1.0
             means = np.asarray(X.T @ (w / w.sum())).ravel()
         if not largest < 1e150 or not np.isfinite(means).all():
             raise DataError(TOO_LARGE)
