@@ -246,3 +246,16 @@ def test_orders_whose_powers_vanish_are_refused():
 def test_deviations_beyond_floats_are_named_without_other_words():
     with pytest.raises(DataError, match="standard deviations of the columns exceed"):
         NearestNeighbors(standardize=True).fit(np.array([[1e300], [-1e300], [0.0]]))
+
+
+@pytest.mark.parametrize("options", [{"standardize": True}, {"metric": "mahalanobis"}])
+def test_shuffled_rows_give_the_same_scales(options):
+    for seed in range(11, 31):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(0, 3, (12, 2)) * [1.0, 0.1]
+        y, order = rng.integers(0, 2, 12), rng.permutation(12)
+        a = KNeighborsClassifier(3, **options).fit(X, y)
+        b = KNeighborsClassifier(3, **options).fit(X[order], y[order])
+        for name in ("scale", "basis"):
+            assert np.array_equal(a.space_[name], b.space_[name])
+        assert np.array_equal(a.predict_proba(X), b.predict_proba(X))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.data.canonical import canonical
 from pellucid.errors import DataError, ParameterError
 
 # The compiled distances, by their number in lanes.h.
@@ -78,6 +79,9 @@ def learn(X: Any, problem: Any, metric: Any, params: dict[str, Any], standardize
                 "columns by their ranges. Got True instead."
             )
         return space | {"scale": _ranges(X, problem.kinds)}
+    if standardize or metric in ("mahalanobis", "cosine"):  # sums, of rows in an order of their own
+        problem = canonical(problem)
+        X = problem.X
     if standardize:
         space |= _standard(X, problem.weights)
     if params.get("w") is not None:
