@@ -143,3 +143,14 @@ def test_two_classes_have_nothing_to_choose():
     X, y = mixture(100, 8)
     one = LogisticRegression(multiclass="one_vs_rest").fit(X, y)
     np.testing.assert_array_equal(one.coef_, LogisticRegression().fit(X, y).coef_)
+
+
+def test_a_pass_that_ends_above_the_start_has_not_converged():
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="steps are too long"):
+        model = LogisticRegression(solver="sgd", random_state=0).fit(X, y)
+    assert model.status_.code == "diverged" and not model.status_.ok
+    even = LogisticRegression(solver="sgd", random_state=0, tol=1e-3, standardize=True).fit(X, y)
+    assert even.status_.ok and even.history_["objective"][-1] < even.history_["objective"][0]

@@ -107,6 +107,14 @@ def _note(recorder: Recorder, notes: np.ndarray) -> None:
         recorder.extend(**dict(zip(names, notes.T)))
 
 
+def _risen(epoch: int) -> Status:
+    return Status(
+        "diverged",
+        f"Pass {epoch} left the objective above its start: the steps are too long.",
+        "Use standardize=True or a larger tau0, or another solver.",
+    )
+
+
 def solve_sgd(
     X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting,
     pace: tuple[float, float, int], seed: Any,
@@ -145,7 +153,8 @@ def solve_sgd(
         )  # fmt: skip
         return value / total
 
-    k, previous = 0, note(0, eta(0))
+    k, start = 0, note(0, eta(0))
+    previous = start
     for epoch in range(1, setting.max_iter + 1):
         flag.check()
         order = parallel.stream(seed, "pass", epoch).permutation(n)
@@ -158,7 +167,8 @@ def solve_sgd(
         if not np.isfinite(value):
             return Solution(np.nan_to_num(B), diverged(epoch), recorder.history(), epoch)
         if setting.tol > 0 and value > previous - setting.tol:
-            return Solution(B, converged(epoch), recorder.history(), epoch)
+            ended = _risen if value > start + setting.tol else converged
+            return Solution(B, ended(epoch), recorder.history(), epoch)
         previous = value
     if setting.tol > 0:
         status = out_of_iterations(setting.max_iter, f"the mean objective is {value:.3g}")
