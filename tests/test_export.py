@@ -1,11 +1,12 @@
 """What `pellucid.compile` refuses, and that a row's way is the short one."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import pellucid
 from pellucid.cluster import KMeans
-from pellucid.errors import NotFittedError, ParameterError
+from pellucid.errors import NotFittedError, ParameterError, PellucidError
 from pellucid.linear_model import LinearRegression, RidgeClassifier
 from pellucid.tree import DecisionTreeClassifier
 
@@ -35,3 +36,31 @@ def test_plain_rows_never_become_tables(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(DecisionTreeClassifier, "_encoded", None)
     assert [one.predict(row) for row in X] == model.classes_[model._codes(X)].tolist()
     assert one.predict([None, 3]) in ("no", "yes")
+
+
+def test_a_row_of_a_frame_is_read_by_name():
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    model = LinearRegression().fit(frame, Y)
+    one = pellucid.compile(model)
+    assert one.predict(frame.iloc[1][["b", "a"]]) == pytest.approx(model.predict(frame[1:2])[0])
+
+
+def test_another_fit_leaves_the_compiled_model_as_it_was():
+    model = DecisionTreeClassifier().fit(X, ["no" if y else "yes" for y in Y])
+    one = pellucid.compile(model)
+    model.fit(X[:, :1], [f"class {y}" for y in Y])
+    assert one.predict(X[0]) == "yes"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {1.0, 2.0}, b"ab", 3.0, None, {"x0": 1.0, "x1": 2.0}, [[1.0], [2.0]], X[:1], [1.0],
+        [10**400, 1.0], [np.longdouble("1e4000"), 1.0], np.ma.masked_array([1.0, 2.0], [0, 1]),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_what_is_no_row_is_refused(row):
+    one = pellucid.compile(DecisionTreeClassifier().fit(X, Y))
+    with pytest.raises(PellucidError):
+        one.predict(row)

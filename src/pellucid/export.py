@@ -5,6 +5,7 @@ Invariant: a row gets the answer that the model gives to a table of this row alo
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +15,12 @@ from pellucid.base import Classifier, Regressor
 from pellucid.data.cells import is_missing
 from pellucid.data.containers import intake
 from pellucid.data.schema import CATEGORICAL, DATETIME, TEXT
-from pellucid.errors import ParameterError
+from pellucid.errors import DataTypeError, ParameterError
 
 Row = Sequence[Any] | Mapping[str, Any]
 
 WIDEST = 1000  # encoded columns up to which those of every level are kept ready
+_EXACT = 2.0**53  # whole numbers up to here are floats; larger cells go the way of tables
 _NUMBERS = (float, int, np.floating, np.integer, np.bool_)
 
 
@@ -66,7 +68,7 @@ class RowPredictor:
     """
 
     def __init__(self, model: Any) -> None:
-        self._model = model
+        self._model = copy(model)  # another fit of the model leaves this one as it is
         self._labels = model.classes_.tolist() if isinstance(model, Classifier) else []
         self._cells = _known_cells(model)
         self._plain = model.schema_.plain and self._cells is not None
@@ -90,16 +92,17 @@ class RowPredictor:
 
     def _encoded(self, row: Row) -> Any:
         """The row as the model has it, (1, p)."""
-        cells = self._in_order(row) if isinstance(row, Mapping) else row
+        cells = row if type(row) in (list, tuple) else self._in_order(row)
         if self._cells is None or len(cells) != len(self._cells):
             return self._as_table(cells)
-        if self._plain:  # numbers alone are their own code
-            x = np.array([cells])
-            if x.dtype == np.float64 and math.isfinite(x.sum()):
-                return x
+        if self._plain and all(type(cell) is float for cell in cells):
+            x = np.array([cells])  # numbers alone are their own code
+            with np.errstate(over="ignore", invalid="ignore"):
+                if math.isfinite(x.sum()):
+                    return x
         encoded: list[float] = []
         for cell, known in zip(cells, self._cells):
-            if known.levels is None and isinstance(cell, _NUMBERS) and -np.inf < cell < np.inf:
+            if known.levels is None and isinstance(cell, _NUMBERS) and abs(cell) <= _EXACT:
                 encoded.append(float(cell))
                 encoded += known.after
             elif known.levels is not None and isinstance(cell, str | int) and cell in known.levels:
@@ -110,15 +113,27 @@ class RowPredictor:
                 return self._as_table(cells)
         return np.array([encoded])
 
-    def _in_order(self, row: Mapping[str, Any]) -> list[Any]:
+    def _in_order(self, row: Any) -> list[Any]:
+        """The cells in the order of training: by name, or as they stand in a vector."""
         schema = self._model.schema_
-        if len(row) != schema.n_columns or any(name not in row for name in schema.columns):
-            schema.check_names(set(row), type(self._model).__name__)
-        return [row[name] for name in schema.columns]
+        if hasattr(row, "to_dict") and not hasattr(row, "columns"):  # a row of a pandas frame
+            row = row.to_dict()
+        if isinstance(row, Mapping) and schema.names is not None:
+            if len(row) != schema.n_columns or any(name not in row for name in schema.names):
+                schema.check_names(set(row), type(self._model).__name__)
+            return [row[name] for name in schema.names]
+        if isinstance(row, np.ndarray) and row.ndim == 1 and not np.ma.isMaskedArray(row):
+            return row.tolist() if row.dtype.kind in "fiub" else list(row)
+        raise DataTypeError(
+            f"a row is a list or vector of cells, or a dict from column names to cells; got "
+            f"{type(row).__name__}."
+        )
 
     def _as_table(self, cells: Sequence[Any]) -> Any:
         table = np.empty((1, len(cells)), dtype=object)
         for j, cell in enumerate(cells):
+            if isinstance(cell, list | tuple | dict | set | np.ndarray):
+                raise DataTypeError(f"cell {j} of the row is a {type(cell).__name__}.")
             table[0, j] = cell
         return self._model._encoded(table)
 

@@ -1,5 +1,7 @@
 """Targets and weights of every container and type; errors name the rows."""
 
+from collections import deque
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -64,6 +66,9 @@ BAD_LABELS = {
         "1 row.*\\(1\\)",
     ),
     "mixed": (np.array(["a", 1], dtype=object), "mixes labels"),
+    "nan in another sequence": (deque(["a", float("nan")]), "1 row.*\\(1\\)"),
+    "bytes and text": (["a", b"b"], "mixes labels"),
+    "sets": ([{1}, {2}], "type set: labels are"),
     "mixed list": ([1, "a"], "mixes labels"),
     "dicts": (np.array([{"a": 1}, {"b": 2}], dtype=object), "type dict: labels are"),
     "two columns": (np.zeros((3, 2)), "shape \\(3, 2\\)"),

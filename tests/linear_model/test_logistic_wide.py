@@ -102,3 +102,14 @@ def test_repeated_rows_with_any_penalty(C):
     assert model.status_.ok and np.linalg.norm(model.coef_) < 10
     chance = model.predict_proba(X)[:, 1]
     assert np.allclose(chance[8:], 0.5, atol=1e-3) or C == 1.0
+
+
+def test_repeated_rows_are_solved_as_weights_are():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(220, 700)) * 10.0 ** rng.uniform(-2, 2, 700)
+    y, weights = np.arange(220) % 3, 1 + np.arange(220) % 3
+    found = LogisticRegression().fit(X, y, weights)
+    again = LogisticRegression().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_allclose(
+        again.coef_, found.coef_, rtol=0, atol=1e-9 * np.abs(found.coef_).max()
+    )

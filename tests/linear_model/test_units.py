@@ -140,3 +140,13 @@ def test_levels_stay_zero_and_one(model):
     by_hand = frame.assign(size=size / mean.std())
     own = type(model)(**model.get_params(deep=False) | {"standardize": True}).fit(frame, y)
     assert own.predict(frame) == pytest.approx(model.fit(by_hand, y).predict(by_hand), rel=1e-8)
+
+
+def test_sparse_columns_far_from_zero_have_the_deviation_of_dense_ones():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(60, 2)) + 1e8
+    X[::5] = 0.0
+    y = rng.normal(size=60)
+    dense = Ridge(standardize=True, fit_intercept=False).fit(X, y)
+    found = Ridge(standardize=True, fit_intercept=False).fit(csr_matrix(X), y)
+    assert found.coef_ == pytest.approx(dense.coef_, rel=1e-6)

@@ -6,6 +6,8 @@ import numpy as np
 
 from pellucid.errors import ParameterError
 
+LARGEST = 1e150  # times weights of rows it is still an ordinary number
+
 
 class Labelled(Protocol):
     """Rows with class codes y and weights; `classes` are the labels of the codes."""
@@ -54,9 +56,9 @@ def class_weighted(class_weight: Any, rows: Labelled) -> np.ndarray:
 
 def _factor(label: Any, given: Any) -> float:
     number = isinstance(given, int | float | np.number) and not isinstance(given, complex)
-    if not number or not 0 <= given < np.inf:
+    if not number or not 0 <= given <= LARGEST:
         raise ParameterError(
-            f"The 'class_weight' parameter must give finite weights >= 0. Got {given!r} for class "
-            f"{label!r} instead."
+            f"The 'class_weight' parameter must give finite weights >= 0, at most {LARGEST:g}. Got "
+            f"{given!r} for class {label!r} instead."
         )
     return float(given)

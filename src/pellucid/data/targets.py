@@ -38,8 +38,8 @@ def as_vector(values: Any, what: str = "y") -> np.ndarray:
     try:
         array = _native(np.asarray(values))
         # np.asarray writes ["a", nan] and [1, "a"] as text: keep the cells as they were given.
-        kept = array.dtype.kind in "US" and isinstance(values, list | tuple)
-        return _texts(values, array) if kept else array
+        given = not hasattr(values, "dtype") and not hasattr(values, "__array__")
+        return _texts(list(values), array) if array.dtype.kind in "US" and given else array
     except ValueError as error:
         raise DataError(f"{what} is not a rectangular array: {error}") from None
 
@@ -53,7 +53,8 @@ def _native(values: np.ndarray) -> np.ndarray:
 
 def _texts(values: Any, array: np.ndarray) -> np.ndarray:
     cells = np.array(values, dtype=object)
-    alike = all(isinstance(cell, str | bytes) for cell in cells.ravel())
+    flat = cells.ravel()
+    alike = all(isinstance(c, str) for c in flat) or all(isinstance(c, bytes) for c in flat)
     return array if alike and cells.shape == array.shape else cells
 
 
@@ -156,6 +157,10 @@ def _counted(y: np.ndarray, lowest: int, span: int) -> tuple[np.ndarray, np.ndar
 
 
 def _same_type(y: np.ndarray) -> np.ndarray:
+    if any(isinstance(v, set | frozenset | list | dict) for v in y):
+        raise DataTypeError(
+            f"y holds objects of type {type(y[0]).__name__}: labels are text, numbers or dates."
+        )
     types = sorted({type(v).__name__ for v in y})
     if len(types) == 1 or {"bool", "bool_"} >= set(types):
         return y

@@ -17,6 +17,7 @@ from pellucid.linear_model.likelihood import Likelihood
 from pellucid.numerics.tables import Rows
 from pellucid.records import Solution
 
+REPEATED = 2000  # rows up to which repeated ones are looked for
 DENSE_CELLS = 2**22  # of a sparse table that may be written out
 WEAK = 1e-9  # penalty relative to the curvature of the loss below which Newton's method is not used
 
@@ -24,10 +25,20 @@ WEAK = 1e-9  # penalty relative to the curvature of the loss below which Newton'
 def pays(whole: Likelihood) -> bool:
     """Whether the small problem is one for Newton's method, and the large one is not."""
     n, p = whole.X.n, whole.X.p
-    if n >= p or whole.size <= smooth.NEWTON_SIZE or whole.q * (n + 1) > smooth.NEWTON_SIZE:
+    if n >= p or whole.size <= smooth.NEWTON_SIZE:
+        return False
+    if whole.q * (_distinct(whole) + 1) > smooth.NEWTON_SIZE:
         return False
     uniform = whole.alpha[0] > 0 and bool((whole.alpha == whole.alpha[0]).all())
     return uniform and (not whole.X.sparse or n * p <= DENSE_CELLS)
+
+
+def _distinct(whole: Likelihood) -> int:
+    """Different rows: a table with repeated rows is solved as the one with weights is."""
+    n = whole.X.n
+    if whole.X.sparse or whole.q * (n + 1) <= smooth.NEWTON_SIZE or n > REPEATED:
+        return n
+    return len(np.unique(whole.X.X, axis=0))
 
 
 def solve_wide(prepared: smooth.Prepared, setting: smooth.Setting) -> Solution | None:

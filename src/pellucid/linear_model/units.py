@@ -34,7 +34,7 @@ class Units:
         if isinstance(X, np.ndarray):
             variance = w @ np.clip(X - mean, -top, top) ** 2 / w.sum()
         else:
-            variance = np.asarray(w @ X.multiply(X).tocsr()).ravel() / w.sum() - mean**2
+            variance = _sparse_variance(X, w, mean)
         spread = np.sqrt(np.maximum(variance, 0.0))
         usable = np.isfinite(spread) & (spread > 1e-14 * np.abs(mean)) & (spread > 1e-150)
         scale = np.where(usable, 1.0 / np.where(usable, spread, 1.0), 1.0)
@@ -80,6 +80,15 @@ class Units:
         out["pulled_"], out["walk_"] = learned["pulled_"] * self.scale, walk
         out["means_"] = column_means(X, weights)
         return out
+
+
+def _sparse_variance(X: Any, w: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Of CSR columns, from distances to the mean: squares of large numbers would cancel."""
+    own = np.repeat(w, np.diff(X.indptr))
+    apart = X.data - mean[X.indices]
+    squares = np.bincount(X.indices, own * apart * apart, minlength=X.shape[1])
+    written = np.bincount(X.indices, own, minlength=X.shape[1])
+    return (squares + mean**2 * (w.sum() - written)) / w.sum()
 
 
 def standardised(standardize: Any, problem: Problem, centre: bool) -> Units | None:

@@ -69,7 +69,8 @@ class Nodes:
         once = np.bincount(links[(links > 0) & (links <= numbers[-1])], minlength=len(numbers))
         late = (self.left[inner] == numbers[inner] + 1) & (self.right[inner] > numbers[inner])
         if (
-            (self.feature >= len(self.n_levels)).any()
+            (self.feature < -1).any()
+            or (self.feature >= len(self.n_levels)).any()
             or not late.all()
             or (links > numbers[-1]).any()
             or (once[1:] != 1).any()
