@@ -209,6 +209,24 @@ def test_divergence_names_layer_and_step():
     assert np.isfinite(model.predict(X)).all() and np.isfinite(model.history_["objective"]).all()
 
 
+def test_a_loss_that_ends_far_above_its_start_has_not_converged(rng):
+    X = rng.normal(size=(60, 3))
+    model = MLPRegressor(hidden_layer_sizes=20, learning_rate_init=10, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"rose from .* least, .* in epoch \d+.*Lower"):
+        model.fit(X, X[:, 0] ** 2)
+    assert model.status_.code == "diverged" and model.loss_ > 2 * model.loss_curve_[0]
+    model.set_params(learning_rate_init=0.01, max_iter=2000)
+    assert model.fit(X, X[:, 0] ** 2).status_.ok
+
+
+def test_noise_after_a_warm_start_is_no_divergence(rng):
+    X = rng.normal(size=(60, 3))
+    model = MLPRegressor(hidden_layer_sizes=20, random_state=0, warm_start=True, batch_size=10)
+    model.set_params(learning_rate_init=0.01, max_iter=3000)
+    for _ in range(3):
+        assert model.fit(X, X[:, 0]).status_.ok
+
+
 @pytest.mark.parametrize("options", [{"solver": "lbfgs"}, {"early_stopping": True}])
 def test_nothing_that_is_kept_of_a_hopeless_fit_is_infinite(rng, options):
     X, y = rng.normal(size=(40, 3)), 1e300 * rng.normal(size=40)

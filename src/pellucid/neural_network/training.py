@@ -24,6 +24,7 @@ from pellucid.records import Recorder, Solution, Status
 LARGEST = float(np.finfo(float).max)
 TOO_LARGE = 1e20  # parameters beyond it are as good as infinite
 SMALLEST_RATE = 1e-6
+FAR = 1.0  # times the first epoch's loss: what ends so far above it has not converged
 # Multiplications (some milliseconds of them) worth a thread, and rows that make a product fast.
 PART_WORK, PART_ROWS, MOST_PARTS = 3e7, 64, 8
 
@@ -140,6 +141,19 @@ class Progress:
         if score > self.best_score:
             self.best_score, self.best = score, parameters.copy()
 
+    def risen(self, tol: float) -> Status | None:
+        """A status if the loss ended far above that of the first epoch, not by one bad epoch alone."""
+        first, last, least = self.losses[0], self.losses[-1], int(np.argmin(self.losses))
+        lasting = float(np.median(self.losses[-self.waited :]))
+        if not min(last, lasting) - first > FAR * abs(first) + 10.0 * tol:
+            return None
+        return Status(
+            "diverged",
+            f"Training diverged: the loss rose from {first:.3g} in the first epoch to {last:.3g} in "
+            f"epoch {len(self.losses)}; it was least, {self.losses[least]:.3g}, in epoch {least + 1}.",
+            "Lower learning_rate_init, or standardise the columns (and the target of a regressor).",
+        )
+
 
 class Trainer:
     """Trains a network on rows X, targets Y (n, outputs) and weights; the network is changed.
@@ -223,7 +237,9 @@ class Trainer:
         if self.judge is not None:
             said = f"The validation score did not improve by tol for {plan.patience} epochs."
             return Status("early_stopped", said)
-        return Status("converged", f"The loss did not improve by tol for {plan.patience} epochs.")
+        return progress.risen(plan.tol) or Status(
+            "converged", f"The loss did not improve by tol for {plan.patience} epochs."
+        )
 
     # One epoch ----------------------------------------------------------------------------------
 
