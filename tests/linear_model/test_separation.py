@@ -280,3 +280,35 @@ def test_facts_survive_a_file(tmp_path):
     again = pellucid.load(tmp_path / "m.pellucid")
     assert str(again.summary()) == str(model.summary())
     np.testing.assert_array_equal(again.predict_interval(X), model.predict_interval(X))
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_lbfgs_that_ends_by_tol_says_so_too(complete):
+    X = noise(80, 3)
+    y = (X[:, 1] > 0.2).astype(int)
+    if not complete:
+        X[:, 1] = X[:, 2] > 1
+        y = np.where(X[:, 1] > 0, 1, np.arange(80) % 2)
+    with pytest.warns(ConvergenceWarning, match="complete separation"):
+        model = LogisticRegression(C=np.inf, solver="lbfgs").fit(X, y)
+    assert model.status_.code == "separated" and model.separating_ == [1]
+
+
+def test_lbfgs_raises_no_false_alarm():
+    for seed in range(20):
+        X = noise(60, 3, seed)
+        X[:, 2] = X[:, 2] > 1
+        X[:, 1] *= 1e6 ** (seed % 3 - 1)
+        y = np.arange(60) % 2
+        X[:4, 2] = 0, 0, 1, 1
+        model = LogisticRegression(C=np.inf, solver="lbfgs").fit(X, y)
+        assert model.status_.ok and not model.separating_
+
+
+def test_columns_are_named_whatever_their_units():
+    A = np.random.default_rng(1).normal(size=(60, 4))
+    y = A[:, 0] + A[:, 1] > 0
+    for units in ([1, 1, 1, 1], [1, 1e-9, 1, 1], [1e9, 1e-9, 1, 1]):
+        with pytest.warns(ConvergenceWarning, match="separate"):
+            model = LogisticRegression(C=np.inf).fit(A * units, y)
+        assert model.separating_ == [0, 1]

@@ -310,8 +310,8 @@ def solve(
     else:
         found = _solve_smooth(prepared, setting, solver, sentry)
     status, separation = found.status, None if sentry is None else sentry.found
-    if sentry is not None and not status.ok and not setting.firth:
-        status = sentry.ask(found.x) or status
+    if sentry is not None and not setting.firth:
+        status = sentry.ended(found.x, status.ok) or status
         separation = sentry.found
     known = None
     if setting.alpha == 0 and prepared.likelihood.size <= INFERENCE_SIZE:

@@ -55,6 +55,8 @@ def find_separation(likelihood: Likelihood, x: np.ndarray) -> Separation | None:
     if strictly.any():
         return Separation(True, np.flatnonzero(strictly), True)
     some = _shortest_direction(likelihood, x, False, np.ones(likelihood.X.p, dtype=bool))
+    if some is None and alone.any() and not likelihood.separated(x):
+        return Separation(False, np.flatnonzero(alone), True)
     if some is None:
         return Separation(True, _largest(likelihood, x), False) if likelihood.separated(x) else None
     for allowed in (_named(some), np.ones(likelihood.X.p, dtype=bool)):
@@ -209,7 +211,7 @@ def _pairs_of(likelihood: Likelihood) -> _Pairs:
 def _shortest_direction(
     likelihood: Likelihood, x: np.ndarray, complete: bool, allowed: np.ndarray
 ) -> np.ndarray | None:
-    """D (q, p + 1) of the least sum of absolute values in the allowed columns.
+    """D (q, p + 1) of the least sum of absolute values in the allowed columns, per their spread.
 
     None if there is none, or no room to look for it.
     """
@@ -230,7 +232,7 @@ def _shortest_direction(
         limit = float(complete) - VIOLATED * np.nanmax(np.abs(gain))
         against = np.flatnonzero(gain < limit)
         if not len(against):
-            return D
+            return d.reshape(D.shape)
         worst = against[np.argsort(gain[against], kind="stable")][: 2 * size + 50]
         fresh = np.setdiff1d(worst, used)
         if not len(fresh) or len(used) + len(fresh) > room:
@@ -276,6 +278,12 @@ class Sentry:
         if not self.asked:
             self.found, self.asked = find_separation(self.likelihood, x), True
         return None if self.found is None else separated_status(self.found, self.terms)
+
+    def ended(self, x: np.ndarray, ok: bool) -> Status | None:
+        """At a solver's end; one that is content is doubted only for a column that does it alone."""
+        if ok and self.found is None and not _alone(self.likelihood)[0].any():
+            return None
+        return self.ask(x)
 
     def __call__(self, x: np.ndarray, value: float) -> Status | None:
         """End a climb that has no top once what is left to gain is small."""
