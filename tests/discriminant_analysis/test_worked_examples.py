@@ -253,3 +253,10 @@ def test_bayes_error_of_two_gaussians():
     assert 1 - model.score(X, y) == pytest.approx(0.0765564608, abs=2e-3)
     assert model.coef_[0] == pytest.approx([2, 2], abs=0.03)
     assert model.intercept_[0] == pytest.approx(-0.4054651081, abs=0.03)
+
+
+def test_cut_of_fewest_errors_may_lie_outside_of_all_rows():
+    X, y = np.array([[0.0], [1], [2], [3], [4], [2.6]]), np.array([0, 0, 0, 0, 0, 1])
+    for rows, labels in ((X, y), (-X, 1 - y)):
+        model = FisherDiscriminant(cutoff="error").fit(rows, labels)
+        assert (model.predict(rows) != labels).sum() == 1

@@ -179,14 +179,17 @@ def equal_density(low: float, high: float, s0: float, s1: float, share: np.ndarr
 
 
 def fewest_errors(z: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
-    """The cut half-way between neighbours that puts the least weight on the wrong side."""
+    """The cut half-way between neighbours that puts the least weight on the wrong side.
+
+    It lies outside of all rows only where that is better.
+    """
     order = np.argsort(z, kind="stable")
     z, sign = z[order], np.where(y[order] == 1, w[order], -w[order])
-    # Rows up to i lie below the cut: class 1 among them is wrong, class 0 no longer.
-    error = np.cumsum(sign)
-    ends = np.flatnonzero(z[1:] > z[:-1])
-    if not ends.size:
-        return float(z[0])
+    # The first i rows lie below the cut: class 1 among them is wrong, class 0 no longer.
+    error = np.append(0.0, np.cumsum(sign))
+    places = np.append(np.flatnonzero(z[1:] > z[:-1]) + 1, [0, len(z)])
     tolerance = 1e-9 * np.abs(error).max()
-    best = ends[np.argmax(error[ends] <= error[ends].min() + tolerance)]
-    return float(z[best] + (z[best + 1] - z[best]) / 2)
+    best = places[np.argmax(error[places] <= error[places].min() + tolerance)]
+    room = (z[-1] - z[0]) or max(abs(z[0]), 1.0)
+    edges = np.concatenate([[z[0] - room], z, [z[-1] + room]])
+    return float(edges[best] + (edges[best + 1] - edges[best]) / 2)
