@@ -224,3 +224,12 @@ def test_labels_are_those_of_the_probabilities_far_away_too():
     peer = theirs.SGDClassifier(loss="log_loss").fit(X, y)
     peer.coef_, peer.intercept_ = model.coef_, model.intercept_
     np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), rtol=1e-12)
+
+
+def test_status_of_a_perceptron_agrees_with_converged():
+    X, y = load_iris(return_X_y=True)  # the first class is apart, the others are not
+    model = Perceptron().fit(X, y)
+    assert not model.converged_ and "no improvement" in model.status_.message
+    centres = np.array([[9.0, 0], [-9, 9], [-9, -9]])
+    apart = Perceptron().fit(np.repeat(centres, 5, axis=0), np.repeat([0, 1, 2], 5))
+    assert apart.converged_ and apart.status_.message == f"Pass {apart.n_iter_} made no mistake."

@@ -187,7 +187,8 @@ class StochasticClassifier(LinearClassifier):
         standard = np.stack([walker.coef for walker in walkers])
         mean = np.stack([walker.mean for walker in walkers])
         last = np.array([walker.intercept for walker in walkers])
-        worst = [k.status for k in walkers if not k.status.ok]
+        # The status is of a walker that failed, or else erred in its last pass, or took longest.
+        worst = max(walkers, key=lambda k: (not k.status.ok, k.state[6] > 0, len(k.history)))
         for walker in walkers:
             walker.v, walker.state[1] = walker.coef, 1.0
         return {
@@ -201,7 +202,7 @@ class StochasticClassifier(LinearClassifier):
             "averaged_": mean,
             "walk_": np.stack([walker.state for walker in walkers]),
             "history_": history,
-            "status_": worst[0] if worst else walkers[0].status,
+            "status_": worst.status,
         } | self._extras(walkers)
 
     def _l1_share(self) -> float:
