@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sklearn.linear_model as theirs
 from scipy.sparse import csr_matrix
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from pellucid.errors import ParameterError
 from pellucid.linear_model import LogisticRegression
@@ -122,3 +122,12 @@ def test_coordinate_descent_equals_its_plain_twin():
             plain[i] = np.sign(target) * max(abs(target) - 3.0 / H[i, i], 0) - b[i]
     assert np.allclose(d, plain, atol=1e-12)
     assert np.allclose(Hd, H @ d, atol=1e-10)
+
+
+def test_as_fast_without_an_intercept():
+    X, y = load_iris(return_X_y=True)
+    model = LogisticRegression(l1_ratio=1.0, fit_intercept=False).fit(X, y)
+    assert model.status_.ok and model.n_iter_[0] < 20 and not model.intercept_.any()
+    G, _ = slopes(model, X, y)
+    used = model.coef_ != 0
+    assert np.abs(G + np.sign(model.coef_))[used].max() < 1e-6 and np.abs(G).max() < 1 + 1e-6

@@ -134,6 +134,7 @@ def _direction(
     H[np.diag_indices(len(H))] += l2 + damping * task.largest_curvature[column]
     if not task.intercept:
         H[free] = H[:, free] = 0.0
+        H[free, free] = 1.0  # its slope is 0, so it stays; and H can be factored
     # Coordinate descent creeps along the nearly flat sum of all classes: a little ridge helps.
     H[np.diag_indices(len(H))] *= 1 + 1e-10
     d, Hd = np.zeros(len(chosen)), np.zeros(len(chosen))
