@@ -1,12 +1,12 @@
 """Whether a given kernel matrix can be one: symmetric, without negative eigenvalues.
 
 Invariant: a matrix is refused only with proof, a pair of unequal cells or a direction along which it is
-negative. Up to `WHOLE` rows it is accepted only with proof too, a Cholesky factor. Beyond, where that
-would cost far more than the fit, Lanczos' method takes `STEPS` products with a vector at most. They miss
-an eigenvalue below -e times the largest one with a probability of at most
-1.65 sqrt(n) exp(-(2 STEPS - 1) sqrt(e)) (Kuczynski and Wozniakowski 1992), 1e-3 for e = 1/25 and 10,000
-rows, and far less if there are many. Besides, the solver factors its working sets: the rows that carry
-the answer have been looked at.
+negative. Pairs of rows with K_ij^2 > K_ii K_jj are found at any size. Up to `WHOLE` rows the matrix is
+accepted only with proof too, a Cholesky factor. Beyond, where that would cost far more than the fit,
+Lanczos' method takes `STEPS` products with a vector at most. They miss an eigenvalue below -e times the
+largest one with a probability of at most 1.65 sqrt(n) exp(-(2 STEPS - 1) sqrt(e)) (Kuczynski and
+Wozniakowski 1992), 1e-3 for e = 1/25 and 10,000 rows, and far less if there are many. Besides, the
+solver factors its working sets: the rows that carry the answer have been looked at.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.errors import DataError
 
-WHOLE = 2000  # rows of a matrix that is factored
+WHOLE = 4000  # rows of a matrix that is factored
 STEPS = 32
 ROUNDING = 1e-8  # per row, of the largest cell: negative eigenvalues that are taken for rounding
 CELLS = 2**20  # compared at once
@@ -24,6 +24,7 @@ def check_kernel(K: np.ndarray) -> None:
     """Refuse a matrix that is no kernel, with the reason."""
     _check_symmetric(K)
     slack = allowance(K)
+    _check_pairs(K, slack)
     if len(K) <= WHOLE:
         check_part(K, slack)
         return
@@ -73,6 +74,27 @@ def _check_symmetric(K: np.ndarray) -> None:
                 f"The precomputed kernel matrix is not symmetric: K[{a}, {b}] = {K[a, b]:g}, but "
                 f"K[{b}, {a}] = {K[b, a]:g}."
             )
+
+
+def _check_pairs(K: np.ndarray, slack: float) -> None:
+    """Refuse a pair of rows whose part of the matrix has an eigenvalue below -slack."""
+    d, size = np.diagonal(K), max(1, CELLS // max(len(K), 1))
+    if len(d) and d.min() < -slack:
+        a = int(d.argmin())
+        raise DataError(_words(float(d[a]), f"K[{a}, {a}] < 0: an eigenvalue of at most"))
+    roots = np.sqrt(np.maximum(d, -slack) + slack)
+    for i in range(0, len(K), size):
+        part = np.abs(K[i : i + size, i:])
+        part -= roots[i : i + size, None] * roots[i:]
+        part[np.diag_indices(len(part))] = 0.0
+        if part.max() <= 1e-9 * slack:
+            continue
+        a, b = (int(place) + i for place in np.unravel_index(part.argmax(), part.shape))
+        smallest = float(np.linalg.eigvalsh(K[np.ix_([a, b], [a, b])])[0])
+        if smallest < -slack:
+            pair = f"K[{a}, {b}] = {K[a, b]:g} is too large for K[{a}, {a}] = {K[a, a]:g} and "
+            pair += f"K[{b}, {b}] = {K[b, b]:g}: an eigenvalue of at most"
+            raise DataError(_words(smallest, pair))
 
 
 def _smallest(K: np.ndarray, slack: float) -> float:
