@@ -75,8 +75,8 @@ class RowPredictor:
 
     def predict(self, row: Row) -> Any:
         """The predicted label, or number (an array for several targets)."""
-        x = self._encoded(row)
         with np.errstate(over="ignore", invalid="ignore"):
+            x = self._encoded(row)
             if self._labels:
                 return self._labels[int(self._model._codes(x)[0])]
             answer = self._model._finite(self._model._predict(x))[0]
@@ -86,23 +86,22 @@ class RowPredictor:
         """Probabilities of the classes, in the order of `classes_`."""
         if not hasattr(self._model, "predict_proba"):
             raise ParameterError(f"{type(self._model).__name__} has no predict_proba.")
-        x = self._encoded(row)
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._model._finite(self._model._proba(x))[0]
+            return self._model._finite(self._model._proba(self._encoded(row)))[0]
 
     def _encoded(self, row: Row) -> Any:
         """The row as the model has it, (1, p)."""
-        cells = row if type(row) in (list, tuple) else self._in_order(row)
+        cells: Any = row if type(row) in (list, tuple) else self._in_order(row)
         if self._cells is None or len(cells) != len(self._cells):
             return self._as_table(cells)
         if self._plain and all(type(cell) is float for cell in cells):
             x = np.array([cells])  # numbers alone are their own code
-            with np.errstate(over="ignore", invalid="ignore"):
-                if math.isfinite(x.sum()):
-                    return x
+            if math.isfinite(x.sum()):
+                return x
         encoded: list[float] = []
         for cell, known in zip(cells, self._cells):
-            if known.levels is None and isinstance(cell, _NUMBERS) and abs(cell) <= _EXACT:
+            number = known.levels is None and isinstance(cell, _NUMBERS)
+            if number and -_EXACT <= cell <= _EXACT:
                 encoded.append(float(cell))
                 encoded += known.after
             elif known.levels is not None and isinstance(cell, str | int) and cell in known.levels:
