@@ -60,4 +60,9 @@ def test_errors():
         problem(Text("words"))
     with pytest.raises(ParameterError, match="regular expression"):
         problem(Text(pattern="("))
+    with pytest.raises(ParameterError, match="'english', a collection of words or None"):
+        problem(Text(stop_words="german"))
+    for wrong in ({"max_df": 1.5}, {"min_df": 2.0}, {"max_df": float("nan")}, {"min_df": -1}):
+        with pytest.raises(ParameterError, match="a float from 0 to 1"):
+            problem(Text(**wrong))
     assert Table().set_params(text__min_df=3).get_params()["text__min_df"] == 3

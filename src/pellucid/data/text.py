@@ -86,11 +86,18 @@ class Text:
             )
         for name in ("min_df", "max_df"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not (number and 0 <= value <= (1 if isinstance(value, float) else np.inf)):
                 raise ParameterError(
-                    f"The {name!r} parameter of Text must be a number of documents or a share. "
+                    f"The {name!r} parameter of Text must be a number of documents (an int of at "
+                    "least 0) or a share of them (a float from 0 to 1). "
                     f"Got {value!r} instead."
                 )
+        if isinstance(self.stop_words, str) and self.stop_words != "english":
+            raise ParameterError(
+                "The 'stop_words' parameter of Text must be 'english', a collection of words or "
+                f"None. Got {self.stop_words!r} instead."
+            )
         if self.max_words is not None and not (
             isinstance(self.max_words, int) and self.max_words >= 1
         ):
