@@ -312,3 +312,9 @@ def test_columns_are_named_whatever_their_units():
         with pytest.warns(ConvergenceWarning, match="separate"):
             model = LogisticRegression(C=np.inf).fit(A * units, y)
         assert model.separating_ == [0, 1]
+
+
+def test_firth_has_no_absolute_values():
+    X, y, *_ = one_column()
+    with pytest.raises(ParameterError, match="l1_ratio=0 and solver='auto'"):
+        LogisticRegression(firth=True, l1_ratio=1, C=np.inf).fit(X, y)

@@ -226,10 +226,12 @@ class LogisticRegression(LogisticModel):
 
     def _sparse(self) -> bool:
         """Whether the penalty has absolute values; solvers and penalties that do not go together."""
-        if self.firth and (np.isfinite(self.C) or self.solver in ("gd", "sgd", "cd")):
+        other = np.isfinite(self.C) or self.l1_ratio != 0 or self.solver in ("gd", "sgd", "cd")
+        if self.firth and other:
             raise ParameterError(
                 "firth=True is a penalty of its own, solved by Newton's method: it goes with "
-                f"C=np.inf and solver='auto'. Got C={self.C} and solver={self.solver!r}."
+                f"C=np.inf, l1_ratio=0 and solver='auto'. Got C={self.C}, l1_ratio={self.l1_ratio} "
+                f"and solver={self.solver!r}."
             )
         if np.isinf(self.C) or (self.l1_ratio == 0 and self.solver != "cd"):
             if self.solver == "cd":
