@@ -65,6 +65,17 @@ def test_a_query_with_too_few_candidates_is_searched_exactly(X):
     assert found[0].tobytes() == truth[0].tobytes()
 
 
+def test_more_neighbours_than_recall_was_measured_for_are_searched_exactly(X):
+    model = NearestNeighbors(n_neighbors=5, algorithm="lsh").fit(X)
+    exact = NearestNeighbors(n_neighbors=5, algorithm="brute").fit(X)
+    Q = clusters(200, seed=1)
+    assert model.search_ == "lsh"
+    assert np.array_equal(model.kneighbors(Q, 30)[1], exact.kneighbors(Q, 30)[1])
+    model.set_params(n_neighbors=30)
+    assert np.array_equal(model.kneighbors(Q)[1], exact.kneighbors(Q, 30)[1])
+    assert not np.array_equal(model.kneighbors(Q, 5)[1], exact.kneighbors(Q, 5)[1])
+
+
 def test_candidates_follow_the_plain_loop():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))

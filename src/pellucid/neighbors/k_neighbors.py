@@ -61,7 +61,8 @@ class KNeighborsClassifier(KVotes, ProbabilisticClassifier):
         1; 1 / d; exp(-beta d); 1 / (1 + d**beta); or a function of the distances (n, k).
     algorithm : {"auto", "ball_tree", "kd_tree", "brute", "lsh"}, default="auto"
         How to search; all but "lsh" find the same rows. "ball_tree" is the KD-tree too. "lsh" (hashing)
-        finds most of them, `recall_` says how many; where it does not pay the search is exact.
+        finds most of them, `recall_` says how many; where it does not pay, and for more than
+        the fitted `n_neighbors`, the search is exact.
     leaf_size : int, default=30
         A leaf of the tree holds up to eight times as many rows, and never more than 256.
     p : float, default=2
@@ -175,7 +176,8 @@ class KNeighborsRegressor(KVotes, Regressor):
         1; 1 / d; exp(-beta d); 1 / (1 + d**beta); or a function of the distances (n, k).
     algorithm : {"auto", "ball_tree", "kd_tree", "brute", "lsh"}, default="auto"
         How to search; all but "lsh" find the same rows. "ball_tree" is the KD-tree too. "lsh" (hashing)
-        finds most of them, `recall_` says how many; where it does not pay the search is exact.
+        finds most of them, `recall_` says how many; where it does not pay, and for more than
+        the fitted `n_neighbors`, the search is exact.
     leaf_size : int, default=30
         A leaf of the tree holds up to eight times as many rows, and never more than 256.
     p : float, default=2

@@ -143,6 +143,7 @@ class Lookup(Estimator):
         return {
             "buckets_": None if verdict.buckets is None else verdict.buckets.state(),
             "recall_": verdict.recall,
+            "recall_neighbors_": 0 if verdict.buckets is None else int(self.n_neighbors),
             "search_": "exact" if verdict.buckets is None else "lsh",
         }
 
@@ -172,13 +173,15 @@ class Lookup(Estimator):
             )
         return super()._encode_intake(rows, quiet, finite)
 
-    def _index(self) -> search.Index:
+    def _index(self, k: int = 0) -> search.Index:
+        """For k neighbours: exact beyond the number that the recall of the buckets was measured for."""
         rows = self.rows_
         if isinstance(rows, tuple):
             from scipy.sparse import csr_array
 
             rows = csr_array(rows, shape=(self.n_samples_fit_, self.schema_.owner.size))
-        buckets = vars(self).get("buckets_")
+        hashed = k <= vars(self).get("recall_neighbors_", 0)
+        buckets = vars(self).get("buckets_") if hashed else None
         return search.Index(rows, self.tree_, self.space_, self.effective_metric_, buckets)
 
     def _placed(self, X: Any) -> Any:
@@ -201,15 +204,17 @@ class Lookup(Estimator):
             return np.ascontiguousarray(self.rows_[np.ix_(self.order_, self.order_)])
         return self.rows_ if callable(self.effective_metric_) else self._index().dense()
 
-    def _nearest(self, placed: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Distances and places of the k nearest training rows, by (distance, y, row)."""
+    def _nearest(self, placed: Any, k: int, own: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and places of the k nearest training rows, by (distance, y, row); `own` of them
+        are the queries themselves.
+        """
         if k > self.n_samples_fit_:
             raise DataError(
                 f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, "
                 f"n_samples_fit = {self.n_samples_fit_}. Ask for fewer neighbours."
             )
         if self.space_["kind"]:
-            return self._index().nearest(placed, k, self.n_jobs)
+            return self._index(k - own).nearest(placed, k, self.n_jobs)
         from pellucid.neighbors import _loops
 
         m = placed.shape[0]
@@ -336,7 +341,7 @@ class KNearest(Lookup):
                 f"Expected n_neighbors < n_samples_fit, but n_neighbors = {k}, n_samples_fit = {n}, "
                 "n_samples = (none given: the training rows themselves)."
             )
-        distances, places = self._nearest(self._known(), k + 1)
+        distances, places = self._nearest(self._known(), k + 1, own=1)
         own = places == np.arange(n)[:, None]
         own[~own.any(axis=1), -1] = True  # as many equal rows come before it: leave out the last
         keep = np.argsort(self.order_, kind="stable")

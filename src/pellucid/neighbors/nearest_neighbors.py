@@ -16,7 +16,8 @@ class NearestNeighbors(KNearest, WithinRadius):
     radius : float, default=1.0
     algorithm : {"auto", "ball_tree", "kd_tree", "brute", "lsh"}, default="auto"
         How to search; all but "lsh" find the same rows. "ball_tree" is the KD-tree too. "lsh" (hashing)
-        finds most of them, `recall_` says how many; where it does not pay the search is exact.
+        finds most of them, `recall_` says how many; where it does not pay, and for more than
+        the fitted `n_neighbors`, the search is exact.
     leaf_size : int, default=30
     metric : str or callable(a, b), default="minkowski"
         As in `KNeighborsClassifier`.

@@ -49,6 +49,8 @@ def _check_buckets(model: Any, rows: Any, n: int) -> None:
     name, parts = type(model).__name__, vars(model).get("buckets_")
     recall = vars(model).get("recall_")
     _require(type(recall) is float and 0 <= recall <= 1, name, "recall_")
+    count = vars(model).get("recall_neighbors_")
+    _require(type(count) is int and count >= 0, name, "recall_neighbors_")
     if parts is None:
         return
     wanted = {"thresholds", "members", "starts", "probes"}
