@@ -219,6 +219,17 @@ def test_a_loss_that_ends_far_above_its_start_has_not_converged(rng):
     assert model.fit(X, X[:, 0] ** 2).status_.ok
 
 
+def test_dropout_is_refused_where_no_step_heeds_it(rng):
+    X = rng.normal(size=(40, 3))
+    model = MLPRegressor(hidden_layer_sizes=4, solver="lbfgs", dropout=0.5, random_state=0)
+    with pytest.raises(ParameterError, match=r"'dropout' .* 0 for solver='lbfgs'"):
+        model.fit(X, X[:, 0])
+    X = np.zeros((200_000, 1))
+    model.set_params(solver="gd", max_iter=1)
+    with pytest.raises(ParameterError, match=r"'dropout' .* batches of more than"):
+        model.set_params(shuffle=False).fit(X, X[:, 0])
+
+
 def test_noise_after_a_warm_start_is_no_divergence(rng):
     X = rng.normal(size=(60, 3))
     model = MLPRegressor(hidden_layer_sizes=20, random_state=0, warm_start=True, batch_size=10)

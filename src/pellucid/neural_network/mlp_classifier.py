@@ -52,14 +52,15 @@ class MLPClassifier(MultiLayer, ProbabilisticClassifier):
     momentum : float in [0, 1], default=0.9, for "sgd"
     nesterovs_momentum : bool, default=True
     early_stopping : bool, default=False
-        Judge by the accuracy on a held-back share of the rows, and keep the best parameters.
+        Judge by the accuracy on a held-back share of the rows, and keep the best parameters; as in
+        scikit-learn without effect for "lbfgs".
     validation_fraction : float in [0, 1), default=0.1
     beta_1, beta_2, epsilon : floats, for "adam"
     n_iter_no_change : int, default=10
     max_fun : int, default=15000, for "lbfgs"
     class_weight : dict {label: weight}, "balanced" or None
     dropout : float in [0, 1), default=0.0
-        Share of the hidden values set to 0 in a step ("sgd" and "adam").
+        Share of the hidden values set to 0 in a step; refused for "lbfgs" and very large batches.
     dtype : {"float64", "float32"}, default="float64"
         Precision of the network; float32 is about twice as fast.
     standardize : bool, default=False

@@ -174,12 +174,28 @@ class Trainer:
         self.batch = self.n if whole else min(plan.batch, self.n)
         # A batch larger than a block is added up block by block, on several threads.
         self.large = self.batch > network.blocks(self.n)[0].stop
+        if any(layer.dropout for layer in network.layers[:-1]):
+            self._check_dropout()
         self.parts = 1 if self.large else _parts(self.batch, network.n_weights)
         rows = 0 if self.large else -(-self.batch // self.parts)
         self.spaces = [Workspace(network, rows) for _ in range(self.parts)]
         dense = isinstance(X, np.ndarray)
         shape = (self.parts, rows, X.shape[1]) if dense else (self.parts, 0, 0)
         self.X_parts = np.empty(shape, network.dtype)
+
+    def _check_dropout(self) -> None:
+        """Refuse to leave values out where no step does so."""
+        if self.plan.solver == "lbfgs":
+            raise ParameterError(
+                "The 'dropout' parameter must be 0 for solver='lbfgs', whose loss may not change from "
+                "step to step. Use 'adam' or 'sgd'."
+            )
+        if self.large:
+            most = self.network.blocks(self.n)[0].stop
+            raise ParameterError(
+                f"The 'dropout' parameter must be 0 for batches of more than {most} rows. Got "
+                f"{self.batch}: use solver 'adam' or 'sgd' with a smaller batch_size."
+            )
 
     def run(self, seed: Any, walk: Walk | None = None, begun: int = 0) -> Solution:
         """Epochs until nothing improves; x = (Walk, Progress)."""
