@@ -33,7 +33,8 @@ KERNEL_PARAMETERS = {
     "max_time": Either(Nothing, Real(0, None, "neither")),
     "standardize": Boolean,
 }
-# A multiplier beyond this, times k(x, x), means a margin below 1e-5 of the radius of the rows.
+# A multiplier beyond this, times k(x, x), means a margin below 1e-5 of the radius of the rows (for the
+# linear kernel: about their mean).
 HARD = 1e10
 TOO_LARGE = (
     "The kernel of these rows exceeds the largest float64. Divide the columns by a power of ten, or "
@@ -135,6 +136,8 @@ class KernelMachine(Estimator):
             size = kernel.diagonal(X) if given is None else np.diagonal(given)
         if not np.isfinite(size).all():
             raise DataError(TOO_LARGE)
+        if hard and self.kernel == "linear" and isinstance(X, np.ndarray):
+            size = kernel.diagonal(X - X.mean(axis=0))  # a margin does not know where 0 is
         cap = HARD / max(float(size.max()), 1e-300) if hard else np.inf
         problem = dual.Dual(X=X, kernel=kernel, K=given, **parts)
         rule = dual.Rule(self.tol, self.max_iter, self.max_time, cap)
