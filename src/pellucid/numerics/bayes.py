@@ -10,7 +10,7 @@ import numpy as np
 
 from .densities import by_blocks, loops
 
-FEW = 1000  # rows up to which probabilities are found sooner than the rows that need none
+FEW = 32  # rows up to which probabilities are found sooner than the rows that need none
 NEAR = 1e-13  # difference of logarithms below which rounding decides which class leads
 
 
