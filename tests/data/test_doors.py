@@ -1,4 +1,4 @@
-"""What reviewers tried to break: odd containers, repeated content, exchanged kinds, names."""
+"""Doors that are easy to break: odd containers, repeated content, exchanged kinds, names."""
 
 import datetime as dt
 from decimal import Decimal

@@ -6,13 +6,9 @@ from scipy.sparse import csr_array
 
 from pellucid.linear_model import _sgd
 from pellucid.linear_model.sgd import LOSSES, SCHEDULES, parts_of
-from pellucid.numerics._loops import cpu_has_avx2
+from pellucid.numerics.lanes import builds
 
-BUILDS = [_sgd]
-if cpu_has_avx2():
-    from pellucid.linear_model import _sgd_avx2
-
-    BUILDS.append(_sgd_avx2)
+BUILDS = builds(_sgd)
 
 
 def loss_and_slope(kind, z, y, eps):

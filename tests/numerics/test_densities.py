@@ -3,15 +3,11 @@
 import numpy as np
 import pytest
 
-from pellucid.numerics import _densities, _groups, _loops, bayes, densities
+from pellucid.numerics import _densities, _groups, bayes, densities
 from pellucid.numerics.groups import class_moments
+from pellucid.numerics.lanes import builds
 
-BUILDS, SUMS = [_densities], [_groups]
-if _loops.cpu_has_avx2():
-    from pellucid.numerics import _densities_avx2, _groups_avx2
-
-    BUILDS.append(_densities_avx2)
-    SUMS.append(_groups_avx2)
+BUILDS, SUMS = builds(_densities), builds(_groups)
 
 
 def table(n, p, K, seed=0):

@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 
 from pellucid.numerics import _loops, double_double
+from pellucid.numerics.lanes import builds
 from pellucid.numerics.tables import Rows
 
-BUILDS = [_loops]
-if _loops.cpu_has_avx2():
-    from pellucid.numerics import _loops_avx2
-
-    BUILDS.append(_loops_avx2)
+BUILDS = builds(_loops)
 
 
 def fractions(x):

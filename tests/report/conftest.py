@@ -5,7 +5,7 @@ from tests.report.browser import CHROMIUM, Browser
 
 @pytest.fixture(scope="session")
 def browser():
-    """A Chromium for all tests of the session."""
+    """One Chromium for all tests."""
     if CHROMIUM is None:
         pytest.skip("needs Chromium: apt-get install chromium")
     with Browser() as found:

@@ -10,15 +10,11 @@ import numpy as np
 
 from pellucid.linear_model import _active_set
 from pellucid.linear_model.products import AllProducts
-from pellucid.numerics._loops import cpu_has_avx2
+from pellucid.numerics.lanes import fastest
 from pellucid.numerics.least_squares import Design
 from pellucid.parallel import StopFlag
 
-follow = _active_set.follow
-if cpu_has_avx2():
-    from pellucid.linear_model import _active_set_avx2
-
-    follow = _active_set_avx2.follow
+follow = fastest(_active_set).follow
 
 # Share of a column's square that must be left for a difference of products to be trusted.
 LEFT = 1e-3

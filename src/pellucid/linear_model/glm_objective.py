@@ -15,17 +15,13 @@ import numpy as np
 from pellucid import parallel
 from pellucid.linear_model import _poisson
 from pellucid.linear_model.likelihood import SINGLE_CONDITION, SINGLE_WORK, flat_solver
-from pellucid.numerics._loops import cpu_has_avx2
 from pellucid.numerics.families import GLMLoss
+from pellucid.numerics.lanes import fastest
 from pellucid.numerics.linalg import cholesky_factor
 from pellucid.numerics.optimise import Solve
 from pellucid.numerics.tables import Rows
 
-poisson_visit = _poisson.visit
-if cpu_has_avx2():
-    from pellucid.linear_model import _poisson_avx2
-
-    poisson_visit = _poisson_avx2.visit
+poisson_visit = fastest(_poisson).visit
 
 CACHED = 2**17  # cells of a table that stay in the cache between its making and its product
 

@@ -12,14 +12,12 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.linear_model import _sgd as _plain
-from pellucid.numerics._loops import cpu_has_avx2
+from pellucid.linear_model import _sgd
+from pellucid.numerics.lanes import fastest
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Status
 
-loops = _plain
-if cpu_has_avx2():
-    from pellucid.linear_model import _sgd_avx2 as loops  # type: ignore[no-redef]
+loops = fastest(_sgd)
 
 LOSSES = {
     "hinge": 0, "log_loss": 1, "modified_huber": 2, "squared_hinge": 3, "perceptron": 4,

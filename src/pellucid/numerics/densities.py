@@ -9,12 +9,10 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import parallel
-from . import _densities as _plain
-from ._loops import cpu_has_avx2
+from . import _densities
+from .lanes import fastest
 
-loops = _plain
-if cpu_has_avx2():
-    from . import _densities_avx2 as loops  # type: ignore[no-redef]
+loops = fastest(_densities)
 
 LARGEST = 1e290  # distances are cut here, so that differences of classes stay numbers
 TILE = 4  # columns of a whitening that are taken together

@@ -7,12 +7,11 @@ two builds of the loops give equal bits, so the choice between them is only a ma
 import numpy as np
 
 from .. import parallel
-from . import _loops as _plain
+from . import _loops
+from .lanes import fastest
 from .tables import Rows
 
-loops = _plain
-if _plain.cpu_has_avx2():
-    from . import _loops_avx2 as loops  # type: ignore[no-redef]
+loops = fastest(_loops)
 
 
 class Vector:

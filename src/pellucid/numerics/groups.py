@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 
 from .. import parallel
-from . import _groups as _plain
-from ._loops import cpu_has_avx2
+from . import _groups
+from .lanes import fastest
 from .tables import Rows
 
-loops = _plain
-if cpu_has_avx2():
-    from . import _groups_avx2 as loops  # type: ignore[no-redef]
+loops = fastest(_groups)
 
 FIRST_ROWS = 256  # of a block, whose means serve as first centres
 FAR = 3.0  # times the scatter that a centre may add to the squares: less than a digit

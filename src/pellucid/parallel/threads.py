@@ -141,22 +141,22 @@ class _Blas:
     word, so its memory of that thread is cleared before and after.
     """
 
-    def __init__(self, library: Any) -> None:
-        self.path = library.filepath
-        self.library = library
-        self.get = library.get_num_threads
+    def __init__(self, blas: Any) -> None:
+        self.path = blas.filepath
+        self.blas = blas
+        self.get = blas.get_num_threads
         self.set = self._set_politely
         for prefix in ("", "scipy_"):
             for suffix in ("", "64_", "_64"):
                 name = f"{prefix}openblas_{{}}_num_threads{suffix}"
-                if hasattr(library.dynlib, name.format("set")):
-                    self.get = getattr(library.dynlib, name.format("get"))
-                    self.set = getattr(library.dynlib, name.format("set"))
+                if hasattr(blas.dynlib, name.format("set")):
+                    self.get = getattr(blas.dynlib, name.format("get"))
+                    self.set = getattr(blas.dynlib, name.format("set"))
 
     def _set_politely(self, threads: int) -> None:
-        clear = getattr(self.library, "clear_controlling_thread", lambda force: None)
+        clear = getattr(self.blas, "clear_controlling_thread", lambda force: None)
         clear(force=True)
-        self.library.set_num_threads(threads)
+        self.blas.set_num_threads(threads)
         clear(force=True)
 
 
