@@ -113,14 +113,29 @@ def test_parameters_in_units_of_the_target(rng):
         result = pellucid.compare(
             scaled,
             "y",
-            models=["svm_rbf", "svm_linear", "lasso"],
+            models=["svm_rbf", "svm_linear", "lasso", "elastic_net"],
             effort="quick",
             cv=3,
             test_size=0,
         )
         results.append({row["model"]: row["metrics"]["r2"] for row in result.rows})
     assert results[1] == pytest.approx(results[0], abs=2e-3)  # the unit has two digits
-    assert min(results[1][name] for name in ("svm_rbf", "svm_linear", "lasso")) > 0.6
+    assert min(results[1][name] for name in ("svm_rbf", "svm_linear", "lasso", "elastic_net")) > 0.6
+
+
+def test_the_elastic_net_of_a_target_in_another_unit_is_the_same_model(rng):
+    from pellucid.compare.registry import ENTRIES
+    from pellucid.linear_model import ElasticNet
+
+    entry = next(e for e in ENTRIES if e.id == "elastic_net")
+    X = rng.normal(size=(60, 4))
+    y = X @ [1.0, -2.0, 0.0, 0.5] + rng.normal(size=60)
+    for one, other in zip(entry.candidates("thorough"), entry.candidates("thorough", 2.0**20)):
+        small = ElasticNet(**one, tol=1e-12).fit(X, y)
+        large = ElasticNet(**other, tol=1e-12).fit(X, y * 2.0**20)
+        assert large.coef_ / 2.0**20 == pytest.approx(small.coef_, rel=1e-6, abs=1e-9)
+    ratios = {c["l1_ratio"] for c in entry.candidates("thorough", 79000.0)}
+    assert len(ratios) == 3  # one for each that is searched: paths along alpha hold on to it
 
 
 def test_a_search_begins_in_the_middle():

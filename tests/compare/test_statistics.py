@@ -138,6 +138,17 @@ def test_bootstrap_of_a_mean_is_near_the_normal_interval(rng):
     assert (low, high) == pytest.approx((x.mean() - half, x.mean() + half), abs=0.02)
 
 
+def test_percentiles_of_few_rows_reach_as_far_as_the_t_distribution(rng):
+    """The tail is that of the normal distribution beyond t sqrt(n / (n - 1)) (Hesterberg 2015)."""
+    x = rng.normal(size=6)
+    low, high = statistics.bootstrap(lambda rows: x[rows].mean(), 6, np.random.default_rng(1))
+    redrawn = np.random.default_rng(1)
+    means = [x[redrawn.integers(0, 6, 6)].mean() for _ in range(1000)]
+    tail = stats.norm.sf(stats.t.ppf(0.975, 5) * np.sqrt(6 / 5))
+    assert 0.001 < tail < 0.01  # plain percentiles would take 0.025
+    assert (low, high) == pytest.approx(tuple(np.quantile(means, [tail, 1 - tail])), abs=1e-12)
+
+
 def test_the_interval_of_a_mean_loss(rng):
     losses = rng.normal(size=400) ** 2
     low, high = statistics.mean_interval(losses, rng)

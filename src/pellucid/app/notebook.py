@@ -32,7 +32,8 @@ class Notebook(Board):
             self.handle.update(self.html(self.page()))
 
     def stopping(self, times: int) -> None:
-        self.last = "stopping after the current fits ... (again stops at once)\n"
+        again = "stopping after the current fits ... (interrupting again stops at once)"
+        self.last = f"{again if times == 1 else 'stopped'}\n"
         self.drawn = 0.0  # the next drawing comes at once
 
     def close(self) -> None:

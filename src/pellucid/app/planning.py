@@ -27,21 +27,17 @@ def plan_facts(plan: Any, findings: Any) -> dict[str, Any]:
                 "model": c.id,
                 "candidates": len(c.candidates),
                 "skipped": c.skipped,
-                "space": _space(c, plan.settings.effort),
+                "space": _space(c.candidates),
             }
             for c in plan.contenders
         ],
     }
 
 
-def _space(contender: Any, effort: str) -> dict[str, Any]:
-    if contender.entry is None:
-        return {}
-    axes = contender.entry.axes(effort, contender.unit)
-    return {
-        name: axis.values() if hasattr(axis, "values") else list(axis)
-        for name, axis in axes.items()
-    }
+def _space(candidates: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """The values of each parameter that is searched, in the order of the candidates."""
+    names = candidates[0] if candidates else {}
+    return {name: list(dict.fromkeys(c[name] for c in candidates)) for name in names}
 
 
 def plan_text(plan: Any, findings: Any, format_: str) -> str:

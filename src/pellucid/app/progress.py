@@ -121,14 +121,19 @@ class Board(Silent):
         """Show the board as it is now."""
 
     def changed(self, event: dict[str, Any]) -> None:
-        model = event.get("model", "")
-        if event["event"] == "started":
-            fold = event["fold"] if event["fold"] == "final" else int(event["fold"]) + 1
-            self.active[model] = f"fold {fold}"
-        elif event["event"] == "candidate":
-            fold = event["fold"] if event["fold"] == "final" else int(event["fold"]) + 1
-            self.active[model] = f"fold {fold}, candidate {event['candidate'] + 1}"
+        if event["event"] in ("started", "candidate"):
+            self.active[event["model"]] = self.doing(event)
         self.draw()
+
+    def doing(self, event: dict[str, Any]) -> str:
+        """`fold 3/5, candidate 4/8`, or `last round`."""
+        final, own = event["fold"] == "final", next(
+            c for c in self.plan.running if c.id == event["model"]
+        )  # fmt: skip
+        where = "last round" if final else f"fold {int(event['fold']) + 1}/{len(self.plan.folds)}"
+        if event["event"] == "started":
+            return where
+        return f"{where}, candidate {event['candidate'] + 1}/{len(own.candidates)}"
 
     def board(self) -> str:
         """All lines."""

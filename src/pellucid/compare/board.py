@@ -191,6 +191,7 @@ def at_edge(contender: Contender, records: list[dict[str, Any]], effort: str) ->
     """A chosen value at the end of its range: a wider range might be better."""
     if contender.entry is None or not records or records[-1]["fold"] != FINAL:
         return []
-    params = contender.candidates[records[-1]["best"]]
-    found = edges(contender.entry.axes(effort, contender.unit), params)
+    best, entry = records[-1]["best"], contender.entry
+    params = contender.candidates[best]
+    found = edges(entry.axes(effort), entry.candidates(effort)[best])
     return [f"{name}={params[name]:g} lies at the edge of the searched range" for name in found]

@@ -96,13 +96,15 @@ def wide(plan: Plan, predictions: dict[str, dict[str, np.ndarray]]) -> dict[str,
     return columns
 
 
-def log_text(memory: Memory) -> str:
-    """All warnings and failures, in full."""
+def log_text(memory: Memory, kept: str | None, ended: dict[str, Any]) -> str:
+    """All warnings and failures, in full; `ended` tells of the kept model."""
     lines = []
     for (model, fold), record in memory.done.items():
-        lines += [
-            f"{model}, fold {fold}: {w['count']} x {w['category']}: {w['text']}"
-            for w in record["warnings"]
-        ]
+        lines += _told(f"{model}, fold {fold}", record["warnings"])
+    lines += _told(f"{kept}, kept model", ended.get("warnings", []))
     lines += [f"{m}: {r['how']}: {r['why']}" for m, r in memory.failed.items()]
     return "\n".join(sorted(lines)) + "\n" if lines else "nothing to report\n"
+
+
+def _told(where: str, warnings: list[dict[str, Any]]) -> list[str]:
+    return [f"{where}: {w['count']} x {w['category']}: {w['text']}" for w in warnings]

@@ -19,13 +19,13 @@ The published order of simplicity, `rank`, decides between models that the data 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from inspect import signature
 from typing import Any
 
 from pellucid.errors import ParameterError
-from pellucid.model_selection.grids import Geometric, candidates, scaled
+from pellucid.model_selection.grids import Geometric, candidates
 from pellucid.names import ESTIMATORS
 
 EFFORTS = ("quick", "normal", "thorough")
@@ -72,6 +72,7 @@ class Entry:
     prefer: dict[str, Any] = field(default_factory=dict)  # set where the class has it
     max_rows: int | None = None  # above this the fit takes too long to be useful
     in_units: tuple[str, ...] = ()  # searched in deviations of the target
+    told: Callable[[dict[str, Any], float], dict[str, Any]] | None = None  # other ways to do so
 
     @property
     def module(self) -> str:
@@ -95,14 +96,17 @@ class Entry:
             return False
         return True
 
-    def axes(self, effort: str, unit: float = 1.0) -> dict[str, Any]:
-        """The search space as grids and lists; `unit` is the deviation of a target of numbers."""
-        axes = {name: axis.axis(effort) for name, axis in self.space.items()}
-        return axes | {name: scaled(axes[name], unit) for name in self.in_units}
+    def axes(self, effort: str) -> dict[str, Any]:
+        """The search space as grids and lists, for a target of deviation 1."""
+        return {name: axis.axis(effort) for name, axis in self.space.items()}
 
     def candidates(self, effort: str, unit: float = 1.0) -> list[dict[str, Any]]:
-        """All parameter settings to try, simple ones first."""
-        return candidates(self.axes(effort, unit))
+        """All parameter settings to try, simple ones first; `unit` is the target's deviation."""
+        found, tell = candidates(self.axes(effort)), self.told or self._scaled
+        return found if unit == 1.0 else [tell(params, unit) for params in found]
+
+    def _scaled(self, params: dict[str, Any], unit: float) -> dict[str, Any]:
+        return params | {name: float(f"{params[name] * unit:.6g}") for name in self.in_units}
 
     def model_class(self) -> type:
         return getattr(importlib.import_module(self.module), self.class_name)
@@ -121,6 +125,16 @@ def _c(id: str, path: str, rank: int, cost: float, says: str, **more: Any) -> En
 
 def _r(id: str, path: str, rank: int, cost: float, says: str, **more: Any) -> Entry:
     return Entry(id, "regression", path, rank, cost, says, **more)
+
+
+def _blended(params: dict[str, Any], unit: float) -> dict[str, Any]:
+    """alpha and l1_ratio that do to a target of this deviation what they would do to one of 1.
+
+    The penalty of |b| grows with the unit, that of b^2 does not.
+    """
+    share = params["l1_ratio"] * unit
+    whole = share + 1 - params["l1_ratio"]
+    return {"l1_ratio": share / whole, "alpha": params["alpha"] * whole}
 
 
 _C = Range(0.001, 1000, (4, 7, 13))
@@ -174,7 +188,7 @@ ENTRIES = (
     _r("ols", "linear_model.LinearRegression", 1, 0.05, "least squares"),
     _r("ridge", "linear_model.Ridge", 1, 0.1, "least squares with small weights", params=_SCALED, space={"alpha": _ALPHA}),
     _r("lasso", "linear_model.Lasso", 1, 0.3, "least squares from few columns", params=_SCALED, space={"alpha": Range(1, 0.001, (4, 7, 13))}, in_units=("alpha",)),
-    _r("elastic_net", "linear_model.ElasticNet", 1, 0.4, "between ridge and lasso", params=_SCALED, space={"l1_ratio": Choices((0.5,), (0.5,), (0.2, 0.5, 0.8)), "alpha": Range(10, 0.001, (4, 7, 9))}),
+    _r("elastic_net", "linear_model.ElasticNet", 1, 0.4, "between ridge and lasso", params=_SCALED, space={"l1_ratio": Choices((0.5,), (0.5,), (0.2, 0.5, 0.8)), "alpha": Range(10, 0.001, (4, 7, 9))}, in_units=("l1_ratio", "alpha"), told=_blended),
     _r("bayesian_ridge", "linear_model.BayesianRidge", 1, 0.2, "ridge that finds its own strength", params=_SCALED),
     _r("sgd", "linear_model.SGDRegressor", 1, 0.4, "least squares, one small step per row", params=_SCALED, space={"eta0": Choices((0.001, 0.01), (0.0001, 0.001, 0.01), (0.0001, 0.001, 0.01)), "alpha": Choices((0.0001,), (0.01, 0.0001), (0.1, 0.01, 0.001, 0.0001))}),
     _r("poisson", "linear_model.PoissonRegressor", 1, 0.3, "logarithm of the mean is a weighted sum", only="counts", params=_SCALED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),

@@ -210,7 +210,7 @@ class Session:
             portraits[data["recommended"]] = ended.pop("portrait")
         write = files.write_whole
         self.write_tables(data, predictions)
-        write(self.folder / "log.txt", log_text(memory))
+        write(self.folder / "log.txt", log_text(memory, data["recommended"], ended))
         write(self.folder / "timings.json", to_json(timings))
         write(self.folder / "results.json", to_json(data))
         if complete:

@@ -245,8 +245,19 @@ def _root(gap: Callable[[float], float], outside: float, inside: float) -> float
     return (outside + inside) / 2
 
 
+def _weighted(losses: np.ndarray, w: np.ndarray) -> tuple[float, float]:
+    """Mean and its standard error; for equal weights those of the textbooks."""
+    n, total = len(w), w.sum()
+    mean = (w * losses).sum() / total
+    return mean, np.sqrt(n / (n - 1) * (w**2 * (losses - mean) ** 2).sum()) / total
+
+
 def mean_interval(
-    losses: np.ndarray, rng: np.random.Generator, level: float = LEVEL, draws: int = 1000
+    losses: np.ndarray,
+    rng: np.random.Generator,
+    level: float = LEVEL,
+    draws: int = 1000,
+    weights: np.ndarray | None = None,
 ) -> tuple[float, float]:
     """Interval of a mean of losses, none below 0: the studentised bootstrap of its logarithm.
 
@@ -254,22 +265,23 @@ def mean_interval(
     percentiles of redrawn means do not. How far the bootstrap may stretch the t distribution is
     bounded, or one outlier would leave no upper end. No loss at all is known exactly.
     """
-    n, mean = len(losses), float(losses.mean())
-    if n < 2 or mean == 0:
-        return mean, mean
+    n, w = len(losses), np.ones(len(losses)) if weights is None else weights
+    if n < 2 or not losses.any():
+        return (float(losses.mean()),) * 2 if n else (float("nan"),) * 2
+    mean, error = _weighted(losses, w)
     draws = max(200, min(draws, int(2e7 // n)))
     found = np.empty((2, draws))
     for k in range(draws):
-        drawn = losses[rng.integers(0, n, n)]
-        found[:, k] = drawn.mean(), drawn.std(ddof=1) / np.sqrt(n)
+        rows = rng.integers(0, n, n)
+        found[:, k] = _weighted(losses[rows], w[rows])
     means, errors = found[:, (found > 0).all(axis=0)]
     if len(means) < draws / 2:
         return float("nan"), float("nan")
     t = np.log(means / mean) * means / errors
-    own = float(losses.std(ddof=1)) / (np.sqrt(n) * mean)
+    own = error / mean
     reach = STRETCH * _t_quantile(n - 1, (1 + level) / 2)
     low, high = np.clip(np.quantile(t, [(1 - level) / 2, (1 + level) / 2]), -reach, reach)
-    return mean * float(np.exp(-high * own)), mean * float(np.exp(-low * own))
+    return float(mean * np.exp(-high * own)), float(mean * np.exp(-low * own))
 
 
 def bootstrap(

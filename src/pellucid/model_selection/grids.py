@@ -23,13 +23,6 @@ class Geometric:
         return [float(f"{v:.6g}") for v in grid]  # the same text on every machine
 
 
-def scaled(axis: Any, unit: float) -> Any:
-    """A grid or a list in another unit."""
-    if isinstance(axis, Geometric):
-        return Geometric(axis.low * unit, axis.high * unit, axis.n, axis.whole)
-    return tuple(float(f"{value * unit:.6g}") for value in axis)
-
-
 def candidates(space: dict[str, Any]) -> list[dict[str, Any]]:
     """All combinations, the first parameter varying slowest."""
     axes = [axis.values() if isinstance(axis, Geometric) else list(axis) for axis in space.values()]

@@ -57,13 +57,17 @@ def f1(y: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: np.ndarray) ->
     return float(np.mean(scores))
 
 
-def log_loss(y: np.ndarray, proba: np.ndarray, w: np.ndarray, classes: np.ndarray) -> float:
-    """Mean negative log probability of the true class, with probabilities kept above 1 ulp."""
+def log_losses(codes: np.ndarray, proba: np.ndarray) -> np.ndarray:
+    """Negative log probability of the true class by row, with probabilities kept above 1 ulp."""
     eps = np.finfo(float).eps
     p = np.clip(proba, eps, 1 - eps)
     p = p / p.sum(axis=1, keepdims=True)
-    codes = np.searchsorted(classes, y)
-    return _mean(-np.log(p[np.arange(len(y)), codes]), w)
+    return -np.log(p[np.arange(len(codes)), codes])
+
+
+def log_loss(y: np.ndarray, proba: np.ndarray, w: np.ndarray, classes: np.ndarray) -> float:
+    """Mean negative log probability of the true class."""
+    return _mean(log_losses(np.searchsorted(classes, y), proba), w)
 
 
 def _binary_auc(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
