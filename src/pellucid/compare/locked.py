@@ -47,6 +47,7 @@ def intervals(
         if name not in METRICS or value != value:
             continue
         rng = parallel.stream(parallel.seed_sequence(seed), "bootstrap", name)
+        ends: tuple[float, float] | None
         if name == "accuracy":
             ends = statistics.wilson(value, equal_rows(w))
         elif name == "roc_auc":
