@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pellucid.linear_model import _coordinate, _poisson
+from pellucid.linear_model import _classes, _coordinate, _poisson
 from pellucid.numerics.lanes import builds
 
 
@@ -28,6 +28,73 @@ def test_a_visit_of_counts(loops, shifted, n, p):
     assert loss == pytest.approx(w @ (y * (logs - score) - y + mu), rel=1e-11)
     for one, other in zip(visited(_poisson), (loss, eta, g), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def chances_by_hand(Z):
+    """Probabilities of classes 0..q and their logarithms, class 0 of score 0."""
+    Z = np.column_stack([np.zeros(len(Z)), Z])
+    Z -= Z.max(axis=1, keepdims=True)
+    logs = Z - np.log(np.exp(Z).sum(axis=1, keepdims=True))
+    return np.exp(logs), logs
+
+
+@pytest.mark.parametrize("loops", builds(_classes), ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    ("n", "p", "q"), [(1, 1, 1), (5, 3, 2), (64, 4, 4), (131, 7, 5), (300, 10, 3)]
+)
+@pytest.mark.parametrize("size", [0.0, 1.0, 40.0])
+def test_a_visit_of_classes(loops, n, p, q, size):
+    rng = np.random.default_rng(n + p + q)
+    X, B = rng.normal(size=(n, p)), rng.normal(size=(q, p + 1)) * size
+    y = rng.integers(0, q + 1, n).astype(np.int32)
+    w = np.where(rng.random(n) < 0.5, 1.0, rng.random(n) + 0.5)
+
+    def visited(module):
+        P, G = np.empty((n, q)), np.empty((q, p + 1))
+        return module.visit(X, y, w, B, P, G), P, G
+
+    loss, P, G = visited(loops)
+    chance, logs = chances_by_hand(X @ B[:, :-1].T + B[:, -1])
+    slopes = w[:, None] * (chance - (y[:, None] == np.arange(q + 1)))[:, 1:]
+    np.testing.assert_allclose(P, chance[:, 1:], rtol=1e-11, atol=1e-300)
+    np.testing.assert_allclose(G[:, :-1], slopes.T @ X, rtol=1e-10, atol=1e-11)
+    np.testing.assert_allclose(G[:, -1], slopes.sum(axis=0), rtol=1e-10, atol=1e-11)
+    assert loss == pytest.approx(-w @ logs[np.arange(n), y], rel=1e-12)
+    for one, other in zip(visited(_classes), (loss, P, G), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("loops", builds(_classes), ids=lambda module: module.__name__)
+def test_rows_beyond_doubt_and_beyond_numbers(loops):
+    """Tiny losses keep their digits, tiny chances become 0; what is not a number stays so."""
+    y, w = np.array([1, 0, 1, 0], dtype=np.int32), np.ones(4)
+    P, G = np.empty((4, 1)), np.empty((1, 2))
+    X = np.array([[50.0], [-50.0], [-800.0], [800.0]])
+    loss = loops.visit(X, y, w, np.array([[1.0, 0.0]]), P, G)
+    np.testing.assert_allclose(P[:, 0], [1.0, np.exp(-50.0), 0.0, 1.0], rtol=3e-16)
+    assert loss == 1600.0
+    np.testing.assert_allclose(G[0, 0], 1600.0, rtol=1e-15)
+    assert loops.visit(X[:2], y[:2], w[:2], np.array([[1.0, 0.0]]), P[:2], G) == pytest.approx(
+        2 * np.exp(-50.0), rel=1e-15
+    )
+    for slope in (np.nan, np.inf):
+        assert np.isnan(loops.visit(X, y, w, np.array([[slope, 0.0]]), P, G))
+
+
+@pytest.mark.parametrize("loops", builds(_classes), ids=lambda module: module.__name__)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_curvature_of_a_pair_of_classes(loops, dtype):
+    rng = np.random.default_rng(8)
+    X, w, P = rng.normal(size=(9, 5)), rng.random(9), rng.dirichlet(np.ones(3), 9)[:, :2].copy()
+    for k, l, c in [(0, 0, P[:, 0] * (1 - P[:, 0])), (1, 0, P[:, 1] * P[:, 0])]:
+        for intercept in (True, False):
+            out, plain = np.full((2, 9, 8), 7.0, dtype=dtype)
+            loops.weigh(X, w, P, k, l, intercept, out)
+            _classes.weigh(X, w, P, k, l, intercept, plain)
+            wanted = np.column_stack([X, np.full(9, float(intercept))]) * np.sqrt(w * c)[:, None]
+            np.testing.assert_allclose(out[:, :6], wanted, rtol=4 * np.finfo(dtype).eps)
+            assert (out[:, 6:] == 7.0).all()
+            np.testing.assert_array_equal(out, plain)
 
 
 @pytest.mark.parametrize("loops", builds(_coordinate), ids=lambda module: module.__name__)

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.linear_model import _loops, _small
+from pellucid.linear_model import _classes, _loops, _small
+from pellucid.numerics.lanes import fastest
 from pellucid.numerics.linalg import cholesky_factor
 from pellucid.numerics.optimise import Solve
 from pellucid.numerics.tables import Rows
@@ -27,7 +28,8 @@ SMALL = 2**14
 # Float32 curvature is enough to steer Newton's method, unless columns are nearly dependent.
 SINGLE_WORK = 2**22
 SINGLE_CONDITION = 1e2
-STRIP = 1024  # rows whose curvature is summed at a time
+STRIP = 2048  # rows whose curvature is summed at a time
+FEW_CLASSES = 8  # up to so many scores a row, one compiled visit is faster than two of BLAS
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,8 @@ class Likelihood:
 
         def partial(rows: slice) -> tuple[float, np.ndarray]:
             block = self.block(rows)
+            if isinstance(block, np.ndarray) and self.q <= FEW_CLASSES:
+                return self._visit(block, rows, x, P[rows])
             P[rows] = self.scores(block, x)
             R = np.empty_like(P[rows])
             loss = _loops.class_losses(P[rows], self.y[rows], self.weights[rows], True, R)
@@ -127,6 +131,16 @@ class Likelihood:
             return a[0] + b[0], a[1] + b[1]
 
         return parallel.reduce(partial, combine, self.X.blocks)
+
+    def _visit(
+        self, block: np.ndarray, rows: slice, x: np.ndarray, P: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        G = np.empty((self.q, self.X.p + 1))
+        y, w, B = self.y[rows], self.weights[rows], x.reshape(self.q, -1)
+        loss = fastest(_classes).visit(np.ascontiguousarray(block), y, w, B, P, G)
+        if not self.intercept:
+            G[:, -1] = 0.0
+        return loss, G.ravel()
 
     def curvature(self, x: np.ndarray, single: bool = False) -> np.ndarray:
         """The matrix of second derivatives, (size, size)."""
@@ -147,21 +161,21 @@ class Likelihood:
 
     def _block_curvature(self, rows: slice, dtype: type) -> np.ndarray:
         """The sums of a block, a few rows at a time: what they are scaled to stays in the cache."""
-        q, p, P = self.q, self.X.p, self.last["P"]
-        H = np.zeros((q, q, p + 1, p + 1))
-        scaled = np.empty((min(STRIP, rows.stop - rows.start), p + 1), dtype=dtype)
+        q, width, P = self.q, self.X.p + 1, self.last["P"]
+        H, weigh = np.zeros((q, q, width, width)), fastest(_classes).weigh
+        rounded = -(-width // 8) * 8  # a width BLAS likes
+        scaled = np.zeros((min(STRIP, rows.stop - rows.start), rounded), dtype=dtype)
         for start in range(rows.start, rows.stop, STRIP):
             part = slice(start, min(start + STRIP, rows.stop))
-            block, chance, w = self.block(part), P[part], self.weights[part]
-            block = block if isinstance(block, np.ndarray) else block.toarray()
+            block, w = self.block(part), self.weights[part]
+            block = (
+                np.ascontiguousarray(block) if isinstance(block, np.ndarray) else block.toarray()
+            )
             A = scaled[: len(w)]
             for k in range(q):
                 for l in range(k + 1):
-                    c = w * chance[:, k] * ((1 - chance[:, k]) if k == l else chance[:, l])
-                    root = np.sqrt(c, out=c)[:, None]
-                    np.multiply(block, root, out=A[:, :-1], casting="same_kind")
-                    A[:, -1:] = root if self.intercept else 0.0
-                    H[k, l] += A.T @ A
+                    weigh(block, w, P[part], k, l, self.intercept, A)
+                    H[k, l] += (A.T @ A)[:width, :width]
         return H
 
     def _small_curvature(self) -> np.ndarray:

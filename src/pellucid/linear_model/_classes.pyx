@@ -1,0 +1,105 @@
+"""The likelihood of classes in one visit of a dense table: loss, gradient, what curvature is made of.
+
+Layout: X is (n, p), C-contiguous; a point B is (q, p + 1), the intercept last; class 0 is the pivot
+with score 0; probabilities P are (n, q); y are int32 codes of classes. Rows are taken a strip at a
+time, so that they are read once and sums stay short.
+"""
+
+from libc.math cimport log, log1p, sqrt
+from libc.string cimport memset
+
+import numpy as np
+
+cdef extern from "classes.h":
+    enum:
+        STRIP
+    void scores(
+        const double *X, Py_ssize_t rows, Py_ssize_t p, const double *B, Py_ssize_t q, double *z
+    ) noexcept nogil
+    void pulls(
+        const double *X, Py_ssize_t rows, Py_ssize_t p, const double *r, Py_ssize_t q, double *G
+    ) noexcept nogil
+    void chances(
+        double *z, const double *y, const double *w, Py_ssize_t rows, Py_ssize_t q, double *r,
+        double *mine, double *rest,
+    ) noexcept nogil
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef double strip_loss(
+    const double *w, const double *mine, const double *rest, Py_ssize_t rows
+) noexcept nogil:
+    """Sum of w (mine + log(1 + rest)): the sum of logarithms is the logarithm of the product.
+
+    A rest too small for that (1 + rest would lose it) goes into the sum by itself, as do rows whose
+    weight is not 1.
+    """
+    cdef Py_ssize_t i
+    cdef double loss = 0.0, product = 1.0
+    for i in range(rows):
+        loss += w[i] * mine[i]
+        if w[i] == 1.0 and rest[i] > 1e-6:
+            product *= 1.0 + rest[i]
+            if product > 1e200:
+                loss += log(product)
+                product = 1.0
+        else:
+            loss += w[i] * log1p(rest[i])
+    return loss + log(product)
+
+
+def visit(
+    const double[:, ::1] X, const int[::1] y, const double[::1] w, const double[:, ::1] B,
+    double[:, ::1] P, double[:, ::1] G,
+):
+    """Sum of w times the loss; probabilities P and the gradient G (q, p + 1) are written."""
+    cdef Py_ssize_t n = X.shape[0], p = X.shape[1], q = B.shape[0], i, k, first, rows
+    cdef double total = 0.0
+    cdef double[:, ::1] z = np.zeros((q, STRIP)), r = np.zeros((q, STRIP)), part = np.empty((q, p + 1))
+    cdef double own[STRIP]
+    cdef double weight[STRIP]
+    cdef double mine[STRIP]
+    cdef double rest[STRIP]
+    with nogil:
+        G[:, :] = 0.0
+        for first in range(0, n, 64):
+            rows = min(<Py_ssize_t> STRIP, n - first)
+            memset(own, 0, sizeof(own))
+            memset(weight, 0, sizeof(weight))
+            for i in range(rows):
+                own[i] = y[first + i]
+                weight[i] = w[first + i]
+            scores(&X[first, 0], rows, p, &B[0, 0], q, &z[0, 0])
+            chances(&z[0, 0], own, weight, rows, q, &r[0, 0], mine, rest)
+            total += strip_loss(weight, mine, rest, rows)
+            for i in range(rows):
+                for k in range(q):
+                    P[first + i, k] = z[k, i]
+            part[:, :] = 0.0
+            pulls(&X[first, 0], rows, p, &r[0, 0], q, &part[0, 0])
+            for k in range(q):
+                for i in range(p + 1):
+                    G[k, i] += part[k, i]
+    return total
+
+
+def weigh(
+    const double[:, ::1] X, const double[::1] w, const double[:, ::1] P, Py_ssize_t k, Py_ssize_t l,
+    bint intercept, real[:, ::1] out,
+):
+    """out = (X, 1) times the root of the curvature of the loss by the scores of classes k and l."""
+    cdef Py_ssize_t i, j, p = X.shape[1]
+    cdef double root
+    cdef real *to
+    cdef const double *x
+    with nogil:
+        for i in range(X.shape[0]):
+            root = sqrt(w[i] * P[i, k] * ((1.0 - P[i, k]) if k == l else P[i, l]))
+            to = &out[i, 0]
+            x = &X[i, 0]
+            for j in range(p):
+                to[j] = <real> (x[j] * root)
+            to[p] = <real> root if intercept else 0
