@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.base import Classifier
 from pellucid.linear_model.predictor import additive_parts
 from pellucid.numerics.scores import linear_scores
@@ -13,9 +14,12 @@ from pellucid.persist.state import expect_array, n_terms
 def column_means(X: Any, w: np.ndarray) -> np.ndarray:
     """Weighted means; shares before the sum, so that it cannot overflow."""
     share = w / w.max()
-    half = X.T @ (share / (2 * share.sum()))
+    share /= 2 * share.sum()
+    half = parallel.reduce(
+        lambda rows: X[rows].T @ share[rows], np.add, parallel.row_blocks(*X.shape)
+    )
     top = np.finfo(float).max / 2
-    return 2 * np.clip(np.asarray(half).ravel(), -top, top)
+    return 2 * np.clip(half, -top, top)
 
 
 class LinearScores(Classifier):
