@@ -8,7 +8,7 @@ from pellucid import parallel
 from pellucid.data import Table, datasets
 from pellucid.dummy import DummyClassifier
 from pellucid.ensemble import BaggingClassifier
-from pellucid.ensemble.bags import Drawer
+from pellucid.ensemble.bags import Drawer, keys_of
 from pellucid.errors import CannotSaveError, DataError, ParameterError
 from pellucid.naive_bayes import GaussianNB
 from pellucid.tree import DecisionTreeClassifier
@@ -104,8 +104,9 @@ def test_bags_follow_from_the_seed(rng):
     model = BaggingClassifier(n_estimators=3, random_state=5).fit(X, y)
     problem = problem_of(X, y)
     seed = parallel.seed_sequence(5)
-    for number, tree in enumerate(model.estimators_):
-        bag = drawn(problem, parallel.stream(seed, "bag", number).bit_generator)
+    drawer = Drawer(problem, 1.0, 1.0, True, False)
+    for key, tree in zip(keys_of(seed, 0, 3), model.estimators_, strict=True):
+        bag = drawer.bag(int(key))
         alone = DecisionTreeClassifier().fit(problem.X, problem.y, bag.weights)
         np.testing.assert_array_equal(tree.tree_.threshold, alone.tree_.threshold)
         np.testing.assert_array_equal(tree.tree_.value, alone.tree_.value)

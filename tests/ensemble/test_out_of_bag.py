@@ -15,7 +15,7 @@ from pellucid.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from pellucid.ensemble.bags import Drawer
+from pellucid.ensemble.bags import Drawer, keys_of
 from pellucid.errors import ModelFileError, ParameterError
 from pellucid.linear_model import LogisticRegression
 
@@ -39,7 +39,7 @@ def by_hand(model, problem, columns_of, classes):
     spread = None
     rises = np.zeros((model.n_estimators, problem.schema.n_columns))
     for t in range(model.n_estimators):
-        bag = drawer.draw(parallel.stream(seed, "bag", t))
+        bag = drawer.bag(int(keys_of(seed, t, t + 1)[0]))
         rows = np.flatnonzero(bag.weights == 0)
         y = problem.y[rows]
         spread = 1.0 if classes else np.var(y)

@@ -15,7 +15,7 @@ from pellucid import parallel
 from pellucid.data import Problem, Wishes
 from pellucid.ensemble import learners
 from pellucid.ensemble.bagged import BAGGED_PARAMETERS, SHARE, Bagged, class_count
-from pellucid.ensemble.bags import Bag, Drawer
+from pellucid.ensemble.bags import Bag, Drawer, keys_of
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Boolean, Either, Integer, Learner, Nothing, RandomState
@@ -61,9 +61,10 @@ class Bagging(Bagged):
         )
         seed = parallel.seed_sequence(self.random_state)
         numbers = range(len(old), self.n_estimators)
+        keys = keys_of(seed, len(old), self.n_estimators)
 
         def draw(i: int) -> Bag:
-            return drawer.draw(parallel.stream(seed, "bag", numbers[i]))
+            return drawer.bag(int(keys[i]))
 
         # A bag takes as much memory as a column: they are kept only for their judges.
         judged = bool(self.oob_score or self.oob_importances)

@@ -10,11 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import ParameterError
 
 MANY_DRAWS = 8  # draws per row from which counts are drawn instead of rows
 HYPERGEOMETRIC = 10**9  # NumPy's limit
+
+
+def keys_of(seed: np.random.SeedSequence, first: int, last: int) -> np.ndarray:
+    """The numbers (uint64) behind the random choices of the learners [first, last)."""
+    return parallel.stream(seed, "learners").integers(0, 2**64, last, np.uint64)[first:]
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,28 @@ class Drawer:
     def draw(self, rng: np.random.Generator) -> Bag:
         """Rows first, then columns."""
         return Bag(self._rows(rng), self._columns(rng))
+
+    def bag(self, key: int) -> Bag:
+        """The bag that a key stands for: the same draws for every ensemble."""
+        if self.n_columns == self.problem.schema.n_columns and not self.bootstrap_features:
+            return Bag(self.rows(key), None)
+        rng = np.random.Generator(np.random.PCG64(key))
+        return Bag(self.rows(key), self._columns(rng))
+
+    def rows(self, key: int) -> np.ndarray:
+        """The weights of the rows in the bag of a key."""
+        if not self.bootstrap or self._total != self.problem.n:
+            return self._rows(np.random.Generator(np.random.PCG64(key)))
+        from pellucid.tree._loops import draw_counts
+
+        counts = np.empty(self.problem.n)
+        draw_counts(key, self.n_samples, counts)
+        return counts
+
+    @property
+    def counted(self) -> bool:
+        """The weights of a bag are integers."""
+        return self.bootstrap or self._total is not None
 
     def _rows(self, rng: np.random.Generator) -> np.ndarray:
         w, n, total, count = self.problem.weights, self.problem.n, self._total, self.n_samples

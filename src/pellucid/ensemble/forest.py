@@ -1,7 +1,7 @@
 """Forests: many trees on drawn rows, each node on drawn columns; what the four classes share.
 
-1. Sort the columns once; draw every tree's bag as counts of the canonical rows.
-2. Grow the trees, one per task, each with a random stream of its own.
+1. Sort the columns once; draw every tree's bag, counts of the canonical rows, by the tree's key.
+2. Grow the trees, one per task, small ones by chunks; the key is behind all of a tree's choices.
 3. Predict block after block of rows, all trees on one block, so sums have one order.
 
 Invariant: `trees_` are plain `Nodes`; training objects do not survive.
@@ -16,7 +16,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.ensemble.bagged import BAGGED_PARAMETERS, Bagged
-from pellucid.ensemble.bags import Bag, Drawer
+from pellucid.ensemble.bags import Drawer, keys_of
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Boolean, Either, Function
@@ -45,50 +45,50 @@ class Forest(Bagged):
         old = self._kept("trees_")
         seed = parallel.seed_sequence(self.random_state)
         drawer = Drawer(problem, self.max_samples, 1.0, self.bootstrap, False)
-        numbers = range(len(old), self.n_estimators)
-
-        def draw(number: int) -> tuple[Bag, int]:
-            rng = parallel.stream(seed, "bag", number)
-            return drawer.draw(rng), int(rng.integers(0, 2**64, dtype=np.uint64))
-
-        # A bag takes as much memory as a column: they are kept only for their judges.
+        keys = keys_of(seed, len(old), self.n_estimators)
+        new = self._grown(problem, drawer, keys) if len(keys) else []
+        # A bag takes as much memory as a column: they are drawn again for their judges alone.
         judged = bool(self.oob_score or self.oob_importances)
-        drawn = [draw(number) for number in numbers] if judged else []
-        new = []
-        if numbers:
-            grow = self._grower(problem, draw(numbers[0])[0])
-            new = parallel.map(
-                lambda i: grow(*(drawn[i] if judged else draw(numbers[i]))),
-                range(len(numbers)),
-                self.n_jobs,
-            )
         judge = OutOfBag(
             problem,
-            [bag for bag, _ in drawn],
+            [drawer.bag(int(key)) for key in keys] if judged else [],
             lambda i, X: predict.values(new[i], X),
             lambda i: _columns(new[i]),
         )
         return {"trees_": old + new, "n_outputs_": 1} | self._judged(judge, seed)
 
-    def _grower(self, problem: Problem, first: Bag) -> Callable[[Bag, int], Nodes]:
-        """Grows the tree of a bag by a key. All bags have as many samples as the first, so that all
-        trees have its limits."""
+    def _grown(self, problem: Problem, drawer: Drawer, keys: np.ndarray) -> list[Nodes]:
+        """The tree of every key, from its bag and by its random choices. All bags have as many
+        samples as the first, so that all trees have its limits."""
+        from pellucid.tree.grove import Grove, suits
         from pellucid.tree.grower import looks_at_few
-        from pellucid.tree.growing import grow_model
+        from pellucid.tree.growing import grow_model, with_weight
         from pellucid.tree.presort import presort
         from pellucid.tree.pruning import prune
 
         model = self._tree()
-        limits = limits_of(model, problem.reweight(first.weights))
+        first = drawer.rows(int(keys[0]))
+        limits = limits_of(model, problem.reweight(first))
         table = presort(problem.X, problem.kinds, problem.n_levels, self.n_jobs)
         if looks_at_few(limits, table.d):
             table = table.placed(self.n_jobs)
+        if suits(model, problem, limits, drawer.counted):
+            limits = with_weight(model, limits, first)
+            grove = Grove.of(model, problem, table, limits, float(first.sum()))
+            step = grove.chunk(len(keys))
+        else:
+            grove, step = None, 1
 
-        def grow(bag: Bag, key: int) -> Nodes:
-            nodes = grow_model(model, problem.reweight(bag.weights), table, key, limits)
-            return prune(nodes, self.ccp_alpha) if self.ccp_alpha > 0 else nodes
+        def grow(start: int) -> list[Nodes]:
+            part = keys[start : start + step]
+            bags = [drawer.rows(int(key)) for key in part]
+            if grove is not None:
+                return grove.grow(np.stack(bags), part)
+            return [grow_model(model, problem.reweight(bags[0]), table, int(part[0]), limits)]
 
-        return grow
+        chunks = parallel.map(grow, range(0, len(keys), step), self.n_jobs)
+        trees = [tree for chunk in chunks for tree in chunk]
+        return [prune(tree, self.ccp_alpha) for tree in trees] if self.ccp_alpha > 0 else trees
 
     def _check_drawing(self) -> None:
         if not self.bootstrap and self.max_samples is not None:

@@ -104,3 +104,31 @@ cdef void copy_rows(const Table* whole, const Record* node, int32_t* number, Sor
             for i in range(m):
                 (<double*> b.t.X)[f * m + i] = whole.X[
                     f * whole.column_step + origin[i] * whole.row_step]
+
+
+cdef int add_root(const Table* t, Draft draft, uint64_t key, Scratch* s) noexcept nogil:
+    """One more node, with all rows; 0 if there is enough memory."""
+    cdef Record* node
+    if draft.reserve(1, 0) != 0:
+        return -1
+    node = draft.nodes + draft.n_nodes
+    node.start, node.end = 0, t.n
+    node.depth, node.key = 0, key
+    node.lower, node.upper = -INFINITY, INFINITY
+    describe(t, rows_of(t, node, 0, &s.sorter), node, draft.counts + draft.n_nodes * draft.size,
+             &s.ranked)
+    draft.n_nodes += 1
+    return 0
+
+
+cdef int grow_branch(const Table* t, Draft draft, Py_ssize_t i, int32_t* number,
+                     Scratch* s) noexcept nogil:
+    """Grow everything below node i on a copy of its rows; -1 without memory, 1 if stopped."""
+    cdef Branch b
+    cdef int status
+    if new_branch(t, draft.nodes + i, number, &s.sorter, &b) != 0:
+        return -1
+    draft.nodes[i].start, draft.nodes[i].end = 0, b.t.n
+    status = grow_subtree(&b.t, draft, i, s)
+    free_branch(&b)
+    return status

@@ -227,8 +227,8 @@ cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept 
     return stopped
 
 
-cdef int grow_subtree(const Table* t, Draft draft, Scratch* s) noexcept nogil:
-    """Divide node 0 of the draft and all below it, depth first; -1 without memory, 1 if stopped."""
+cdef int grow_subtree(const Table* t, Draft draft, Py_ssize_t root, Scratch* s) noexcept nogil:
+    """Divide a node of the draft and all below it, depth first; -1 without memory, 1 if stopped."""
     cdef Py_ssize_t i, height = 1, room = 64
     cdef int f, leaves
     cdef Record* node
@@ -236,7 +236,7 @@ cdef int grow_subtree(const Table* t, Draft draft, Scratch* s) noexcept nogil:
     cdef int32_t* waiting = <int32_t*> malloc(room * sizeof(int32_t))
     if waiting == NULL:
         return -1
-    waiting[0] = 0
+    waiting[0] = <int32_t> root
     while height > 0:
         if t.stop[0]:
             free(waiting)

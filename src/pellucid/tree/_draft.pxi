@@ -63,19 +63,36 @@ cdef struct Part:               # the memory of one draft
 
 
 cdef class Gathered:
-    """The arrays of one tree in depth-first order, left before right; names as in `nodes.Nodes`."""
+    """The arrays of trees, one behind the other, each in depth-first order, left before right; names
+    as in `nodes.Nodes`. Links and places of sets count from the beginning of their tree; tree k has
+    the nodes [starts[k], starts[k + 1]) and the words [word_starts[k], word_starts[k + 1]) of sets."""
 
     cdef readonly object feature, threshold, left, right, missing_left, set_start, sets
-    cdef readonly object counts, cost, decrease, rows, weight, lower, upper
+    cdef readonly object counts, cost, decrease, rows, weight, lower, upper, starts, word_starts
+    cdef int32_t[::1] _feature, _left, _right, _set_start
+    cdef uint8_t[::1] _missing_left
+    cdef double[::1] _threshold, _cost, _decrease, _weight, _lower, _upper
+    cdef int64_t[::1] _rows, _starts, _word_starts
+    cdef double[:, ::1] _counts
+    cdef uint32_t[::1] _sets
 
-    def __init__(self, Py_ssize_t m, int size, Py_ssize_t words, bint bounded):
-        self.feature, self.left = np.empty(m, np.int32), np.full(m, -1, np.int32)
-        self.right, self.set_start = np.full(m, -1, np.int32), np.full(m, -1, np.int32)
-        self.threshold, self.cost, self.decrease = np.empty(m), np.empty(m), np.empty(m)
-        self.weight, self.rows = np.empty(m), np.empty(m, np.int64)
-        self.missing_left, self.sets = np.empty(m, np.uint8), np.empty(words, np.uint32)
-        self.counts = np.empty((m, size))
-        self.lower, self.upper = np.empty(m * bounded), np.empty(m * bounded)
+    def __init__(self, Py_ssize_t m, int size, Py_ssize_t words, bint bounded, Py_ssize_t trees):
+        self.feature = self._feature = np.empty(m, np.int32)
+        self.left = self._left = np.full(m, -1, np.int32)
+        self.right = self._right = np.full(m, -1, np.int32)
+        self.set_start = self._set_start = np.full(m, -1, np.int32)
+        self.threshold = self._threshold = np.empty(m)
+        self.cost = self._cost = np.empty(m)
+        self.decrease = self._decrease = np.empty(m)
+        self.weight = self._weight = np.empty(m)
+        self.rows = self._rows = np.empty(m, np.int64)
+        self.missing_left = self._missing_left = np.empty(m, np.uint8)
+        self.sets = self._sets = np.empty(words, np.uint32)
+        self.counts = self._counts = np.empty((m, size))
+        self.lower = self._lower = np.empty(m * bounded)
+        self.upper = self._upper = np.empty(m * bounded)
+        self.starts = self._starts = np.zeros(trees + 1, np.int64)
+        self.word_starts = self._word_starts = np.zeros(trees + 1, np.int64)
 
 
 def gather(list drafts, const int32_t[::1] attach, const int32_t[::1] n_levels, bint bounded=False):
@@ -95,59 +112,59 @@ def gather(list drafts, const int32_t[::1] attach, const int32_t[::1] n_levels, 
         m, n_words = m + draft.n_nodes, n_words + draft.n_words
         if k > 0:
             branch[attach[k - 1]] = <int32_t> k
-    out = Gathered(m, trunk.size, n_words, bounded)
+    cdef Gathered out = Gathered(m, trunk.size, n_words, bounded, 1)
     cdef int32_t[:, ::1] waiting = np.empty((m + 2, 3), np.int32)
     try:
-        gather_parts(parts, trunk.size, branch, n_levels, waiting, out)
+        if m < SMALL:
+            gather_tree(parts, trunk.size, &branch[0], n_levels, 0, 0, waiting, out)
+        else:
+            with nogil:
+                gather_tree(parts, trunk.size, &branch[0], n_levels, 0, 0, waiting, out)
     finally:
         free(parts)
     return out
 
 
-cdef gather_parts(const Part* parts, int size, const int32_t[::1] branch,
-                  const int32_t[::1] n_levels, int32_t[:, ::1] waiting, Gathered out):
+cdef void gather_tree(const Part* parts, int size, const int32_t* branch, const int32_t[::1] n_levels,
+                      int32_t root, Py_ssize_t tree, int32_t[:, ::1] waiting,
+                      Gathered out) noexcept nogil:
     """Walk down: `waiting` holds part, node, and the parent that a right child has, else -1."""
-    cdef int32_t[::1] feature = out.feature, left = out.left, right = out.right
-    cdef int32_t[::1] set_start = out.set_start
-    cdef uint8_t[::1] missing_left = out.missing_left
-    cdef double[::1] threshold = out.threshold, cost = out.cost, decrease = out.decrease
-    cdef double[::1] weight = out.weight, lower = out.lower, upper = out.upper
-    cdef int64_t[::1] rows = out.rows
-    cdef double[:, ::1] counts = out.counts
-    cdef uint32_t[::1] sets = out.sets
     cdef const Record* node
     cdef const uint32_t* words
-    cdef Py_ssize_t height = 1, used = 0, length
-    cdef int32_t at = 0, part, i, parent
-    waiting[0, 0], waiting[0, 1], waiting[0, 2] = 0, 0, -1
+    cdef Py_ssize_t height = 1, used = out._word_starts[tree], first_word = used, length
+    cdef Py_ssize_t at = out._starts[tree], first = at
+    cdef int32_t part, i, parent
+    waiting[0, 0], waiting[0, 1], waiting[0, 2] = 0, root, -1
     while height > 0:
         height -= 1
         part, i, parent = waiting[height, 0], waiting[height, 1], waiting[height, 2]
-        if part == 0 and branch[i] > 0:
+        if part == 0 and branch != NULL and branch[i] > 0:
             part, i = branch[i], 0
         node = parts[part].nodes + i
         if parent >= 0:
-            right[parent] = at
-        feature[at], threshold[at], weight[at] = node.feature, node.threshold, node.weight
-        cost[at], decrease[at], rows[at] = node.cost, node.decrease, node.end - node.start
-        missing_left[at] = <uint8_t> node.missing_left
-        if lower.shape[0]:
-            lower[at], upper[at] = node.lower, node.upper
-        memcpy(&counts[at, 0], parts[part].counts + i * size, size * sizeof(double))
+            out._right[first + parent] = <int32_t> (at - first)
+        out._feature[at], out._threshold[at] = node.feature, node.threshold
+        out._cost[at], out._decrease[at], out._weight[at] = node.cost, node.decrease, node.weight
+        out._rows[at], out._missing_left[at] = node.end - node.start, <uint8_t> node.missing_left
+        if out._lower.shape[0]:
+            out._lower[at], out._upper[at] = node.lower, node.upper
+        memcpy(&out._counts[at, 0], parts[part].counts + i * size, size * sizeof(double))
         if node.set_start != -1:
             words = parts[part].words + (
                 node.set_start if node.set_start >= 0 else -2 - node.set_start)
             if node.set_start >= 0:
-                length, set_start[at] = (n_levels[node.feature] + 31) // 32, <int32_t> used
+                length = (n_levels[node.feature] + 31) // 32
+                out._set_start[at] = <int32_t> (used - first_word)
             else:
-                length, set_start[at] = 1 + words[0], <int32_t> (-2 - used)
-            memcpy(&sets[used], words, length * sizeof(uint32_t))
+                length, out._set_start[at] = 1 + words[0], <int32_t> (-2 - (used - first_word))
+            memcpy(&out._sets[used], words, length * sizeof(uint32_t))
             used += length
         if node.left >= 0:
-            left[at] = at + 1
-            waiting[height, 0], waiting[height, 1], waiting[height, 2] = part, node.right, at
+            parent = <int32_t> (at - first)
+            out._left[at] = parent + 1
+            waiting[height, 0], waiting[height, 1], waiting[height, 2] = part, node.right, parent
             height += 1
             waiting[height, 0], waiting[height, 1], waiting[height, 2] = part, node.left, -1
             height += 1
         at += 1
-    out.sets = out.sets[:used]
+    out._starts[tree + 1], out._word_starts[tree + 1] = at, used

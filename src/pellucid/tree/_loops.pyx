@@ -228,16 +228,17 @@ cdef class Workspace:
         """A draft whose only node holds all rows."""
         cdef Draft draft = Draft(max(self.t.K, 1))
         cdef Scratch s
-        if draft.reserve(1, 0) != 0:
+        cdef int status
+        if new_scratch(&self.t, self.t.n, &s) != 0:
             raise MemoryError
-        draft.n_nodes = 1
-        draft.nodes[0].start, draft.nodes[0].end = 0, self.t.n
-        draft.nodes[0].depth, draft.nodes[0].key = 0, key
-        draft.nodes[0].lower, draft.nodes[0].upper = -INFINITY, INFINITY
-        self.scratch(draft, 0, &s)
-        describe(&self.t, rows_of(&self.t, draft.nodes, 0, &s.sorter), draft.nodes, draft.counts,
-                 &s.ranked)
+        if self.t.n < SMALL:
+            status = add_root(&self.t, draft, key, &s)
+        else:
+            with nogil:
+                status = add_root(&self.t, draft, key, &s)
         free_scratch(&s)
+        if status < 0:
+            raise MemoryError
         return draft
 
     def branch(self, Draft draft, Py_ssize_t i):
@@ -253,15 +254,10 @@ cdef class Workspace:
     def subtree(self, Draft draft):
         """Grow everything below node 0."""
         cdef Scratch s
-        cdef Branch b
         cdef int status
         self.scratch(draft, 0, &s)
         with nogil:
-            status = new_branch(&self.t, draft.nodes, &self.number[0], &s.sorter, &b)
-            if status == 0:
-                draft.nodes[0].start, draft.nodes[0].end = 0, b.t.n
-                status = grow_subtree(&b.t, draft, &s)
-                free_branch(&b)
+            status = grow_branch(&self.t, draft, 0, &self.number[0], &s)
             free_scratch(&s)
         if status < 0:
             raise MemoryError
@@ -323,17 +319,7 @@ cdef class Workspace:
         return sizeof(Split)
 
 
-def survey(const double[::1] w):
-    """(all are 1, all are > 0, all are integers, the largest): one pass over weights."""
-    cdef Py_ssize_t i
-    cdef bint ones = True, positive = True, integers = True
-    cdef double most = 0.0
-    for i in range(w.shape[0]):
-        ones &= w[i] == 1.0
-        positive &= w[i] > 0.0
-        integers &= w[i] == floor(w[i])
-        most = w[i] if w[i] > most else most
-    return bool(ones), bool(positive), bool(integers), most
+include "_grove.pxi"
 
 
 def preorder(const int32_t[::1] left, const int32_t[::1] right):
@@ -365,23 +351,3 @@ def depths(const int32_t[::1] left, const int32_t[::1] right):
             if left[i] >= 0:
                 depth[left[i]] = depth[right[i]] = depth[i] + 1
     return out
-
-
-def keep_rows(const int32_t[:, ::1] order, const uint8_t[::1] wanted, int32_t[:, ::1] lists):
-    """The sorted lists without the unwanted rows. Small ones are not worth a change of threads."""
-    if order.shape[0] * order.shape[1] < SMALL:
-        keep_wanted(order, wanted, lists)
-    else:
-        with nogil:
-            keep_wanted(order, wanted, lists)
-
-
-cdef void keep_wanted(const int32_t[:, ::1] order, const uint8_t[::1] wanted,
-                      int32_t[:, ::1] lists) noexcept nogil:
-    cdef Py_ssize_t f, i, k
-    for f in range(order.shape[0]):
-        k = 0
-        for i in range(order.shape[1]):
-            if k < lists.shape[1]:
-                lists[f, k] = order[f, i]
-            k += wanted[order[f, i]]

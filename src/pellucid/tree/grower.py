@@ -46,13 +46,13 @@ def grow(
     """
     w, w_exponent, counts, all_rows, packable = _weights(weights, count_rows)
     total = float(table.n if w is None else w.sum())
-    target, scale = _target(y, w, n_classes, counts, w_exponent, criterion)
+    target, scale = scaled_target(y, w, n_classes, counts, w_exponent, criterion)
     lists, places, members = _rows(table, None if all_rows else w, limits, consume, n_jobs)
     stop = parallel.StopFlag()
     work = Workspace(
         table.X, lists, table.kinds, table.n_levels, table.repeated, table.missing,
         np.ascontiguousarray(y, dtype=np.int32) if n_classes else None, target,
-        w, _packed(y, w, n_classes) if packable else None, _logs(criterion, counts, total),
+        w, _packed(y, w, n_classes) if packable else None, class_logs(criterion, counts, total),
         n_classes, CRITERIA[criterion],
         limits.compiled(counts, total, w_exponent, scale.power * scale.exponent), stop.array,
         places, members, _places(target) if criterion == "absolute_error" else None,
@@ -69,7 +69,7 @@ def _parts(
 ) -> tuple[list[Draft], list[int]]:  # fmt: skip
     """Trunk and branches, and the nodes of the trunk at which the branches grow."""
     trunk = work.root(key)
-    most = min(BRANCH_ROWS, max(BRANCH_CELLS // table.d, 2**11))
+    most = branch_rows(table.d)
     start, end, stopped = trunk.segment(0)[:3]
     if limits.max_leaf_nodes is None and end - start <= most:
         if not stopped:
@@ -82,6 +82,11 @@ def _parts(
     branches = [work.branch(trunk, node) for node in attach]
     parallel.map(work.subtree, branches, n_jobs=n_jobs)
     return [trunk, *branches], attach
+
+
+def branch_rows(d: int) -> int:
+    """Most rows of a node of d columns that grows in one thread."""
+    return min(BRANCH_ROWS, max(BRANCH_CELLS // d, 2**11))
 
 
 def _weights(
@@ -140,7 +145,7 @@ def _places(target: np.ndarray | None) -> np.ndarray:
     return places
 
 
-def _target(
+def scaled_target(
     y: np.ndarray, w: np.ndarray | None, n_classes: int, counts: bool, w_exponent: int,
     criterion: str,
 ) -> tuple[np.ndarray | None, Scale]:  # fmt: skip
@@ -168,7 +173,7 @@ def _packed(y: np.ndarray, w: np.ndarray | None, n_classes: int) -> np.ndarray |
     return y.astype(np.uint16) + np.uint16(4) * weight
 
 
-def _logs(criterion: str, counts: bool, total: float) -> np.ndarray | None:
+def class_logs(criterion: str, counts: bool, total: float) -> np.ndarray | None:
     """k log2 k for k = 0, 1, ..., total."""
     if CRITERIA[criterion] != CRITERIA["entropy"] or not counts or total > LOG_TABLE:
         return None

@@ -38,7 +38,7 @@ def grow_model(
     if problem.classes is not None:
         return grow_classes(model, problem, limits, presorted, key)
     check_target(model.criterion, problem.y[problem.weights > 0], type(model).__name__)
-    limits = _with_weight(model, limits, problem.weights)
+    limits = with_weight(model, limits, problem.weights)
     table = presorted or _sorted(model, problem, problem.weights, limits)
     return grow(
         table, problem.y, problem.weights, model.criterion, limits, key=key,
@@ -46,7 +46,7 @@ def grow_model(
     )  # fmt: skip
 
 
-def _with_weight(model: Any, limits: Limits, weights: np.ndarray) -> Limits:
+def with_weight(model: Any, limits: Limits, weights: np.ndarray) -> Limits:
     """A share of the weight in a leaf is a share of this tree's weights."""
     if model.min_weight_fraction_leaf == 0:
         return limits
@@ -76,7 +76,7 @@ def grow_classes(
     if apart and (limits.min_samples_leaf > 1 or limits.min_samples_split > 2):
         problem, presorted, apart = _repeated(problem), None, False
     weights = problem.weights if factors is None else problem.weights * factors[problem.y]
-    limits = _with_weight(model, limits, weights)
+    limits = with_weight(model, limits, weights)
     table = presorted or _sorted(model, problem, weights, limits)
     classes: Any = problem.classes
     nodes = grow(

@@ -1,8 +1,9 @@
 """A grown tree as plain arrays, in depth-first order, left before right: node 0 is the root.
 
-A row goes left at a node with a number column if x <= threshold, with a categorical column if the
-bit of its level is set; a missing value goes left if missing_left is 1. A left child is the next
-node, a right child comes later. Invariant: `Nodes` checks all this itself, so arrays from a file
+A row goes left at a node with a number column if x <= threshold, with a categorical column if its
+level is in the node's set, which is stored as bits or as a list of levels, whichever is shorter; a
+missing value goes left if missing_left is 1. A left child is the next node, a right child comes
+later. Invariant: `Nodes` checks all this itself, so arrays from a file
 cannot lead a row astray; only those that were just grown are taken as they are.
 """
 
@@ -30,10 +31,12 @@ class Nodes:
     left: np.ndarray  # int32 (m,), -1 leaf
     right: np.ndarray  # int32 (m,), -1 leaf
     missing_left: np.ndarray  # uint8 (m,)
-    set_start: np.ndarray  # int32 (m,), first word of the node's set, -1: no set, else of a list
-    sets: (
+    set_start: (
         np.ndarray
-    )  # uint32, bit k % 32 of word set_start + k // 32: level k goes left; `_sets.pxi`
+    )  # int32 (m,), -1: no set; s >= 0: bits from word s; s < -1: list at -2 - s
+    # uint32. Bits: k % 32 of word s + k // 32 says that level k goes left. A list: its length, then
+    # the levels, ascending, that do not go where missing values go (`_sets.pxi`).
+    sets: np.ndarray
     value: np.ndarray  # float64 (m, K) class shares, or (m, 1) mean or median
     impurity: np.ndarray  # float64 (m,)
     decrease: np.ndarray  # float64 (m,), share of the root's cost that the division saves
@@ -151,22 +154,34 @@ def assemble(
     `bounded`: values are brought between the bounds that monotone constraints gave the nodes.
     """
     found = _loops.gather(parts, np.array(attach, dtype=np.int32), n_levels, bounded)
-    weight, root = found.weight, found.cost[0]
-    return _unchecked(
-        feature=found.feature,
-        threshold=found.threshold,
-        left=found.left,
-        right=found.right,
-        missing_left=found.missing_left,
-        set_start=found.set_start,
-        sets=found.sets,
-        value=scale.value(found.counts, found.lower, found.upper),
-        impurity=scale.impurity(found.cost / weight),
-        decrease=found.decrease / root if root > 0 else np.zeros(len(weight)),
-        n_samples=weight.astype(np.int64) if scale.counts else found.rows,
-        weight=np.ldexp(weight, scale.w_exponent) if scale.w_exponent else weight,
-        n_levels=n_levels,
-    )
+    return trees(found, n_levels, scale)[0]
+
+
+def trees(found: "_loops.Gathered", n_levels: np.ndarray, scale: "Scale") -> list[Nodes]:
+    """Gathered trees one by one; of several, each holds its part of common arrays."""
+    weight, starts = found.weight, found.starts.tolist()
+    root = found.cost[found.starts[:-1]].repeat(np.diff(found.starts))
+    arrays = {
+        "feature": found.feature,
+        "threshold": found.threshold,
+        "left": found.left,
+        "right": found.right,
+        "missing_left": found.missing_left,
+        "set_start": found.set_start,
+        "value": scale.value(found.counts, found.lower, found.upper),
+        "impurity": scale.impurity(found.cost / weight),
+        "decrease": np.divide(found.decrease, root, out=np.zeros(len(root)), where=root > 0),
+        "n_samples": weight.astype(np.int64) if scale.counts else found.rows,
+        "weight": np.ldexp(weight, scale.w_exponent) if scale.w_exponent else weight,
+    }
+    return [
+        _unchecked(
+            sets=found.sets[found.word_starts[k] : found.word_starts[k + 1]],
+            n_levels=n_levels,
+            **{name: array[starts[k] : starts[k + 1]] for name, array in arrays.items()},
+        )
+        for k in range(len(starts) - 1)
+    ]
 
 
 def _unchecked(**arrays: np.ndarray) -> Nodes:

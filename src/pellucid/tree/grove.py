@@ -1,0 +1,87 @@
+"""Many small trees on bags of one table, whole chunks of them in one compiled call.
+
+A tree of a few hundred rows grows faster than Python prepares its arrays; here everything that the
+trees share is prepared once. Invariant: a tree depends on its bag and key, never on its chunk.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.data import Problem
+from pellucid.tree._loops import Workspace, grow_bags
+from pellucid.tree.criteria import CRITERIA
+from pellucid.tree.grower import branch_rows, class_logs, looks_at_few, scaled_target
+from pellucid.tree.nodes import Nodes, Scale, trees
+from pellucid.tree.presort import Presorted
+from pellucid.tree.splitter import Limits
+
+CELLS = 2**17  # weights of the bags of a chunk, at most
+TASKS = 8  # enough to share out, few enough to cost nothing
+
+
+@dataclass(frozen=True)
+class Grove:
+    """What all trees share; bags are integer weights with one total."""
+
+    table: Presorted
+    labels: np.ndarray | None
+    target: np.ndarray | None
+    n_classes: int
+    criterion: str
+    limits: Limits
+    compiled: tuple[Any, ...]
+    logs: np.ndarray | None
+    scale: Scale
+
+    @staticmethod
+    def of(model: Any, problem: Problem, table: Presorted, limits: Limits, total: float) -> "Grove":
+        """For a tree model without class weights; `total`: the weight of every bag."""
+        K = 0 if problem.classes is None else len(problem.classes)
+        y = problem.y
+        target, scale = scaled_target(y, problem.weights, K, True, 0, model.criterion)
+        return Grove(
+            table=table,
+            labels=np.ascontiguousarray(y, dtype=np.int32) if K else None,
+            target=target,
+            n_classes=K,
+            criterion=model.criterion,
+            limits=limits,
+            compiled=limits.compiled(True, total, 0, scale.power * scale.exponent),
+            logs=class_logs(model.criterion, True, total),
+            scale=scale,
+        )
+
+    def chunk(self, n_trees: int) -> int:
+        """Trees per task: few tasks, unless their bags would take much memory."""
+        return max(1, min(-(-n_trees // TASKS), CELLS // self.table.n))
+
+    def grow(self, bags: np.ndarray, keys: np.ndarray) -> list[Nodes]:
+        """The trees of bags (trees, n) by keys (uint64)."""
+        table, limits, few = self.table, self.limits, looks_at_few(self.limits, self.table.d)
+        stop = parallel.StopFlag()
+        signs = None if limits.signs is None else np.array(limits.signs, dtype=np.int8)
+        work = Workspace(
+            table.X, table.order, table.kinds, table.n_levels, table.repeated, table.missing,
+            self.labels, self.target, None, None, self.logs, self.n_classes,
+            CRITERIA[self.criterion], self.compiled, stop.array, table.places if few else None,
+            np.empty(table.n, dtype=np.int32) if few else None, None, signs,
+        )  # fmt: skip
+        found = grow_bags(work, bags, keys, table.n_levels, signs is not None)
+        stop.check()
+        assert found is not None
+        return trees(found, table.n_levels, self.scale)
+
+
+def suits(model: Any, problem: Problem, limits: Limits, bags_count: bool) -> bool:
+    """Trees of this model on bags of this problem can grow in a grove: whole trees that fit one
+    thread, weights that are counts of samples."""
+    return (
+        problem.n <= branch_rows(problem.p)
+        and limits.max_leaf_nodes is None
+        and bags_count
+        and getattr(model, "class_weight", None) is None
+        and (problem.classes is not None or model.criterion == "squared_error")
+    )
