@@ -33,7 +33,13 @@ def learn(
         return _learn_numbers(table, weights, options, layout, coding)
     columns = table.as_columns()
     words = (options.text if options.text is not None else Text()).check()
-    learned = [_learn_column(kind_of(c, weights), weights, words, declared) for c in columns]
+    learned = [learn_column(kind_of(c, weights), weights, words, declared) for c in columns]
+    for column, found in zip(columns, learned):
+        if found["kind"] == TEXT and not found["levels"]:
+            raise DataError(
+                f"text column {column.name!r} has no words left: loosen min_df, max_df or stop_words "
+                "of Table(text=Text(...)), or drop the column."
+            )
     shares = [c["shares"] for c in learned if c["levels"]]
     return Schema(
         names=table.names,
@@ -91,29 +97,33 @@ def kind_of(column: RawColumn, weights: np.ndarray) -> RawColumn:
     if not column.free or column.kind != CATEGORICAL:
         return column
     present = column.values >= 0
-    total = weights[present].sum()
-    if total < TEXT_ROWS or len(np.unique(column.values[present])) < TEXT_DISTINCT * total:
+    levels = tuple(column.levels[k] for k in np.unique(column.values[present]))
+    if not is_text(levels, float(weights[present].sum())):
         return column
-    words = sum(level.count(" ") for level in column.levels) / len(column.levels) + 1
-    return as_kind(column, TEXT, column.name) if words >= TEXT_WORDS else column
+    return as_kind(column, TEXT, column.name)
+
+
+def is_text(levels: tuple[str, ...], total: float) -> bool:
+    """Whether these distinct strings, in cells of weight `total`, are text and not labels."""
+    if total < TEXT_ROWS or len(levels) < TEXT_DISTINCT * total:
+        return False
+    return sum(level.count(" ") for level in levels) / len(levels) + 1 >= TEXT_WORDS
 
 
 def _learn_words(column: RawColumn, weights: np.ndarray, options: Text) -> dict[str, Any]:
-    words, frequency = vocabulary(column.values, weights, options)
-    if not words:
-        raise DataError(
-            f"text column {column.name!r} has no words left: loosen min_df, max_df or stop_words of "
-            "Table(text=Text(...)), or drop the column."
-        )
-    idf = np.log((1 + weights.sum()) / (1 + frequency)) + 1
     missing = np.array([cell is None for cell in column.values])
+    if missing.all():
+        return _nothing(weights.sum())
+    words, frequency = vocabulary(column.values, weights, options)
+    idf = np.log((1 + weights.sum()) / (1 + frequency)) + 1
     return {"kind": TEXT, "levels": words, "shares": np.append(idf, 0.0), "mean": 0.0, "low": 0.0,
             "high": 0.0, "n_missing": float(weights[missing].sum())}  # fmt: skip
 
 
-def _learn_column(
-    column: RawColumn, weights: np.ndarray, words: Text, declared: bool
+def learn_column(
+    column: RawColumn, weights: np.ndarray, words: Text, declared: bool = False
 ) -> dict[str, Any]:
+    """Kind, levels or words with their shares, mean, range and missing weight of one column."""
     if column.kind == TEXT:
         return _learn_words(column, weights, words)
     if column.kind == CATEGORICAL:
@@ -133,11 +143,16 @@ def _learn_levels(column: RawColumn, weights: np.ndarray, declared: bool) -> dic
         seen.sort(key=lambda k: level_key(column.levels[k]))
     shares = np.array([*(sums[k + 1] for k in seen), sums[0]]) / sums.sum()
     levels = tuple(column.levels[k] for k in seen)
-    if not levels:  # nothing but missing cells: a number that is always missing
-        return {"kind": NUMBER, "levels": (), "mean": 0.0, "low": 1.0, "high": 0.0,
-                "n_missing": float(sums[0])}  # fmt: skip
+    if not levels:
+        return _nothing(sums[0])
     return {"kind": CATEGORICAL, "levels": levels, "shares": shares, "mean": 0.0, "low": 0.0,
             "high": 0.0, "n_missing": float(sums[0])}  # fmt: skip
+
+
+def _nothing(weight: float) -> dict[str, Any]:
+    """Nothing but missing cells: a number that is always missing."""
+    return {"kind": NUMBER, "levels": (), "shares": np.zeros(1), "mean": 0.0, "low": 1.0,
+            "high": 0.0, "n_missing": float(weight)}  # fmt: skip
 
 
 def level_key(level: Any) -> tuple[int, Any]:

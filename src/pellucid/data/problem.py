@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import canonical, encode, targets
+from pellucid.data import batches, canonical, encode, targets
 from pellucid.data.containers import Intake, intake
 from pellucid.data.learning import learn, named_kinds
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
@@ -131,6 +131,7 @@ class Wishes:
     classes: np.ndarray | None = None  # known labels, for partial_fit and warm starts
     schema: Schema | None = None  # a learned schema, for partial_fit and warm starts
     declared: bool = False  # keep levels that only the dtype declares, for partial_fit
+    seen: float | None = None  # weight of the rows behind `schema`, which later batches extend
     positive: bool = False  # X must not be negative
     table: Table | None = None  # of a meta-estimator's learner
     by_rows: bool = False  # codes may stay in row order
@@ -168,13 +169,9 @@ def prepare(
         if wishes.target == "classes" and wishes.classes is None:
             target, classes = _seen(target, classes)
     _check_enough(used, w, wishes)
-    if wishes.schema is None:
-        coding = wishes.coding if options.coding == "auto" else options.coding
-        schema = learn(used, w, options, wishes.layout, coding, wishes.declared)
-        _check_text(schema, wishes)
-    else:
-        schema, used = wishes.schema, wishes.schema.align(used, wishes.owner)
-    finite = wishes.schema is None
+    grows = wishes.declared and wishes.seen is not None
+    finite = wishes.schema is None or grows  # looked through while learning
+    schema, used = _schema(used, w, options, wishes, grows)
     encoded = encode.encode(
         schema, used, wishes.takes_sparse, wishes.owner, finite, by_rows=wishes.by_rows
     )
@@ -183,6 +180,26 @@ def prepare(
     words = encode.words(schema, used) if wishes.layout == "codes" else {}
     problem = Problem(encoded, target, w, schema, shift, classes, position, words)
     return (canonical.canonical(problem) if wishes.canonical_rows else problem), rows
+
+
+def _schema(
+    rows: Intake, w: np.ndarray, options: Table, wishes: Wishes, grows: bool
+) -> tuple[Schema, Intake]:
+    """The schema of these rows, or of earlier ones (and these), and the rows in its order."""
+    if wishes.schema is not None:
+        rows = wishes.schema.align(rows, wishes.owner)
+        if not grows:
+            return wishes.schema, rows
+        assert wishes.seen is not None
+        schema = batches.grown_schema(wishes.schema, wishes.seen, rows, w, options)
+    else:
+        coding = wishes.coding if options.coding == "auto" else options.coding
+        if grows:
+            schema = batches.first_schema(rows, w, options, wishes.layout, coding)
+        else:
+            schema = learn(rows, w, options, wishes.layout, coding, wishes.declared)
+    _check_text(schema, wishes)
+    return schema, rows
 
 
 def _check_positive(X: Any, schema: Schema, owner: str) -> None:

@@ -205,9 +205,12 @@ class Schema:
 
     def raw(self, table: Intake) -> list[RawColumn]:
         """The aligned table as columns of the training kinds."""
-        columns = table.as_columns()
         strict = self.names is not None and table.names is not None
-        return [as_kind(c, self.kinds[j], self.name(j), strict) for j, c in enumerate(columns)]
+        return [self.as_trained(j, c, strict) for j, c in enumerate(table.as_columns())]
+
+    def as_trained(self, j: int, column: RawColumn, strict: bool) -> RawColumn:
+        """Column j in its training kind; `strict`: a date is no number."""
+        return as_kind(column, self.kinds[j], self.name(j), strict)
 
     def level_codes(self, columns: list[RawColumn], quiet: bool = False) -> dict[int, np.ndarray]:
         """Codes of the categorical columns: 0..L-1, -1 missing, -2 unseen (warned of once)."""

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
+from pellucid.data.schema import Schema
 from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.naive_bayes.counts import COUNT_PARAMETERS
-from pellucid.naive_bayes.family import NaiveBayes, check_counts
+from pellucid.naive_bayes.family import NaiveBayes, check_counts, relevelled
 from pellucid.parameters import Array, Either, Integer, Nothing, Real
 from pellucid.persist.state import expect_array
 
@@ -109,15 +110,19 @@ class CategoricalNB(NaiveBayes):
             raise ParameterError("'min_categories' should have integral type.")
         return np.broadcast_to(given, (d,)).astype(np.int64)
 
-    def _merge(self, new: dict[str, Any]) -> dict[str, Any]:
+    def _carried(self, schema: Schema) -> dict[str, Any]:
+        counts = [
+            relevelled(own, self.schema_.levels[j], schema.levels[j]) if schema.levels[j] else own
+            for j, own in enumerate(self.category_count_)
+        ]
+        return {"class_count_": self.class_count_, "category_count_": counts}
+
+    def _merge(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         both = []
-        for a, b in zip(self.category_count_, new["category_count_"]):
+        for a, b in zip(old["category_count_"], new["category_count_"]):
             levels = max(a.shape[1], b.shape[1])
             both.append(sum(np.pad(c, ((0, 0), (0, levels - c.shape[1]))) for c in (a, b)))
-        return {
-            "class_count_": self.class_count_ + new["class_count_"],
-            "category_count_": both,
-        }
+        return {"class_count_": old["class_count_"] + new["class_count_"], "category_count_": both}
 
     def _finish(self, sums: dict[str, Any], problem: Problem) -> dict[str, Any]:
         prior = self._given_prior(len(sums["class_count_"]), sums["class_count_"])

@@ -61,13 +61,28 @@ class CountNaiveBayes(MatrixNaiveBayes):
         count = np.bincount(problem.y, problem.weights, minlength=K)
         present = np.repeat(count[:, None], X.shape[1], axis=1)
         if holes:
-            missing = np.isnan(X)
-            present -= class_sums(missing.astype(float), problem.y, problem.weights, K)
-            X = np.where(missing, 0.0, self._cells(X))
+            X, missing = self._parted(X)
+            present -= class_sums(missing, problem.y, problem.weights, K)
         with np.errstate(over="ignore"):
             sums = class_sums(X, problem.y, problem.weights, K, None if holes else self._cells)
         check_size(sums, problem.schema)
         return {"class_count_": count, "feature_count_": sums, "present_": np.maximum(present, 0.0)}
+
+    _sums = ("feature_count_",)
+
+    def _always_missing(self, sums: dict[str, Any], ones: np.ndarray) -> dict[str, Any]:
+        counts = sums["class_count_"][:, None] * self._cells(np.ones((1, 1)))
+        return sums | {"feature_count_": np.where(ones, counts, sums["feature_count_"])}
+
+    def _parted(self, X: Any) -> tuple[Any, Any]:
+        """The cells, 0 where they are missing, and 1 where they are; sparse if X is."""
+        if isinstance(X, np.ndarray):
+            missing = np.isnan(X)
+            return np.where(missing, 0.0, self._cells(X)), missing.astype(float)
+        holes = np.isnan(X.data)
+        cells, missing = self._cells(X).copy(), X.copy()
+        cells.data, missing.data = np.where(holes, 0.0, cells.data), holes.astype(float)
+        return cells, missing
 
     def _finish(self, sums: dict[str, Any], problem: Problem) -> dict[str, Any]:
         prior = self._given_prior(len(sums["class_count_"]), sums["class_count_"])
@@ -95,14 +110,15 @@ class CountNaiveBayes(MatrixNaiveBayes):
     def _log_likelihood(self, X: Any) -> np.ndarray:
         coef, constant = self._weights()
         offset = constant.sum(axis=1)
-        if not isinstance(X, np.ndarray):
+        dense = isinstance(X, np.ndarray)
+        if self.schema_.plain or not np.isnan(X if dense else X.data).any():
+            if dense:
+                return _scores(X, coef, offset, lambda block: self._counted(block, X))
             self._check(X)
             return _scores(self._cells(X), coef, offset)
-        missing = np.zeros(0, dtype=bool) if self.schema_.plain else np.isnan(X)
-        if not missing.any():
-            return _scores(X, coef, offset, lambda block: self._counted(block, X))
         self._check(X)
-        total = _scores(np.where(missing, 0.0, self._cells(X)), coef, offset)
+        cells, missing = self._parted(X)
+        total = _scores(cells, coef, offset)
         with np.errstate(invalid="ignore"):
             return total - missing @ np.where(np.isfinite(constant), constant, 0.0).T
 

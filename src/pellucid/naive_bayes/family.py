@@ -7,13 +7,16 @@ Invariant: what is learned are sums over rows, so a model fitted batch by batch 
 at once.
 """
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid.base import ProbabilisticClassifier
-from pellucid.data import Problem
+from pellucid.data import Problem, Wishes
+from pellucid.data.batches import empty
 from pellucid.data.containers import Intake
+from pellucid.data.schema import Schema
 from pellucid.errors import DataError, ParameterError
 from pellucid.numerics import bayes
 from pellucid.persist.state import expect_array
@@ -38,17 +41,28 @@ class NaiveBayes(ProbabilisticClassifier):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return self._finish(self._statistics(problem), problem)
 
+    def _wishes(self) -> Wishes:
+        """Batches may bring missing cells, levels and words that earlier ones did not have."""
+        known = self.__sklearn_is_fitted__()
+        return replace(super()._wishes(), seen=float(self.class_count_.sum()) if known else 0.0)
+
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
         new = self._statistics(problem)
-        return self._finish(new if first else self._merge(new), problem)
+        if not first:
+            new = self._merge(self._carried(problem.schema), new)
+        return self._finish(new, problem)
 
     def _statistics(self, problem: Problem) -> dict[str, Any]:
         """Sums over the rows, by the names under which they are stored."""
         raise NotImplementedError
 
-    def _merge(self, new: dict[str, Any]) -> dict[str, Any]:
+    def _carried(self, schema: Schema) -> dict[str, Any]:
+        """The sums of the earlier batches, as if they had been learned under this schema."""
+        raise NotImplementedError
+
+    def _merge(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         """The sums of all batches so far."""
-        return {name: getattr(self, name) + value for name, value in new.items()}
+        return {name: old[name] + value for name, value in new.items()}
 
     def _finish(self, sums: dict[str, Any], problem: Problem) -> dict[str, Any]:
         """Learned attributes from the sums, which stay among them."""
@@ -132,39 +146,86 @@ class MatrixNaiveBayes(NaiveBayes):
 
     def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
         X = super()._encode_intake(rows, quiet, finite)
-        if rows.sparse is not None or not isinstance(X, np.ndarray):
+        if rows.sparse is not None:
             return X
         if finite and self.schema_.plain:
             return X  # as it is, holes and all
         if rows.dense is not None and self.schema_.plain and np.may_share_memory(X, rows.dense):
             return X  # nothing was filled in
         aligned = self.schema_.align(rows, type(self).__name__)
-        missing = aligned.missing_cells()
-        return self._with_holes(X, [np.asarray(cells, dtype=bool) for cells in missing])
-
-    def _with_holes(self, X: np.ndarray, missing: list[np.ndarray]) -> np.ndarray:
-        out = X.copy()
-        for k, (j, role, _) in enumerate(self.schema_.blocks()):
-            if role == "value" and missing[j].any():
-                out[missing[j], k] = np.nan
-            if role == "indicator":
-                out[:, k] = 0.0
-        return out
+        missing = [np.flatnonzero(cells) for cells in aligned.missing_cells()]
+        blocks = list(enumerate(self.schema_.blocks()))
+        holes = {k: missing[j] for k, (j, role, _) in blocks if role == "value"}
+        return with_holes(X, holes, [k for k, (_, role, _) in blocks if role == "indicator"])
 
     @staticmethod
     def _training_holes(problem: Problem) -> tuple[Any, bool]:
-        """The matrix with NaN where a number was missing, and whether there are such cells."""
+        """The matrix with NaN where a number was missing, and whether there are such columns."""
         if problem.schema.plain:
             return problem.X, False
         blocks = problem.schema.blocks()
         indicators = [k for k, (_, role, _) in enumerate(blocks) if role == "indicator"]
         if not indicators:
             return problem.X, False
-        X = problem.X.copy() if isinstance(problem.X, np.ndarray) else problem.X.toarray()
-        for k in indicators:
-            X[X[:, k] == 1.0, k - 1] = np.nan
-            X[:, k] = 0.0
-        return X, True
+        rows = {k - 1: problem.X[:, [k]].nonzero()[0] for k in indicators}
+        return with_holes(problem.X, rows, indicators), True
+
+    # The names of the learned sums, (K, p) each, beside `present_`.
+    _sums: tuple[str, ...] = ()
+
+    def _carried(self, schema: Schema) -> dict[str, Any]:
+        """New columns were 0 in all earlier rows; a column never filled was missing in all."""
+        names = ("class_count_", "present_", *self._sums)
+        sums = {name: getattr(self, name) for name in names}
+        if self.schema_.plain and schema.plain:
+            return sums
+        before = {block: k for k, block in enumerate(self.schema_.blocks())}
+        blocks = schema.blocks()
+        source = np.array([before.get(block, -1) for block in blocks])
+        late = [empty(self.schema_, j) and not empty(schema, j) for j, _, _ in blocks]
+        holes = np.array([role == "value" for _, role, _ in blocks]) & late
+        ones = np.array([role == "missing" for _, role, _ in blocks]) & late
+        for name in self._sums:
+            sums[name] = np.where((source < 0) | holes, 0.0, sums[name][:, source])
+        rows = sums["class_count_"][:, None]
+        present = np.where(source < 0, rows, sums["present_"][:, source])
+        return self._always_missing(sums | {"present_": np.where(holes, 0.0, present)}, ones)
+
+    def _always_missing(self, sums: dict[str, Any], ones: np.ndarray) -> dict[str, Any]:
+        """The sums where these columns were 1 in all earlier rows."""
+        raise NotImplementedError
+
+
+def with_holes(X: Any, holes: dict[int, np.ndarray], silent: list[int]) -> Any:
+    """A copy with NaN in the given rows of some columns and 0 in the silent ones; sparse stays so."""
+    if isinstance(X, np.ndarray):
+        out = X.copy()
+        for k, rows in holes.items():
+            out[rows, k] = np.nan
+        out[:, silent] = 0.0
+        return out
+    entries = X.tocoo()
+    row, column, data = entries.row, entries.col, entries.data
+    keep = ~np.isin(column, silent)
+    for k, rows in holes.items():
+        keep &= (column != k) | ~np.isin(row, rows)
+    rows = np.concatenate([row[keep], *holes.values()])
+    columns = np.concatenate([column[keep], *(np.full(len(r), k) for k, r in holes.items())])
+    cells = np.concatenate([data[keep], np.full(len(rows) - int(keep.sum()), np.nan)])
+    out = type(X)((cells, (rows, columns)), shape=X.shape)
+    out.sort_indices()
+    return out
+
+
+def relevelled(counts: np.ndarray, old: tuple[Any, ...], new: tuple[Any, ...]) -> np.ndarray:
+    """Counts (K, levels) in the order of the new levels; 0 for those that are new."""
+    if old == new:
+        return counts
+    before = {level: k for k, level in enumerate(old)}
+    source = np.array([before.get(level, -1) for level in new], dtype=np.int64)
+    out = np.zeros((len(counts), len(new)))
+    out[:, source >= 0] = counts[:, source[source >= 0]]
+    return out
 
 
 def check_counts(X: Any, owner: str, schema: Any) -> None:

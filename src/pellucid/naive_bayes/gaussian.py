@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
+from pellucid.data.schema import Schema
 from pellucid.errors import DataError
 from pellucid.naive_bayes.family import MatrixNaiveBayes
 from pellucid.numerics.densities import LARGEST, normal_log_density
@@ -65,7 +66,7 @@ class GaussianNB(MatrixNaiveBayes):
         assert problem.classes is not None
         K = len(problem.classes)
         X, holes = self._training_holes(problem)
-        units = self.units_ if self.__sklearn_is_fitted__() else problem.schema.units(EXTREME)
+        units = problem.schema.units(EXTREME)
         if units.any():
             X = np.ldexp(X, -units)
         w = problem.weights
@@ -81,20 +82,29 @@ class GaussianNB(MatrixNaiveBayes):
                 "units_": units,
             }
 
-    def _merge(self, new: dict[str, Any]) -> dict[str, Any]:
-        def moments(present: np.ndarray, centres: np.ndarray, spreads: np.ndarray) -> Any:
-            return DiagonalMoments(present, centres, spreads * present)
+    _sums = ("centres_", "spreads_")
 
-        names = ("present_", "centres_", "spreads_")
-        old = moments(*(getattr(self, name) for name in names))
-        both = old.merge(moments(*(new[name] for name in names)))
-        spreads = both.scatter / np.where(both.total > 0, both.total, 1.0)
-        return {
-            "class_count_": self.class_count_ + new["class_count_"],
-            "present_": both.total,
-            "centres_": both.mean,
-            "spreads_": spreads,
-            "units_": self.units_,
+    def _carried(self, schema: Schema) -> dict[str, Any]:
+        """In the units of all batches."""
+        sums = super()._carried(schema)
+        units = schema.units(EXTREME)
+        if not units.any() and not self.units_.any():
+            return sums | {"units_": units}
+        place = {block: k for k, block in enumerate(self.schema_.blocks())}
+        old = np.array([self.units_[place[b]] if b in place else 0 for b in schema.blocks()])
+        return sums | {
+            "centres_": np.ldexp(sums["centres_"], old - units),
+            "spreads_": np.ldexp(sums["spreads_"], 2 * (old - units)),
+            "units_": units,
+        }
+
+    def _always_missing(self, sums: dict[str, Any], ones: np.ndarray) -> dict[str, Any]:
+        return sums | {"centres_": np.where(ones, 1.0, sums["centres_"])}
+
+    def _merge(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+        return merged_moments(old, new) | {
+            "class_count_": old["class_count_"] + new["class_count_"],
+            "units_": new["units_"],
         }
 
     def _finish(self, sums: dict[str, Any], problem: Problem) -> dict[str, Any]:
@@ -172,6 +182,19 @@ class GaussianNB(MatrixNaiveBayes):
             expect_array(self, name, K)
         expect_array(self, "floor_", p)
         expect_array(self, "units_", p, dtype=np.int64)
+
+
+def merged_moments(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Weights, means and variances of the present cells of both groups of rows."""
+
+    def moments(s: dict[str, Any]) -> DiagonalMoments:
+        present = s["present_"]
+        centres = np.where(present > 0, s["centres_"], 0.0)  # else filled in from other classes
+        return DiagonalMoments(present, centres, s["spreads_"] * present)
+
+    both = moments(old).merge(moments(new))
+    spreads = both.scatter / np.where(both.total > 0, both.total, 1.0)
+    return {"present_": both.total, "centres_": both.mean, "spreads_": spreads}
 
 
 def pooled(sums: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:

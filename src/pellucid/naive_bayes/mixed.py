@@ -6,13 +6,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pellucid.data import Problem
+from pellucid.data.batches import empty
 from pellucid.data.containers import Intake
 from pellucid.data.encode import words
-from pellucid.data.schema import CATEGORICAL, TEXT
+from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.naive_bayes.categorical import count_levels, level_chances
-from pellucid.naive_bayes.family import NaiveBayes, against_others
-from pellucid.naive_bayes.gaussian import EXTREME, LARGEST, fill_unknown, pooled
+from pellucid.naive_bayes.family import NaiveBayes, against_others, relevelled
+from pellucid.naive_bayes.gaussian import (
+    EXTREME,
+    LARGEST,
+    fill_unknown,
+    merged_moments,
+    pooled,
+)
 from pellucid.naive_bayes.words import (
     WORD_KINDS,
     count_words,
@@ -20,7 +27,7 @@ from pellucid.naive_bayes.words import (
     log_likelihood,
     word_shares,
 )
-from pellucid.numerics.groups import DiagonalMoments, class_moments
+from pellucid.numerics.groups import class_moments
 from pellucid.parameters import Array, Either, Nothing, Real, Test
 from pellucid.persist.state import expect_array
 from pellucid.records import Explanation
@@ -116,19 +123,20 @@ class MixedNB(NaiveBayes):
         K, X, y, w = len(problem.classes), problem.X, problem.y, problem.weights
         fitted = self.__sklearn_is_fitted__()
         kinds = self._still_fit(problem) if fitted else self._chosen(problem)
-        units = self.units_ if fitted else _units(problem.schema, kinds)
+        units = _units(problem.schema, kinds)
         A = np.ldexp(X, -units) if units.any() else X
         self._check_counts(A, kinds, problem.schema)
         lift = int(np.frexp(w.max())[1])
         found = class_moments(A, y, np.ldexp(w, -lift), K, "diagonal", holes=True)
         levels = [self._level_counts(problem, j, kind) for j, kind in enumerate(kinds)]
+        numbers = problem.n_levels == 0  # means of codes mean nothing
         with np.errstate(over="ignore", invalid="ignore"):
             return {
                 "class_count_": np.bincount(y, w, minlength=K),
                 "present_": np.ldexp(found.total, lift),
-                "centres_": found.mean,
-                "spreads_": found.scatter / np.where(found.total > 0, found.total, 1.0),
-                "trials_": np.maximum(np.nan_to_num(np.fmax.reduce(A, axis=0)), 0.0),
+                "centres_": found.mean * numbers,
+                "spreads_": found.scatter * numbers / np.where(found.total > 0, found.total, 1.0),
+                "trials_": np.maximum(np.nan_to_num(np.fmax.reduce(A, axis=0)), 0.0) * numbers,
                 "level_count_": levels,
                 "units_": units,
                 "distributions_": kinds,
@@ -143,21 +151,24 @@ class MixedNB(NaiveBayes):
             return count_levels(_level_codes(problem.X[:, j]), y, w, K, problem.n_levels[j])
         return np.zeros((K, 0))
 
-    def _merge(self, new: dict[str, Any]) -> dict[str, Any]:
-        def moments(s: dict[str, Any]) -> DiagonalMoments:
-            return DiagonalMoments(s["present_"], s["centres_"], s["spreads_"] * s["present_"])
-
-        both = moments(vars(self)).merge(moments(new))
-        return {
-            "class_count_": self.class_count_ + new["class_count_"],
-            "present_": both.total,
-            "centres_": both.mean,
-            "spreads_": both.scatter / np.where(both.total > 0, both.total, 1.0),
-            "trials_": np.maximum(self.trials_, new["trials_"]),
-            "level_count_": [a + b for a, b in zip(self.level_count_, new["level_count_"])],
-            "units_": self.units_,
-            "distributions_": new["distributions_"],
+    def _carried(self, schema: Schema) -> dict[str, Any]:
+        names = ("class_count_", "present_", "centres_", "spreads_", "trials_", "units_")
+        levels = zip(self.level_count_, self.schema_.levels, schema.levels)
+        return {name: getattr(self, name) for name in names} | {
+            "level_count_": [relevelled(*column) for column in levels]
         }
+
+    def _merge(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+        shift = old["units_"] - new["units_"]
+        scaled = old | {
+            "centres_": np.ldexp(old["centres_"], shift),
+            "spreads_": np.ldexp(old["spreads_"], 2 * shift),
+        }
+        return new | merged_moments(scaled, new) | {
+            "class_count_": old["class_count_"] + new["class_count_"],
+            "trials_": np.maximum(np.ldexp(old["trials_"], shift), new["trials_"]),
+            "level_count_": [a + b for a, b in zip(old["level_count_"], new["level_count_"])],
+        }  # fmt: skip
 
     def _finish(self, sums: dict[str, Any], problem: Problem) -> dict[str, Any]:
         prior = self._given_prior(len(sums["class_count_"]), sums["class_count_"])
@@ -233,12 +244,13 @@ class MixedNB(NaiveBayes):
     def _still_fit(self, problem: Problem) -> tuple[str, ...]:
         """A column of flags in earlier batches that now holds other numbers was normal all along."""
         given = _by_position(self.distributions or {}, problem.schema.columns)
-        return tuple(
-            "normal"
-            if kind == "bernoulli" and j not in given and not _flags(problem.X[:, j])
-            else kind
-            for j, kind in enumerate(self.distributions_)
-        )
+        kinds = list(self.distributions_)
+        for j, kind in enumerate(problem.schema.kinds):
+            if empty(self.schema_, j):  # what it holds was not known
+                kinds[j] = self._fitting(given.get(j), kind, problem, j)
+            elif kinds[j] == "bernoulli" and j not in given and not _flags(problem.X[:, j]):
+                kinds[j] = "normal"
+        return tuple(kinds)
 
     def _check_counts(self, X: np.ndarray, kinds: tuple[str, ...], schema: Any) -> None:
         for j, kind in enumerate(kinds):
