@@ -69,11 +69,19 @@ def test_refits_on_redrawn_rows_find_the_standard_error(fitted, rng):
 def test_the_path_is_a_refit_at_each_penalty(fitted, rng):
     bench, model, job = fitted(line(rng), "lasso", best=3, target="y")
     spread = bench.table.to_pandas()[["a", "b"]].std(ddof=0).to_numpy()
-    found = insight.path(bench, model, job, spread, 60.0)
+    found = insight.path(bench, model, job, 60.0)
     assert found["param"] == "alpha" and found["x"] == sorted(c["alpha"] for c in job.candidates)
     assert found["terms"] == ["a", "b"] and found["y"][0][-1] == 0.0  # nothing survives the largest
     own = found["x"].index(found["chosen"])
     np.testing.assert_allclose([y[own] for y in found["y"]], model.coef_ * spread)
+
+
+@pytest.mark.parametrize("model", ["naive_bayes", "knn", "lda", "tree"])
+def test_no_part_of_a_portrait_fails(fitted, model):
+    """A model without weights has no path; that is no error."""
+    found = portrait(*fitted("penguins", model), spent=5.0)
+    assert {name: why for name, why in found.items() if name.endswith("_why")} == {}
+    assert found["importances"] is not None and found["dependence"] is not None
 
 
 def test_dependence_of_a_line_is_its_slope(fitted, rng):

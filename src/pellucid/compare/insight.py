@@ -42,6 +42,16 @@ def weights_of(fitted: Any) -> np.ndarray | None:
     return values if values.shape[1] == len(fitted.terms_) else None
 
 
+def spread_of(bench: Bench, fitted: Any, job: Any) -> np.ndarray:
+    """Standard deviation of each encoded column on the training rows."""
+    X = fitted._encoded(bench.rows(job.train))
+    if isinstance(X, np.ndarray):
+        return X.std(axis=0)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
+    return np.sqrt(np.maximum(square - mean**2, 0.0))
+
+
 # Doubt ----------------------------------------------------------------------------------------
 
 
@@ -97,7 +107,7 @@ def _redrawn(
 # Path -----------------------------------------------------------------------------------------
 
 
-def path(bench: Bench, fitted: Any, job: Any, spread: np.ndarray, seconds: float) -> Any:
+def path(bench: Bench, fitted: Any, job: Any, seconds: float) -> Any:
     """Weights per standard deviation along the penalty, the other parameters as chosen."""
     values, chosen = weights_of(fitted), job.candidates[job.best]
     name = next((key for key in chosen if key in PENALTIES), None)
@@ -105,12 +115,13 @@ def path(bench: Bench, fitted: Any, job: Any, spread: np.ndarray, seconds: float
         return None
     others = {key: value for key, value in chosen.items() if key != name}
     along = sorted({c[name] for c in job.candidates if _agree(c, others)})
+    if len(along) < 3:
+        return None
+    spread = spread_of(bench, fitted, job)
     sizes = np.abs(values * spread)
     top = np.argsort(-sizes.max(axis=0), kind="stable")[:LINES]
     which = sizes[:, top].argmax(axis=0)  # of each term the class where it is largest
     began, X, lines = time.process_time(), bench.rows(job.train), []
-    if len(along) < 3:
-        return None
     for k, value in enumerate(along):
         model = bench.fresh({**others, name: value}, "path", str(k))
         again = weights_of(bench.fit(model, X, job.train))

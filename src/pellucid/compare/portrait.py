@@ -34,17 +34,17 @@ def portrait(bench: Bench, fitted: Any, job: Any, spent: float) -> dict[str, Any
     """All that a model shows of itself; no part takes longer than the round has taken so far."""
     seconds, out = min(job.deadline, max(QUICKLY, spent)), dict[str, Any]()
     end = time.monotonic() + job.deadline  # of all parts, by the clock on the wall
-    parts = {
+    parts = {  # those that cost next to nothing first
+        "history": lambda: history(fitted),
+        "tree": lambda: tree(bench, fitted, job),
+        "support": lambda: insight.support(bench, fitted, job),
+        "projection": lambda: insight.projection(bench, fitted, job),
+        "neighbours": lambda: insight.neighbours(bench, fitted, job),
+        "region": lambda: region(bench, fitted, job),
         "coefficients": lambda: coefficients(bench, fitted, job, seconds),
         "importances": lambda: importances(bench, job, seconds),
-        "path": lambda: insight.path(bench, fitted, job, _spread_of(bench, fitted, job), seconds),
         "dependence": lambda: insight.dependence(bench, fitted, job, _strongest(out, job)),
-        "projection": lambda: insight.projection(bench, fitted, job),
-        "support": lambda: insight.support(bench, fitted, job),
-        "neighbours": lambda: insight.neighbours(bench, fitted, job),
-        "tree": lambda: tree(bench, fitted, job),
-        "history": lambda: history(fitted),
-        "region": lambda: region(bench, fitted, job),
+        "path": lambda: insight.path(bench, fitted, job, seconds),
     }
     if bench.foreign or bench.name in BASELINES.values():  # other tables than ours; no columns
         parts = {name: make for name, make in parts.items() if name in ("history", "region")}
@@ -68,16 +68,12 @@ def _strongest(out: dict[str, Any], job: Any) -> list[str]:
     return [found["columns"][j] for j in order if found["values"][j] > 0]
 
 
-def _spread_of(bench: Bench, fitted: Any, job: Any) -> np.ndarray:
-    return _spread(fitted._encoded(bench.rows(job.train)))
-
-
 def coefficients(bench: Bench, fitted: Any, job: Any, seconds: float) -> dict[str, Any] | None:
     """Weights by term, in the user's units and per standard deviation; the strongest terms."""
     values = insight.weights_of(fitted)
     if values is None:
         return None
-    spread = _spread_of(bench, fitted, job)
+    spread = insight.spread_of(bench, fitted, job)
     scaled, limits = values * spread, _limits(bench, fitted, job, seconds)
     top = np.argsort(-np.abs(scaled).max(axis=0), kind="stable")[:MOST_TERMS]
     classes = _codes(bench, fitted)
@@ -112,14 +108,6 @@ def _limited(limits: Any, spread: np.ndarray, top: np.ndarray) -> dict[str, Any]
     scaled = {f"scaled_{end}": (values * spread[top]).tolist() for end, values in ends.items()}
     raw = {end: values.tolist() for end, values in ends.items()}
     return {**raw, **scaled, "method": limits["method"]}
-
-
-def _spread(X: Any) -> np.ndarray:
-    if isinstance(X, np.ndarray):
-        return X.std(axis=0)
-    mean = np.asarray(X.mean(axis=0)).ravel()
-    square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
-    return np.sqrt(np.maximum(square - mean**2, 0.0))
 
 
 def importances(bench: Bench, job: Any, seconds: float) -> dict[str, Any] | None:
