@@ -135,3 +135,18 @@ def test_the_recommended_model_is_described_even_if_its_last_round_was_hurried(
     plan, findings = prepare("penguins", settings)
     result = Session(plan, tmp_path, lambda event: None, findings).run()
     assert result.recommended == "lda" and result.portraits["lda"]["coefficients"] is not None
+
+
+def test_a_description_that_hangs_costs_no_test_score(tmp_path):
+    """The kept model hangs on the part of the rows that its learning curve takes."""
+    from pellucid.compare.prepare import prepare
+    from pellucid.compare.session import Session
+    from pellucid.compare.settings import Settings
+
+    settings = Settings.of({"models": "majority", "cv": 5, "model_timeout": 1.0})
+    slow = {"slow": troublemakers.HangsOnFew()}
+    plan, findings = prepare("penguins", settings, None, slow)
+    result = Session(plan, tmp_path, lambda event: None, findings).run()
+    assert result.recommended == "slow" and result.complete
+    assert result.data["test"]["metrics"]["accuracy"] > 0.8
+    assert result.finish["rows"] and result.finish.get("learning") is None

@@ -56,7 +56,53 @@ def test_a_leak_is_found_and_can_be_muted(rng):
 def test_a_copy_of_the_target_is_found(rng):
     table = noise(rng, 200)
     table["again"] = table.y.map({"no": "A", "yes": "B"})
-    assert [f.code for f in findings(table).errors] == ["D010"]
+    found = findings(table)
+    assert [f.code for f in found.errors] == ["D010"]
+    assert "--drop again" in found.errors[0].text and "--ignore D010" in found.errors[0].text
+    assert "answer away" in findings(noise(rng, 200)).fine
+    assert "answer away" not in found.fine  # it would contradict what was found
+    assert not findings(table, ignore="D010").errors  # it was accepted
+
+
+def test_a_copy_of_numbers_is_found_and_nothing_else_is_called_one(rng):
+    """Columns in which no value comes twice are one-to-one with the target, but no copies."""
+    table = pd.DataFrame(rng.normal(size=(200, 3)), columns=list("abc"))
+    table["y"] = 10 + table.a - table.b + rng.normal(size=200)
+    assert not findings(table).errors
+    for name, values in {
+        "cents": 100 * table.y + 3, "near": table.y + 0.02 * rng.normal(size=200),
+        "curved": np.exp(table.y / 5), "far": 1e300 * table.y,
+    }.items():  # fmt: skip
+        found = findings(table.assign(**{name: values})).errors
+        assert [f.columns for f in found] == [(name,)], name
+        assert found[0].code == ("D010" if name in ("cents", "far") else "D011")
+    few = table.assign(y=rng.integers(0, 30, 200).astype(float))
+    few["word"] = "w" + few.y.astype(int).astype(str)
+    found = findings(few, task="regression").errors
+    assert [(f.code, f.columns) for f in found] == [("D010", ("word",))]
+
+
+def test_names_in_advice_can_be_pasted_into_a_shell(rng):
+    table = noise(rng, 200)
+    table["sent on; rm"] = table.y.map({"no": "A", "yes": "B"})
+    assert "(--drop 'sent on; rm')" in findings(table).errors[0].text
+
+
+def test_a_leak_is_repeated_below_the_board_and_stops_only_if_asked(rng, tmp_path, capsys):
+    from pellucid.app.cli import run
+
+    table = noise(rng, 60)
+    table["again"] = table.y.map({"no": "A", "yes": "B"})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    words = ["compare", str(tmp_path / "t.csv"), "-t", "y", "--models", "tree", "--cv", "2"]
+    assert run([*words, "-o", str(tmp_path / "run")]) == 0
+    said = capsys.readouterr().out
+    assert "!! D010 'again' is a copy of the target 'y'" in said
+    assert "--drop again" in said and "--ignore D010" in said
+    assert run([*words, "-o", str(tmp_path / "other"), "--strict"]) == 1
+    out, err = capsys.readouterr()
+    assert not out and not (tmp_path / "other").exists()
+    assert "!! D010" in err and "--strict stops here" in err
 
 
 def test_a_column_far_ahead_of_the_others_is_questioned(rng):

@@ -65,3 +65,23 @@ class HangsOnMany(Troublemaker):
         if len(y) > 100:
             time.sleep(600)
         return super().fit(X, y)
+
+
+class HangsOnFew(Troublemaker):
+    """The nearest mean bill of penguins; hangs on fewer rows than a fold has."""
+
+    def fit(self, X, y):
+        if len(y) < 80:
+            time.sleep(600)
+        super().fit(X, y)
+        bills = self.bills(X)
+        self.means = np.array([bills[y == label].mean(axis=0) for label in self.classes_])
+        return self
+
+    def bills(self, X):
+        names = ("bill_length_mm", "bill_depth_mm")
+        return np.column_stack([np.nan_to_num(X.column(name).to_numpy(), nan=40) for name in names])
+
+    def predict(self, X):
+        far = ((self.bills(X)[:, None] - self.means) ** 2).sum(axis=2)
+        return self.classes_[far.argmin(axis=1)]

@@ -9,6 +9,7 @@ identifiers) are left out unless their check is muted. `docs/checks.md` has a pa
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -94,7 +95,8 @@ def run_checks(material: Material, settings: Settings, rows: np.ndarray) -> Find
     found += [f for code in active if code not in EARLY for f in CHECKS[code](facts)]
     order = {"error": 0, "warning": 1, "note": 2}
     found.sort(key=lambda f: (order[f.level], f.code))
-    silent = [FINE[code] for code in FINE if code in active and code not in {f.code for f in found}]
+    seen = {f.code for f in found}
+    silent = [text for codes, text in FINE.items() if not seen & {*codes} and codes[0] in active]
     return Findings(found, ", ".join(silent), facts.alone)
 
 
@@ -116,6 +118,11 @@ def _quoted(names: list[str]) -> str:
 
 def _said(names: list[str], one: str, many: str, rest: str) -> str:
     return f"{_quoted(names)} {one if len(names) == 1 else many}{rest}"
+
+
+def _option(flag: str, name: str) -> str:
+    """`--drop 'worst area'`: as a shell takes it; a name that is too long to type is not spelt out."""
+    return f"{flag} {shlex.quote(name) if len(name) <= 60 else 'COLUMN'}"
 
 
 def _present(column: RawColumn) -> np.ndarray:
@@ -154,7 +161,7 @@ def mostly_missing(facts: Facts) -> Iterator[Finding]:
         worst = min(names, key=lambda name: shares[name])
         yield Finding("D004", "warning", _said(names, "is", "are", " missing in most rows ")
                       + f"({100 - 100 * shares[worst]:.0f} % of {worst!r})",
-                      f"--drop {worst}", tuple(names))  # fmt: skip
+                      _option("--drop", worst), tuple(names))  # fmt: skip
 
 
 def identifiers(facts: Facts) -> Iterator[Finding]:
@@ -162,8 +169,8 @@ def identifiers(facts: Facts) -> Iterator[Finding]:
     names = [name for name, column in facts.raw.items() if _is_identifier(name, column)]
     if names:
         yield Finding("D005", "warning", _said(names, "seems", "seem", " to number or name the "
-                      "rows: left out (--ignore D005 keeps it)"), "--id " + names[0], tuple(names),
-                      leave_out=True)  # fmt: skip
+                      "rows: left out"), f"{_option('--id', names[0])} says so, --ignore D005 keeps it",
+                      tuple(names), leave_out=True)  # fmt: skip
 
 
 def _is_identifier(name: str, column: RawColumn) -> bool:
@@ -266,23 +273,39 @@ def times(facts: Facts) -> Iterator[Finding]:
     names = [name for name, column in facts.raw.items() if _is_time(name, column)]
     if names:
         yield Finding("D009", "warning", _said(names, "holds", "hold", " times: shuffled folds "
-                      "let the future teach about the past"), f"--time {names[0]}",
+                      "let the future teach about the past"), _option("--time", names[0]),
                       tuple(names))  # fmt: skip
 
 
 def copies(facts: Facts) -> Iterator[Finding]:
     """D010"""
-    y = np.unique(facts.material.y, return_inverse=True)[1]
+    targets, y = np.unique(facts.material.y, return_inverse=True)
     for name, column in facts.raw.items():
-        codes = codes_of(column, 10**9)
-        levels, codes = np.unique(codes, return_inverse=True)
-        if len(levels) != y.max() + 1 or len(levels) < 2:
+        levels, codes = np.unique(codes_of(column, 10**9), return_inverse=True)
+        if len(levels) != len(targets) or len(np.unique(codes * len(targets) + y)) != len(targets):
             continue
-        pairs = np.unique(codes * (int(y.max()) + 1) + y)
-        if len(pairs) == len(levels) and (facts.material.classes is not None or len(levels) > 2):
-            yield Finding("D010", "error", f"{name!r} is a copy of the target "
-                          f"{facts.material.target!r} in other words", f"--drop {name}",
-                          (name,))  # fmt: skip
+        # As many pairs as levels. Where hardly a value comes twice that proves nothing.
+        repeats = len(targets) <= len(y) / 2 and (
+            facts.material.classes is not None or len(targets) > 2
+        )
+        if repeats or _same_line(column, facts.material):
+            drop = _option("--drop", name)
+            yield Finding("D010", "error", f"{_short(name)} is a copy of the target "
+                          f"{_short(facts.material.target)} in other words. Drop it ({drop}) or "
+                          "accept it (--ignore D010)", drop, (name,))  # fmt: skip
+
+
+def _same_line(column: RawColumn, material: Material) -> bool:
+    """Whether a column of numbers is the target in another unit."""
+    if column.kind != "number" or material.classes is not None or np.isnan(column.values).any():
+        return False
+    x, y = (v / max(np.abs(v).max(), 1e-300) for v in (column.values.astype(float), material.y))
+    x, y = x - x.mean(), y - y.mean()
+    return bool(abs(x @ y) >= (1 - 1e-12) * np.sqrt((x @ x) * (y @ y)))
+
+
+def _short(name: str) -> str:
+    return shown([repr(name)])
 
 
 def leaks(facts: Facts) -> Iterator[Finding]:
@@ -292,9 +315,10 @@ def leaks(facts: Facts) -> Iterator[Finding]:
     copied = {f.columns[0] for f in copies(facts)}
     for name, score in facts.alone.items():
         if score >= GIVEN_AWAY and name not in copied:
-            yield Finding("D011", "error", f"{name!r} alone predicts {target!r} with {word} "
-                          f"{score:.3f} - it probably is the answer. Drop it (--drop {name}) or "
-                          "accept it (--ignore D011)", f"--drop {name}", (name,))  # fmt: skip
+            drop = _option("--drop", name)
+            yield Finding("D011", "error", f"{_short(name)} alone predicts {_short(target)} with "
+                          f"{word} {score:.3f} - it probably is the answer. Drop it ({drop}) or "
+                          "accept it (--ignore D011)", drop, (name,))  # fmt: skip
 
 
 def suspects(facts: Facts) -> Iterator[Finding]:
@@ -307,9 +331,10 @@ def suspects(facts: Facts) -> Iterator[Finding]:
     far = (1 - first) < FAR_AHEAD * (1 - second)
     if STRONG <= first < GIVEN_AWAY and far:
         word = "AUC" if facts.material.classes is not None else "R2"
-        yield Finding("D015", "warning", f"{ranked[0]!r} alone predicts {facts.material.target!r} with "
-                      f"{word} {first:.3f}, the next column {second:.3f}: is it known before the "
-                      "outcome?", f"--drop {ranked[0]}", (ranked[0],))  # fmt: skip
+        yield Finding("D015", "warning", f"{_short(ranked[0])} alone predicts "
+                      f"{_short(facts.material.target)} with {word} {first:.3f}, the next column "
+                      f"{second:.3f}: is it known before the outcome?",
+                      f"if not: {_option('--drop', ranked[0])}", (ranked[0],))  # fmt: skip
 
 
 def rare_class(facts: Facts) -> Iterator[Finding]:
@@ -346,9 +371,9 @@ CHECKS: dict[str, Callable[[Facts], Iterator[Finding]]] = {
     "D010": copies, "D011": leaks, "D012": rare_class, "D013": wide, "D014": texts, "D015": suspects,
 }  # fmt: skip
 EARLY = ("D002", "D003", "D005", "D006")  # these see the columns that are then left out
-FINE = {
-    "D003": "no empty column",
-    "D006": "no duplicate rows",
-    "D005": "no id-like column",
-    "D011": "no feature that gives the answer away",
+FINE = {  # said if the first of these was asked for and none of them found anything
+    ("D003",): "no empty column",
+    ("D006",): "no duplicate rows",
+    ("D005",): "no id-like column",
+    ("D011", "D010", "D015"): "no feature that gives the answer away",
 }

@@ -14,9 +14,10 @@ import pkgutil
 import signal
 import sys
 import threading
+import time
 import types
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -169,14 +170,43 @@ class Crew:
         self.idle.clear()
 
 
-def ask(crew: Crew, function: Any, task: Any, model: Any, timeout: float) -> dict[str, Any]:
-    """Give one order and wait for what is sent back."""
-    member = crew.order(function, task, model)
-    try:
-        if not member.channel.poll(timeout):
-            return {"kind": "failed", "why": f"it took more than {timeout:.0f} s"}
-        return member.channel.recv()
-    except (EOFError, OSError):
-        return {"kind": "failed", "why": "its process ended"}
-    finally:
-        member.end()
+@dataclass
+class Question:
+    """One order whose answer comes in parts: the first one counts, the others are beside it.
+
+    `timeout` seconds are for the first part, `more` for the others; `stop()` ends the waiting.
+    """
+
+    member: Member
+    timeout: float
+    more: float
+    stop: Callable[[], bool]
+
+    def answer(self) -> dict[str, Any]:
+        """All parts that came in time, joined; the last one holds `told`."""
+        try:
+            if not self.comes(self.timeout):
+                why = "stopped" if self.stop() else f"it took more than {self.timeout:.0f} s"
+                return {"kind": "failed", "why": why}
+            found = self.member.channel.recv()
+            with suppress(EOFError, OSError):  # it may die after what counts
+                end = time.monotonic() + self.more
+                while found["kind"] == "done" and "told" not in found:
+                    if not self.comes(end - time.monotonic()):
+                        break
+                    found |= self.member.channel.recv()
+            return found
+        except (EOFError, OSError):
+            return {"kind": "failed", "why": "its process ended"}
+        finally:
+            self.member.end()
+
+    def comes(self, seconds: float) -> bool:
+        """Whether another part comes within so many seconds."""
+        end = time.monotonic() + seconds
+        while not self.stop():
+            if self.member.channel.poll(0.1):
+                return True
+            if time.monotonic() > end:
+                return False
+        return False

@@ -1,5 +1,5 @@
 """The end of a complete run, in a child: fit the recommended model on all training rows, keep it,
-and open the locked test part once.
+open the locked test part once, and only then describe the model for the report.
 
 Invariant: the test part is opened here, after the choice has been made, and what is told beside it
 (curves, importances, explanations) never touches a score.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,18 +42,26 @@ class Finish:
 
 
 def finish(task: Finish, channel: Any) -> None:
-    """Entry point of the child."""
-    limit_memory(task.job.memory)
+    """Entry point of the child: first what counts, then what the report says beside it."""
+    job = task.job
+    limit_memory(job.memory)
     try:
-        channel.send({"kind": "done", **_finish(task)})
+        bench = Bench(job.shared, job.model, job.estimator, job.dropped, job.foreign)
+        fitted, message = _kept(bench, task)
+        channel.send({"kind": "done", **message})
     except Exception as error:  # the board is still valid: say what failed
         channel.send({"kind": "failed", "why": reason(error)})
+        return
+    with warnings.catch_warnings():  # how many fits follow depends on the clock
+        warnings.simplefilter("ignore")
+        for part in _told(bench, fitted, task):
+            channel.send(part)
+        channel.send({"told": True})
 
 
-def _finish(task: Finish) -> dict[str, Any]:
-    job = task.job
-    bench = Bench(job.shared, job.model, job.estimator, job.dropped, job.foreign)
-    out: dict[str, Any] = {}
+def _kept(bench: Bench, task: Finish) -> tuple[Any, dict[str, Any]]:
+    """The fitted model, and the scores of the locked rows."""
+    job, out = task.job, dict[str, Any]()
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         model = bench.fresh(task.params, "final")
@@ -60,22 +69,18 @@ def _finish(task: Finish) -> dict[str, Any]:
         if len(job.test):
             out["test"] = open_test(bench, fitted, job)
     out |= {"warnings": counted(heard), "saved": keep(fitted, task), "pickled": _sent(fitted)}
-    with warnings.catch_warnings():  # how many fits follow depends on the clock
-        warnings.simplefilter("ignore")
-        out |= _told(bench, fitted, task)
-    return out
+    return fitted, out
 
 
-def _told(bench: Bench, fitted: Any, task: Finish) -> dict[str, Any]:
-    """What the report says of the kept model beside its scores."""
-    job, out = task.job, dict[str, Any]()
-    out["rows"] = {name: _explained(bench, fitted, rows) for name, rows in task.rows.items()}
-    out["learning"] = learning_curve(bench, task)
-    out["importances"] = _importances(bench, task)
+def _told(bench: Bench, fitted: Any, task: Finish) -> Iterator[dict[str, Any]]:
+    """What the report says of the kept model beside its scores, one thing after the other."""
+    job = task.job
+    yield {"rows": {name: _explained(bench, fitted, rows) for name, rows in task.rows.items()}}
+    yield {"learning": learning_curve(bench, task)}
+    yield {"importances": _importances(bench, task)}
     if task.hurried:
         own = replace(job, best=job.candidates.index(task.params))
-        out["portrait"] = portrait(bench, fitted, own, 0.1 * job.deadline)
-    return out
+        yield {"portrait": portrait(bench, fitted, own, 0.1 * job.deadline)}
 
 
 def hurried(record: dict[str, Any]) -> bool:

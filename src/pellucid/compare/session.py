@@ -26,7 +26,7 @@ from pellucid.compare import rows as single
 from pellucid.compare.bench import Shared
 from pellucid.compare.board import leaderboard
 from pellucid.compare.checks import Findings
-from pellucid.compare.crew import Crew, ask
+from pellucid.compare.crew import Crew, Question
 from pellucid.compare.describe import describe
 from pellucid.compare.finish import Finish, finish, hurried
 from pellucid.compare.job import FINAL, Job
@@ -75,8 +75,13 @@ class Session:
             crew = Crew()
             with tempfile.TemporaryDirectory(prefix="pellucid-") as scratch, closing(crew):
                 shared = self.share(scratch)
-                runner = self.race(shared, memory, crew)
-                ended = self.end(shared, memory, runner)
+                runner = self.runner(shared, memory, crew)
+                with interrupting(runner, self.hear):
+                    runner.run()
+                    ended = self.end(shared, memory, runner)
+                if runner.stopping > 1:
+                    self.journal.sync()
+                    raise Interrupted
             self.seconds["total"] = time.monotonic() - began
             return self.conclude(memory, runner, ended)
         finally:
@@ -122,21 +127,15 @@ class Session:
             raise DataError(f"cannot write to {scratch}: {error.strerror or error}.") from None
         return shared
 
-    def race(self, shared: Shared, memory: Memory, crew: Crew) -> Runner:
+    def runner(self, shared: Shared, memory: Memory, crew: Crew) -> Runner:
         settings = self.plan.settings
         n_jobs = settings.jobs or get_threads()
         limit = settings.memory_limit
-        runner = Runner(
+        return Runner(
             self.plan, shared, self.journal, memory, self.parts, n_jobs, self.hear,
             crew, plane=self.profile["plane"],
             memory_limit=limit * 1e9 if limit else spare_memory() / n_jobs,
         )  # fmt: skip
-        with interrupting(runner, self.hear):
-            runner.run()
-        if runner.stopping > 1:
-            self.journal.sync()
-            raise Interrupted
-        return runner
 
     # 4 -----------------------------------------------------------------------------------------
 
@@ -156,7 +155,13 @@ class Session:
             memory.add(self.journal.write("opened", vault=vault, model=best))
         self.hear({"event": "finishing", "model": best})
         task = self.finish_task(shared, memory, best, runner.memory_limit)
-        ended = ask(runner.crew, finish, task, task.job.estimator, 4 * self.plan.model_timeout)
+        member, seconds = (
+            runner.crew.order(finish, task, task.job.estimator),
+            self.plan.model_timeout,
+        )
+        ended = Question(member, 4 * seconds, 2 * seconds, lambda: runner.stopping > 0).answer()
+        if runner.stopping and ended["kind"] == "failed":
+            return {}
         ended["openings"] = files.openings(self.folder, vault) if len(self.plan.test) else 0
         return ended
 

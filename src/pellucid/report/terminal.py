@@ -21,6 +21,7 @@ TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "ba
           "average_precision": "av. prec."}  # fmt: skip
 SHARES = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision"}
 ADJECTIVES = {"number": "numeric"}
+MARKS = {"error": "!!", "warning": "!", "note": "."}
 GLUE = "\N{NO-BREAK SPACE}"  # a blank at which no line is broken
 
 
@@ -92,13 +93,18 @@ def data_line(data: dict[str, Any]) -> list[str]:
     return lines
 
 
+def finding(found: dict[str, Any]) -> str:
+    """Code, text, and what to do where the text does not say it."""
+    done = not found["action"] or found["action"] in found["text"]
+    return f"{found['code']} {found['text']}" + ("" if done else f" ({found['action']})")
+
+
 def check_lines(checks: list[dict[str, Any]], fine: str) -> list[str]:
     """Findings, loudest first, then what is fine."""
     lines: list[str] = []
     for found in checks:
         first = "        " if lines else "checks  "
-        mark = "!" if found["level"] != "note" else "."
-        lines += wrapped(f"{mark} {found['code']} {found['text']}", first, "          ")
+        lines += wrapped(f"{MARKS[found['level']]} {finding(found)}", first, "          ")
     if fine:
         lines += wrapped(f"ok  {fine}", "        " if lines else "checks  ", "            ")
     return lines
@@ -262,7 +268,11 @@ def verdict(data: dict[str, Any]) -> list[str]:
         )
     lines = wrapped(text, "", "")
     warning = too_good(data["verdict"])
-    return lines + (wrapped(f"! {warning}", "", "  ") if warning else [])
+    lines += wrapped(f"! {warning}", "", "  ") if warning else []
+    for found in data["checks"]:  # the scores above probably mean nothing
+        if found["level"] == "error":
+            lines += wrapped(f"{MARKS['error']} {finding(found)}", "", "   ")
+    return lines
 
 
 def test_part(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
