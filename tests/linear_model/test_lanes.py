@@ -62,6 +62,11 @@ def test_a_visit_of_classes(loops, n, p, q, size):
     assert loss == pytest.approx(-w @ logs[np.arange(n), y], rel=1e-12)
     for one, other in zip(visited(_classes), (loss, P, G), strict=True):
         np.testing.assert_array_equal(one, other)
+    X = np.repeat(X, 2, axis=0)[::2]  # rows that lie apart
+    for one, other in zip(visited(loops), (loss, P, G), strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(ValueError, match="contiguous"):
+        loops.visit(np.ones((4, 8))[:, ::2], y, w, B, P, G)
 
 
 @pytest.mark.parametrize("loops", builds(_classes), ids=lambda module: module.__name__)

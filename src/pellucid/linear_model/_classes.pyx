@@ -1,6 +1,6 @@
 """The likelihood of classes in one visit of a dense table: loss, gradient, what curvature is made of.
 
-Layout: X is (n, p), C-contiguous; a point B is (q, p + 1), the intercept last; class 0 is the pivot
+Layout: the rows of X (n, p) may lie apart, each is contiguous; a point B is (q, p + 1), the intercept last; class 0 is the pivot
 with score 0; probabilities P are (n, q); y are int32 codes of classes. Rows are taken a strip at a
 time, so that they are read once and sums stay short.
 """
@@ -14,10 +14,12 @@ cdef extern from "classes.h":
     enum:
         STRIP
     void scores(
-        const double *X, Py_ssize_t rows, Py_ssize_t p, const double *B, Py_ssize_t q, double *z
+        const double *X, Py_ssize_t apart, Py_ssize_t rows, Py_ssize_t p, const double *B,
+        Py_ssize_t q, double *z,
     ) noexcept nogil
     void pulls(
-        const double *X, Py_ssize_t rows, Py_ssize_t p, const double *r, Py_ssize_t q, double *G
+        const double *X, Py_ssize_t apart, Py_ssize_t rows, Py_ssize_t p, const double *r,
+        Py_ssize_t q, double *G,
     ) noexcept nogil
     void chances(
         double *z, const double *y, const double *w, Py_ssize_t rows, Py_ssize_t q, double *r,
@@ -27,6 +29,13 @@ cdef extern from "classes.h":
 ctypedef fused real:
     float
     double
+
+
+cdef Py_ssize_t spacing(const double[:, :] X) except -1:
+    """How many numbers lie from one row to the next."""
+    if X.shape[1] > 1 and X.strides[1] != sizeof(double):
+        raise ValueError("each row must be contiguous")
+    return X.strides[0] // <Py_ssize_t> sizeof(double)
 
 
 cdef double strip_loss(
@@ -52,11 +61,12 @@ cdef double strip_loss(
 
 
 def visit(
-    const double[:, ::1] X, const int[::1] y, const double[::1] w, const double[:, ::1] B,
+    const double[:, :] X, const int[::1] y, const double[::1] w, const double[:, ::1] B,
     double[:, ::1] P, double[:, ::1] G,
 ):
     """Sum of w times the loss; probabilities P and the gradient G (q, p + 1) are written."""
     cdef Py_ssize_t n = X.shape[0], p = X.shape[1], q = B.shape[0], i, k, first, rows
+    cdef Py_ssize_t apart = spacing(X)
     cdef double total = 0.0
     cdef double[:, ::1] z = np.zeros((q, STRIP)), r = np.zeros((q, STRIP)), part = np.empty((q, p + 1))
     cdef double own[STRIP]
@@ -72,14 +82,14 @@ def visit(
             for i in range(rows):
                 own[i] = y[first + i]
                 weight[i] = w[first + i]
-            scores(&X[first, 0], rows, p, &B[0, 0], q, &z[0, 0])
+            scores(&X[first, 0], apart, rows, p, &B[0, 0], q, &z[0, 0])
             chances(&z[0, 0], own, weight, rows, q, &r[0, 0], mine, rest)
             total += strip_loss(weight, mine, rest, rows)
             for i in range(rows):
                 for k in range(q):
                     P[first + i, k] = z[k, i]
             part[:, :] = 0.0
-            pulls(&X[first, 0], rows, p, &r[0, 0], q, &part[0, 0])
+            pulls(&X[first, 0], apart, rows, p, &r[0, 0], q, &part[0, 0])
             for k in range(q):
                 for i in range(p + 1):
                     G[k, i] += part[k, i]
@@ -87,12 +97,13 @@ def visit(
 
 
 def weigh(
-    const double[:, ::1] X, const double[::1] w, const double[:, ::1] P, Py_ssize_t k, Py_ssize_t l,
+    const double[:, :] X, const double[::1] w, const double[:, ::1] P, Py_ssize_t k, Py_ssize_t l,
     bint intercept, real[:, ::1] out,
 ):
     """out = (X, 1) times the root of the curvature of the loss by the scores of classes k and l."""
     cdef Py_ssize_t i, j, p = X.shape[1]
     cdef double root
+    spacing(X)
     cdef real *to
     cdef const double *x
     with nogil:

@@ -1,6 +1,8 @@
 /* Scores, probabilities and pulls of a strip of rows, in lanes of four doubles: every element goes
    through the same steps in every build, so builds round alike.
 
+   Rows of the table begin `apart` numbers from each other; points B and gradients G are
+   (classes, p + 1).
    A strip holds up to STRIP rows, class by class: z[k * STRIP + i] is class k + 1 of row i. */
 #include <math.h>
 #include <stddef.h>
@@ -42,11 +44,11 @@ INLINE lanes power_of_e(lanes x)
 }
 
 /* z_k = b_k . x + b_k[p] for `rows` rows and `classes` rows of B. */
-INLINE void scores_body(const double *restrict X, ptrdiff_t rows, ptrdiff_t p,
+INLINE void scores_body(const double *restrict X, ptrdiff_t apart, ptrdiff_t rows, ptrdiff_t p,
                         const double *restrict B, int classes, double *restrict z)
 {
     for (ptrdiff_t i = 0; i < rows; i += 2) {
-        const double *x = X + i * p, *y = i + 1 < rows ? x + p : x;
+        const double *x = X + i * apart, *y = i + 1 < rows ? x + apart : x;
         lanes a[4] = {{0}, {0}, {0}, {0}}, b[4] = {{0}, {0}, {0}, {0}};
         double c[4] = {0}, d[4] = {0};
         ptrdiff_t j = 0;
@@ -69,12 +71,12 @@ INLINE void scores_body(const double *restrict X, ptrdiff_t rows, ptrdiff_t p,
 }
 
 /* g_k += sum_i r_k[i] x_i, and in its last place sum_i r_k[i]; r is 0 beyond the rows. */
-INLINE void pulls_body(const double *restrict X, ptrdiff_t rows, ptrdiff_t p,
+INLINE void pulls_body(const double *restrict X, ptrdiff_t apart, ptrdiff_t rows, ptrdiff_t p,
                        const double *restrict r, int classes, double *restrict G)
 {
     for (ptrdiff_t i = 0; i < rows; i += 4) {
         const double *x[4];
-        for (int l = 0; l < 4; l++) x[l] = X + (i + l < rows ? i + l : i) * p;
+        for (int l = 0; l < 4; l++) x[l] = X + (i + l < rows ? i + l : i) * apart;
         ptrdiff_t j = 0;
         for (; j + 4 <= p; j += 4) {
             const lanes s = READ(x[0] + j), t = READ(x[1] + j), u = READ(x[2] + j),
@@ -95,26 +97,26 @@ INLINE void pulls_body(const double *restrict X, ptrdiff_t rows, ptrdiff_t p,
 }
 
 /* Four classes at a time: as many sums as registers hold. */
-#define BY_FOURS(name, body, first, second)                                                        \
-    static void name(const double *X, ptrdiff_t rows, ptrdiff_t p, first, ptrdiff_t classes,       \
-                     second)                                                                       \
+#define BY_FOURS(name, body)                                                                       \
+    static void name(const double *X, ptrdiff_t apart, ptrdiff_t rows, ptrdiff_t p,                \
+                     const double *from, ptrdiff_t classes, double *to)                            \
     {                                                                                              \
         ptrdiff_t k = 0;                                                                           \
-        for (; k + 4 <= classes; k += 4) body(X, rows, p, FROM, 4, TO);                            \
+        for (; k + 4 <= classes; k += 4) body(X, apart, rows, p, FROM, 4, TO);                     \
         switch (classes - k) {                                                                     \
-        case 3: body(X, rows, p, FROM, 3, TO); break;                                              \
-        case 2: body(X, rows, p, FROM, 2, TO); break;                                              \
-        case 1: body(X, rows, p, FROM, 1, TO); break;                                              \
+        case 3: body(X, apart, rows, p, FROM, 3, TO); break;                                       \
+        case 2: body(X, apart, rows, p, FROM, 2, TO); break;                                       \
+        case 1: body(X, apart, rows, p, FROM, 1, TO); break;                                       \
         }                                                                                          \
     }
 #define FROM from + k * (p + 1)
 #define TO to + k * STRIP
-BY_FOURS(scores, scores_body, const double *from, double *to)
+BY_FOURS(scores, scores_body)
 #undef FROM
 #undef TO
 #define FROM from + k * STRIP
 #define TO to + k * (p + 1)
-BY_FOURS(pulls, pulls_body, const double *from, double *to)
+BY_FOURS(pulls, pulls_body)
 
 /* Scores z become probabilities, r the slopes of w times the loss by scores; mine[i] + log(1 + rest[i])
    is -log p_y. Sums leave out the largest score (its exponential is 1) and the class y, never

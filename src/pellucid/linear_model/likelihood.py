@@ -86,7 +86,9 @@ class Likelihood:
         """F and its gradient; asked for the same array again, it remembers."""
         if self.last.get("x") is x:
             return self.last["value"], self.last["gradient"]
-        P = np.empty((self.X.n, self.q))
+        self.last["x"] = None  # while P, which serves every point, is neither old nor new
+        P = self.last.get("P")
+        P = np.empty((self.X.n, self.q)) if P is None else P
         value, g = self._small_sums(x, P) if self.small else self._block_sums(x, P)
         if not self.small:
             B, _ = self.unpack(x)
@@ -137,7 +139,7 @@ class Likelihood:
     ) -> tuple[float, np.ndarray]:
         G = np.empty((self.q, self.X.p + 1))
         y, w, B = self.y[rows], self.weights[rows], x.reshape(self.q, -1)
-        loss = fastest(_classes).visit(np.ascontiguousarray(block), y, w, B, P, G)
+        loss = fastest(_classes).visit(block, y, w, B, P, G)
         if not self.intercept:
             G[:, -1] = 0.0
         return loss, G.ravel()
