@@ -433,7 +433,8 @@ def test_weights_are_repetition_where_the_solver_stops_early(solver):
     np.testing.assert_allclose(found.predict_proba(X), again.predict_proba(X), atol=1e-10)
 
 
-def test_many_parameters_end_no_higher_than_scikit_learn():
+@pytest.mark.parametrize("solver", ["auto", "lbfgs"])
+def test_many_parameters_end_no_higher_than_scikit_learn(solver):
     from sklearn.linear_model import LogisticRegression as Peer
 
     rng = np.random.default_rng(6)
@@ -444,7 +445,8 @@ def test_many_parameters_end_no_higher_than_scikit_learn():
         chance = model.predict_proba(X)[np.arange(len(y)), y]
         return -np.log(chance).sum() + 0.5 * np.square(model.coef_).sum()
 
-    assert objective(LogisticRegression().fit(X, y)) <= objective(Peer().fit(X, y))
+    found = LogisticRegression(solver=solver).fit(X, y)
+    assert objective(found) <= objective(Peer().fit(X, y))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])

@@ -48,8 +48,8 @@ class LogisticRegression(LogisticModel):
         elastic net.
     dual : False
     tol : float, default=1e-4
-        "lbfgs" stops when no slope of the mean objective exceeds it (a tenth of it where "auto"
-        chose it), "gd" when the coefficients move less than it, "sgd" when a pass lowers the mean
+        "lbfgs" stops when no slope of the mean objective, by columns of unit curvature, exceeds a
+        tenth of it, "gd" when the coefficients move less than it, "sgd" when a pass lowers the mean
         objective by less; "newton" always goes to the last digit.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1, without effect

@@ -29,7 +29,7 @@ from pellucid.records import Solution, Status
 FAR = 8.0  # offset in units of spread beyond which a column is centred
 EXTREME = 100  # |log2| of a column's size beyond which it is scaled
 NEWTON_SIZE = 600  # parameters up to which "auto" takes Newton's method
-AUTO_TOL = 0.1  # "auto" must not end above scikit-learn's optimum at the same tol
+STRICT = 0.1  # of tol, in columns of unit curvature: where scikit-learn ends at that tol, or below
 ACCURACY = 2.0**-47
 INFERENCE_SIZE = 1500  # parameters up to which their covariance is kept
 # Rows that suffice to start from, and to know the curvature by: at least so many, and so many per
@@ -281,7 +281,7 @@ def solve_lbfgs(prepared: Prepared, setting: Setting, stop: Stop = None) -> Solu
         return Point(outer(point.x), point.value, point.gradient)
 
     found = lbfgs(
-        evaluate, B.ravel(), tol=setting.tol * total, max_iter=setting.max_iter,
+        evaluate, B.ravel(), tol=STRICT * setting.tol * total, max_iter=setting.max_iter,
         measure=lambda point: measure(as_seen(point)),
         stop=None if stop is None else lambda point: stop(as_seen(point)),
     )  # fmt: skip
@@ -332,7 +332,6 @@ def _solve_smooth(
         if wide is not None:
             return wide
         solver = "newton" if prepared.likelihood.size <= NEWTON_SIZE else "lbfgs"
-        setting = replace(setting, tol=AUTO_TOL * setting.tol)
     way = solve_newton if solver == "newton" else solve_lbfgs
     stop = None if sentry is None else lambda point: sentry(point.x, point.value)
     # A step beyond the largest float is refused by the search; curvature along it is not learned.
