@@ -15,7 +15,7 @@ RUN = [
     "compare",
     "penguins",
     "--models",
-    "tree,logistic",
+    "qda,logistic",
     "--cv",
     "3",
     "--effort",
@@ -56,6 +56,8 @@ def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
     done = finish(folder, *RUN, "-j", "1")
     assert done.returncode == 0, done.stderr
+    rows = json.loads((folder / "run" / "results.json").read_text())["leaderboard"]
+    assert any("fits of the search" in note for row in rows for note in row["notes"]), rows
     return folder / "run"
 
 

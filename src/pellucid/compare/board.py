@@ -140,37 +140,41 @@ def _row(
 
 def notes(plan: Plan, memory: Memory, contender: Contender) -> list[str]:
     """What a user should know about a model's row, each thing once."""
-    records = [
-        memory.done[key]
-        for key in ((contender.id, fold) for fold in (*map(str, range(len(plan.folds))), FINAL))
-        if key in memory.done
-    ]
+    rounds = [(contender.id, fold) for fold in (*map(str, range(len(plan.folds))), FINAL)]
+    records = [memory.done[key] for key in rounds if key in memory.done]
+    tried = [c for key in rounds for _, c in sorted(memory.candidates.get(key, {}).items())]
     out = [contender.note] if contender.note else []
     cut = sum(bool(record["cut"]) for record in records)
     if cut:
         out.append(f"the search was cut short by the time limit in {cut} of {len(records)} rounds")
-    out += said_of_fits([w for record in records for w in record["warnings"]])
+    out += said_of_fits(_warnings(records), _warnings(tried))
     return out + at_edge(contender, records, plan.settings.effort)
 
 
-def said_of_fits(warnings: list[dict[str, Any]]) -> list[str]:
-    """Warnings of many fits, one line for each kind, with how many fits said so."""
-    counts: dict[str, int] = {}
-    first: dict[str, str] = {}
-    for warning in warnings:
-        if warning["category"] in ORDINARY:
-            continue
+def _warnings(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    found = [w for record in records for w in record["warnings"]]
+    return [w for w in found if w["category"] not in ORDINARY]
+
+
+def said_of_fits(fits: list[dict[str, Any]], searched: list[dict[str, Any]]) -> list[str]:
+    """Warnings of many fits, one line for each kind, with how many fits said so.
+
+    What only candidates of a search said is told as that: another one may have been chosen.
+    """
+    alike: dict[str, list[dict[str, Any]]] = {}
+    for warning in (*fits, *searched):
         kind = "stopped" if STOPPED.search(warning["text"]) else _kind(warning["text"])
-        counts[kind] = counts.get(kind, 0) + warning["count"]
-        first.setdefault(kind, warning["text"])
-    out = []
-    for kind, count in counts.items():
-        fits = "1 fit" if count == 1 else f"{count} fits"
-        if kind == "stopped":
-            out.append(f"{fits} stopped at max_iter before converging")
-        else:
-            out.append(f"{_shortly(first[kind])} ({fits})")
-    return out
+        alike.setdefault(kind, []).append(warning)
+    return [_said(kind, found, found[0] not in fits) for kind, found in alike.items()]
+
+
+def _said(kind: str, alike: list[dict[str, Any]], only_searched: bool) -> str:
+    count = sum(w["count"] for w in alike)
+    fits = "1 fit" if count == 1 else f"{count} fits"
+    fits += " of the search" if only_searched else ""
+    if kind == "stopped":
+        return f"{fits} stopped at max_iter before converging"
+    return f"{_shortly(alike[0]['text'])} ({fits})"
 
 
 def _kind(text: str) -> str:

@@ -160,8 +160,13 @@ def mostly_missing(facts: Facts) -> Iterator[Finding]:
     if names:
         worst = min(names, key=lambda name: shares[name])
         yield Finding("D004", "warning", _said(names, "is", "are", " missing in most rows ")
-                      + f"({100 - 100 * shares[worst]:.0f} % of {worst!r})",
+                      + f"({_percent(1 - shares[worst])} of {_short(worst)})",
                       _option("--drop", worst), tuple(names))  # fmt: skip
+
+
+def _percent(share: float) -> str:
+    """Never all of them if some are not."""
+    return "over 99 %" if share > 0.99 else f"{100 * share:.0f} %"
 
 
 def identifiers(facts: Facts) -> Iterator[Finding]:
@@ -169,7 +174,8 @@ def identifiers(facts: Facts) -> Iterator[Finding]:
     names = [name for name, column in facts.raw.items() if _is_identifier(name, column)]
     if names:
         yield Finding("D005", "warning", _said(names, "seems", "seem", " to number or name the "
-                      "rows: left out"), f"{_option('--id', names[0])} says so, --ignore D005 keeps it",
+                      "rows: left out"), f"{_option('--id', names[0])} says so, --ignore D005 keeps "
+                      f"{'it' if len(names) == 1 else 'them'}",
                       tuple(names), leave_out=True)  # fmt: skip
 
 

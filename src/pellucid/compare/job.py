@@ -77,8 +77,7 @@ def work(job: Job, channel: Any) -> None:
     try:
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
-            message = Worker(job, channel).run()
-        message["warnings"] = counted(heard)
+            message = Worker(job, channel, heard).run()
         channel.send(message)
     except Stopped:
         channel.send({"kind": "stopped"})
@@ -97,8 +96,8 @@ def counted(heard: list[Any]) -> list[dict[str, Any]]:
 class Worker:
     """The four steps."""
 
-    def __init__(self, job: Job, channel: Any) -> None:
-        self.job, self.channel = job, channel
+    def __init__(self, job: Job, channel: Any, heard: list[Any]) -> None:
+        self.job, self.channel, self.heard = job, channel, heard
         self.start = time.monotonic()
         self.bench = Bench(job.shared, job.model, job.estimator, job.dropped, job.foreign)
         self.ranking = metric(job.metrics[0])
@@ -107,7 +106,7 @@ class Worker:
     def run(self) -> dict[str, Any]:
         """All steps; the message that ends the job."""
         best, cut = self.search()
-        job = self.job
+        job, searched = self.job, len(self.heard)
         params = job.candidates[best]
         X = self.bench.rows(job.train)
         started = time.perf_counter()
@@ -122,8 +121,9 @@ class Worker:
             with warnings.catch_warnings():  # how many refits it makes depends on the clock
                 warnings.simplefilter("ignore")
                 message["portrait"] = portrait(self.bench, fitted, own, spent)
-            return message
-        return message | self.score(fitted)
+        else:
+            message |= self.score(fitted)
+        return message | {"warnings": counted(self.heard[searched:])}
 
     def search(self) -> tuple[int, bool]:
         """Step 1: the best candidate, and whether time ran out before all were tried."""
@@ -141,11 +141,13 @@ class Worker:
             if found and self.late():
                 cut = True
                 break
+            before = len(self.heard)
             try:
                 found[c] = self.candidate(c, splits, first=not found)
             except OutOfTime:
                 cut = True
                 break
+            found[c]["warnings"] = counted(self.heard[before:])
             cut = cut or len(found[c]["scores"] or splits) < len(splits)
             self.channel.send({"kind": "candidate", "candidate": c, **found[c]})
         return self.choose(found), cut

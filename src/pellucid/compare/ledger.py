@@ -101,6 +101,9 @@ def log_text(memory: Memory, kept: str | None, ended: dict[str, Any]) -> str:
     lines = []
     for (model, fold), record in memory.done.items():
         lines += _told(f"{model}, fold {fold}", record["warnings"])
+    for (model, fold), tried in memory.candidates.items():
+        for c, record in tried.items():
+            lines += _told(f"{model}, fold {fold}, candidate {c + 1}", record["warnings"])
     lines += _told(f"{kept}, kept model", ended.get("warnings", []))
     lines += [f"{m}: {r['how']}: {r['why']}" for m, r in memory.failed.items()]
     return "\n".join(sorted(lines)) + "\n" if lines else "nothing to report\n"
