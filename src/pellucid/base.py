@@ -241,10 +241,10 @@ class Explained(Estimator):
             contributions = np.add.reduceat(contributions, starts, axis=1)
         from pellucid.records import Explanation
 
-        classes = tuple(self.__dict__["classes_"].tolist()) if "classes_" in self.__dict__ else None
+        own = tuple(self.__dict__["classes_"].tolist()) if "classes_" in self.__dict__ else None
         return Explanation(
             base=parts["base"], contributions=contributions, prediction=parts["prediction"],
-            columns=self.schema_.columns, classes=classes, scale=parts["scale"],
+            columns=self.schema_.columns, classes=parts.get("classes", own), scale=parts["scale"],
             method=parts["method"],
         )  # fmt: skip
 

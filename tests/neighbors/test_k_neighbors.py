@@ -248,6 +248,19 @@ def test_standardised_columns():
     assert np.array_equal(own.kneighbors(X)[1], KNeighborsRegressor().fit(Z, y).kneighbors(Z)[1])
 
 
+def test_levels_keep_their_unit():
+    """Only numbers are divided: a rare level is as far from the others as a common one."""
+    rng = np.random.default_rng(4)
+    x, level = rng.normal(size=100) * 1e4, np.array(["rare"] * 4 + ["usual"] * 48 + ["other"] * 48)
+    own = NearestNeighbors(n_neighbors=100, standardize=True).fit(
+        pd.DataFrame({"x": x, "l": level})
+    )
+    distances, rows = own.kneighbors(pd.DataFrame({"x": x, "l": level}))
+    z = (x[:, None] - x[None]) / x.std()
+    plain = np.sqrt(z**2 + 2.0 * (level[:, None] != level[None]))
+    assert np.allclose(distances, np.take_along_axis(plain, rows, axis=1), atol=1e-12)
+
+
 def test_callable_and_precomputed():
     rng = np.random.default_rng(6)
     X, Q = rng.normal(size=(60, 3)), rng.normal(size=(15, 3))

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.neural_network
 from sklearn.datasets import load_breast_cancer, load_iris, make_regression
@@ -351,6 +352,18 @@ def test_standardising_inside_is_standardising_outside():
     )
     other = quiet(MLPClassifier(8, max_iter=20, shuffle=False, random_state=0), standard(X), y)
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(standard(X)), atol=1e-9)
+
+
+def test_levels_keep_their_unit(rng):
+    """Only numbers are divided by their deviation; flags of missing cells are no numbers."""
+    x, level = rng.normal(5, 100, size=80), np.where(rng.random(80) < 0.1, "rare", "usual")
+    x[:3] = np.nan
+    model = MLPRegressor(hidden_layer_sizes=4, max_iter=5, standardize=True, random_state=0)
+    quiet(model, pd.DataFrame({"x": x, "l": level}), np.nan_to_num(x))
+    filled = np.where(np.isnan(x), np.nanmean(x), x)
+    np.testing.assert_allclose(model.scale_, [filled.std(), 1, 1, 1], rtol=1e-12)
+    rare = np.mean(level == "rare")
+    np.testing.assert_allclose(model.shift_, [filled.mean(), 3 / 80, rare, 1 - rare], rtol=1e-12)
 
 
 def test_targets_are_standardised_too(rng):

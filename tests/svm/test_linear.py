@@ -263,6 +263,41 @@ def test_standardised_columns_are_those_of_a_scaler(given):
     )
 
 
+def dual_of_squares(X, t, beta, epsilon, C, squared):
+    """The dual objective of signed multipliers, for |v|**2 / 2 (or |v|_1: shrunk to be feasible)."""
+    Z = np.column_stack([X, np.ones(len(X))])
+    pull = Z.T @ beta
+    shrunk = 1.0 if squared else min(1.0, 1.0 / np.abs(pull).max())
+    beta = shrunk * beta
+    value = t @ beta - epsilon * np.abs(beta).sum() - (beta**2).sum() / (4 * C)
+    return value - 0.5 * (Z.T @ beta) @ (Z.T @ beta) * squared
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_squared_losses_know_their_duality_gap(penalty):
+    """Primal minus dual objective, written out from the answer after a few iterations."""
+    X, y = datasets.load_breast_cancer(return_X_y=True)
+    X, t = StandardScaler().fit_transform(X), 2.0 * y - 1
+    with pytest.warns(ConvergenceWarning):
+        early = LinearSVC(penalty=penalty, C=0.1, max_iter=2).fit(X, y)
+    for model in (early, LinearSVC(penalty=penalty, C=0.1).fit(X, y)):
+        z = model.decision_function(X)
+        beta = 2 * 0.1 * t * np.maximum(1 - t * z, 0)
+        steps = model.history_
+        gap = steps["objective"][-1] - dual_of_squares(X, t, beta, 0.0, 0.1, penalty == "l2")
+        assert steps["duality_gap"][-1] == pytest.approx(gap, rel=1e-6, abs=1e-8)
+    assert (steps["duality_gap"] >= -1e-9).all() and steps["duality_gap"][-1] <= 1e-4
+    assert steps["duality_gap"][0] > 1
+
+
+@pytest.mark.parametrize("Model", [LinearSVC, LinearSVR])
+def test_hard_margins_are_had_elsewhere(Model):
+    with pytest.raises(
+        ParameterError, match=r"'C' .* hard margin is SVC\(kernel='linear', C=inf\)"
+    ):
+        Model(C=np.inf).fit([[0.0], [1.0]], [0, 1])
+
+
 def test_columns_that_cannot_be_centred():
     """Without an intercept, or with zeros to keep, columns are only divided."""
     rng = np.random.default_rng(0)

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError
-from pellucid.svm import SVC, _loops, dual, semidefinite
+from pellucid.svm import SVC, _loops, dual, semidefinite, speakers
 
 FOUR = np.array([[0.0, 0], [2, 2], [-1, 0], [3, 3]]), np.array([0, 1, 0, 1])
 
@@ -387,6 +387,52 @@ def test_explanations():
     assert SVC().fit(X, y).explain(X[:3]).votes.shape[2] == 3
     straight = SVC(kernel="linear").fit(X[:100], y[:100]).explain(X[:3])
     assert straight.contributions.shape == (3, 4, 1)
+    assert np.allclose(
+        straight.contributions.sum(axis=(1, 2)) + straight.base, straight.prediction[:, 0]
+    )
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+def test_columns_explain_pairs_of_a_linear_kernel(offset):
+    """Contributions add up to the decision function; what one column alone changes is its own doing."""
+    X, y = datasets.load_iris(return_X_y=True)
+    X, y = X + offset, np.array(["a", "b", "c"])[y]
+    model = SVC(kernel="linear", tol=1e-6).fit(X, y)
+    told = model.explain(X)
+    assert told.contributions.shape == (150, 4, 3) and told.classes == ("a", "b", "c")
+    assert told.gap() < 1e-10
+    assert np.allclose(told.prediction, model.decision_function(X), atol=1e-12)
+    means = X.mean(axis=0)
+    assert np.allclose(told.base, model.decision_function(means[None])[0], atol=1e-9)
+    one = np.tile(means, (4, 1)) + np.diag([3.0, -3.0, 2.0, 1.0])
+    parts = model.explain(one).contributions
+    for j in range(4):
+        own = model.decision_function(one[j : j + 1])[0] - told.base
+        assert np.allclose(parts[j, j], own, atol=1e-9)
+        assert np.allclose(np.delete(parts[j], j, axis=0), 0, atol=1e-9)
+    pairs = SVC(kernel="linear", tol=1e-6, decision_function_shape="ovo").fit(X, y)
+    told = pairs.explain(X)
+    assert told.classes == ("a over b", "a over c", "b over c") and told.gap() < 1e-9
+    assert np.allclose(told.prediction, pairs.decision_function(X), atol=1e-12)
+    assert np.allclose(told.contributions[7], (X[7] - means)[:, None] * pairs.coef_.T, atol=1e-9)
+
+
+def test_scores_that_cancel_are_shared_by_size():
+    parts = np.array([[[3.0], [-3.0 + 1e-9]], [[3.0], [-1.0]]])
+    shares = speakers._shares(parts)
+    assert np.allclose(shares[0, :, 0], 0.5) and np.allclose(shares[1, :, 0], [1.5, -0.5])
+
+
+def test_kernel_functions_that_are_no_inner_products_are_told():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = (X[:, 0] > 0).astype(int)
+    with pytest.warns(ConvergenceWarning, match="not positive semi-definite .* one of several"):
+        model = SVC(kernel=lambda A, B: np.tanh(A @ B.T - 1)).fit(X, y)
+    assert model.status_.code == "indefinite" and model.score(X, y) > 0.8
+    with pytest.raises(DataError, match="kernel function is not symmetric"):
+        SVC(kernel=lambda A, B: A @ np.triu(np.ones((3, 3))) @ B.T).fit(X, y)
+    assert SVC(kernel=lambda A, B: (1 + A @ B.T) ** 2).fit(X, y).status_.ok
 
 
 def test_sparse_tables(monkeypatch):

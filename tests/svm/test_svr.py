@@ -8,7 +8,7 @@ from sklearn import svm as peer
 
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ModelFileError
-from pellucid.svm import SVC, SVR, OneClassSVM, dual
+from pellucid.svm import SVC, SVR, LinearSVC, LinearSVR, OneClassSVM, dual
 
 
 def tables():
@@ -61,7 +61,26 @@ def test_straight_line_by_hand():
     assert model.intercept_[0] == pytest.approx(1.5, abs=1e-7)
     assert sorted(model.support_) == [0, 3]
     why = model.explain([[2.0]])
-    assert why.contributions[0, 0, 0] == pytest.approx(10 / 3, abs=1e-6)
+    # half a step from the mean of the rows, where the line says 4
+    assert why.contributions[0, 0, 0] == pytest.approx(5 / 6, abs=1e-6)
+    assert why.base[0] == pytest.approx(4.0, abs=1e-6)
+
+
+def test_hard_tubes():
+    """C=inf: the flattest function that leaves no row outside, or the news that there is none."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X @ [1.0, 2.0, 3.0] + 50
+    hard = SVR(kernel="linear", C=np.inf, epsilon=0.1, tol=1e-8).fit(X, y)
+    dear = SVR(kernel="linear", C=1e6, epsilon=0.1, tol=1e-8).fit(X, y)
+    assert hard.status_.ok and np.abs(hard.predict(X) - y).max() <= 0.1 + 1e-7
+    assert np.allclose(hard.coef_, dear.coef_, atol=1e-6)
+    assert np.linalg.norm(hard.coef_) < np.linalg.norm([1.0, 2.0, 3.0])
+    for unit in (1.0, 1e6):
+        with pytest.raises(DataError, match="no function of this kernel"):
+            SVR(kernel="linear", C=np.inf).fit(X, unit * (y + np.sin(9 * X[:, 0])))
+    bent = SVR(C=np.inf).fit(X, y + np.sin(9 * X[:, 0]))
+    assert np.abs(bent.predict(X) - y - np.sin(9 * X[:, 0])).max() <= 0.1 + 1e-3
 
 
 def test_large_tables_use_working_sets(monkeypatch):
@@ -173,6 +192,48 @@ def test_standardised_columns_far_from_zero_have_the_width_of_z_scores(Model, co
     own, by_hand = Model(standardize=True).fit(container(X), y), Model().fit(Z, y)
     assert own.gamma_ == pytest.approx(by_hand.gamma_, rel=1e-6)
     assert own.gamma_ == pytest.approx(1 / 3, rel=1e-6)
+
+
+def test_a_standardised_linear_region_is_that_of_a_scaler():
+    """Behind a StandardScaler 0 is amid the rows: the border is another one than without."""
+    X, _ = datasets.load_iris(return_X_y=True)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    own = OneClassSVM(kernel="linear", nu=0.3, tol=1e-8, standardize=True).fit(X)
+    by_hand = OneClassSVM(kernel="linear", nu=0.3, tol=1e-8).fit(Z)
+    theirs = peer.OneClassSVM(kernel="linear", nu=0.3, tol=1e-8).fit(Z)
+    assert np.allclose(own.decision_function(X), by_hand.decision_function(Z), atol=1e-6)
+    assert np.allclose(own.decision_function(X), theirs.decision_function(Z), atol=1e-4)
+    line = X @ own.coef_[0] + own.intercept_
+    assert np.allclose(line, own.decision_function(X), atol=1e-10)
+    assert np.allclose(own.score_samples(X) - own.offset_, line, atol=1e-10)
+    assert own.explain(X).gap() < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("Model", "given"),
+    [
+        *((M, {"kernel": k}) for M in (SVC, SVR, OneClassSVM) for k in ("rbf", "linear")),
+        (LinearSVC, {}),
+        (LinearSVR, {}),
+    ],
+)
+def test_only_numbers_are_divided_by_their_deviation(Model, given):
+    """Levels and flags of missing cells keep their unit: they stand beside the scaler."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    x, level = rng.normal(3, 50, 60), np.where(rng.random(60) < 0.1, "rare", "usual")
+    x[:4] = np.nan
+    y = ((level == "rare") | (x > 40)).astype(int)
+    filled, flag = np.where(np.isnan(x), np.nanmean(x), x), np.isnan(x)
+    Z = np.column_stack([filled / filled.std(), flag, level == "rare", level == "usual"]) * 1.0
+    Z -= Z.mean(axis=0)
+    given = given | {"tol": 1e-8}
+    own = Model(standardize=True, **given).fit(pd.DataFrame({"x": x, "level": level}), y)
+    by_hand = Model(**given).fit(Z, y)
+    ask = "predict" if Model in (SVR, LinearSVR) else "decision_function"
+    ours = getattr(own, ask)(pd.DataFrame({"x": x, "level": level}))
+    assert np.allclose(ours, getattr(by_hand, ask)(Z), atol=1e-5)
 
 
 def test_bad_input():

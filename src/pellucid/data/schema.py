@@ -139,6 +139,11 @@ class Schema:
         return out
 
     @property
+    def measured(self) -> np.ndarray:
+        """Which encoded columns are numbers in a unit of their own; levels, flags and words are not."""
+        return np.array([role == "value" for _, role, _ in self.blocks()], dtype=bool)
+
+    @property
     def terms(self) -> tuple[str, ...]:
         """Names of the encoded columns: `age`, `age missing`, `sex=male`, `note:free`."""
         if self.plain or self.layout == "codes":

@@ -75,7 +75,7 @@ class KNeighborsClassifier(KVotes, ProbabilisticClassifier):
         "p" and "w" of minkowski, "V" or its inverse "VI" of mahalanobis, arguments of a callable.
     n_jobs : int or None
     standardize : bool, default=False
-        Divide columns by their standard deviations first.
+        Divide numbers by their standard deviations first; levels stay 0 and 1.
     beta : float, default=1.0
         Of the weights "exp" and "rational".
     table : Table, optional
@@ -188,7 +188,7 @@ class KNeighborsRegressor(KVotes, Regressor):
         "p" and "w" of minkowski, "V" or its inverse "VI" of mahalanobis, arguments of a callable.
     n_jobs : int or None
     standardize : bool, default=False
-        Divide columns by their standard deviations first.
+        Divide numbers by their standard deviations first; levels stay 0 and 1.
     beta : float, default=1.0
         Of the weights "exp" and "rational".
     table : Table, optional

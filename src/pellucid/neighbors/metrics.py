@@ -83,7 +83,7 @@ def learn(X: Any, problem: Any, metric: Any, params: dict[str, Any], standardize
         problem = canonical(problem)
         X = problem.X
     if standardize:
-        space |= _standard(X, problem.weights)
+        space |= _standard(X, problem.weights, problem.schema.measured)
     if params.get("w") is not None:
         w = np.asarray(params["w"], dtype=float)
         if w.shape != (p,) or not (np.isfinite(w) & (w >= 0)).all():
@@ -110,18 +110,16 @@ def _ranges(X: np.ndarray, kinds: np.ndarray) -> np.ndarray:
     return scale
 
 
-def _standard(X: Any, weights: np.ndarray) -> dict[str, Any]:
+def _standard(X: Any, weights: np.ndarray, measured: np.ndarray) -> dict[str, Any]:
+    """Measured numbers are divided by their deviation; levels and flags keep their unit."""
     from pellucid.numerics.moments import moments
 
     with np.errstate(all="ignore"):
         found = moments(X, weights, full=False)
         deviation = np.sqrt(found.variance)
     _check_finite(deviation, "standard deviations")
-    constant = deviation <= 1e-14 * np.abs(found.mean)
-    return {
-        "shift": _origin(X),
-        "scale": 1.0 / np.where(constant | (deviation < 1e-300), 1.0, deviation),
-    }
+    divided = measured & (deviation > 1e-14 * np.abs(found.mean)) & (deviation >= 1e-300)
+    return {"shift": _origin(X), "scale": 1.0 / np.where(divided, deviation, 1.0)}
 
 
 def _directions(X: Any, weights: np.ndarray, params: dict, shift: Any) -> dict[str, Any]:

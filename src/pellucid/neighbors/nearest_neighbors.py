@@ -25,7 +25,7 @@ class NearestNeighbors(KNearest, WithinRadius):
     metric_params : dict or None
     n_jobs : int or None
     standardize : bool, default=False
-        Divide columns by their standard deviations first.
+        Divide numbers by their standard deviations first; levels stay 0 and 1.
     table : Table, optional
 
     Attributes

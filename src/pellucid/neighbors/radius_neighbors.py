@@ -87,7 +87,7 @@ class RadiusNeighborsClassifier(RadiusVotes, ProbabilisticClassifier):
     metric_params : dict or None
     n_jobs : int or None
     standardize : bool, default=False
-        Divide columns by their standard deviations first.
+        Divide numbers by their standard deviations first; levels stay 0 and 1.
     beta : float, default=1.0
         Of the weights "exp" and "rational".
     table : Table, optional
@@ -217,7 +217,7 @@ class RadiusNeighborsRegressor(RadiusVotes, Regressor):
     metric_params : dict or None
     n_jobs : int or None
     standardize : bool, default=False
-        Divide columns by their standard deviations first.
+        Divide numbers by their standard deviations first; levels stay 0 and 1.
     beta : float, default=1.0
         Of the weights "exp" and "rational".
     table : Table, optional

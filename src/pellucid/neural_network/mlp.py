@@ -139,16 +139,17 @@ class MultiLayer(Explained):
         if self.early_stopping:
             raise ParameterError("partial_fit does not support early_stopping=True")
 
-    def _scaling(self, lessons: Lessons, warm: bool) -> dict[str, np.ndarray]:
+    def _scaling(self, lessons: Lessons, schema: Any, warm: bool) -> dict[str, np.ndarray]:
         """Centre and unit of every encoded column; (0, 1) unless they are standardised."""
-        from pellucid.neural_network.scaling import centre_and_unit
+        from pellucid.numerics.units import units
 
         p = lessons.X.shape[1]
         if warm:
             return {"shift_": self.shift_, "scale_": self.scale_}
         if self.standardize:
-            centre, unit = centre_and_unit(lessons.X, lessons.weights)
-            return {"shift_": centre, "scale_": unit}
+            centre, unit = units(lessons.X, lessons.weights, schema)
+            dense = isinstance(lessons.X, np.ndarray)  # sparse tables keep their 0
+            return {"shift_": centre if dense else np.zeros(p), "scale_": unit}
         return {"shift_": np.zeros(p), "scale_": np.ones(p)}
 
     def _inside(self, X: Any, scaling: dict[str, np.ndarray] | None = None) -> Any:
@@ -166,7 +167,7 @@ class MultiLayer(Explained):
         from pellucid.neural_network.training import Trainer, Walk
 
         lessons = Lessons.of(problem, bool(self.shuffle), copy=bool(self.standardize))
-        scaling = self._scaling(lessons, warm)
+        scaling = self._scaling(lessons, problem.schema, warm)
         Y, weights, learned = self._targets(lessons)
         seed = parallel.seed_sequence(self.random_state)
         network = self._new_network(lessons, Y.shape[1])

@@ -64,7 +64,8 @@ class MLPClassifier(MultiLayer, ProbabilisticClassifier):
     dtype : {"float64", "float32"}, default="float64"
         Precision of the network; float32 is about twice as fast.
     standardize : bool, default=False
-        Subtract the mean of each column and divide by its standard deviation, inside.
+        Subtract the mean of each column and divide numbers by their standard deviations, inside
+        (levels, flags of missing cells and words keep their unit; sparse tables their zeros).
     table : Table, optional
 
     Attributes

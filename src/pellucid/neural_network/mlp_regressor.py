@@ -36,8 +36,8 @@ tol, verbose, warm_start, momentum, nesterovs_momentum, early_stopping, validati
 beta_2, epsilon, n_iter_no_change, max_fun, dropout, dtype
         As in `MLPClassifier`; early stopping judges by R2.
     standardize : bool, default=False
-        Subtract the mean of each column and divide by its standard deviation, inside; with squared
-        error the targets, too.
+        Subtract the mean of each column and divide numbers by their standard deviations, inside, as
+        in `MLPClassifier`; with squared error the targets, too.
     table : Table, optional
 
     Attributes
@@ -136,7 +136,7 @@ beta_2, epsilon, n_iter_no_change, max_fun, dropout, dtype
         return LOSS_NAMES[self.loss]
 
     def _targets(self, lessons: Lessons) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-        from pellucid.neural_network.scaling import centre_and_unit
+        from pellucid.numerics.units import deviations
 
         Y = lessons.y.reshape(lessons.n, -1)
         if self.loss == "poisson" and (Y < 0).any():
@@ -146,7 +146,7 @@ beta_2, epsilon, n_iter_no_change, max_fun, dropout, dtype
             )
         shift, scale = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
         if self.standardize and self.loss == "squared_error":
-            shift, scale = centre_and_unit(Y, lessons.weights)
+            shift, scale = deviations(Y, lessons.weights)
             if self.__sklearn_is_fitted__():  # a warm start, or one more batch
                 shift, scale = self.target_shift_, self.target_scale_
         learned = {"target_shift_": shift, "target_scale_": scale, "several_": lessons.y.ndim == 2}

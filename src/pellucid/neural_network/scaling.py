@@ -1,6 +1,4 @@
-"""Centres and units of columns for networks that standardise their inputs."""
-
-from typing import Any
+"""Where explanations of networks start: the means of the columns."""
 
 import numpy as np
 
@@ -21,24 +19,3 @@ def column_means(lessons: Lessons) -> np.ndarray:
     half = parallel.reduce(part, np.add, parallel.row_blocks(lessons.n, 16 * X.shape[1]))
     top = np.finfo(float).max / 2
     return 2 * np.clip(half, -top, top)
-
-
-def centre_and_unit(X: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted means and standard deviations (1 where there is none); sparse tables keep their 0."""
-    share = weights / weights.max()
-    share = share / share.sum()
-    if not isinstance(X, np.ndarray):
-        mean = np.asarray(X.T @ share).ravel()
-        square = np.asarray(X.multiply(X).T @ share).ravel()
-        spread = np.sqrt(np.maximum(square - mean**2, 0.0))
-        return np.zeros(X.shape[1]), _usable(spread, mean)
-    power = np.frexp(np.abs(X).max(axis=0))[1]
-    Z = np.ldexp(X, -power)
-    mean = share @ Z
-    spread = np.sqrt(share @ (Z - mean) ** 2)
-    return np.ldexp(mean, power), np.ldexp(_usable(spread, mean), power)
-
-
-def _usable(spread: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Spreads to divide by: rounding of a constant column is none."""
-    return np.where(spread > 8 * np.finfo(float).eps * np.abs(mean), spread, 1.0)

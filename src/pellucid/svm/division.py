@@ -73,5 +73,10 @@ def by_class(scores: np.ndarray, K: int) -> np.ndarray:
         sums[:, j] -= score
         votes[:, i] += score >= 0
         votes[:, j] += score < 0
+    return votes + confidence(sums)
+
+
+def confidence(sums: np.ndarray) -> np.ndarray:
+    """Sums of scores squeezed between -1/3 and 1/3, in their order."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return votes + sums / (3.0 * (np.abs(sums) + 1.0))
+        return sums / (3.0 * (np.abs(sums) + 1.0))

@@ -38,6 +38,11 @@ class Dual:
     base: np.ndarray
     K: np.ndarray | None = None  # a kernel matrix that is given
 
+    @property
+    def unit(self) -> float:
+        """The size of p: 1 for margins, that of the targets for tubes."""
+        return largest(self.linear)
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -97,18 +102,21 @@ def _solved(problem: Dual, rule: Rule, megabytes: float, recorder: Recorder) -> 
             break
         _improve(problem, replace(rule, tol=tol), rows, diagonal, state, gap, size)
     status = _status(gap, replace(rule, tol=tol), state.taken, beyond, late)
+    if rows.doubt is not None and not beyond:
+        status = rows.doubt
     offset = _offset(problem, state.a, state.gradient)
     return Solution((state.a, state.gradient, offset), status, {}, state.taken)
 
 
 def _without_margin(problem: Dual, state: State, cap: float) -> bool:
-    """Whether a hard margin is too narrow to tell from none: a multiplier exceeds the cap; or, as no
-    margin is wider than sqrt(a'Qa) / sum(a), its square lies below 1 / cap.
+    """Whether a hard margin or tube (C = inf) is too narrow to tell from none: a multiplier exceeds the
+    cap; or, as |w| is at least -p'a / sqrt(a'Qa), its square does. Both in units of p.
     """
     if not np.isfinite(cap):
         return False
-    square, total = state.a @ (state.gradient - problem.linear), state.a.sum()
-    return bool(state.a.max(initial=0.0) > cap or square * cap < total * total)
+    square, gain = state.a @ (state.gradient - problem.linear), -float(problem.linear @ state.a)
+    steep = gain > 0 and square * cap * problem.unit**2 < gain * gain
+    return bool(state.a.max(initial=0.0) > cap * problem.unit or steep)
 
 
 def _improve(
@@ -125,7 +133,7 @@ def _improve(
     stop, local = parallel.StopFlag(), rows.local(chosen)
     count, _ = _loops.steps(
         local, diagonal[chosen], signs, problem.limits[chosen], own, slope, target, allowed,
-        rule.cap, stop.array,
+        rule.cap * (problem.unit or 1.0), stop.array,
     )  # fmt: skip  # 2
     stop.check()
     if whole:  # 3

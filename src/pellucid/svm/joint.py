@@ -16,8 +16,6 @@ from pellucid.numerics.optimise import out_of_iterations
 from pellucid.records import Recorder, Solution, Status
 from pellucid.svm import _loops, interior, linear_dual, primal
 
-MOST_EPOCHS = 32  # between two looks at the conditions
-
 
 def solve(
     X: Any, y: np.ndarray, prices: np.ndarray, K: int, bias: float, tol: float, max_iter: int
@@ -57,7 +55,7 @@ def solve(
             W = _weights(line, A)  # without the rounding of many steps
             violation, batch = (
                 _note(line, codes, A, W, recorder, epoch),
-                min(2 * batch, MOST_EPOCHS),
+                min(2 * batch, linear_dual.MOST_EPOCHS),
             )
     if violation <= tol:  # 4
         status = Status("converged", f"No condition is violated by more than tol={tol:g}.")

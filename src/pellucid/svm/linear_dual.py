@@ -16,6 +16,7 @@ from pellucid.numerics.optimise import out_of_iterations
 from pellucid.records import Recorder, Solution, Status
 from pellucid.svm import _loops, interior, primal
 
+MOST_EPOCHS = 32  # between two looks at the conditions
 TOGETHER = 1e8  # operations spent on the equations of the free multipliers, per batch of epochs
 
 
@@ -81,7 +82,7 @@ def _along_the_dual(line: primal.Line, tol: float, max_iter: int, source: str) -
             stop.check()
         beta = _solved_together(boxes, beta)  # 3
         v = line.pull(beta)  # without the rounding of many steps
-        violation, batch = boxes.violation(beta, v), min(2 * batch, 32)
+        violation, batch = boxes.violation(beta, v), min(2 * batch, MOST_EPOCHS)
         _note_gap(boxes, recorder, epoch, beta, v, violation)
     if violation <= tol:  # 4
         status = Status("converged", f"No condition is violated by more than tol={tol:g}.")

@@ -9,17 +9,27 @@ import numpy as np
 
 from pellucid.base import Estimator
 from pellucid.data import Problem
-from pellucid.data.schema import TEXT
 from pellucid.errors import DataError
 from pellucid.numerics.scores import linear_scores
+from pellucid.numerics.units import units
 from pellucid.parameters import Boolean, Choice, Integer, RandomState, Real, Verbose
 from pellucid.records import Solution
-from pellucid.svm.machine import TOO_LARGE, inverse_deviations, scaled
+from pellucid.svm.machine import TOO_LARGE, scaled
+
+HARD = "the hard margin is SVC(kernel='linear', C=inf), the hard tube SVR(kernel='linear', C=inf)"
+
+
+class Price(Real):
+    """A finite price; who asks for an infinite one hears where it is to be had."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} ({HARD})"
+
 
 LINEAR_PARAMETERS = {
     "dual": Choice("auto", True, False),
     "tol": Real(0, None, "neither"),
-    "C": Real(0, None, "neither"),
+    "C": Price(0, None, "neither"),
     "fit_intercept": Boolean,
     "intercept_scaling": Real(0, None, "neither"),
     "verbose": Verbose,
@@ -43,9 +53,7 @@ class LinearMachine(Estimator):
         dense = isinstance(X, np.ndarray)
         with np.errstate(over="ignore", invalid="ignore"):
             largest = np.abs(X).max() if dense else abs(X).max()
-            scale = inverse_deviations(X, w) if self.standardize else np.zeros(0)
-            if self.standardize and TEXT in problem.schema.kinds:  # counts have one unit
-                scale[[role == "word" for _, role, _ in problem.schema.blocks()]] = 1.0
+            scale = 1.0 / units(X, w, problem.schema)[1] if self.standardize else np.zeros(0)
             means = np.asarray(X.T @ (w / w.sum())).ravel()
         if not largest < 1e150 or not np.isfinite(means).all():
             raise DataError(TOO_LARGE)

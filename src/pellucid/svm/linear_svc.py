@@ -45,8 +45,9 @@ class LinearSVC(LinearMachine, Classifier):
         Accepted for compatibility: the order of rows is always the same.
     max_iter : int, default=1000
     standardize : bool, default=False
-        Subtract the means of the columns and divide by their standard deviations first (sparse columns,
-        and without an intercept, are only divided). `coef_` and `intercept_` suit the given columns.
+        Subtract the means of the columns and divide numbers by their standard deviations first (levels,
+        flags of missing cells and words keep their unit; sparse columns, and without an intercept, are
+        only divided). `coef_` and `intercept_` suit the given columns.
     table : Table, optional
 
     Attributes

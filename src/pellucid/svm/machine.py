@@ -1,9 +1,10 @@
 """What kernel machines share: the kernel's parameters, the rows it sees, support vectors, sums.
 
 Invariant: a fitted machine is its support vectors, their coefficients and offsets. The kernel sees
-`X * scale_ - centre_`: for "rbf" all rows are moved by the training mean, which changes no distance
-and saves digits; `scale_` is empty unless `standardize` asks for it, which moves rows by the mean for
-every kernel but the linear one (its intercept takes the mean up).
+`X * scale_ - centre_`. Dense rows are moved by the training mean where that changes nothing and saves
+digits ("rbf", and "linear" beside a free intercept), or where `standardize` asks for it. `scale_` is
+empty unless `standardize` asks for it. Weights and intercepts of the linear kernel are those of rows
+that are not moved, so new rows of this kernel stay where they are.
 """
 
 from dataclasses import replace
@@ -14,6 +15,7 @@ import numpy as np
 from pellucid.base import Estimator
 from pellucid.data import Problem, Table, Wishes
 from pellucid.errors import DataError
+from pellucid.numerics.units import units
 from pellucid.parameters import Boolean, Choice, Either, Function, Integer, Nothing, Real, Verbose
 from pellucid.records import Recorder, Solution
 from pellucid.svm import cost, kernels
@@ -45,19 +47,6 @@ TOO_LARGE = (
 DENSE_CELLS = 2**22  # smaller sparse tables are spread out
 
 
-def inverse_deviations(X: Any, weights: np.ndarray) -> np.ndarray:
-    """1 / standard deviation of each column, by weight; 1 for a constant column."""
-    total = weights.sum()
-    mean = np.asarray(weights @ X).ravel() / total
-    if isinstance(X, np.ndarray):
-        variance = weights @ (X - mean) ** 2 / total
-    else:
-        variance = np.asarray(weights @ X.multiply(X).tocsr()).ravel() / total - mean**2
-    spread = np.sqrt(np.maximum(variance, 0.0))
-    usable = np.isfinite(spread) & (spread > 1e-14 * np.abs(mean)) & (spread > 1e-150)
-    return np.where(usable, 1.0 / np.where(usable, spread, 1.0), 1.0)
-
-
 def scaled(X: Any, scale: np.ndarray) -> Any:
     """Columns times `scale`; an empty scale leaves them alone."""
     if not len(scale):
@@ -75,6 +64,7 @@ class KernelMachine(Estimator):
 
     _canonical_rows = True
     _takes_text = True
+    _free_intercept = True  # it takes up where rows are moved to
 
     @property
     def _pairwise(self) -> bool:  # type: ignore[override]
@@ -98,18 +88,18 @@ class KernelMachine(Estimator):
     def _prepared(self, problem: Problem, weights: np.ndarray) -> tuple[Any, dict[str, Any]]:
         """Training rows as the kernel sees them, and the facts that new rows need."""
         X = problem.X
-        nothing = np.zeros(0)
+        scale = np.zeros(0)
         if self._pairwise:
-            return self._square(problem), {"centre_": nothing, "scale_": nothing, "gamma_": 0.0}
+            return self._square(problem), {"centre_": scale, "scale_": scale, "gamma_": 0.0}
         X = _spread(X)
         dense = isinstance(X, np.ndarray)
         with np.errstate(over="ignore", invalid="ignore"):
-            scale = inverse_deviations(X, problem.weights) if self.standardize else nothing
+            if self.standardize:
+                scale = 1.0 / units(X, problem.weights, problem.schema)[1]
             X = scaled(X, scale)
             gamma = self._width(X, weights)
-            move = dense and (
-                self.kernel == "rbf" or (self.standardize and self.kernel != "linear")
-            )
+            harmless = self.kernel == "rbf" or (self.kernel == "linear" and self._free_intercept)
+            move = dense and (harmless or self.standardize)
             share = problem.weights / problem.weights.sum()
             centre = share @ X if move else np.zeros(X.shape[1])
             X = X - centre if move else X
@@ -217,7 +207,8 @@ class KernelMachine(Estimator):
         vectors = self._vectors()
         X = scaled(X, self.scale_)
         if isinstance(vectors, np.ndarray):
-            return (X if isinstance(X, np.ndarray) else X.toarray()) - self.centre_, vectors
+            X = X if isinstance(X, np.ndarray) else X.toarray()
+            return X if self.kernel == "linear" else X - self.centre_, vectors
         return X, vectors.toarray() if isinstance(X, np.ndarray) else vectors
 
     def _given(self, X: Any) -> np.ndarray:
@@ -245,6 +236,13 @@ class KernelMachine(Estimator):
         """C times the weights; rows of weight 0 carry nothing, even if C is infinite."""
         with np.errstate(over="ignore", invalid="ignore"):
             return np.where(weights > 0, self.C * np.minimum(weights, 1e300), 0.0)
+
+    def _unmoved(self, learned: dict[str, Any], coefficients: np.ndarray) -> dict[str, Any]:
+        """With the linear kernel, intercepts for rows that are not moved: w'(x - centre) + b."""
+        if self.kernel == "linear" and learned["centre_"].any():
+            lines = coefficients @ learned["vectors_"]
+            learned["intercept_"] = learned["intercept_"] - lines @ learned["centre_"]
+        return learned
 
     @property
     def coef_(self) -> np.ndarray:
@@ -295,8 +293,9 @@ def one_machine(
 ) -> dict[str, Any]:  # fmt: skip
     """Learned attributes of a model with one machine: f(x) = sum_i coefficients[i] k(x_i, x) - rho."""
     rows = np.flatnonzero(coefficients)
-    return facts | model._supported(problem, X, rows) | {
-        "dual_coef_": np.ascontiguousarray(coefficients[rows])[None, :],
+    dual = np.ascontiguousarray(coefficients[rows])[None, :]
+    learned = facts | model._supported(problem, X, rows) | {
+        "dual_coef_": dual,
         "intercept_": np.array([-rho]),
         "n_support_": np.array([len(rows)], dtype=np.int32),
         "n_iter_": int(max(found.n_iter, 1)),
@@ -305,6 +304,7 @@ def one_machine(
         "history_": recorder.history(),
         "status_": found.status,
     }  # fmt: skip
+    return model._unmoved(learned, dual)
 
 
 def n_rows(problem: Problem) -> int:

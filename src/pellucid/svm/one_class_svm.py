@@ -41,8 +41,8 @@ class OneClassSVM(KernelMachine, Explained):
     max_time : float or None
         Seconds allowed; a fit that needs more keeps what it has and says so.
     standardize : bool, default=False
-        Subtract the means of the columns and divide by their standard deviations first (columns of large
-        sparse tables, and with the linear kernel, are only divided).
+        Subtract the means of the columns and divide numbers by their standard deviations first (levels,
+        flags of missing cells and words keep their unit; large sparse tables are only divided).
     table : Table, optional
 
     Attributes
@@ -64,6 +64,7 @@ class OneClassSVM(KernelMachine, Explained):
     """
 
     _kind = "outlier_detector"
+    _free_intercept = False  # the border is as far from 0 as it can be
 
     _parameters = {"nu": Real(0, 1, "right"), **KERNEL_PARAMETERS}
 

@@ -16,7 +16,7 @@ from scipy import linalg
 
 from pellucid import parallel
 from pellucid.errors import DataError
-from pellucid.numerics.optimise import newton, out_of_iterations
+from pellucid.numerics.optimise import Point, length, newton, out_of_iterations
 from pellucid.records import Recorder, Solution, Status
 from pellucid.svm import _loops
 
@@ -113,7 +113,11 @@ def _squares(X: Any, weights: np.ndarray, bias: float) -> np.ndarray:
 
 
 def ridge_squared(line: Line, max_iter: int, source: str) -> Solution:
-    """|v|**2 / 2 and squared errors, by Newton's method: the Hessian changes with the rows in error."""
+    """|v|**2 / 2 and squared errors, by Newton's method: the Hessian changes with the rows in error.
+
+    The multipliers 2 c_i e_i of the errors are feasible for the dual problem, and their objective lies
+    below this one by |gradient|**2 / 2: the duality gap.
+    """
     size = line.X.shape[1] + 1
 
     def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
@@ -130,8 +134,13 @@ def ridge_squared(line: Line, max_iter: int, source: str) -> Solution:
     with np.errstate(over="ignore", invalid="ignore"), parallel.one_blas_thread():
         return newton(
             evaluate, factor, np.zeros(size), max_iter=max_iter, refresh=0.0,
-            recorder=Recorder(source, max_iter),
+            recorder=Recorder(source, max_iter), measure=_distance,
         )  # fmt: skip
+
+
+def _distance(point: Point) -> dict[str, float]:
+    size = length(point.gradient)
+    return {"gradient_norm": size, "duality_gap": 0.5 * size * size}
 
 
 def _factored(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
@@ -188,7 +197,9 @@ def lasso_squared(line: Line, tol: float, max_iter: int, source: str) -> Solutio
         wrong = np.where(v == 0, np.maximum(np.abs(gradient) - 1, 0), gradient + np.sign(v)) * free
         worst = float(np.abs(wrong).max())
         first = worst if first is None else first
-        recorder.add(iteration=k, objective=value + float(np.abs(v).sum()), violation=worst)
+        objective = value + float(np.abs(v).sum())
+        gap = objective - _lasso_dual(v, value, gradient * free)
+        recorder.add(iteration=k, objective=objective, violation=worst, duality_gap=gap)
         if worst <= tol * min(max(first, 1e-300), 1.0):
             status = Status("converged", f"No condition is violated by more than tol={tol:g}.")
             return Solution(v, status, recorder.history(), max(k, 1))
@@ -205,6 +216,12 @@ def lasso_squared(line: Line, tol: float, max_iter: int, source: str) -> Solutio
             return Solution(v, Status("converged", words), recorder.history(), k + 1)
     status = out_of_iterations(max_iter, f"conditions are violated by {worst:.2g}")
     return Solution(v, status, recorder.history(), max_iter)
+
+
+def _lasso_dual(v: np.ndarray, value: float, gradient: np.ndarray) -> float:
+    """The dual objective of the multipliers 2 c_i e_i, shrunk until no column pulls by more than 1."""
+    shrunk = 1.0 / max(float(np.abs(gradient).max()), 1.0)
+    return shrunk * (2.0 * value - float(gradient @ v)) - shrunk**2 * value
 
 
 def _signs_kept(H: np.ndarray, slope: np.ndarray, u: np.ndarray) -> np.ndarray:

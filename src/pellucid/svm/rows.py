@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.records import Status
 from pellucid.svm import _loops, kernels
-from pellucid.svm.semidefinite import allowance, check_part
+from pellucid.svm.semidefinite import allowance, check_part, doubt
 
 SINGLE_TOL = 1e-4  # from this tolerance on, rows may be kept in single precision
 ROUNDING = 2.0**-24
@@ -29,6 +30,7 @@ class Rows:
         self.kept = problem.K if given else self._store(np.float32 if coarse else np.float64)
         self.whole: np.ndarray | None = None
         self.slack = allowance(problem.K) if given else 0.0
+        self.doubt: Status | None = None  # of a kernel function
 
     def _store(self, dtype: Any) -> np.ndarray:
         n = self.problem.X.shape[0]
@@ -58,6 +60,8 @@ class Rows:
                 check_part(found, self.slack)
         else:
             found = problem.kernel.square(problem.X[base], self.norms[base])
+            if problem.kernel.function is not None and self.doubt is None:
+                self.doubt = doubt(found, len(problem.base))
         if everything:
             self.whole = found
         return found

@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.errors import DataError
+from pellucid.records import Status
 
 WHOLE = 4000  # rows of a matrix that is factored
 STEPS = 32
@@ -50,6 +51,28 @@ def check_part(K: np.ndarray, slack: float) -> None:
         smallest = float(np.linalg.eigvalsh(K)[0])
         if smallest < -slack:
             raise DataError(_words(smallest, "its smallest eigenvalue is")) from None
+
+
+def doubt(K: np.ndarray, n: int) -> Status | None:
+    """What must be said about a kernel function with these values for some of n rows; None: nothing.
+
+    A function that is not semi-definite may be wanted nevertheless, as tanh is: it is no error.
+    """
+    unequal = np.abs(K - K.T)
+    if unequal.max() > 1e-8 * np.abs(K).max():
+        a, b = np.unravel_index(unequal.argmax(), K.shape)
+        raise DataError(
+            f"The kernel function is not symmetric: it gives {K[a, b]:g} for two rows, and {K[b, a]:g} "
+            "for the same two the other way round."
+        )
+    least = float(np.linalg.eigvalsh(K)[0])
+    if least >= -allowance(K) * n / len(K):
+        return None
+    words = (
+        f"The kernel function is not positive semi-definite (an eigenvalue of {least:.3g} on {len(K)} "
+        "rows): it is no inner product, and the minimum that was found is one of several."
+    )
+    return Status("indefinite", words, "Use another kernel.")
 
 
 def _words(smallest: float, what: str) -> str:

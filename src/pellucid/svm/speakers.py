@@ -9,21 +9,75 @@ from typing import Any
 import numpy as np
 
 from pellucid.records import Prototypes
+from pellucid.svm import division
+from pellucid.svm.machine import scaled
 
 SHOWN = 10
+STEADY = 1e-6  # contributions that cancel more than this are shared by size
 METHOD = "the support vectors with the largest terms"
 
 
 def linear_parts(model: Any, X: Any, said: np.ndarray, scale: str) -> dict[str, Any]:
-    """Exact contributions of the columns, for a machine with a linear kernel."""
-    X = X if isinstance(X, np.ndarray) else X.toarray()
+    """Exact contributions of the columns, for machines with a linear kernel."""
+    base, contributions = _lines(model, X)
     return {
-        "base": model.intercept_,
-        "contributions": X[:, :, None] * np.atleast_2d(model.coef_).T,
+        "base": base,
+        "contributions": contributions,
         "prediction": said.reshape(len(said), -1),
         "scale": scale,
-        "method": "weights of the linear kernel",
+        "method": "weight times distance from the training mean",
     }
+
+
+def _lines(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of each machine at the training mean (of sparse rows: at 0), and what the columns of each
+    row add to them, (n, columns, machines).
+    """
+    X = X if isinstance(X, np.ndarray) else X.toarray()
+    mean = scaled(model.centre_, 1.0 / model.scale_)
+    coef = np.atleast_2d(model.coef_)
+    return coef @ mean + model.intercept_, (X - mean)[:, :, None] * coef.T
+
+
+def pair_parts(model: Any, X: Any) -> dict[str, Any]:
+    """Exact contributions of the columns to the decision function of pairs of classes.
+
+    The scores s of the pairs are straight; the decision function adds functions h of them, or of their
+    sums: steps (a vote) and a confidence. Each h moves by h(s) - h(s0) on the straight way from the
+    training mean, and a column has the share of it that it has of s - s0: integrated gradients.
+    """
+    base, parts = _lines(model, X)
+    K, scores = len(model.classes_), model._machines(X)
+    pairs = list(combinations(range(K), 2))
+    if model.decision_function_shape == "ovo":
+        named = tuple(f"{model.classes_[i]} over {model.classes_[j]}" for i, j in pairs)
+        found = {"base": base, "contributions": parts, "prediction": scores, "classes": named}
+        return found | {"scale": "votes", "method": "weight times distance from the training mean"}
+    share, turned = _shares(parts), (scores >= 0) * 1.0 - (base >= 0)
+    votes, sums = np.zeros((*parts.shape[:2], K)), np.zeros((*parts.shape[:2], K))
+    total, start = np.zeros((len(scores), K)), np.zeros(K)
+    for number, (i, j) in enumerate(pairs):
+        for k, sign in ((i, 1.0), (j, -1.0)):
+            votes[:, :, k] += sign * share[:, :, number] * turned[:, None, number]
+            sums[:, :, k] += sign * parts[:, :, number]
+            total[:, k] += sign * scores[:, number]
+            start[k] += sign * base[number]
+    moved = division.confidence(total) - division.confidence(start)
+    return {
+        "base": division.by_class(base[None], K)[0],
+        "contributions": votes + _shares(sums) * moved[:, None],
+        "prediction": model._scores(X),
+        "scale": "votes",
+        "method": "integrated gradients of votes and confidence, from the training mean",
+    }
+
+
+def _shares(parts: np.ndarray) -> np.ndarray:
+    """Parts of the columns divided by their sum; by their sizes where next to nothing is left of it."""
+    whole, sizes = parts.sum(axis=1, keepdims=True), np.abs(parts)
+    size = np.maximum(sizes.sum(axis=1, keepdims=True), 1e-300)
+    steady = np.abs(whole) > STEADY * size
+    return np.where(steady, parts / np.where(steady, whole, 1.0), sizes / size)
 
 
 def one_speaks(model: Any, X: Any, said: np.ndarray, scale: str) -> Prototypes:
@@ -71,8 +125,6 @@ def _listed(
 
 def _distances(model: Any, X: Any, order: np.ndarray) -> np.ndarray:
     """Euclidean distances as the kernel sees the rows; NaN for given kernels, which know none."""
-    from pellucid.svm.machine import scaled
-
     if model._pairwise:
         return np.full(order.shape, np.nan)
     X = scaled(X, model.scale_)

@@ -21,7 +21,7 @@ from pellucid.parameters import (
 from pellucid.records import Recorder, Solution, Status
 from pellucid.svm import division
 from pellucid.svm.machine import KERNEL_PARAMETERS, KernelMachine, n_rows, scaled
-from pellucid.svm.speakers import linear_parts, speakers
+from pellucid.svm.speakers import linear_parts, pair_parts, speakers
 
 
 class SVC(KernelMachine, Classifier):
@@ -59,8 +59,8 @@ class SVC(KernelMachine, Classifier):
     max_time : float or None
         Seconds allowed per machine; a fit that needs more keeps what it has and says so.
     standardize : bool, default=False
-        Subtract the means of the columns and divide by their standard deviations first (columns of large
-        sparse tables, and with the linear kernel, are only divided).
+        Subtract the means of the columns and divide numbers by their standard deviations first (levels,
+        flags of missing cells and words keep their unit; large sparse tables are only divided).
     multi_class : {"ovo", "ovr"}, default="ovo"
         How several classes are learned: a machine for each pair of classes, which vote; or one for each
         class against all others, the largest score wins (more rows per machine, one score per class).
@@ -178,7 +178,7 @@ class SVC(KernelMachine, Classifier):
         rows, dual, offsets, counts = division.gathered(problem.y, parts, found, K)
         sign = -1.0 if K == 2 else 1.0  # for two classes, positive scores mean the second one
         worst = next((one.status for one in found if not one.status.ok), found[0].status)
-        return facts | self._supported(problem, X, rows) | {
+        learned = facts | self._supported(problem, X, rows) | {
             "dual_coef_": sign * dual,
             "intercept_": sign * offsets,
             "n_support_": counts,
@@ -189,6 +189,7 @@ class SVC(KernelMachine, Classifier):
             "history_": recorder.history(),
             "status_": Status(worst.code, worst.message, worst.suggestion),
         }  # fmt: skip
+        return self._unmoved(learned, division.unpacked(learned["dual_coef_"], counts).T)
 
     def _n_matrices(self, problem: Problem) -> float:
         """One for each class, or K (K - 1) / 2 of about 2 n / K rows."""
@@ -287,12 +288,12 @@ class SVC(KernelMachine, Classifier):
         return scaled(np.asarray((self._vectors().T @ self._coefficients()).T), self.scale_)
 
     def _explain(self, X: Any) -> Any:
-        """Contributions of columns (linear; two classes, or one machine per class), else the support
-        vectors that speak.
-        """
-        if self.kernel == "linear" and (len(self.classes_) == 2 or self._by_rest()):
+        """Contributions of columns (linear kernel), else the support vectors that speak."""
+        if self.kernel != "linear":
+            return speakers(self, X)
+        if len(self.classes_) == 2 or self._by_rest():
             return linear_parts(self, X, self._scores(X), "votes")
-        return speakers(self, X)
+        return pair_parts(self, X)
 
     def _check_state(self) -> None:
         """Refuse arrays that do not belong together (model files)."""

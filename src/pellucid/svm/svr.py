@@ -7,6 +7,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Regressor
 from pellucid.data import Problem
+from pellucid.errors import DataError
 from pellucid.parameters import Real
 from pellucid.records import Recorder
 from pellucid.svm.machine import KERNEL_PARAMETERS, KernelMachine, one_machine
@@ -29,7 +30,8 @@ class SVR(KernelMachine, Regressor):
     coef0 : float, default=0.0
     tol : float, default=1e-3
     C : float, default=1.0
-        Price of a unit outside the tube.
+        Price of a unit outside the tube; inf is the hard tube, and targets that no tube holds are an
+        error.
     epsilon : float, default=0.1
         Half width of the tube.
     shrinking : bool, default=True
@@ -43,8 +45,8 @@ class SVR(KernelMachine, Regressor):
     max_time : float or None
         Seconds allowed; a fit that needs more keeps what it has and says so.
     standardize : bool, default=False
-        Subtract the means of the columns and divide by their standard deviations first (columns of large
-        sparse tables, and with the linear kernel, are only divided).
+        Subtract the means of the columns and divide numbers by their standard deviations first (levels,
+        flags of missing cells and words keep their unit; large sparse tables are only divided).
     table : Table, optional
 
     Attributes
@@ -66,7 +68,7 @@ class SVR(KernelMachine, Regressor):
     """
 
     _parameters = {
-        "C": Real(0, None, "neither"),
+        "C": Real(0, None, "right"),
         "epsilon": Real(0, None, "left"),
         **KERNEL_PARAMETERS,
     }
@@ -114,12 +116,18 @@ class SVR(KernelMachine, Regressor):
         limits = self._limits(problem.weights)
         found = parallel.interruptible(
             lambda: self._minimum(
-                X, facts["gamma_"], recorder,
+                X, facts["gamma_"], recorder, np.isinf(self.C),
                 signs=np.repeat([1.0, -1.0], n),
                 linear=np.concatenate([self.epsilon - y, self.epsilon + y]),
                 limits=np.tile(limits, 2), start=np.zeros(2 * n), base=np.tile(np.arange(n), 2),
             )
         )  # fmt: skip
+        if found.status.code == "not_separable":
+            raise DataError(
+                "C=inf asks for a tube that holds every row, but no function of this kernel comes "
+                f"within epsilon={self.epsilon:g} of all targets. Give a finite C, a wider tube, or a "
+                "kernel that bends more."
+            )
         a, _, rho = found.x
         return one_machine(self, problem, X, facts, a[:n] - a[n:], rho, found, recorder)
 
