@@ -225,16 +225,43 @@ def test_links_that_forbid_means_stay_inside():
     assert abs(np.sum((y - mu) / mu * X[:, 0])) < 1e-8
 
 
-def test_collinear_columns_are_named():
+@pytest.mark.parametrize("family", ["poisson", "gamma", "normal"])
+def test_what_others_span_is_left_out_and_the_rest_is_as_without_it(family):
     rng = np.random.default_rng(2)
-    X = rng.normal(size=(50, 2))
-    X = np.column_stack([X, X[:, 0] - X[:, 1]])
+    X = rng.normal(size=(80, 3)) * [1, 1e-8, 1e8]
+    y = rng.poisson(np.exp(0.3 * X[:, 0])) + 1.0
+    full = np.column_stack([X[:, 0], np.full(80, 3.0), X[:, 1], 2 * X[:, 0], X[:, 2]])
+    plain = GeneralizedLinearModel(family=family, link="log").fit(X, y)
+    model = GeneralizedLinearModel(family=family, link="log").fit(full, y)
+    np.testing.assert_allclose(model.predict(full), plain.predict(X), rtol=1e-9)
+    assert model.coef_[1] == 0
+    for errors in ("classical", "HC1"):
+        given = {} if errors == "classical" else {"X": full, "y": y}
+        table = model.summary(errors=errors, **given)
+        assert "Spanned by the other terms: x1, x3" in " ".join(table.notes)
+        found = np.array([row[1:] for row in table.rows])
+        given = {} if errors == "classical" else {"X": X, "y": y}
+        expected = np.array([row[1:] for row in plain.summary(errors=errors, **given).rows])
+        np.testing.assert_allclose(found[[0, 1, 3, 5]], expected, rtol=1e-6)
+        assert np.isnan(found[[2, 4]]).all()
+    for kind in ("mean", "observation"):
+        ends = model.predict_interval(full, kind=kind)
+        np.testing.assert_allclose(ends, plain.predict_interval(X, kind=kind), rtol=1e-7)
+    full[7, 3] += 1
+    with pytest.raises(DataError, match="Row 7 lies outside what the training rows span"):
+        model.predict_interval(full)
+
+
+def test_nearly_dependent_columns_have_their_standard_errors():
+    """A condition number of 1e7 is no reason to leave a column out."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(100, 2))
     y = rng.poisson(np.exp(0.3 * X[:, 0])).astype(float)
-    model = PoissonRegressor(alpha=0).fit(X, y)
-    notes = " ".join(model.summary().notes)
-    assert "Spanned by the other terms" in notes
-    plain = PoissonRegressor(alpha=0).fit(X[:, :2], y)
-    np.testing.assert_allclose(model.predict(X), plain.predict(X[:, :2]), rtol=1e-9)
+    near = np.column_stack([X[:, 0], X[:, 0] + 1e-7 * X[:, 1]])
+    plain = {row[0]: row for row in PoissonRegressor(alpha=0).fit(X, y).summary().rows}
+    found = {row[0]: row for row in PoissonRegressor(alpha=0).fit(near, y).summary().rows}
+    assert found["x1"][1] * 1e-7 == pytest.approx(plain["x1"][1], rel=1e-5)
+    assert found["x1"][2] * 1e-7 == pytest.approx(plain["x1"][2], rel=1e-5)
 
 
 def test_penalised_fits_show_no_standard_errors():

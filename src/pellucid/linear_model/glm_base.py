@@ -46,7 +46,9 @@ def check_facts(kept: Any, p: int) -> None:
     right = isinstance(covariance, np.ndarray) and covariance.shape == (p + 1, p + 1)
     right = right and all(isinstance(kept.get(name), int | float) for name in FACTS)
     aliased = np.asarray(kept["aliased"]) if right else np.zeros(0)
-    if not right or aliased.ndim != 1 or np.any((aliased < 0) | (aliased >= p + 1)):
+    null = np.asarray(kept.get("null")) if right else np.zeros(0)
+    right = right and aliased.ndim == 1 and null.shape == (p + 1, len(aliased))
+    if not right or np.any((aliased < 0) | (aliased >= p + 1)):
         raise DataError("the facts for inference belong to other columns")
 
 
@@ -228,16 +230,18 @@ class GLMRegressor(Regressor):
             kind = "lbfgs" if self.solver == "lbfgs" and problem.p > solver.NEWTON_SIZE else "auto"
             found = solver.solve(task, loss, kind, self.tol, self.max_iter, self._last(problem.p))
             x = task.to_user(found.x)
+        more = {}
+        if self.alpha == 0 and self.solver != "gd":
+            more["inference_"] = facts(task, found.x, problem, loss)
+            if self.fit_intercept:
+                x = solver.without_constants(problem.X, more["inference_"]["aliased"], x)
         check_size(x[:-1], x[-1:])
         means = column_means(problem.X, problem.weights)
-        learned = {
+        return more | {
             "coef_": x[:-1].copy(), "intercept_": float(x[-1]) if self.fit_intercept else 0.0,
             "means_": means if self.fit_intercept else np.zeros(problem.p),
             "n_iter_": max(found.n_iter, 1), "history_": found.history, "status_": found.status,
         }  # fmt: skip
-        if self.alpha == 0 and self.solver != "gd":
-            learned["inference_"] = facts(task, found.x, problem, loss)
-        return learned
 
     def _last(self, p: int) -> np.ndarray | None:
         if not self.warm_start or not self.__sklearn_is_fitted__() or self.coef_.shape != (p,):

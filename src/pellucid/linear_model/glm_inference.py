@@ -13,7 +13,7 @@ from scipy.special import chdtrc, fdtrc, gammaln, xlogy
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import PellucidError
-from pellucid.linear_model.glm_solver import Task, information
+from pellucid.linear_model.glm_solver import Task, as_if_absent, information
 from pellucid.linear_model.inference import (
     COLUMNS,
     estimate_lines,
@@ -33,7 +33,7 @@ TABLE = 4096  # factorials up to which a table is cheaper
 def facts(task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
     """Covariance (for dispersion 1), deviances, log-likelihoods and counts of rows."""
     family = loss.family
-    covariance, rank, aliased = information(task, x)
+    known = information(task, x)
     y, w = problem.y, problem.weights
     task.objective.evaluate(x)
     eta, middle = task.objective.last["eta"], w @ y / w.sum()
@@ -47,13 +47,14 @@ def facts(task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss) -> dict[st
 
     blocks = task.objective.X.blocks
     own, null, pearson = parallel.reduce(sums, np.ndarray.__iadd__, blocks).tolist()
-    seen = Seen(loss, y, eta, w, blocks, 2 * own, pearson, rank)
+    seen = Seen(loss, y, eta, w, blocks, 2 * own, pearson, known.rank)
     likelihood = seen.log_likelihood(problem.total)
     same = family.name in COUNTS  # whatever a weight means
     by_precision = likelihood if same else seen.log_likelihood(float(problem.n), precision=True)
     return {
-        "covariance": covariance, "aliased": aliased, "rank": rank, "total": problem.total,
-        "rows": problem.n, "deviance": 2 * own, "pearson": pearson,
+        "covariance": known.covariance, "aliased": known.aliased, "null": known.null,
+        "rank": known.rank, "total": problem.total, "rows": problem.n, "deviance": 2 * own,
+        "pearson": pearson,
         "null_deviance": 2 * null if problem.offset is None else np.nan,
         "log_likelihood": likelihood, "log_likelihood_precision": by_precision,
         "known": family.name in KNOWN_DISPERSION, "family": family.name, "link": loss.link.name,
@@ -168,21 +169,29 @@ def glm_summary(model: Any, wanted: Wanted) -> SummaryTable:
     n = kept["total"] if wanted.weights == "frequency" else kept["rows"]
     residual = n - kept["rank"]
     dispersion = dispersion_of(kept, residual)
-    classical = np.sqrt(np.diagonal(kept["covariance"]) * dispersion)
-    names, estimate = list(model.terms_), model.coef_
-    errors = classical[:-1]
-    if model.fit_intercept:
-        names, estimate = ["intercept", *names], np.append(model.intercept_, estimate)
-        errors = np.roll(classical, 1)
+    names, estimate, errors = _estimates(model, kept, dispersion)
     dof, wald = np.inf if kept["known"] else residual, {}
     if wanted.errors != "classical":
         errors, dof, wald = _robust(model, kept, wanted, errors)
     with np.errstate(invalid="ignore"):
         lines = estimate_lines(estimate, errors, dof, wanted.level)
-    rows = tuple((name, *line) for name, line in zip(names, lines))
+    rows: list[tuple] = [(name, *line) for name, line in zip(names, lines)]
     columns = tuple("z" if np.isinf(dof) and c == "t" else c for c in COLUMNS)
     header = [*_header(model, kept, n, dispersion, wanted), *wald.items()]
-    return SummaryTable(type(model).__name__, tuple(header), columns, rows, _notes(model))
+    return SummaryTable(type(model).__name__, tuple(header), columns, tuple(rows), _notes(model))
+
+
+def _estimates(
+    model: Any, kept: dict[str, Any], dispersion: float
+) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Names, estimates and classical standard errors, the intercept first; NaN if aliased."""
+    names = list(model.terms_)
+    estimate = as_if_absent(np.append(model.coef_, model.intercept_), kept)
+    errors = np.sqrt(np.diagonal(kept["covariance"]) * dispersion)
+    estimate[kept["aliased"]] = errors[kept["aliased"]] = np.nan
+    if not model.fit_intercept:
+        return names, estimate[:-1], errors[:-1]
+    return ["intercept", *names], np.roll(estimate, 1), np.roll(errors, 1)
 
 
 def dispersion_of(kept: dict[str, Any], residual: float) -> float:
@@ -202,6 +211,7 @@ def _robust(model: Any, kept: dict[str, Any], wanted: Wanted, classical: np.ndar
         model, model._loss(), problem, groups, wanted, model.coef_, model.intercept_, problem.y,
         kept["rank"],
     )  # fmt: skip
+    C = as_if_absent(as_if_absent(C, kept).T, kept)
     n = problem.total if wanted.weights == "frequency" else problem.n
     free = np.inf if kept["known"] else float(n - kept["rank"])
     errors, dof, wald = robust_lines(C, model.coef_, classical, model, free)
@@ -234,13 +244,14 @@ def _header(
         ("null deviance", kept["null_deviance"]), ("dispersion", dispersion),
         ("log-likelihood", likelihood), ("AIC", 2 * k - 2 * likelihood),
         ("BIC", k * np.log(n) - 2 * likelihood), *test,
-        ("condition number", _condition(kept["covariance"], model.fit_intercept)),
+        ("condition number", _condition(kept["covariance"])),
     ]  # fmt: skip
 
 
-def _condition(covariance: np.ndarray, intercept: bool) -> float:
+def _condition(covariance: np.ndarray) -> float:
     """Of the information of the columns, brought to equal size: the square root, as for X."""
-    C = covariance if intercept else covariance[:-1, :-1]
+    used = np.diagonal(covariance) != 0
+    C = covariance[np.ix_(used, used)]
     if not len(C) or not np.isfinite(C).all():
         return float("inf")
     unit = np.sqrt(np.diagonal(C))
@@ -253,8 +264,8 @@ def _notes(model: Any) -> tuple[str, ...]:
         names = [*model.terms_, "intercept"]
         named = ", ".join(names[j] for j in aliased)
         notes.append(
-            f"Spanned by the other terms: {named}. Coefficients are not unique, and standard errors "
-            "are not shown; predictions are not affected."
+            f"Spanned by the other terms: {named}. The others are shown as if these were not there; "
+            "predictions are not affected (coef_ is another of the equally good answers)."
         )
     if not model.status_.ok:
         notes.append(str(model.status_))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr, betainc, gammainc, log_ndtr, ndtr, pdtr
 
-from pellucid.errors import PellucidError
+from pellucid.errors import DataError, PellucidError
 from pellucid.linear_model.glm_inference import dispersion_of, extra_variance, power_of
 from pellucid.linear_model.intervals import t_reach
 from pellucid.numerics.families import Family
@@ -22,6 +22,7 @@ from pellucid.numerics.links import LINKS
 NODES, SHARES = np.polynomial.hermite_e.hermegauss(15)
 SHARES = SHARES / SHARES.sum()
 HALVINGS = 200
+OFF = 1e-7  # share by which a row may miss what the training rows span
 DISCRETE = ("poisson", "binomial", "negative_binomial")
 
 # (values, means, dispersion) -> probability of at most that value
@@ -40,8 +41,7 @@ def glm_ends(
         )
     if not np.isfinite(kept["covariance"]).all():
         raise PellucidError(
-            "Columns are combinations of each other, so there are no standard errors. Drop the "
-            "columns that summary() names."
+            "The fit ended where rows have no finite information, so there are no standard errors."
         )
     residual = kept["total"] - kept["rank"]
     if not kept["known"] and residual <= 0:
@@ -50,6 +50,7 @@ def glm_ends(
         )
     dispersion = dispersion_of(kept, residual)
     dof = np.inf if kept["known"] else residual
+    _check_span(kept["null"], X)
     error = np.sqrt(_variance(model, kept["covariance"], X) * dispersion)
     link, reach = LINKS[model._link()], t_reach(level, dof)
     normal = kept["family"] == "normal" and kept["link"] == "identity"
@@ -67,6 +68,21 @@ def glm_ends(
         ends = [quantile(F, means, dispersion, q, whole) for q in (low, high)]
     ends_array = np.column_stack(ends)
     return ends_array / trials if kept["family"] == "binomial" else ends_array
+
+
+def _check_span(null: np.ndarray, X: Any) -> None:
+    """Columns that depend on each other in training must do so in every row asked about."""
+    if not null.shape[1]:
+        return
+    off = np.abs(X @ null[:-1] + null[-1])
+    size = abs(X) @ np.abs(null[:-1]) + np.abs(null[-1])
+    far = np.flatnonzero((off > OFF * size).any(axis=1))
+    if len(far):
+        raise DataError(
+            f"Row {far[0]} lies outside what the training rows span (columns are combinations of "
+            "each other there, but not here), so its prediction is not determined. Drop the "
+            "columns that summary() names."
+        )
 
 
 def _variance(model: Any, C: np.ndarray, X: Any) -> np.ndarray:

@@ -17,7 +17,7 @@ from pellucid.linear_model import _poisson
 from pellucid.linear_model.likelihood import SINGLE_CONDITION, SINGLE_WORK, flat_solver
 from pellucid.numerics.families import GLMLoss
 from pellucid.numerics.lanes import fastest
-from pellucid.numerics.linalg import cholesky_factor
+from pellucid.numerics.linalg import block_qr, cholesky_factor
 from pellucid.numerics.optimise import Solve
 from pellucid.numerics.tables import Rows
 
@@ -164,6 +164,21 @@ class GLMObjective:
         H = parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
         H[np.arange(self.X.p), np.arange(self.X.p)] += self.alpha
         return H
+
+    def triangle(self, x: np.ndarray) -> np.ndarray:
+        """R (p + 1, p + 1) with R'R the expected curvature without penalty, to all digits."""
+        self.evaluate(x)
+        eta = self.last["eta"]
+
+        def weighted(rows: slice) -> np.ndarray:
+            block = self.block(rows)
+            table = np.empty((rows.stop - rows.start, self.X.p + 1))
+            table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
+            table[:, -1] = float(self.intercept)
+            bend = self.weights[rows] * self.curve.bend(self.y[rows], eta[rows], expected=True)
+            return table * np.sqrt(bend)[:, None]
+
+        return block_qr(weighted, self.X.blocks)
 
     def factor(self, x: np.ndarray) -> Solve:
         """g -> H^-1 g at x; directions along which F is flat are left alone.

@@ -12,7 +12,7 @@ import numpy as np
 from pellucid.errors import DataError
 from pellucid.linear_model.glm_objective import GLMObjective, make_curve
 from pellucid.numerics.families import GLMLoss
-from pellucid.numerics.linalg import cholesky_factor, triangular_factor
+from pellucid.numerics.linalg import cholesky_factor, null_space, ordered_factor
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
 from pellucid.numerics.penalties import Penalty
 from pellucid.numerics.tables import Rows, exponents, ordinary
@@ -25,7 +25,6 @@ ACCURACY = 2.0**-47
 SAMPLE, SAMPLED_ROWS = 16, 4096  # every so many rows, and at least so many, give the start
 LARGEST_PENALTY = 1e250
 EDGE = 1e-6  # share of what rows add to a slope that remains where there is no optimum inside
-FLAT = 1e-12  # scaled eigenvalues of the information below which a direction is not known
 
 
 @dataclass(frozen=True)
@@ -226,24 +225,59 @@ def descend(
     )  # fmt: skip
 
 
-def information(task: Task, x: np.ndarray) -> tuple[np.ndarray, int, np.ndarray]:
-    """Inverse of the expected information (p + 1, p + 1), rank, and aliased columns."""
+@dataclass(frozen=True)
+class Information:
+    """Covariance (p + 1, p + 1) of b and b0 for dispersion 1, in the user's units.
+
+    Aliased columns are spanned by those before them (b0 comes first): their rows are 0, the others
+    are what they would be without them. `null` (p + 1, aliased) holds the changes of (b, b0) that
+    change no fitted value.
+    """
+
+    covariance: np.ndarray
+    rank: int
+    aliased: np.ndarray
+    null: np.ndarray
+
+
+def information(task: Task, x: np.ndarray) -> Information:
+    """The inverse of the expected information, or of as much of it as there is."""
     objective = task.objective
     p = objective.X.p
-    free = np.arange(p + 1) if objective.intercept else np.arange(p)
-    H = objective.curvature(x, expected=True)[np.ix_(free, free)]
-    C = np.full((p + 1, p + 1), np.nan)
+    order = np.append(p, np.arange(p)) if objective.intercept else np.arange(p)
+    H = objective.curvature(x, expected=True)[np.ix_(order, order)]
+    C, null = np.zeros((p + 1, p + 1)), np.zeros((p + 1, 0))
+    if not np.isfinite(H).all():
+        return Information(np.full_like(C, np.nan), len(order), np.zeros(0, dtype=np.int64), null)
     factor = cholesky_factor(H)
-    if factor is not None:
-        rows = factor.inverse_rows()
-        C[np.ix_(free, free)] = rows @ rows.T
-        if not objective.intercept:
-            C[-1] = C[:, -1] = 0.0
-        return task.covariance(C), len(free), np.zeros(0, dtype=np.int64)
-    order = free[::-1]  # the intercept first, so that columns, not it, are called aliased
-    H = H[np.ix_(order, order)]
-    scale = 1 / np.sqrt(np.maximum(np.diagonal(H), 1e-300))
-    values, vectors = np.linalg.eigh(H * scale * scale[:, None])
-    values[values < FLAT * values[-1]] = 0.0
-    found = triangular_factor((vectors * np.sqrt(values)).T, objective.X.n)
-    return C, found.rank, np.sort(order[found.aliased])
+    if factor is None:
+        R = objective.triangle(x)[:, order]
+        factor = ordered_factor(R, objective.X.n)
+        null = np.zeros((p + 1, len(factor.aliased)))
+        null[order] = null_space(R, factor, np.zeros(len(order), dtype=np.int64))
+        null = np.array([task.to_user(flat) for flat in null.T]).reshape(-1, p + 1).T
+    rows, kept = factor.inverse_rows(), order[factor.order]
+    C[np.ix_(kept, kept)] = rows @ rows.T
+    return Information(task.covariance(C), factor.rank, np.sort(order[factor.aliased]), null)
+
+
+def without_constants(X: Any, aliased: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """(b, b0) with what constant columns add moved into b0."""
+    x, p = x.copy(), X.shape[1]
+    for j in aliased[aliased < p]:
+        column = X[:, [j]]
+        low, high = float(column.min()), float(column.max())
+        if low == high:
+            x[-1] += x[j] * low
+            x[j] = 0.0
+    return x
+
+
+def as_if_absent(x: np.ndarray, found: Any) -> np.ndarray:
+    """(b, b0) with the same fitted values, and 0 for what is aliased."""
+    aliased, null = found["aliased"], found["null"]
+    if not len(aliased):
+        return x.copy()
+    x = x - null @ np.linalg.solve(null[aliased], x[aliased])  # a column, or several
+    x[aliased] = 0.0
+    return x

@@ -108,6 +108,25 @@ def triangular_factor(R: np.ndarray, n: int) -> Factor:
     return Factor(np.asfortranarray(T), order, scale, condition)
 
 
+def ordered_factor(R: np.ndarray, n: int) -> Factor:
+    """Factor of R' R, any rank; of columns that depend on each other the first ones are kept."""
+    p = R.shape[1]
+    scale = -np.frexp(np.linalg.norm(R, axis=0))[1]
+    scaled = np.ldexp(R, scale)
+    basis, kept = np.zeros((len(R), 0)), []
+    for j in range(p):
+        rest = scaled[:, j]
+        for _ in range(2):  # twice is enough
+            rest = rest - basis @ (basis.T @ rest)
+        length = float(np.linalg.norm(rest))
+        if length > max(n, p) * EPS:
+            basis = np.column_stack([basis, rest / length])
+            kept.append(j)
+    found = triangular_factor(scaled[:, kept], n)
+    order = np.array(kept, dtype=np.int64)[found.order]
+    return Factor(np.ldexp(found.T, -found.exponents[found.order]), order, scale, found.condition)
+
+
 def block_qr(block: Callable[[slice], np.ndarray], blocks: list[slice]) -> np.ndarray:
     """R of the QR decomposition of the stacked blocks, two triangles at a time, in block order."""
 
