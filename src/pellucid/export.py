@@ -21,6 +21,7 @@ Row = Sequence[Any] | Mapping[str, Any]
 
 WIDEST = 1000  # encoded columns up to which those of every level are kept ready
 _EXACT = 2.0**53  # whole numbers up to here are floats; larger cells go the way of tables
+_FLOATS = {float}
 _NUMBERS = (float, int, np.floating, np.integer, np.bool_)
 
 
@@ -94,10 +95,8 @@ class RowPredictor:
         cells: Any = row if type(row) in (list, tuple) else self._in_order(row)
         if self._cells is None or len(cells) != len(self._cells):
             return self._as_table(cells)
-        if self._plain and all(type(cell) is float for cell in cells):
-            x = np.array([cells])  # numbers alone are their own code
-            if math.isfinite(x.sum()):
-                return x
+        if self._plain and set(map(type, cells)) == _FLOATS and math.isfinite(sum(cells)):
+            return np.array([cells])  # numbers alone are their own code
         encoded: list[float] = []
         for cell, known in zip(cells, self._cells):
             number = known.levels is None and isinstance(cell, _NUMBERS)

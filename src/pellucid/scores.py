@@ -46,7 +46,7 @@ def r2(model: Any, X: Any, y: Any, weights: Any) -> float:
 
 def finite(answer: np.ndarray, owner: str) -> np.ndarray:
     """The answer, if all of it is finite."""
-    if answer.dtype.kind == "f" and not np.isfinite(answer).all():
+    if answer.dtype.kind == "f" and not np.logical_and.reduce(np.isfinite(answer), axis=None):
         row = int(np.flatnonzero(~np.isfinite(answer).reshape(len(answer), -1).all(axis=1))[0])
         raise DataError(
             f"{owner} has no finite answer for row {row}: its values are too far from those of the "

@@ -163,3 +163,18 @@ def test_moments_of_classes_in_one_visit(arranged):
         scatter = (share[:, None] * (rows - mean) ** 2).sum(axis=0)
         np.testing.assert_allclose(found.mean[k], mean.astype(float), rtol=1e-14)
         np.testing.assert_allclose(found.scatter[k], scatter.astype(float), rtol=1e-11, atol=1e-18)
+
+
+@pytest.mark.parametrize(
+    "scores", [[0.0, 1e-14, -1.0], [2.0, 2.0, 2.0], [-1.0, 3.0, 2.0], [5.0, 5.0, 6.0]]
+)
+def test_a_single_row_leads_as_among_many(scores):
+    def chances(rows):
+        Z = np.exp(np.tile(scores, (len(rows), 1)))
+        return Z / Z.sum(axis=1, keepdims=True)
+
+    many = bayes.leading(np.tile(scores, (100, 1)), chances)
+    assert (many == bayes.leading(np.array([scores]), chances)[0]).all()
+    asked = []
+    bayes.leading(np.array([[np.nan, 1.0, 0.0]]), lambda rows: asked.append(rows) or np.eye(3)[:1])
+    assert asked  # what is not a number is not decided here

@@ -60,6 +60,11 @@ def leading(Z: np.ndarray, chances: Callable[[np.ndarray], np.ndarray]) -> np.nd
     Where two are as good as equal, the first largest of `chances(rows)` decides, so that the answer
     is always that of the probabilities.
     """
+    if len(Z) == 1:
+        scores = Z[0].tolist() if Z.ndim == 2 else [0.0, Z.item()]
+        top = max(scores)
+        if sum(not top - score > NEAR for score in scores) == 1:
+            return np.array([scores.index(top)])
     if len(Z) <= FEW:
         return chances(np.arange(len(Z))).argmax(axis=1)
     if Z.ndim == 1:

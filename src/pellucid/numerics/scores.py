@@ -17,7 +17,7 @@ def linear_scores(X: Any, coef: np.ndarray, intercept: Any) -> np.ndarray:
     """X (n, p), an array or CSR; coef (p,) or (k, p): (n,) or (n, k)."""
     B = coef.T
     if not isinstance(X, np.ndarray) or X.size <= SMALL:
-        return X @ B + intercept
+        return X.dot(B) + intercept  # a microsecond less than @, which services feel
     rows = Rows(X)
     out = np.empty((rows.n, *B.shape[1:]))
 
