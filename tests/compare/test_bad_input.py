@@ -57,6 +57,23 @@ def test_one_class(complain):
     assert "has one class only, 'u'" in complain(only, "-t", "y")
 
 
+def test_every_row_its_own_class(complain):
+    own = "a,y\n" + "".join(f"{i},name{i}\n" for i in range(30))
+    assert "the target 'y' is different in every row" in complain(own, "-t", "y")
+
+
+def test_no_model_has_a_score(tmp_path, monkeypatch, capsys):
+    """The last third of the time has one class only: the board says so, and it is no success."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i},{i % 5},{'uv'[i % 2] if i < 40 else 'u'}\n" for i in range(60))
+    (tmp_path / "t.csv").write_text("t,a,y\n" + rows)
+    words = ["compare", "t.csv", "-t", "y", "--time", "t", "--cv", "3", "--models", "tree"]
+    assert cli.run([*words, "--effort", "quick", "--test-size", "0"]) == 2
+    heard = capsys.readouterr()
+    assert "roc_auc is not defined for one class" in " ".join(heard.out.split())
+    assert "error: no model has a score; the board says why" in heard.err
+
+
 def test_constant_number(complain):
     only = "a,y\n" + "".join(f"{i},2.5\n" for i in range(30))
     assert "'y' is 2.5 in every row" in complain(only, "-t", "y")

@@ -159,3 +159,32 @@ def test_gamma_takes_part_where_the_target_is_positive(rng):
     mixed = pellucid.compare(table, table.x.to_numpy(), models="gamma", cv=2, effort="quick")
     row = next(row for row in mixed.rows if row["model"] == "gamma")
     assert (row["status"], row["reason"]) == ("skipped", "the target is not always above 0")
+
+
+def test_many_classes_have_a_report_without_regions(tmp_path):
+    """The picture of regions has 31 colours; more classes are told, not an error."""
+    table = pd.DataFrame({"a": np.arange(120) % 40, "b": np.arange(120) % 7})
+    table["y"] = [f"n{k % 40:02d}" for k in range(120)]
+    result = pellucid.compare(table, "y", models="tree", effort="quick", cv=2)
+    page = result.report(tmp_path / "report.html").read_text()
+    assert "Decision regions are not drawn for more than 31 classes." in page
+
+
+def test_few_rows_of_a_class_mean_fewer_folds_not_no_score(rng):
+    table = pd.DataFrame({"x": rng.normal(size=12), "y": ["p"] * 9 + ["n"] * 3})
+    result = pellucid.compare(table, "y", models="tree", effort="quick")
+    assert result.data["plan"]["n_folds"] == 3 and all(row["place"] for row in result.rows)
+
+
+def test_a_model_without_a_score_says_why(rng):
+    table = two_classes(rng, 60)
+    result = pellucid.compare(
+        table, "y", models=["svm_linear", "tree"], metric="log_loss", effort="quick", cv=2
+    )
+    row = next(row for row in result.rows if row["model"] == "svm_linear")
+    assert row["place"] is None
+    assert row["reason"] == "log_loss is n/a in 2 of 2 folds (it gives no probabilities)"
+    late = table.assign(t=np.arange(60), y=np.where(np.arange(60) < 42, table.y, "no"))
+    found = pellucid.compare(late, "y", models="tree", time="t", effort="quick", cv=3, test_size=0)
+    assert found.recommended is None
+    assert all("roc_auc is not defined for one class" in row["reason"] for row in found.rows)

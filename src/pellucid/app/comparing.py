@@ -15,6 +15,7 @@ from pellucid.app.voice import Voice
 from pellucid.errors import DataError
 
 GATE = 1
+NO_RESULT = 2
 INTERRUPTED = 130
 
 
@@ -133,6 +134,9 @@ def show(request: Request, data: dict[str, Any], timings: dict[str, Any]) -> int
 
     click.echo(formats.render(request.given["format_"], data, timings), nl=False)
     limit = request.given["fail_under"]
+    if data["complete"] and data["recommended"] is None:
+        click.echo("error: no model has a score; the board says why", err=True)
+        return NO_RESULT
     if limit is None:
         return 0
     best = next((row for row in data["leaderboard"] if row["recommended"]), None)

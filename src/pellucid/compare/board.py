@@ -109,6 +109,8 @@ def _row(
     recommended: bool,
 ) -> dict[str, Any]:
     state, why = status(plan, memory, contender)
+    if scores is not None and standing is not None and standing.place is None:
+        why = undefined(plan, memory, contender, scores[plan.metric.name])
     last = memory.done.get((contender.id, FINAL))
     row: dict[str, Any] = {
         "model": contender.id,
@@ -136,6 +138,18 @@ def _row(
             "folds": scores,
         }
     return row
+
+
+def undefined(plan: Plan, memory: Memory, contender: Contender, scores: list[float]) -> str:
+    """Why a model whose folds are all done has no score."""
+    metric, without = plan.metric, [k for k, score in enumerate(scores) if not np.isfinite(score)]
+    first = plan.folds[without[0]][1]
+    if plan.material.classes is not None and len(np.unique(plan.material.y[first])) < 2:
+        return f"{metric.name} is not defined for one class, and a fold tests one only; see --cv"
+    said = {"probabilities": " (it gives no probabilities)", "scores": " (it gives no scores)"}
+    return (
+        f"{metric.name} is n/a in {len(without)} of {len(scores)} folds{said.get(metric.needs, '')}"
+    )
 
 
 def notes(plan: Plan, memory: Memory, contender: Contender) -> list[str]:

@@ -45,6 +45,7 @@ AUTO_WHY = {
     "accuracy": "more than two classes",
     "rmse": "numbers, in units of the target",
 }
+EVERY_CLASS = {"roc_auc", "average_precision"}  # not defined where a class has no row
 BOUNDED = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision"}
 
 
@@ -117,7 +118,7 @@ def make_plan(material: Material, settings: Settings, extra: dict[str, Any] | No
     """Decide everything; what is impossible is said here, before any fit."""
     ranking, why = _metric(material, settings)
     train, test, test_why = _lock(material, settings)
-    folds, folds_name = _folds(material, settings, train)
+    folds, folds_name = _folds(material, settings, train, ranking)
     shown = [name for name in SHOWN[material.task] if name != ranking.name]
     return Plan(
         material=material,
@@ -172,6 +173,8 @@ def _lock(material: Material, settings: Settings) -> tuple[np.ndarray, np.ndarra
     )
     how = "stratified" if material.classes is not None else "drawn"
     how = "whole groups" if material.groups is not None else how
+    if not len(test):
+        return train, test, "none: no class has enough rows to lock one away"
     return train, test, "the latest rows" if material.times is not None else how
 
 
@@ -187,9 +190,12 @@ def fold_maker(material: Material, n_folds: int, seed: Any, repeat: int = 0) -> 
 
 
 def _folds(
-    material: Material, settings: Settings, train: np.ndarray
+    material: Material, settings: Settings, train: np.ndarray, ranking: Metric
 ) -> tuple[list[tuple[np.ndarray, np.ndarray]], str]:
     n_folds = max(2, min(settings.cv, len(train) // 2))
+    plainly = material.times is None and material.groups is None
+    if material.classes is not None and plainly and ranking.name in EVERY_CLASS:
+        n_folds = max(2, min(n_folds, np.unique(material.y[train], return_counts=True)[1].min()))
     beside = material.times if material.times is not None else material.groups
     groups = None if beside is None else beside[train]
     splits, name = [], ""

@@ -84,6 +84,10 @@ def _classes(raw: Any, type_name: str, name: str, why: str, positive: str | None
             f"the target {name!r} has {len(labels)} different values, too many for classes. If it "
             "is a number, say --task regression; if it names rows, choose another target."
         )
+    if len(labels) == len(column.values):
+        raise DataError(
+            f"the target {name!r} is different in every row: nothing can be learned about any class."
+        )
     if positive is not None:
         labels = _positive_last(labels, positive, name)
     where = {label: k for k, label in enumerate(labels)}

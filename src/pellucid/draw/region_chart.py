@@ -23,6 +23,8 @@ MOST_PLACES, MOST_OBSTACLES = 100, 150  # looked at when a class name is placed
 SHADES = 8  # steps of certainty
 WEAKEST, STRONGEST = 25, 105  # opacity of a region, out of 255
 
+MOST_CLASSES = 31  # colours of a picture
+
 
 def regions(
     grid: Sequence[Iterable[Any]],
@@ -68,8 +70,8 @@ def regions(
 
 
 def _check(codes: list[list[int]], n_classes: int) -> None:
-    if not 0 < n_classes <= 31:
-        raise ParameterError(f"Regions need 1 to 31 classes. Got {n_classes}.")
+    if not 0 < n_classes <= MOST_CLASSES:
+        raise ParameterError(f"Regions need 1 to {MOST_CLASSES} classes. Got {n_classes}.")
     if any(not 0 <= code < n_classes for row in codes for code in row):
         raise ParameterError(f"The codes of the regions must lie in 0 .. {n_classes - 1}.")
 

@@ -81,6 +81,7 @@ from pellucid.compare.journal import plain
 from pellucid.compare.plan import BOUNDED
 from pellucid.compare.result import Result
 from pellucid.compare.statistics import corrected_error
+from pellucid.draw.region_chart import MOST_CLASSES
 from pellucid.report import words
 from pellucid.report.cards import card
 from pellucid.report.privacy import without_rows
@@ -93,6 +94,7 @@ LIMITS = (
     "Intervals treat folds as in Nadeau and Bengio (2003); they are rough for few rows.",
     "Importances and contributions describe the model, not causes.",
 )
+MANY = f"Decision regions are not drawn for more than {MOST_CLASSES} classes."
 
 
 def summarise(result: Result, rows: bool = True) -> Summary:
@@ -246,7 +248,7 @@ def regions(result: Result) -> dict[str, Any] | None:
     """Predictions of every model over the plane of two columns."""
     plane, classes = result.details["profile"]["plane"], result.details["classes"]
     found = {m: p.get("region") for m, p in result.portraits.items() if p.get("region")}
-    if plane is None or not found:
+    if plane is None or not found or len(classes or ()) > MOST_CLASSES:
         return None
     return {
         "x": plane["x"], "y": plane["y"], "x_edges": plane["xs"], "y_edges": plane["ys"],
@@ -316,7 +318,7 @@ def reproduce(result: Result) -> dict[str, Any]:
     given = {k: v for k, v in data["settings"].items() if v not in ([], None)}
     flags = " ".join(f"--{k.replace('_', '-')} {_flag(v)}" for k, v in sorted(given.items()))
     return {
-        "command": f"pellucid compare {result.details['source']} {flags}",
+        "command": f"pellucid compare {_flag(result.details['source'])} {flags}",
         "config": result.details["config"],
         "seed": data["settings"]["seed"],
         "sha256": data["data"]["sha256"],
@@ -324,7 +326,10 @@ def reproduce(result: Result) -> dict[str, Any]:
         "total_seconds": timings.get("total"),
         "seconds": timings.get("models", {}),
         "failures": failures,
-        "limits": list(LIMITS),
+        "limits": [
+            *LIMITS,
+            *([MANY] if len(result.details["classes"] or ()) > MOST_CLASSES else []),
+        ],
     }
 
 

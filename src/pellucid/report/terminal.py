@@ -115,7 +115,7 @@ def plan_lines(plan: dict[str, Any], effort: str) -> list[str]:
     if plan["test_rows"]:
         locked = f"test {plan['test_rows']} rows locked away ({plan['test_why']})"
     else:
-        locked = f"test part: {plan['test_why']}"
+        locked = f"no test part{plan['test_why'].removeprefix('none')}"
     text = (
         f"{locked} | {folds(plan)} CV ({plan['folds']}), search inside each "
         f"({plan['inner_folds']} folds, effort {effort}) | metric {plan['metric']}"
@@ -180,7 +180,8 @@ def table(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
         lines.append(f"  {mark}  {pad(clean(row['model'], 24), names)}  {text}".rstrip())
     for row in data["leaderboard"]:
         if not row["place"]:
-            reason = f"{row['status']}: {row['reason']}" if row["reason"] else "no score"
+            state = "no score" if row["status"] == "ok" else row["status"]
+            reason = f"{state}: {row['reason']}" if row["reason"] else state
             head = f"  -  {pad(clean(row['model'], 24), names)}  "
             lines += wrapped(reason, head, " " * (len(head)))
     rivals = len(scored) - 1
