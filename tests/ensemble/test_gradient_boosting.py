@@ -26,7 +26,7 @@ def test_squared_error_as_in_scikit_learn():
     ours = Regressor(n_estimators=30).fit(X, y)
     reference = theirs.GradientBoostingRegressor(n_estimators=30, random_state=0).fit(X, y)
     assert np.allclose(ours.predict(X), reference.predict(X), atol=1e-8)
-    assert np.allclose(2 * ours.train_score_, reference.train_score_, rtol=1e-8)
+    assert np.allclose(ours.train_score_, reference.train_score_, rtol=1e-8)
     assert np.allclose(ours.feature_importances_.argmax(), reference.feature_importances_.argmax())
 
 
@@ -106,6 +106,33 @@ def test_offset_and_saving(tmp_path):
     assert np.allclose(model.predict(X), Regressor(n_estimators=10).fit(X, y).predict(X), atol=1e-9)
     model.save(tmp_path / "model.pellucid")
     assert np.array_equal(pellucid.load(tmp_path / "model.pellucid").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber", "quantile"])
+def test_losses_of_the_rounds_are_told_in_scikit_learns_units(loss):
+    X, y, _ = table(2)
+    ours = Regressor(loss=loss, n_estimators=3).fit(X, y)
+    reference = theirs.GradientBoostingRegressor(loss=loss, n_estimators=3, random_state=0)
+    assert np.allclose(ours.train_score_, reference.fit(X, y).train_score_, rtol=0.03)
+
+
+@pytest.mark.parametrize(
+    ("loss", "classes"), [("log_loss", 2), ("log_loss", 3), ("exponential", 2)]
+)
+def test_losses_of_classes_are_told_in_scikit_learns_units(loss, classes):
+    X, y, _ = table(3)
+    y = np.digitize(y, np.quantile(y, np.arange(1, classes) / classes))
+    settings = {"loss": loss, "n_estimators": 1, "learning_rate": 1e-3}
+    ours = Classifier(**settings).fit(X, y)
+    reference = theirs.GradientBoostingClassifier(**settings, random_state=0).fit(X, y)
+    assert np.allclose(ours.train_score_, reference.train_score_, rtol=2e-3)
+
+
+def test_train_scores_are_those_of_all_rows():
+    X, y, _ = table(4)
+    model = Regressor(n_estimators=4, subsample=0.5, random_state=0).fit(X, y)
+    raw = np.stack(list(model.staged_predict(X)))
+    assert np.allclose(model.train_score_, ((raw - y) ** 2).mean(axis=1), rtol=1e-9)
 
 
 def test_huber_as_in_scikit_learn():
@@ -243,7 +270,7 @@ def test_rows_that_a_round_did_not_draw():
     assert (model.oob_improvement_[:5] > 0).all()
     # The losses are those of rows out of the bag: those of all rows lie between them and the rest.
     raw = np.stack(list(model.staged_predict(X)))
-    mean = ((raw - y) ** 2).mean(axis=1) / 2
+    mean = ((raw - y) ** 2).mean(axis=1)
     assert np.allclose(model.oob_scores_, mean, rtol=0.25)
     assert not hasattr(Regressor(n_estimators=2).fit(X, y), "oob_scores_")
 

@@ -7,8 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pellucid.ensemble import RandomForestClassifier
 from pellucid.errors import DataError, ParameterError
-from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_rules, export_svg
+from pellucid.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    export_rules,
+    export_svg,
+    export_text,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -111,3 +118,62 @@ def test_a_leaf_alone():
     model = DecisionTreeRegressor().fit([[1.0], [1.0]], [2.0, 4.0])
     assert export_rules(model) == ["if anything then value: [3.00] (2 samples)"]
     assert "3.00" in _texts(export_svg(model))
+
+
+def test_small_numbers_keep_their_digits():
+    X = pd.DataFrame({"rate": [1e-6, 2e-6, 3e-6, 4e-6]})
+    model = DecisionTreeRegressor().fit(X, [1e-5, 2e-5, 3e-5, 4e-5])
+    rules = export_rules(model)
+    assert rules[1] == "if rate <= 2.5e-06 and rate >  1.5e-06 then value: [2e-05] (1 samples)"
+    for (_, row), predicted in zip(X.iterrows(), model.predict(X)):
+        own = [rule for rule in rules if _follows(rule, row)]
+        assert len(own) == 1 and f"[{predicted:.3g}]" in own[0]
+    assert "2.5e-06" in export_text(model) and "2.5e-06" in export_svg(model)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6, -3e12])
+def test_thresholds_of_a_path_look_different(shift):
+    x = shift + np.arange(5) * 1e-3
+    model = DecisionTreeRegressor().fit(x[:, None], np.arange(5.0))
+    for rule in export_rules(model, feature_names=["x"]):
+        shown = re.findall(r"x (?:<=|> ) (\S+)", rule)
+        assert len(shown) == len(set(shown))
+
+
+def test_plain_numbers_have_two_places():
+    model = DecisionTreeRegressor(max_depth=1).fit([[1.0], [2.0], [1000.0]], [0.0, 0.0, 1234.5678])
+    assert export_rules(model) == [
+        "if x0 <= 501.00 then value: [0.00] (2 samples)",
+        "if x0 >  501.00 then value: [1234.57] (1 samples)",
+    ]
+
+
+def test_hostile_names_stay_readable():
+    X = pd.DataFrame({"a\nb": ["a, b", "", "}", "plain", "tab\there"] * 4})
+    y = ["odd\nclass", "x", "odd\nclass", "x", "x"] * 4
+    model = DecisionTreeClassifier().fit(X, y)
+    text = export_text(model)
+    assert all(line.startswith("|") for line in text.splitlines())
+    assert '{"a, b", "}"}' in text and "odd\\nclass" in text
+    assert {'""', "plain", '"tab\\there"'} == set(
+        re.search(r"in \{(\S*, plain, .*|.*plain.*)\}", text)[1].split(", ")
+    )
+    assert all("\n" not in rule for rule in export_rules(model))
+
+
+@pytest.mark.parametrize("function", [export_text, export_rules, export_svg])
+def test_what_is_no_tree_is_named(function):
+    forest = RandomForestClassifier(2, random_state=0).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ParameterError, match=r"type RandomForestClassifier.* Take one of its"):
+        function(forest)
+    with pytest.raises(ParameterError, match=r"takes one fitted .* type int"):
+        function(5)
+    tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ParameterError, match="'decimals' parameter"):
+        function(tree, decimals=-1)
+
+
+def test_depths_below_zero_are_refused():
+    tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ParameterError, match="'max_depth' parameter of export_text"):
+        export_text(tree, max_depth=-1)

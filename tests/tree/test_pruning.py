@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 import pellucid
-from pellucid.errors import NotFittedError, ParameterError
+from pellucid.errors import DataError, NotFittedError, ParameterError
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from pellucid.tree.pruning import collapse, prune, weakest_links
 from pellucid.tree.validation import losses, path_losses
@@ -64,7 +64,7 @@ def test_no_pruning_is_better(cls, seed):
 def test_labels_that_the_tree_does_not_know_are_wrong():
     X, y = _noisy()
     model = DecisionTreeClassifier(max_depth=3).fit(X, y)
-    model.prune(X, np.full(len(X), 7))
+    model.prune(X, np.append(np.full(len(X) - 1, 7), y[-1]))
     assert model.get_n_leaves() == 1
 
 
@@ -98,6 +98,40 @@ def test_wrong_nodes_are_named(node):
     model = DecisionTreeClassifier(max_depth=2).fit(X, y)
     with pytest.raises(ParameterError, match="'node' parameter of prune"):
         model.prune(node=node)
+
+
+def test_a_leaf_cannot_become_one():
+    X, y = _noisy()
+    model = DecisionTreeClassifier(max_depth=2).fit(X, y)
+    leaf = int(np.flatnonzero(model.tree_.feature < 0)[0])
+    with pytest.raises(ParameterError, match=f"node {leaf}: it is one already"):
+        model.prune(node=leaf)
+    with pytest.raises(ParameterError, match="Got True"):
+        model.prune(node=True)
+
+
+def test_labels_of_which_the_tree_knows_none_are_refused():
+    X, y = _noisy()
+    words = np.array(["no", "yes"])[y]
+    model = DecisionTreeClassifier().fit(X, words)
+    leaves = model.get_n_leaves()
+    with pytest.raises(DataError, match="no label of y is a class of this tree: y holds 0"):
+        model.prune(X, y)
+    assert model.get_n_leaves() == leaves
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("cls", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_cross_validated_price_of_copies_is_that_of_weights(cls, seed):
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(60, 2)), 2)
+    y = X[:, 0] + rng.normal(size=60)
+    y = (y > 0).astype(int) if cls is DecisionTreeClassifier else y
+    w = rng.integers(0, 4, 60)
+    copies = rng.permutation(np.repeat(np.arange(60), w))
+    a = cls(ccp_alpha="cv").fit(X, y, sample_weight=w)
+    b = cls(ccp_alpha="cv").fit(X[copies], y[copies])
+    assert a.ccp_alpha_ == b.ccp_alpha_ and np.array_equal(a.predict(X), b.predict(X))
 
 
 def test_prune_needs_rows_or_a_node():

@@ -206,7 +206,8 @@ def _parse(y: np.ndarray, owner: str) -> np.ndarray:
         return y.astype(np.float64)
     except (TypeError, ValueError):
         raise DataError(
-            f"y holds {y.ravel()[0]!r}, but {owner} predicts numbers. Use a classifier for classes."
+            f"y holds {y.ravel()[:1].tolist()[0]!r}, but {owner} predicts numbers. Use a classifier "
+            "for classes."
         ) from None
 
 

@@ -93,8 +93,8 @@ class Forest(Bagged):
     def _check_drawing(self) -> None:
         if not self.bootstrap and self.max_samples is not None:
             raise ParameterError(
-                "`max_sample` cannot be set if `bootstrap=False`. Either switch to "
-                "`bootstrap=True` or set `max_sample=None`."
+                "`max_samples` cannot be set if `bootstrap=False`. Either switch to "
+                "`bootstrap=True` or set `max_samples=None`."
             )
         self._check_oob()
 

@@ -81,7 +81,8 @@ class GradientBoosting(Boosting):
     def _learn_rounds(self, problem: Problem, objective: Any) -> dict[str, Any]:
         settings = self._settings(problem, objective.outputs)
         found, first = self._boosted(problem, objective, settings, self.validation_fraction)
-        return self._unseen(found.out_of_bag) | {
+        unit = self._reported(objective)
+        return self._unseen(unit * found.out_of_bag) | {
             "trees_": found.trees,
             "baseline_": found.start,
             "n_iter_": found.trees.n_rounds,
@@ -89,9 +90,15 @@ class GradientBoosting(Boosting):
             "n_trees_per_iteration_": objective.outputs,
             "max_features_": number_of_features(self.max_features, problem.p),
             "history_": found.history,
-            "train_score_": -found.train_scores[1:],
+            "train_score_": -unit * found.train_scores[1:],
             "init_": first,
         }
+
+    def _reported(self, objective: Any) -> float:
+        """Losses of a round are told in scikit-learn's units: whole squares and distances, and twice
+        the log loss of two classes; `history_` holds what is minimised."""
+        halves = self.loss in ("squared_error", "absolute_error")
+        return 2.0 if halves or (self.loss == "log_loss" and objective.outputs == 1) else 1.0
 
     def _unseen(self, losses: np.ndarray) -> dict[str, Any]:
         """With `subsample`: losses of the rows that a round did not draw."""

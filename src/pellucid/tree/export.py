@@ -6,8 +6,13 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Schema
-from pellucid.errors import DataError
+from pellucid.errors import DataError, ParameterError
+from pellucid.parameters import Integer, check
+from pellucid.tree import wording
+from pellucid.tree.model import TreeModel
 from pellucid.tree.nodes import Nodes
+
+_PARAMETERS = {"max_depth": Integer(0), "spacing": Integer(1), "decimals": Integer(0)}
 
 
 def export_text(
@@ -21,6 +26,8 @@ def export_text(
     show_weights: bool = False,
 ) -> str:
     """The rules of a fitted tree, one line per node.
+
+    Numbers have `decimals` places, or more digits where the text would say something false.
 
     Examples
     --------
@@ -36,7 +43,9 @@ def export_text(
     |   |   |--- class: 2
     <BLANKLINE>
     """
-    printer = _printer(decision_tree, feature_names, class_names, max_depth, spacing, decimals)
+    printer = _printer(
+        "export_text", decision_tree, feature_names, class_names, max_depth, spacing, decimals
+    )
     printer.show_weights = show_weights
     printer.node(0, 0, {})
     return "\n".join(printer.lines) + "\n"
@@ -47,6 +56,8 @@ def export_rules(
 ) -> list[str]:
     """One rule per leaf of a fitted tree, from left to right: what leads to it, what it says.
 
+    Numbers have `decimals` places, or more digits where a rule would say something false.
+
     Examples
     --------
     >>> from pellucid.tree import DecisionTreeClassifier, export_rules
@@ -54,7 +65,9 @@ def export_rules(
     >>> export_rules(model, feature_names=["x"])
     ['if x <= 2.00 then class: a (2 samples)', 'if x >  2.00 then class: b (1 samples)']
     """
-    printer = _printer(decision_tree, feature_names, class_names, 0, 3, decimals)
+    printer = _printer(
+        "export_rules", decision_tree, feature_names, class_names, 2**31, 3, decimals
+    )
     return printer.rules(0, [], {})
 
 
@@ -84,7 +97,9 @@ def export_svg(
     """
     from pellucid.draw import tree
 
-    printer = _printer(decision_tree, feature_names, class_names, max_depth, 3, decimals)
+    printer = _printer(
+        "export_svg", decision_tree, feature_names, class_names, max_depth, 3, decimals
+    )
     nodes, numbers = printer.picture()
     passed: list[int] = []
     if row is not None:
@@ -92,28 +107,38 @@ def export_svg(
         if way.shape[0] != 1:
             raise DataError(f"row must be a table of one row, got {way.shape[0]} rows.")
         passed = [numbers[i] for i in way.indices.tolist() if i in numbers]
-    labels = [] if printer.labels is None else list(printer.labels)
-    return tree(nodes, labels, path=passed, title=title, table=table)
+    return tree(nodes, printer.labels or [], path=passed, title=title, table=table)
 
 
 def _printer(
-    decision_tree: Any, feature_names: Any, class_names: Any, max_depth: int, spacing: int,
-    decimals: int,
+    owner: str, decision_tree: Any, feature_names: Any, class_names: Any, max_depth: int,
+    spacing: int, decimals: int,
 ) -> "_Printer":  # fmt: skip
+    if not isinstance(decision_tree, TreeModel):
+        hint = " Take one of its estimators_." if hasattr(decision_tree, "estimators_") else ""
+        raise ParameterError(
+            f"{owner} takes one fitted DecisionTreeClassifier or DecisionTreeRegressor. Got an "
+            f"object of type {type(decision_tree).__name__}.{hint}"
+        )
+    check(owner, {"max_depth": max_depth, "spacing": spacing, "decimals": decimals}, _PARAMETERS)
     decision_tree._check_fitted()
-    schema = decision_tree.schema_
+    schema, nodes = decision_tree.schema_, decision_tree.tree_
     names = list(feature_names) if feature_names is not None else list(schema.columns)
     if len(names) != schema.n_columns:
         raise DataError(
             f"feature_names must contain {schema.n_columns} elements, got {len(names)}."
         )
     labels = class_names if class_names is not None else decision_tree.__dict__.get("classes_")
-    if labels is not None and len(labels) != decision_tree.tree_.value.shape[1]:
+    if labels is not None and len(labels) != nodes.value.shape[1]:
         raise DataError(
-            f"class_names must contain {decision_tree.tree_.value.shape[1]} elements, got "
-            f"{len(labels)}."
+            f"class_names must contain {nodes.value.shape[1]} elements, got {len(labels)}."
         )
-    return _Printer(decision_tree.tree_, schema, names, labels, max_depth, spacing, decimals, False)
+    return _Printer(
+        nodes, schema, [wording.one_line(name) for name in names],
+        None if labels is None else [wording.one_line(label) for label in labels],
+        max_depth, spacing, decimals, wording.threshold_forms(nodes, max_depth, decimals),
+        wording.value_form(nodes, decimals) if labels is None else "",
+    )  # fmt: skip
 
 
 @dataclass
@@ -121,11 +146,13 @@ class _Printer:
     nodes: Nodes
     schema: Schema
     names: list[str]
-    labels: Any
+    labels: list[str] | None
     max_depth: int
     spacing: int
     decimals: int
-    show_weights: bool
+    forms: dict[int, str]  # of thresholds, by column
+    value_form: str
+    show_weights: bool = False
     lines: list[str] = field(default_factory=list)
 
     def _line(self, depth: int, text: str) -> None:
@@ -179,8 +206,8 @@ class _Printer:
     def _answer(self, i: int) -> str:
         value = self.nodes.value[i]
         if self.labels is None:
-            return f"{value[0]:.{self.decimals}f}"
-        return str(self.labels[value.argmax()])
+            return format(value[0], self.value_form)
+        return self.labels[value.argmax()]
 
     def _bar(self, i: int) -> tuple[float, ...]:
         value = self.nodes.value
@@ -208,7 +235,7 @@ class _Printer:
         elif np.isinf(self.nodes.threshold[i]):
             return [(f"{name} is present", reach), (f"{name} is missing", reach)]
         else:
-            shown = f"{self.nodes.threshold[i]:.{self.decimals}f}"
+            shown = format(self.nodes.threshold[i], self.forms[f])
             texts, narrowed = [f"{name} <= {shown}", f"{name} >  {shown}"], [reach, reach]
         if self.schema.n_missing[f] > 0:
             texts[0 if self.nodes.missing_left[i] else 1] += " or missing"
@@ -216,13 +243,13 @@ class _Printer:
 
     def _levels(self, f: int, codes: np.ndarray) -> str:
         levels = self.schema.levels[f]
-        shown = ", ".join(str(levels[k]) for k in codes[:8])
+        shown = ", ".join(wording.level(levels[k]) for k in codes[:8])
         return "{" + shown + (f", ... {len(codes)} levels" if len(codes) > 8 else "") + "}"
 
     def _leaf(self, i: int) -> str:
         value = self.nodes.value[i]
         if self.labels is None:
-            return f"value: [{value[0]:.{self.decimals}f}]"
+            return f"value: [{format(value[0], self.value_form)}]"
         weights = ""
         if self.show_weights:
             shown = (f"{w:.{self.decimals}f}" for w in value * self.nodes.weight[i])

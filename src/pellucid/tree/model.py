@@ -6,6 +6,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem, Wishes, prepare
+from pellucid.data.canonical import canonical
 from pellucid.data.output import opened
 from pellucid.data.targets import check_lengths, labels, numbers, weights_or_ones
 from pellucid.errors import DataError, ParameterError
@@ -36,6 +37,9 @@ class TreeModel(TreesExplained):
 
     def _grown(self, problem: Problem, presorted: Any = None) -> dict[str, Any]:
         """The learned attributes of a tree, pruned as `ccp_alpha` says."""
+        if self.ccp_alpha == "cv" and presorted is None:
+            # Equal rows are one row, so that no fold holds a copy of what another one learned.
+            problem = canonical(problem)
         nodes = self._grow(problem, presorted)
         more: dict[str, Any] = {}
         if self.ccp_alpha == "cv":
@@ -114,13 +118,7 @@ class TreeModel(TreesExplained):
         if (node is None) == (X is None):
             raise ParameterError("prune takes either validation rows X and y, or node=.")
         if node is not None:
-            inner = isinstance(node, int | np.integer) and 0 <= node < self.tree_.n_nodes
-            if not inner or self.tree_.feature[node] < 0:
-                raise ParameterError(
-                    f"The 'node' parameter of prune must be the number of a division, an int in "
-                    f"the range [0, {self.tree_.n_nodes - 1}]. Got {node!r} instead."
-                )
-            self.tree_ = collapse(self.tree_, [int(node)])
+            self.tree_ = collapse(self.tree_, [self._division(node)])
             return self
         X, y, sample_weight = opened(X, y, sample_weight)
         encoded, target = self._encoded(X), self._target_codes(y)
@@ -130,13 +128,33 @@ class TreeModel(TreesExplained):
         self.tree_ = collapsed_by(self.tree_, as_leaf)
         return self
 
+    def _division(self, node: Any) -> int:
+        """The number of a node that divides, checked."""
+        whole = isinstance(node, int | np.integer) and not isinstance(node, bool)
+        if not whole or not 0 <= node < self.tree_.n_nodes:
+            raise ParameterError(
+                f"The 'node' parameter of prune must be the number of a division, an int in the "
+                f"range [0, {self.tree_.n_nodes - 1}]. Got {node!r} instead."
+            )
+        if self.tree_.feature[node] < 0:
+            raise ParameterError(
+                f"prune cannot make a leaf of node {int(node)}: it is one already."
+            )
+        return int(node)
+
     def _target_codes(self, y: Any) -> np.ndarray:
         """The target as numbers, or as codes of the known classes, -1 for any other label."""
         if "classes_" not in vars(self):
             return numbers(y, type(self).__name__)
         codes, classes = labels(y, type(self).__name__)
         known = {label: k for k, label in enumerate(self.classes_.tolist())}
-        return np.array([known.get(label, -1) for label in classes.tolist()])[codes]
+        found = np.array([known.get(label, -1) for label in classes.tolist()])
+        if (found < 0).all():
+            raise DataError(
+                f"no label of y is a class of this tree: y holds {classes.tolist()[0]!r}, the tree "
+                f"knows {', '.join(repr(label) for label in list(known)[:5])}."
+            )
+        return found[codes]
 
     def pruning_table(self) -> Any:
         """The trees of the cost-complexity path from the fitted tree to its root, as a table."""
