@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import pellucid
-from pellucid.errors import ConvergenceWarning, ParameterError, PellucidError
-from pellucid.linear_model import LogisticRegression
+from pellucid.errors import ConvergenceWarning, DataError, ParameterError, PellucidError
+from pellucid.linear_model import LogisticRegression, LogisticRegressionCV
 
 # 79 cases of endometrial cancer (Heinze and Schemper 2002; Agresti 2015): neovascularisation,
 # pulsatility index, height of the endometrium; histology grade. No case with neovascularisation
@@ -241,10 +241,87 @@ def test_a_penalised_fit_has_no_p_values():
         LogisticRegression().fit(X, y).predict_interval(X)
 
 
-def test_dependent_columns_are_named_in_the_summary():
+@pytest.mark.parametrize("solver", ["newton", "lbfgs", "gd", "sgd"])
+@pytest.mark.parametrize("case", [two_columns, touching_plane])
+def test_every_solver_names_columns_that_separate_together(solver, case):
+    X, y, columns, _ = case()
+    model = LogisticRegression(C=np.inf, solver=solver, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="Together, the columns .* separate"):
+        model.fit(X, y)
+    assert model.separating_ == columns and np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("case", [two_columns, touching_plane, one_level])
+def test_cross_validation_names_them_too(case):
+    X, y, columns, _ = case()
+    with pytest.warns(ConvergenceWarning, match="Leave np.inf out of Cs"):
+        model = LogisticRegressionCV(Cs=[np.inf]).fit(X, y)
+    assert model.separating_ == columns
+    assert "chosen by the same rows" in str(model.summary())
+
+
+def test_classes_that_overlap_are_not_called_separated_by_any_solver():
+    X = noise(300, 3, 30)
+    y = (X @ [3.0, 2.0, 0.0] + np.random.default_rng(31).logistic(size=300) > 0).astype(int)
+    for solver in ("newton", "lbfgs", "gd", "sgd"):
+        model = LogisticRegression(C=np.inf, solver=solver, max_iter=20_000, random_state=0)
+        assert model.fit(X, y).separating_ == [], solver
+
+
+def test_a_step_that_is_too_long_is_said():
+    X, y = 10 * noise(200, 4), np.arange(200) % 2
+    with pytest.warns(ConvergenceWarning, match=r"Steps of 10 are too long.*leave step=None"):
+        model = LogisticRegression(solver="gd", step=10.0).fit(X, y)
+    assert model.status_.code == "diverged"
+
+
+# Columns that others span -------------------------------------------------------------------------
+
+
+def spanned(X):
+    """A constant, a copy and a sum beside the columns of X, which come first."""
+    return np.column_stack([X, np.full(len(X), 7.0), X[:, 0], X[:, 0] + 2 * X[:, 1] - 1])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("shift", [0.0, 1000.0])
+def test_spanned_columns_are_named_and_the_others_keep_their_errors(n_classes, shift):
+    X = noise(200, 4, 17) + shift
+    y = np.random.default_rng(18).integers(0, n_classes, 200)
+    model = LogisticRegression(C=np.inf).fit(spanned(X), y)
+    alone = LogisticRegression(C=np.inf).fit(X, y)
+    found = {row[0]: row[1:] for row in model.summary().rows}
+    for name, *line in alone.summary().rows:
+        if name.endswith(("x2", "x3")):
+            np.testing.assert_allclose(found[name], line, rtol=1e-7, err_msg=name)
+        elif name.endswith(("x0", "x1")):  # they share their effect with x5 and x6
+            assert np.isnan(found[name][1:]).all()
+    assert all(
+        np.isnan(found[f"{prefix}x4"][1]) for prefix in ("", "1: ") if f"{prefix}x4" in found
+    )
+    assert "Spanned by the other terms: x4, x5, x6." in model.summary().notes[0]
+    assert dict(model.summary().header)["rank"] == dict(alone.summary().header)["rank"]
+    np.testing.assert_allclose(
+        model.predict_interval(spanned(X)), alone.predict_interval(X), atol=1e-7
+    )
+    with pytest.raises(DataError, match="Row 1 lies outside what the training rows span"):
+        model.predict_interval(spanned(X)[:2] + np.eye(7)[5] * [[0.0], [1.0]])
+
+
+def test_a_constant_column_leaves_the_intercept_its_error():
     X, y = noise(100, 2, 17), np.random.default_rng(18).integers(0, 2, 100)
-    table = LogisticRegression(C=np.inf).fit(np.column_stack([X, X[:, 0]]), y).summary()
-    assert "Not told apart by the data: x0, x2." in table.notes[0]
+    both = LogisticRegression(C=np.inf).fit(np.column_stack([np.full(100, 3.0), X]), y)
+    alone = LogisticRegression(C=np.inf).fit(X, y)
+    lines = [row[1:] for row in both.summary().rows if row[0] != "x0"]
+    np.testing.assert_allclose(lines, [row[1:] for row in alone.summary().rows], rtol=1e-9)
+    assert "Spanned by the other terms: x0." in both.summary().notes[0]
+
+
+def test_separation_is_not_taken_for_a_spanned_column():
+    X, y, columns, _ = touching_plane()
+    with pytest.warns(ConvergenceWarning):
+        model = LogisticRegression(C=np.inf).fit(np.column_stack([X, X[:, 2]]), y)
+    assert model.inference_["aliased"].tolist() == [3] and model.separating_ == columns
 
 
 def test_two_classes_have_the_intervals_of_the_linear_predictor():

@@ -88,7 +88,8 @@ class LogisticRegression(LogisticModel):
     intercept_ : (1,), or (classes,)
     classes_ : labels in sorted order
     n_iter_ : (1,), or (classes,) for one-vs-rest
-    history_ : objective, gradient_norm, parameter_norm by iteration; learning_rate of "sgd"
+    history_ : objective, gradient_norm, parameter_norm by iteration; learning_rate of "gd" and
+        "sgd" (the other solvers search for the length of each step)
     separating_ : positions in `terms_` of columns that separate classes, without a penalty
     status_ : how the solver ended
     n_features_in_, feature_names_in_, schema_
@@ -261,12 +262,13 @@ class LogisticRegression(LogisticModel):
         if sparse:
             return solve_sparse(*given, setting, float(self.l1_ratio))
         if self.solver == "gd":
-            return watched.solve_descent(*given, setting, self.step)
+            found = watched.solve_descent(*given, setting, self.step)
+            return watched.with_separation(found, *given, setting)
         if self.solver == "sgd":
+            pace = (self.tau0, self.kappa, self.batch_size)
             seed = parallel.seed_sequence(self.random_state)
-            return watched.solve_sgd(
-                *given, setting, (self.tau0, self.kappa, self.batch_size), seed
-            )
+            found = watched.solve_sgd(*given, setting, pace, seed)
+            return watched.with_separation(found, *given, setting)
         return smooth.solve(*given, SOLVERS[self.solver], setting)
 
     def _last_state(self, K: int, p: int) -> np.ndarray | None:

@@ -111,14 +111,16 @@ def check_facts(kept: Any, q: int, p: int) -> None:
     """Refuse what a forged model file put in place of the facts."""
     numbers = ("rank", "log_likelihood", "null", "rows")
     found = kept if isinstance(kept, dict) else {}
-    C, aliased = found.get("covariance"), found.get("aliased")
     size = q * (p + 1)
     right = all(isinstance(found.get(name), int | float) for name in numbers)
-    right = right and type(C) is np.ndarray and type(aliased) is np.ndarray
-    if right:
-        assert C is not None and aliased is not None
-        right = C.dtype == np.float64 and C.shape == (size, size)
-        right = right and aliased.dtype.kind == "i" and aliased.ndim == 1
-        right = right and not np.any((aliased < 0) | (aliased > p))
+    part: Any
+    for name, shape in (("covariance", (size, size)), ("null_space", (p + 1, None))):
+        part = found.get(name)
+        right = right and type(part) is np.ndarray and part.dtype == np.float64
+        right = right and part.ndim == 2 and part.shape == (shape[0], shape[1] or part.shape[1])
+    for name in ("aliased", "loose"):
+        part = found.get(name)
+        right = right and type(part) is np.ndarray and part.dtype.kind == "i" and part.ndim == 1
+        right = right and not np.any((part < 0) | (part > p))
     if not right:
         raise ModelFileError("its facts for inference belong to other columns")

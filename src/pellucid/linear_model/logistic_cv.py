@@ -1,5 +1,6 @@
 """Logistic regression that chooses its penalty by cross validation."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -29,6 +30,7 @@ from pellucid.parameters import (
     Verbose,
 )
 from pellucid.persist.state import expect_array
+from pellucid.records import Status
 
 
 class LogisticRegressionCV(LogisticModel):
@@ -78,6 +80,7 @@ class LogisticRegressionCV(LogisticModel):
     coefs_paths_ : (folds, l1_ratios, Cs, classes, p + 1); p without an intercept, 1 for two classes
     n_iter_ : (folds, l1_ratios, Cs)
     history_ : mean score of each C and l1_ratio; status_ : how the last fit ended
+    separating_ : positions in `terms_` of columns that separate classes, where C_ is infinite
     classes_, n_features_in_, feature_names_in_, schema_
 
     Examples
@@ -195,7 +198,8 @@ class LogisticRegressionCV(LogisticModel):
             "means_": column_means(problem.X, w), "Cs_": Cs, "l1_ratios_": ratios,
             "scores_": tried.scores, "n_iter_": tried.n_iter,
             "coefs_paths_": tried.coefs if self.fit_intercept else tried.coefs[..., :-1].copy(),
-            "history_": _score_table(mean, Cs, ratios), "status_": found.status, "separating_": [],
+            "history_": _score_table(mean, Cs, ratios), "status_": _told(found),
+            "separating_": list(getattr(found, "separating", ())),
         }  # fmt: skip
 
     def _grid(self) -> tuple[np.ndarray, np.ndarray]:
@@ -268,6 +272,13 @@ class LogisticRegressionCV(LogisticModel):
         expect_array(self, "scores_", None, len(self.l1_ratios_), len(self.Cs_))
         width = self.coef_.shape[1] + int(self.fit_intercept)
         expect_array(self, "coefs_paths_", *self.scores_.shape, len(self.coef_), width)
+
+
+def _told(found: Any) -> Status:
+    """The status of the last fit, with what to do about it here."""
+    if not getattr(found, "separating", ()):
+        return found.status
+    return replace(found.status, suggestion="Leave np.inf out of Cs.")
 
 
 def _numbers(values: Any) -> np.ndarray | None:

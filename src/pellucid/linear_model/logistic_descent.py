@@ -11,7 +11,8 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.linear_model import _loops
-from pellucid.linear_model.logistic_solvers import Setting
+from pellucid.linear_model.logistic_solvers import Fitted, Setting, prepare
+from pellucid.linear_model.separation import Sentry
 from pellucid.numerics.optimise import (
     converged,
     diverged,
@@ -36,10 +37,11 @@ def solve_descent(
     total = float(w.sum())
     strength = setting.alpha / total
     mask = np.append(np.ones(X.shape[1]), 0.0)
-    step = step or default_step(A, w, strength, n_classes)
+    sound = default_step(A, w, strength, n_classes)
+    step = step or sound
     if A.size <= DESCENT_CELLS:
         done = _compiled_descent(A, y, w, pivot, x0, step, strength, mask, setting)
-        return _with_steps(done, x0.shape, step)
+        return _with_steps(done, x0.shape, step, sound)
 
     def evaluate(x: np.ndarray) -> tuple[float, np.ndarray]:
         B = x.reshape(rows, -1)
@@ -52,12 +54,39 @@ def solve_descent(
     found = gradient_descent(
         evaluate, x0.ravel(), step=step / total, tol=setting.tol, max_iter=setting.max_iter
     )
-    return _with_steps(found, x0.shape, step)
+    return _with_steps(found, x0.shape, step, sound)
 
 
-def _with_steps(found: Solution, shape: tuple[int, ...], step: float) -> Solution:
+def _with_steps(found: Solution, shape: tuple[int, ...], step: float, sound: float) -> Solution:
     rates = {"learning_rate": np.full(len(found.history["iteration"]), step)}
-    return replace(found, x=found.x.reshape(shape), history=found.history | rates)
+    values, status = found.history["objective"], found.status
+    later = values[len(values) // 2 :]
+    if not status.ok and step > sound and (np.diff(later) > 1e-9 * np.abs(later[1:])).any():
+        status = Status(
+            "diverged",
+            f"Steps of {step:.3g} are too long: the objective still rose in the later half of "
+            f"{found.n_iter} iterations.",
+            f"Use a shorter step (up to {sound:.3g} cannot overshoot), or leave step=None.",
+        )
+    return replace(found, x=found.x.reshape(shape), status=status, history=found.history | rates)
+
+
+def with_separation(
+    found: Solution, X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting
+) -> Solution:
+    """Without a penalty: the columns that separate the classes are named beside how descent ended."""
+    if setting.alpha != 0 or found.status.code == "diverged":
+        return found
+    prepared = prepare(X, y, w, n_classes, setting)
+    x = prepared.from_user(found.x[1:] - found.x[0] if n_classes > 2 else found.x)
+    sentry = Sentry(prepared.likelihood, setting.terms)
+    separated = sentry.ended(x, found.status.ok, exact=False)
+    if separated is None or sentry.found is None:
+        return found
+    columns = tuple(sentry.found.columns.tolist())
+    message = f"{found.status.message} {separated.message}"
+    status = Status(found.status.code, message, separated.suggestion)
+    return Fitted(found.x, status, found.history, found.n_iter, columns)
 
 
 def default_step(A: np.ndarray, w: np.ndarray, strength: float, n_classes: int) -> float:

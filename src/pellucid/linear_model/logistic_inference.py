@@ -10,12 +10,13 @@ import numpy as np
 from scipy.special import chdtrc, ndtri
 
 from pellucid.data import Problem
-from pellucid.errors import ParameterError, PellucidError
+from pellucid.errors import DataError, ParameterError, PellucidError
 from pellucid.linear_model.inference import COLUMNS, estimate_lines, missing_notes
 from pellucid.numerics.links import expit
 from pellucid.numerics.losses import softmax
 from pellucid.records import SummaryTable
 
+OFF = 1e-7  # of its parts' sizes: more than this is not 0
 LINES = tuple("z" if name == "t" else name for name in COLUMNS)
 
 
@@ -34,9 +35,13 @@ def facts(known: list[dict[str, Any]], problem: Problem, w: np.ndarray, intercep
     covariance = np.zeros((m * len(blocks),) * 2)
     for k, block in enumerate(blocks):
         covariance[k * m : (k + 1) * m, k * m : (k + 1) * m] = block
-    return {
+    columns = {
+        name: np.unique(np.concatenate([one[name] for one in known])).astype(np.int64)
+        for name in ("aliased", "loose")
+    }
+    return columns | {
         "covariance": covariance, "rank": int(sum(one["rank"] for one in known)),
-        "aliased": np.unique(np.concatenate([one["aliased"] for one in known])).astype(np.int64),
+        "null_space": known[0]["null"],
         "log_likelihood": -float(sum(one["loss"] for one in known)),
         "null": -null, "rows": float(problem.total),
     }  # fmt: skip
@@ -57,7 +62,9 @@ def logistic_summary(model: Any, level: float) -> SummaryTable:
         return _without_errors(model, title, B)
     prefixes, estimates = _differences(model, B)
     errors = _errors(kept["covariance"], len(estimates))
-    errors[:, 1:][:, list(model.separating_)] = np.nan
+    # Errors have the intercept first, positions of columns have it last.
+    unknown = {*kept["loose"].tolist(), *kept["aliased"].tolist(), *model.separating_}
+    errors[:, [(j + 1) % errors.shape[1] for j in unknown]] = np.nan
     names = ["intercept", *model.terms_]
     rows: list[tuple] = []
     for prefix, estimate, error in zip(prefixes, estimates, errors):
@@ -109,12 +116,12 @@ def _header(model: Any, kept: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 def _notes(model: Any, kept: dict[str, Any]) -> tuple[str, ...]:
     notes = []
+    names = [*model.terms_, "intercept"]
     if len(kept["aliased"]):
-        names = [*model.terms_, "intercept"]
         named = ", ".join(names[j] for j in kept["aliased"])
         notes.append(
-            f"Not told apart by the data: {named}. Their coefficients are not unique, and standard "
-            "errors are not shown; predictions are not affected."
+            f"Spanned by the other terms: {named}. Coefficients involved are not unique; the shortest "
+            "solution is shown, without their standard errors. Predictions are not affected."
         )
     if getattr(model, "firth", False):
         notes.append("Firth's bias-reduced estimates; the log-likelihood is without his term.")
@@ -151,6 +158,11 @@ def _why_no_errors(model: Any) -> str:
             "Coefficients are shrunk by a penalty: theory gives no standard errors or p-values "
             "here. Fit with C=np.inf for them."
         )
+    if "C_" in vars(model):
+        return (
+            "The penalty was chosen by the same rows: theory gives no standard errors after that. "
+            "Fit LogisticRegression(C=np.inf) for them."
+        )
     return "This solver, or so wide a table, keeps no standard errors: use solver='auto'."
 
 
@@ -165,12 +177,13 @@ def probability_interval(model: Any, X: Any, level: float) -> tuple[np.ndarray, 
     if kept is None or model._separate():
         what = "one-vs-rest fits have no joint intervals" if kept else _why_no_errors(model)
         raise PellucidError(f"{type(model).__name__} has no predict_interval here: {what}")
-    if np.isnan(kept["covariance"]).any() or len(model.separating_):
+    if len(model.separating_):
         raise PellucidError(
             f"{type(model).__name__} has no predict_interval here: " + " ".join(_notes(model, kept))
         )
     table = X if isinstance(X, np.ndarray) else X.toarray()
     table = np.column_stack([table, np.full(len(table), float(model.fit_intercept))])
+    _check_within(table, model, kept)
     K = len(model.classes_)
     scores = model._scores(X)
     Z = np.column_stack([np.zeros(len(table)), scores]) if K == 2 else scores
@@ -182,6 +195,21 @@ def probability_interval(model: Any, X: Any, level: float) -> tuple[np.ndarray, 
     reach = ndtri((1 + level) / 2) * errors
     odds = _log_odds(Z)
     return expit(odds - reach), expit(odds + reach)
+
+
+def _check_within(table: np.ndarray, model: Any, kept: dict[str, Any]) -> None:
+    """Refuse rows whose prediction depends on which of many equal solutions was taken."""
+    null = kept["null_space"]
+    if not null.size:
+        return
+    size = np.abs(table) + np.append(np.abs(model.means_), 0.0)
+    far = np.flatnonzero((np.abs(table @ null) > OFF * (size @ np.abs(null))).any(axis=1))
+    if len(far):
+        raise DataError(
+            f"Row {far[0]} lies outside what the training rows span (columns are combinations of each "
+            "other there, but not here), so its prediction is not determined. Drop the columns that "
+            "summary() names."
+        )
 
 
 def _slopes(P: np.ndarray) -> np.ndarray:

@@ -311,10 +311,15 @@ def solve(
         found = _solve_smooth(prepared, setting, solver, sentry)
     status, separation = found.status, None if sentry is None else sentry.found
     if sentry is not None and not setting.firth:
-        status = sentry.ended(found.x, status.ok) or status
+        newtons = solver == "newton" or (
+            solver == "auto" and prepared.likelihood.size <= NEWTON_SIZE
+        )
+        status = sentry.ended(found.x, status.ok, newtons) or status
         separation = sentry.found
     known = None
     if setting.alpha == 0 and prepared.likelihood.size <= INFERENCE_SIZE:
+        from pellucid.linear_model.logistic_information import information
+
         known = information(prepared, found.x)
     return Fitted(
         symmetric(prepared.to_user(found.x), n_classes, setting.intercept), status, found.history,
@@ -347,31 +352,3 @@ def symmetric(B: np.ndarray, n_classes: int, intercept: bool) -> np.ndarray:
         B = np.concatenate([np.zeros((1, B.shape[1])), B])
         B -= B.mean(axis=0)
     return B
-
-
-def information(prepared: Prepared, x: np.ndarray) -> dict[str, Any]:
-    """Covariance of the differences to class 0 in the user's units, rank, aliased columns, loss.
-
-    The covariance is (q (p + 1), q (p + 1)), class by class, intercepts last; NaN if columns span
-    each other.
-    """
-    F = prepared.likelihood
-    width, used = F.X.p + 1, np.ones((F.q, F.X.p + 1), dtype=bool)
-    used[:, -1] = F.intercept
-    free = np.flatnonzero(used)
-    H = F.curvature(x)[np.ix_(free, free)]
-    C, aliased = np.full((F.size, F.size), np.nan), np.zeros(0, dtype=np.int64)
-    factor = cholesky_factor(H)
-    rank = len(free)
-    if factor is None:
-        null = flat_solver(H)[1]
-        rank -= null.shape[1]
-        columns = free % width
-        size = np.abs(null) / np.maximum(np.abs(null).max(axis=0), 1e-300)
-        aliased = np.unique(columns[(size > 1e-6).any(axis=1)])
-    else:
-        rows = factor.inverse_rows()
-        C[:] = 0.0
-        C[np.ix_(free, free)] = rows @ rows.T
-        C = prepared.covariance(C)
-    return {"covariance": C, "rank": rank, "aliased": aliased, "loss": float(F.evaluate(x)[0])}

@@ -27,6 +27,7 @@ from pellucid.records import Status
 SURE = 1e-11  # probabilities beyond which a row asks whether its class can be had for certain
 VIOLATED = 1e-9  # of the largest a_ik: below minus this a row counts against D
 USED = 1e-9  # of the largest coefficient: at or below it a column of D is not named
+LEAD = 2.2  # log-odds of .9: a row beyond it may be one that is separated
 SMALL_LOSS = 1e-6  # mean loss at which all rows right is a reason to ask
 ROUNDS = 60
 PROGRAM_CELLS = 2**23  # of the linear program; larger tables are not asked which columns it is
@@ -47,6 +48,17 @@ def suspicious(likelihood: Likelihood) -> bool:
     """Whether some probability at the last point is nearly 0 or 1: cheap, asked every step."""
     P = likelihood.last["P"]
     return bool(P.size) and (float(P.min()) < SURE or float(P.max()) > 1 - SURE)
+
+
+def doubtful(likelihood: Likelihood, x: np.ndarray) -> bool:
+    """Whether some row at x is nearly sure of a class, as rows that are separated are."""
+
+    def sure(rows: slice) -> bool:
+        Z = likelihood.scores(likelihood.block(rows), x)
+        lead = Z.max(axis=1, initial=0.0) - Z.min(axis=1, initial=0.0)  # class 0 has the score 0
+        return float(lead.max(initial=0.0)) > LEAD
+
+    return any(parallel.map(sure, likelihood.X.blocks))
 
 
 def find_separation(likelihood: Likelihood, x: np.ndarray) -> Separation | None:
@@ -279,9 +291,12 @@ class Sentry:
             self.found, self.asked = find_separation(self.likelihood, x), True
         return None if self.found is None else separated_status(self.found, self.terms)
 
-    def ended(self, x: np.ndarray, ok: bool) -> Status | None:
-        """At a solver's end; one that is content is doubted only for a column that does it alone."""
-        if ok and self.found is None and not _alone(self.likelihood)[0].any():
+    def ended(self, x: np.ndarray, ok: bool, exact: bool) -> Status | None:
+        """At a solver's end. One that found an exact optimum is doubted only for a column that does
+        it alone; one that was content with less, also if it is nearly sure of some rows.
+        """
+        doubted = not ok or (not exact and doubtful(self.likelihood, x))
+        if self.found is None and not doubted and not _alone(self.likelihood)[0].any():
             return None
         return self.ask(x)
 
