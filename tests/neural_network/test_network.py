@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from pellucid.errors import ParameterError
-from pellucid.neural_network import Dense, Network, _loops
+from pellucid import parallel
+from pellucid.errors import ConvergenceWarning, DataError, NotFittedError, ParameterError
+from pellucid.neural_network import Dense, MLPRegressor, Network, _loops
 from pellucid.neural_network.layers import ACTIVATIONS, LOSSES
 from pellucid.neural_network.network import Workspace
 from tests.neural_network import plain
@@ -153,6 +154,9 @@ def test_adding_a_layer_keeps_the_parameters(rng):
     ("build", "words"),
     [
         (lambda: Network(2, loss="hinge"), "'loss' parameter of Network"),
+        (lambda: Network(0), r"'inputs' parameter of Network must be an int in the range \[1"),
+        (lambda: Network(2).add("relu"), r"Dense\(8, 'relu'\). Got 'relu' instead"),
+        (lambda: Network(2, [8]), "Got 8 instead"),
         (lambda: Dense(0), "'units' parameter of Dense"),
         (lambda: Dense(3, "step"), "'activation' parameter of Dense"),
         (lambda: Dense(3, dropout=1.0), "'dropout' parameter of Dense"),
@@ -167,6 +171,55 @@ def test_adding_a_layer_keeps_the_parameters(rng):
 def test_wrong_networks_are_named(build, words):
     with pytest.raises(ParameterError, match=words):
         build()
+
+
+def test_networks_without_parameters_say_so(rng):
+    """All 0 is no answer; hidden layers of zeros are drawn before they are trained."""
+    network = Network(2, [Dense(6, "tanh"), Dense(1, "linear")])
+    assert network.layers[1].activation == "identity"  # "linear" is another name of it
+    rows = rng.normal(size=(40, 2))
+    with pytest.raises(NotFittedError, match="no parameters yet"):
+        network.predict(rows)
+    network.train(rows, rows[:, 0] ** 2, random_state=0, solver="lbfgs")
+    assert ((network.predict(rows.tolist())[:, 0] - rows[:, 0] ** 2) ** 2).mean() < 0.05
+    assert (
+        Network(2, [Dense(1, "linear")]).train(rows, rows[:, 0], solver="gd", epochs=1).n_iter == 1
+    )
+    for wrong in (rows[:, :1], rows[0]):
+        with pytest.raises(DataError, match="2 inputs answers to rows of so many columns"):
+            network.predict(wrong)
+    with pytest.raises(DataError, match="tables of numbers"):
+        network.predict([["a", "b"]])
+
+
+def test_messages_use_the_names_of_whoever_was_asked(rng):
+    rows = rng.normal(size=(40, 2))
+    network = Network(2, [Dense(4), Dense(1, "linear")]).draw(rng)
+    told = network.train(rows, rows[:, 0], epochs=2).status
+    assert told.suggestion == "Increase epochs, or rate if the loss falls slowly."
+    assert network.train(rows, rows[:, 0], solver="gd", rate=1e9).status.suggestion.startswith(
+        "Lower rate,"
+    )
+    dropped = Network(2, [Dense(4, dropout=0.1), Dense(1, "linear")]).draw(rng)
+    with pytest.raises(ParameterError, match="smaller batch"):
+        dropped.train(rng.normal(size=(70_000, 2)), np.ones(70_000), batch=70_000)
+    model = MLPRegressor(hidden_layer_sizes=4, max_iter=2)
+    with pytest.warns(ConvergenceWarning, match="Increase max_iter, or learning_rate_init"):
+        model.fit(rows, rows[:, 0])
+
+
+def test_threads_share_no_space(rng):
+    """Two threads may ask for the last free arrays at once."""
+    network = Network(3, [Dense(5, "tanh"), Dense(2, "linear")]).draw(rng)
+    rows = rng.normal(size=(200_000, 3))
+    alone = network.scores(rows)
+    threads = parallel.get_threads()
+    try:
+        parallel.set_threads(4)
+        for _ in range(5):
+            assert np.array_equal(network.scores(rows), alone)
+    finally:
+        parallel.set_threads(threads)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

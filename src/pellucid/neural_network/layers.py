@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.errors import ParameterError
+from pellucid.numerics.losses import softmax
 from pellucid.parameters import Integer, Real
 
 
@@ -114,13 +115,6 @@ def _poisson(Z: np.ndarray, Y: np.ndarray, share: np.ndarray) -> float:
     return value
 
 
-def softmax(Z: np.ndarray) -> np.ndarray:
-    """Shares of exp(z) in each row."""
-    with np.errstate(over="ignore"):
-        E = np.exp(Z - Z.max(axis=1, keepdims=True))
-    return E / E.sum(axis=1, keepdims=True)
-
-
 def logistic(Z: np.ndarray) -> np.ndarray:
     """1 / (1 + exp(-z)), exact in both tails."""
     small = np.exp(-np.abs(Z))
@@ -142,7 +136,7 @@ class Dense:
     Parameters
     ----------
     units : number of values it gives.
-    activation : "relu", "tanh", "logistic" (the sigmoid) or "identity" (linear); for the last layer
+    activation : "relu", "tanh", "logistic" (the sigmoid) or "identity" (or "linear"); for the last layer
         also "softmax" and "exp", as the loss demands.
     dropout : share of its values that are set to 0 in a step of training.
     """
@@ -156,6 +150,8 @@ class Dense:
             raise ParameterError(
                 f"The 'units' parameter of Dense must be {Integer(1)}. Got {self.units!r} instead."
             )
+        if self.activation == "linear":
+            object.__setattr__(self, "activation", "identity")
         known = [*ACTIVATIONS, "softmax", "exp"]
         if self.activation not in known:
             raise ParameterError(

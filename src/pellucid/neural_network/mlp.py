@@ -12,6 +12,7 @@ from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.neural_network.layers import LOSSES, Dense
 from pellucid.neural_network.lessons import Lessons
 from pellucid.neural_network.network import Network
+from pellucid.neural_network.options import MLP_CHECKS, MLP_NAMES
 from pellucid.parameters import (
     Boolean,
     Choice,
@@ -25,7 +26,6 @@ from pellucid.parameters import (
 from pellucid.records import Status
 
 DTYPES = {"float64": np.float64, "float32": np.float32}
-SOLVERS = ("lbfgs", "sgd", "adam", "gd")
 
 
 def _are_sizes(value: Any) -> bool:
@@ -36,30 +36,15 @@ def _are_sizes(value: Any) -> bool:
     return all(Integer(1).accepts(size) for size in value)
 
 
-OPTIONS = {
+OPTIONS = MLP_CHECKS | {
     "hidden_layer_sizes": Test(_are_sizes, "an int > 0, or a sequence of ints > 0"),
     "activation": Choice("identity", "logistic", "tanh", "relu"),
-    "solver": Choice(*SOLVERS),
-    "alpha": Real(0, None),
-    "batch_size": Either(Choice("auto"), Integer(1)),
-    "learning_rate": Choice("constant", "invscaling", "adaptive"),
-    "learning_rate_init": Real(0, None, "neither"),
-    "power_t": Real(0, None),
-    "max_iter": Integer(1),
-    "shuffle": Boolean,
+    "batch_size": Either(Choice("auto"), MLP_CHECKS["batch_size"]),
     "random_state": RandomState,
-    "tol": Real(0, None),
     "verbose": Verbose,
     "warm_start": Boolean,
-    "momentum": Real(0, 1, "both"),
-    "nesterovs_momentum": Boolean,
     "early_stopping": Boolean,
     "validation_fraction": Real(0, 1),
-    "beta_1": Real(0, 1),
-    "beta_2": Real(0, 1),
-    "epsilon": Real(0, None, "neither"),
-    "n_iter_no_change": Either(Integer(1), Choice(np.inf)),
-    "max_fun": Integer(1),
     "dropout": Real(0, 1),
     "dtype": Choice(*DTYPES),
     "standardize": Boolean,
@@ -225,15 +210,9 @@ class MultiLayer(Explained):
     def _plan(self, n: int, more: bool) -> Any:
         from pellucid.neural_network.training import Plan
 
-        return Plan(
-            solver=self.solver, alpha=float(self.alpha), schedule=self.learning_rate,
-            batch=min(200, n) if self.batch_size == "auto" else int(self.batch_size),
-            rate=float(self.learning_rate_init), power=float(self.power_t),
-            epochs=1 if more else int(self.max_iter), shuffle=bool(self.shuffle),
-            tol=float(self.tol), momentum=float(self.momentum), nesterov=bool(self.nesterovs_momentum),
-            beta1=float(self.beta_1), beta2=float(self.beta_2), epsilon=float(self.epsilon),
-            patience=self.n_iter_no_change, max_fun=int(self.max_fun),
-        )  # fmt: skip
+        own = {name: getattr(self, theirs) for name, theirs in MLP_NAMES.items()}
+        own["batch"] = min(200, n) if self.batch_size == "auto" else int(self.batch_size)
+        return Plan(**own | {"epochs": 1} if more else own)
 
     def _split(
         self, lessons: Lessons, X: Any, Y: np.ndarray, weights: np.ndarray, seed: Any, more: bool

@@ -7,10 +7,11 @@ import numpy as np
 from pellucid.base import ProbabilisticClassifier
 from pellucid.data.class_weights import class_weighted
 from pellucid.errors import DataError, ParameterError
-from pellucid.neural_network.layers import logistic, softmax
+from pellucid.neural_network.layers import logistic
 from pellucid.neural_network.lessons import Lessons
 from pellucid.neural_network.mlp import OPTIONS, MultiLayer
 from pellucid.neural_network.network import Network
+from pellucid.numerics.losses import log_softmax, softmax
 from pellucid.parameters import ClassWeight
 
 # Scores that differ by more have different probabilities.
@@ -199,8 +200,7 @@ class MLPClassifier(MultiLayer, ProbabilisticClassifier):
         if Z.shape[1] == 1:
             return -np.logaddexp(0.0, np.concatenate([Z, -Z], axis=1))
         with np.errstate(over="ignore", under="ignore"):
-            Z = Z - Z.max(axis=1, keepdims=True)
-            return Z - np.log(np.exp(Z).sum(axis=1, keepdims=True))
+            return log_softmax(Z)
 
     def _codes(self, X: Any) -> np.ndarray:
         """The largest probability, without most of the exponentials: scores have the same order,

@@ -157,13 +157,13 @@ beta_2, epsilon, n_iter_no_change, max_fun, dropout, dtype
         return np.sort(order[: round(self.validation_fraction * lessons.n)])
 
     def _score_of(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
-        residual = w @ (Y - network.predict(X)) ** 2
+        residual = w @ (Y - network.answers(X)) ** 2
         spread = w @ (Y - np.average(Y, axis=0, weights=w)) ** 2
         return float(np.mean(1.0 - residual / np.where(spread > 0, spread, 1.0)))
 
     def _predict(self, X: Any) -> np.ndarray:
         network = self._network()
-        answer = network.predict(self._inside(X)) * self.target_scale_ + self.target_shift_
+        answer = network.answers(self._inside(X)) * self.target_scale_ + self.target_shift_
         return answer if self.several_ else answer[:, 0]
 
     def _explain(self, X: Any) -> dict[str, Any]:

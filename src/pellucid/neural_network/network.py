@@ -14,8 +14,9 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataError, NotFittedError, ParameterError
 from pellucid.neural_network.layers import ACTIVATIONS, LOSSES, Dense
+from pellucid.parameters import Integer
 from pellucid.records import Solution, SummaryTable
 
 # Numbers in the widest layer of a block of rows, so that it stays in the cache.
@@ -71,8 +72,12 @@ class Network:
             raise ParameterError(
                 f"The 'loss' parameter of Network must be one of {list(LOSSES)}. Got {loss!r} instead."
             )
+        if not Integer(1).accepts(inputs):
+            raise ParameterError(
+                f"The 'inputs' parameter of Network must be {Integer(1)}. Got {inputs!r} instead."
+            )
         self.inputs, self.loss, self.dtype = int(inputs), loss, np.dtype(dtype)
-        self.layers: list[Dense] = list(layers)
+        self.layers: list[Dense] = [_layer(one) for one in layers]
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -85,7 +90,7 @@ class Network:
     def add(self, layer: Dense) -> Self:
         """One more layer at the end; parameters that were set are kept, the new ones are 0."""
         old = [*self.coefs, *self.intercepts]
-        self.layers.append(layer)
+        self.layers.append(_layer(layer))
         self._lay_out()
         half = len(old) // 2
         for new, kept in zip([*self.coefs[:half], *self.intercepts[:half]], old):
@@ -161,7 +166,10 @@ class Network:
 
         def one(rows: slice) -> None:
             # Few and large steps: threads wait for each other at each of them.
-            spaces = used.pop() if used else self._spaces(min(blocks[0].stop, X.shape[0]))
+            try:
+                spaces = used.pop()
+            except IndexError:  # all in use by other threads
+                spaces = self._spaces(min(blocks[0].stop, X.shape[0]))
             A = self.rows_of(X, rows)
             for layer, W, b, space in zip(self.layers, self.coefs, self.intercepts, spaces):
                 Z = space[: rows.stop - rows.start]
@@ -180,10 +188,26 @@ class Network:
         """Arrays for the values of the hidden layers."""
         return [np.empty((rows, k), self.dtype) for k in self.units[1:-1]]
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Values of the last layer."""
+    def answers(self, X: Any) -> np.ndarray:
+        """Values of the last layer, for a table that fits."""
         with np.errstate(over="ignore"):
             return LOSSES[self.loss].answer(self.scores(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Values of the last layer; parameters that are all 0 were never drawn nor learned."""
+        self.check()
+        if not self.parameters.any():
+            raise NotFittedError(
+                "This Network has no parameters yet: all are 0. Call 'train', or 'draw' random ones, or "
+                "fill 'coefs' and 'intercepts', before 'predict'."
+            )
+        X = _numbers(X)
+        if X.ndim != 2 or X.shape[1] != self.inputs:
+            raise DataError(
+                f"A network of {self.inputs} inputs answers to rows of so many columns. Got "
+                f"an X of shape {X.shape}."
+            )
+        return self.answers(X)
 
     def rows_of(self, X: Any, rows: Any) -> Any:
         """Some rows, in the network's precision."""
@@ -199,17 +223,17 @@ class Network:
     def train(
         self, X: Any, Y: Any, sample_weight: Any = None, random_state: Any = None, **options: Any
     ) -> Solution:
-        """Fit the parameters, from where they are (`draw` them first), and say how it went.
+        """Fit the parameters, from where they are, and say how it went.
 
-        Y has a column for each output; `options` are those of `training.Plan`: solver, rate, epochs,
-        batch, alpha, ... The record has `status`, `history` and `n_iter`. Training that diverges is
-        named there, and the parameters stay finite.
+        Hidden layers whose parameters are all 0 could not learn: they are drawn first. Y has a column
+        for each output; `options` are those of `training.Plan`: solver, rate, epochs, batch, alpha, ...
+        The record has `status`, `history` and `n_iter`. Training that diverges is named there, and the
+        parameters stay finite.
         """
         from pellucid.neural_network.training import Plan, Trainer
 
         self.check()
-        X = X if hasattr(X, "tocsr") else np.asarray(X, dtype=float)
-        Y = np.asarray(Y, dtype=float)
+        X, Y = _numbers(X), _numbers(Y)
         Y = Y[:, None] if Y.ndim == 1 else Y
         weights = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, float)
         wanted = ((len(Y), self.inputs), (len(Y), self.units[-1]), (len(Y),))
@@ -223,8 +247,13 @@ class Network:
             raise DataError(
                 "A network learns from finite numbers; some of X, Y or weights are not."
             )
-        trainer = Trainer(self, X, Y, weights, Plan.of(options))
-        return trainer.run(parallel.seed_sequence(random_state))
+        seed, trainer = (
+            parallel.seed_sequence(random_state),
+            Trainer(self, X, Y, weights, Plan.of(options)),
+        )
+        if len(self.layers) > 1 and not self.parameters.any():
+            self.draw(parallel.stream(seed, "start"))
+        return trainer.run(seed)
 
     # Loss and gradient --------------------------------------------------------------------------
 
@@ -294,6 +323,24 @@ class Network:
             return parallel.reduce(
                 one, lambda a, b: (a[0] + b[0], np.add(a[1], b[1], out=a[1])), self.blocks(len(Y))
             )  # fmt: skip
+
+
+def _layer(layer: Any) -> Dense:
+    if not isinstance(layer, Dense):
+        raise ParameterError(
+            f"The layers of a Network are Dense layers, such as Dense(8, 'relu'). Got {layer!r} instead."
+        )
+    return layer
+
+
+def _numbers(X: Any) -> Any:
+    """Arrays of numbers; sparse tables as they are."""
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    try:
+        return np.asarray(X, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"A Network takes tables of numbers: {error}.") from None
 
 
 def _not_finite(X: Any) -> Any:

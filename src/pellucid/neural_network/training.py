@@ -17,8 +17,8 @@ from pellucid.errors import ParameterError
 from pellucid.neural_network import _loops
 from pellucid.neural_network.layers import ACTIVATIONS, Dense
 from pellucid.neural_network.network import Network, Workspace
+from pellucid.neural_network.options import CHECKS, MLP_NAMES
 from pellucid.numerics.optimise import lbfgs
-from pellucid.parameters import Boolean, Choice, Either, Integer, Real
 from pellucid.records import Recorder, Solution, Status
 
 LARGEST = float(np.finfo(float).max)
@@ -29,29 +29,12 @@ FAR = 1.0  # times the first epoch's loss: what ends so far above it has not con
 PART_WORK, PART_ROWS, MOST_PARTS = 3e7, 64, 8
 
 
-CHECKS: dict[str, Any] = {
-    "solver": Choice("gd", "sgd", "adam", "lbfgs"),
-    "alpha": Real(0, None),
-    "batch": Integer(1),
-    "schedule": Choice("constant", "invscaling", "adaptive"),
-    "rate": Real(0, None, "neither"),
-    "power": Real(0, None),
-    "epochs": Integer(1),
-    "shuffle": Boolean,
-    "tol": Real(0, None),
-    "momentum": Real(0, 1, "both"),
-    "nesterov": Boolean,
-    "beta1": Real(0, 1),
-    "beta2": Real(0, 1),
-    "epsilon": Real(0, None, "neither"),
-    "patience": Either(Integer(1), Choice(np.inf)),
-    "max_fun": Integer(1),
-}
-
-
 @dataclass(frozen=True)
 class Plan:
-    """What the user asked for. `solver`: "gd" (all rows, plain steps), "sgd", "adam", "lbfgs"."""
+    """What the user asked for. `solver`: "gd" (all rows, plain steps), "sgd", "adam", "lbfgs".
+
+    `by_hand`: it was asked of `Network.train`, not of an MLP; messages use the names of either.
+    """
 
     solver: str = "adam"
     alpha: float = 0.0
@@ -69,6 +52,17 @@ class Plan:
     epsilon: float = 1e-8
     patience: float = 10
     max_fun: int = 15000
+    by_hand: bool = False
+
+    def named(self, option: str) -> str:
+        """What the user calls an option."""
+        return option if self.by_hand else MLP_NAMES[option]
+
+    def slower(self) -> str:
+        """What to try after a divergence."""
+        return (
+            f"Lower {self.named('rate')}, or standardise the columns (and a regression's target)."
+        )
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> "Plan":
@@ -84,7 +78,7 @@ class Plan:
                     f"The {name!r} option of Network.train must be {CHECKS[name]}. Got {value!r} "
                     "instead."
                 )
-        return cls(**options)
+        return cls(**options, by_hand=True)
 
 
 @dataclass
@@ -141,17 +135,17 @@ class Progress:
         if score > self.best_score:
             self.best_score, self.best = score, parameters.copy()
 
-    def risen(self, tol: float) -> Status | None:
+    def risen(self, plan: Plan) -> Status | None:
         """A status if the loss ended far above that of the first epoch, not by one bad epoch alone."""
         first, last, least = self.losses[0], self.losses[-1], int(np.argmin(self.losses))
         lasting = float(np.median(self.losses[-self.waited :]))
-        if not min(last, lasting) - first > FAR * abs(first) + 10.0 * tol:
+        if not min(last, lasting) - first > FAR * abs(first) + 10.0 * plan.tol:
             return None
         return Status(
             "diverged",
             f"Training diverged: the loss rose from {first:.3g} in the first epoch to {last:.3g} in "
             f"epoch {len(self.losses)}; it was least, {self.losses[least]:.3g}, in epoch {least + 1}.",
-            "Lower learning_rate_init, or standardise the columns (and the target of a regressor).",
+            plan.slower(),
         )
 
 
@@ -194,7 +188,7 @@ class Trainer:
             most = self.network.blocks(self.n)[0].stop
             raise ParameterError(
                 f"The 'dropout' parameter must be 0 for batches of more than {most} rows. Got "
-                f"{self.batch}: use solver 'adam' or 'sgd' with a smaller batch_size."
+                f"{self.batch}: use solver 'adam' or 'sgd' with a smaller {self.plan.named('batch')}."
             )
 
     def run(self, seed: Any, walk: Walk | None = None, begun: int = 0) -> Solution:
@@ -226,7 +220,7 @@ class Trainer:
             "max_iter",
             f"Stochastic Optimizer: Maximum iterations ({plan.epochs}) reached and the optimization "
             "hasn't converged yet.",
-            "Increase max_iter, or learning_rate_init if the loss falls slowly.",
+            f"Increase {plan.named('epochs')}, or {plan.named('rate')} if the loss falls slowly.",
         )
         return Solution((walk, progress), status, recorder.history(), epoch)
 
@@ -253,7 +247,7 @@ class Trainer:
         if self.judge is not None:
             said = f"The validation score did not improve by tol for {plan.patience} epochs."
             return Status("early_stopped", said)
-        return progress.risen(plan.tol) or Status(
+        return progress.risen(plan) or Status(
             "converged", f"The loss did not improve by tol for {plan.patience} epochs."
         )
 
@@ -342,7 +336,7 @@ class Trainer:
             "diverged",
             f"Training diverged in step {step} (epoch {epoch}): {where} grew beyond all bounds. The "
             "parameters before this epoch are kept.",
-            "Lower learning_rate_init, or standardise the columns (and the target of a regressor).",
+            self.plan.slower(),
         )
 
     # All rows at once ---------------------------------------------------------------------------
