@@ -54,6 +54,13 @@ class DataConversionWarning(PellucidWarning):
     """The data were used, but not in the form they were given."""
 
 
+def shown(value: object) -> str:
+    """The repr of a value; NumPy's scalars as the plain values they are."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    plain = kind and kind in "biufcU" and not getattr(value, "ndim", 1)
+    return repr(value.item() if plain else value)  # type: ignore[attr-defined]
+
+
 # Modules between a user's line and the place that warns: ours, and what runs our threads.
 _BETWEEN = ("pellucid", "threading", "concurrent")
 

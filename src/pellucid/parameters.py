@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.errors import ParameterError
+from pellucid.errors import ParameterError, shown
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def check(owner: str, values: dict[str, Any], table: dict[str, Any]) -> None:
         constraint = table.get(name)
         if constraint is not None and not constraint.accepts(value):
             raise ParameterError(
-                f"The {name!r} parameter of {owner} must be {constraint}. Got {value!r} instead."
+                f"The {name!r} parameter of {owner} must be {constraint}. Got {shown(value)} instead."
             )
 
 

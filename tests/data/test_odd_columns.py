@@ -10,7 +10,7 @@ from scipy import sparse
 
 from pellucid import Table
 from pellucid.ensemble import BaggingClassifier
-from pellucid.errors import DataError, DataTypeError, ParameterError
+from pellucid.errors import DataError, DataTypeError, ParameterError, shown
 from pellucid.linear_model import LinearRegression, LogisticRegression, Ridge
 from pellucid.tree import DecisionTreeClassifier
 
@@ -43,6 +43,21 @@ def test_dates_as_categories_keep_their_dates():
     model = LogisticRegression(table=Table(kinds={"d": "categorical"})).fit(frame, Y)
     assert model.terms_ == ("d=2020-01-01", "d=2020-01-02", "d=2020-01-03")
     assert model.predict(frame).shape == (6,)
+
+
+def test_categories_of_days_are_met_again_as_days():
+    days = pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02"] * 4))
+    model = LogisticRegression().fit(pd.DataFrame({"day": pd.Categorical(days)}), [0, 1] * 4)
+    assert model.predict(pd.DataFrame({"day": days})).tolist() == [0, 1] * 4
+
+
+@pytest.mark.parametrize(
+    "given", [np.float64(1.5), np.str_("a"), np.int64(3), np.bool_(True), np.array(2.0)]
+)
+def test_values_are_shown_without_the_names_of_their_types(given):
+    assert shown(given) == repr(given.tolist())
+    assert shown([1, "a"]) == "[1, 'a']"
+    assert "datetime64" in shown(np.datetime64("2020-01-01T00:00:00.000000001"))
 
 
 def test_kinds_of_sparse_columns_are_refused():

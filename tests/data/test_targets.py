@@ -91,6 +91,8 @@ def test_numbers():
         assert numbers([[1.0], [2.0]], "Model").shape == (2,)
     with pytest.raises(DataError, match=r"'cat'.*predicts numbers"):
         numbers(["cat", "dog"], "Model")
+    with pytest.raises(DataError, match=r"y holds 'dog' \(row 1\)"):
+        numbers(np.array(["1", "dog"]), "Model")
     with pytest.raises(DataError, match="infinity"):
         numbers([1.0, np.inf], "Model")
 

@@ -1,13 +1,13 @@
 """Cells and columns: kinds of Python objects, missing or not, and `RawColumn`, what they become."""
 
 from dataclasses import dataclass
-from datetime import UTC, date
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any, NoReturn
 
 import numpy as np
 
-from pellucid.errors import DataConversionWarning, DataError, DataTypeError, warn
+from pellucid.errors import DataConversionWarning, DataError, DataTypeError, shown, warn
 
 # Whole numbers up to here are exact in float64.
 _EXACT = 2**53
@@ -103,7 +103,7 @@ def _raise_odd_cell(name: str, cells: np.ndarray, missing: np.ndarray) -> NoRetu
     row = int(np.flatnonzero(rarer)[0])
     raise DataError(
         f"column {name!r} mixes numbers and text: {int(texts.sum())} of {len(cells)} cells are "
-        f"text (row {row} holds {cells[row]!r}). Make it all numbers, or all text for a category."
+        f"text (row {row} holds {shown(cells[row])}). Make it all numbers, or all text for a category."
     )
 
 
@@ -117,7 +117,9 @@ def plain_level(level: Any) -> Any:
     if isinstance(level, np.generic):
         level = level.item()
     if hasattr(level, "to_pydatetime"):  # pandas.Timestamp
-        return level.to_pydatetime()
+        level = level.to_pydatetime()
+    if isinstance(level, datetime) and level.tzinfo is None and level.time() == time():
+        return level.date()  # as a column of dates has it
     if level is None or isinstance(level, str | int | float | bytes | tuple | date):
         return level
     return str(level)

@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pellucid.errors import ParameterError
+from pellucid.errors import ParameterError, shown
 
 LARGEST = 1e150  # times weights of rows it is still an ordinary number
 
@@ -59,6 +59,6 @@ def _factor(label: Any, given: Any) -> float:
     if not number or not 0 <= given <= LARGEST:
         raise ParameterError(
             f"The 'class_weight' parameter must give finite weights >= 0, at most {LARGEST:g}. Got "
-            f"{given!r} for class {label!r} instead."
+            f"{shown(given)} for class {shown(label)} instead."
         )
     return float(given)

@@ -22,7 +22,10 @@ MISSING = (
 )
 
 _DELIMITERS = {",": "','", ";": "';'", "\t": "the tabulator", "|": "'|'"}
-_BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_BOMS = {  # the mark of UTF-32 begins with that of UTF-16
+    codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
+}  # fmt: skip
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?')  # as spreadsheets write above the header
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _DECIMAL_POINT = re.compile(r"[+-]?\d+\.\d+")
@@ -63,9 +66,9 @@ def settle(
     head = source.head()
     if encoding is None:
         encoding = next((name for bom, name in _BOMS.items() if head.startswith(bom)), None)
-        encoding = encoding or _sniff_utf16(head)
+        encoding = encoding or _sniff_width(head)
         if encoding != "utf-8":
-            note(f"{source.name} is written in UTF-16, as its first bytes say.")
+            note(f"{source.name} is written in {encoding[:6].upper()}, as its first bytes say.")
     lines = _complete_lines(head.decode(encoding, errors="replace"))
     stated = _SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
     if stated:
@@ -81,9 +84,11 @@ def settle(
     return Dialect(delimiter, decimal, encoding, header, tuple(missing))
 
 
-def _sniff_utf16(head: bytes) -> str:
-    """UTF-16 without its mark: every other byte of plain words and numbers is 0."""
+def _sniff_width(head: bytes) -> str:
+    """UTF-32 or UTF-16 without its mark: of plain words and numbers most other bytes are 0."""
     first = head[:400]
+    if first.count(0) > 0.7 * len(first):
+        return "utf-32-be" if first[:1] == b"\0" else "utf-32-le"
     for name, zeros in (("utf-16-le", first[1::2]), ("utf-16-be", first[::2])):
         if zeros.count(0) > 0.4 * len(first):
             return name

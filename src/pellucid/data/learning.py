@@ -10,7 +10,7 @@ from pellucid.data.kinds import as_kind
 from pellucid.data.scan import check_finite, column_facts, sparse_facts
 from pellucid.data.schema import CATEGORICAL, NUMBER, TEXT, Schema
 from pellucid.data.text import Text, vocabulary
-from pellucid.errors import DataError
+from pellucid.errors import DataError, shown
 
 # Free text is long and mostly distinct: mean words a cell, share of distinct cells, enough cells.
 TEXT_WORDS, TEXT_DISTINCT, TEXT_ROWS = 4.0, 0.5, 20
@@ -68,7 +68,9 @@ def named_kinds(table: Intake, kinds: Any) -> dict[int, str]:
         elif _is_position(column, len(names)):
             out[column] = kind
         else:
-            raise DataError(f"Table(kinds=...) names column {column!r}, which X does not have.")
+            raise DataError(
+                f"Table(kinds=...) names column {shown(column)}, which X does not have."
+            )
     return out
 
 

@@ -12,7 +12,7 @@ from pellucid.data.containers import Intake, intake
 from pellucid.data.learning import learn, named_kinds
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.data.table import Table
-from pellucid.errors import DataError, DataTypeError, ParameterError
+from pellucid.errors import DataError, DataTypeError, ParameterError, shown
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ def _known(y: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     strange = ~np.isin(y, classes)
     if strange.any():
         raise DataError(
-            f"y holds label {y[strange][0]!r}, which is not among classes {list(classes)}."
+            f"y holds label {shown(y[strange][0])}, which is not among classes {classes.tolist()}."
         )
     return np.searchsorted(classes, y).astype(np.int32), classes
 

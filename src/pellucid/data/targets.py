@@ -6,7 +6,7 @@ import numpy as np
 
 from pellucid.data.cells import is_missing
 from pellucid.data.containers import is_frame
-from pellucid.errors import DataConversionWarning, DataError, DataTypeError, warn
+from pellucid.errors import DataConversionWarning, DataError, DataTypeError, shown, warn
 
 # Weights whose sums and products with cells stay ordinary numbers.
 LARGEST, SMALLEST = 1e290, 1e-290
@@ -205,10 +205,19 @@ def _parse(y: np.ndarray, owner: str) -> np.ndarray:
     try:
         return y.astype(np.float64)
     except (TypeError, ValueError):
+        row = next(i for i, cell in enumerate(y.ravel()) if not _is_number(cell))
         raise DataError(
-            f"y holds {y.ravel()[:1].tolist()[0]!r}, but {owner} predicts numbers. Use a classifier "
-            "for classes."
+            f"y holds {shown(y.ravel()[row])} (row {row}), but {owner} predicts numbers. Use a "
+            "classifier for classes."
         ) from None
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        np.asarray(cell).astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def check_lengths(n: int, n_target: int) -> None:

@@ -276,7 +276,8 @@ class LogisticRegression(LogisticModel):
             return None
         if self.coef_.shape != (1 if K == 2 else K, p):
             return None
-        return np.column_stack([self.coef_, self.intercept_ * self.fit_intercept])
+        last = np.column_stack([self.coef_, self.intercept_ * self.fit_intercept])
+        return last if np.isfinite(last).all() else None
 
 
 def _one_history(parts: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
