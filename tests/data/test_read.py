@@ -439,9 +439,7 @@ def test_rows_longer_than_a_block(file):
     assert found.column("a").to_pylist() == [1, 2]
 
 
-@pytest.mark.parametrize(
-    "encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-32"]
-)
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-32"])
 def test_wide_encodings_without_their_mark(encoding):
     table, remarks = noted("name,size\nÅsa,1\nBo,2\n".encode(encoding))
     assert table.column("name").to_pylist() == ["Åsa", "Bo"]
