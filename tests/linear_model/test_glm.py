@@ -252,6 +252,24 @@ def test_what_others_span_is_left_out_and_the_rest_is_as_without_it(family):
         model.predict_interval(full)
 
 
+@pytest.mark.parametrize(("family", "link"), [
+    ("poisson", "log"), ("gamma", "log"), ("binomial", "logit"), ("normal", "identity"),
+    ("gamma", "inverse"),
+])  # fmt: skip
+def test_null_deviance_beside_an_offset_is_that_of_the_constant_alone(family, link):
+    rng = np.random.default_rng(5)
+    X, offset = rng.normal(size=(90, 2)), rng.uniform(0.1, 0.6, 90)
+    y = rng.poisson(np.exp(0.4 * X[:, 0] + offset)) + 1.0
+    y = (y > 1).astype(float) if family == "binomial" else y
+    model = GeneralizedLinearModel(family=family, link=link)
+    found = dict(model.fit(X, y, offset=offset).summary().header)
+    alone = dict(model.fit(np.ones((90, 1)), y, offset=offset).summary().header)
+    assert found["null deviance"] == pytest.approx(alone["deviance"], rel=1e-9)
+    assert alone["null deviance"] == pytest.approx(alone["deviance"], rel=1e-9)
+    assert found["deviance"] < found["null deviance"]
+    assert ("LR chi2" if family in ("poisson", "binomial") else "F") in found
+
+
 def test_nearly_dependent_columns_have_their_standard_errors():
     """A condition number of 1e7 is no reason to leave a column out."""
     rng = np.random.default_rng(3)

@@ -180,3 +180,75 @@ def test_what_cannot_be_is_said():
         LinearRegression().fit(X[:4], y[:4]).predict_interval(X)
     with pytest.raises(PellucidError, match=r"power 2\.5"):
         TweedieRegressor(power=2.5, alpha=0).fit(X, np.abs(y) + 1).predict_interval(X)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e12])
+def test_undetermined_rows_are_found_in_any_units(scale):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 50))
+    X = np.column_stack([scale * a, b, b])
+    model = LinearRegression().fit(X, b + rng.normal(size=50))
+    assert np.isfinite(model.predict_interval(X)).all()
+    with pytest.raises(DataError, match="Row 0 lies outside"):
+        model.predict_interval([[0.0, 1.0, -100.0]])
+
+
+@pytest.mark.parametrize(("family", "link"), [
+    ("gamma", "inverse"), ("inverse_gaussian", "inverse_square"), ("poisson", "identity"),
+    ("poisson", "sqrt"), ("normal", "inverse"),
+])  # fmt: skip
+def test_means_next_to_an_edge_lie_in_their_own_interval(family, link):
+    from pellucid.linear_model.glm_intervals import mean_ends
+    from pellucid.numerics.families import FAMILIES, GLMLoss
+    from pellucid.numerics.links import LINKS
+
+    loss = GLMLoss(FAMILIES[family](), LINKS[link])
+    eta = np.array([0.1, 2.0, 0.1])
+    ends = mean_ends(loss, eta, np.array([0.3, 0.3, 0.05]))
+    for row, low, high in ((0, -0.2, 0.4), (1, 1.7, 2.3), (2, 0.05, 0.15)):
+        inside = np.linspace(low, high, 201)
+        inside = inside[inside > 0] if family != "normal" and link != "sqrt" else inside
+        means = loss.link.inverse(inside)
+        assert ends[row, 0] <= means.min() and means.max() <= ends[row, 1]
+    np.testing.assert_allclose(ends[1], np.sort(loss.link.inverse(np.array([1.7, 2.3]))))
+    expected = {
+        "inverse": [2.5, np.inf] if family == "gamma" else [-np.inf, np.inf],
+        "inverse_square": [0.4**-0.5, np.inf], "identity": [0, 0.4], "sqrt": [0, 0.16],
+    }  # fmt: skip
+    np.testing.assert_allclose(ends[0], expected[link])
+
+
+def test_observations_of_a_mean_that_may_be_infinite():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(1, 2, (40, 1))
+    y = rng.gamma(2, 1 / (0.05 + 0.3 * (X[:, 0] - 1)) / 2)
+    model = GeneralizedLinearModel(family="gamma").fit(X, y)
+    new = [[0.95], [1.5]]
+    ends = model.predict_interval(new)
+    mean = model.predict_interval(new, kind="mean")
+    assert np.isinf(mean[0, 1]) and np.isinf(ends[0, 1]) and np.isfinite([*ends[1], *mean[1]]).all()
+    assert (mean[:, 0] < model.predict(new)).all() and (model.predict(new) < mean[:, 1]).all()
+
+
+def test_tweedie_of_many_amounts():
+    from pellucid.linear_model.glm_intervals import _compound
+
+    many = np.array([[9e4]])
+    assert _compound(np.array([[1e9]]), many, 0.3, 1.5)[0, 0] == pytest.approx(1.0, abs=1e-12)
+    for power, phi, mu in ((1.5, 0.05, 30.0), (1.1, 0.02, 12.0), (1.9, 0.01, 5.0)):
+        deviation = np.sqrt(phi * mu**power)
+        y = mu + deviation * np.array([[-2.0], [-0.3], [0.0], [1.0], [3.0]])
+        rate = mu ** (2 - power) / (phi * (2 - power))
+        shape, scale = (2 - power) / (power - 1), phi * (power - 1) * mu ** (power - 1)
+        k = np.arange(1, int(rate + 15 * np.sqrt(rate) + 50))
+        exact = scipy.stats.poisson.pmf(k, rate) @ scipy.special.gammainc(
+            k[:, None] * shape, y[:, 0] / scale
+        )
+        assert rate > 200 or power == 1.1
+        found = _compound(y, np.array([[mu]]), phi, power)[:, 0]
+        np.testing.assert_allclose(found, exact, rtol=1e-10)
+    X = np.random.default_rng(1).normal(size=(100, 1))
+    y = np.exp(10 + 0.3 * X[:, 0]) * np.random.default_rng(2).gamma(500, 1 / 500, 100)
+    model = TweedieRegressor(power=1.5, alpha=0).fit(X, y)
+    low, high = model.predict_interval(X).T
+    assert ((low < y) & (y < high)).mean() > 0.88

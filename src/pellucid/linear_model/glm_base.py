@@ -280,7 +280,8 @@ class GLMRegressor(Regressor):
         """Low and high end (n, 2) of the interval that covers a new observation (or, with
         kind="mean", the mean of such observations) in a share `level` of samples.
 
-        `trials` is the number of trials of a new binomial share. For alpha=0 only.
+        `trials` is the number of trials of a new binomial share. For alpha=0 only. An end is
+        infinite where the linear predictor of an inverse link may be 0.
         """
         from pellucid.linear_model.glm_intervals import glm_ends
         from pellucid.linear_model.intervals import check_interval
@@ -288,10 +289,10 @@ class GLMRegressor(Regressor):
         self._check_fitted()
         check_interval(level, kind)
 
-        def ends(X: Any) -> np.ndarray:
-            return glm_ends(self, X, self._eta(X, offset, exposure), level, kind, trials)
-
-        return self._answer(ends, X)
+        encoded = self._encoded(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            eta = self._finite(self._eta(encoded, offset, exposure))
+            return glm_ends(self, encoded, eta, level, kind, trials)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """D2: the share of the deviance of the mean of y that the model explains."""

@@ -4,7 +4,7 @@ Invariant: what `summary()` shows was summed up during the fit, except robust er
 rows again; nothing is shown where theory gives no answer.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,8 @@ from scipy.special import chdtrc, fdtrc, gammaln, xlogy
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.errors import PellucidError
-from pellucid.linear_model.glm_solver import Task, as_if_absent, information
+from pellucid.errors import DataError, PellucidError
+from pellucid.linear_model.glm_solver import Task, as_if_absent, information, solve
 from pellucid.linear_model.inference import (
     COLUMNS,
     estimate_lines,
@@ -22,11 +22,13 @@ from pellucid.linear_model.inference import (
 )
 from pellucid.linear_model.robust import Wanted
 from pellucid.numerics.families import Family, GLMLoss
+from pellucid.numerics.tables import Rows
 from pellucid.records import SummaryTable
 
 # Families whose variance is a known function of the mean: nothing else is estimated.
 KNOWN_DISPERSION = ("binomial", "poisson", "negative_binomial")
 COUNTS = ("poisson", "negative_binomial")
+NULL_STEPS = 100
 TABLE = 4096  # factorials up to which a table is cheaper
 
 
@@ -36,13 +38,17 @@ def facts(task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss) -> dict[st
     known = information(task, x)
     y, w = problem.y, problem.weights
     task.objective.evaluate(x)
-    eta, middle = task.objective.last["eta"], w @ y / w.sum()
+    eta, null_eta = task.objective.last["eta"], constant_scores(task, loss)
+    middle = w @ y / w.sum()
 
     def sums(rows: slice) -> np.ndarray:
         with np.errstate(all="ignore"):
             t, mu, share = y[rows], loss.link.inverse(eta[rows]), w[rows]
             own = share @ family.half_deviance(t, mu)
-            null = share @ family.half_deviance(t, np.full_like(t, middle))
+            means = np.full_like(t, middle)
+            if null_eta is not None:
+                means = loss.link.inverse(null_eta[rows])
+            null = share @ family.half_deviance(t, means)
             return np.array([own, null, share @ ((t - mu) ** 2 / family.variance(mu))])
 
     blocks = task.objective.X.blocks
@@ -55,10 +61,29 @@ def facts(task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss) -> dict[st
         "covariance": known.covariance, "aliased": known.aliased, "null": known.null,
         "rank": known.rank, "total": problem.total, "rows": problem.n, "deviance": 2 * own,
         "pearson": pearson,
-        "null_deviance": 2 * null if problem.offset is None else np.nan,
+        "null_deviance": 2 * null,
         "log_likelihood": likelihood, "log_likelihood_precision": by_precision,
         "known": family.name in KNOWN_DISPERSION, "family": family.name, "link": loss.link.name,
     }  # fmt: skip
+
+
+def constant_scores(task: Task, loss: GLMLoss) -> np.ndarray | None:
+    """Linear predictors of the model without columns, beside an offset; None without one."""
+    if task.objective.offset is None:
+        return None
+    alone = replace(
+        task.objective, X=Rows(np.zeros((task.objective.X.n, 0))), alpha=np.zeros(0), shift=None,
+        last={},
+    )  # fmt: skip
+    empty = Task(alone, np.zeros(0), np.zeros(0, dtype=np.int64), task.weights_lift)
+    x = np.zeros(1)
+    if alone.intercept:
+        try:
+            x = solve(empty, loss, "auto", 0.0, NULL_STEPS, None).x
+        except DataError:  # beside this offset no constant has a possible mean for every row
+            x[0] = np.nan
+    alone.evaluate(x)
+    return alone.last["eta"]
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtr, betainc, gammainc, log_ndtr, ndtr, pdtr
+from scipy.special import bdtr, betainc, gammainc, gammaln, log_ndtr, ndtr, pdtr
 
-from pellucid.errors import DataError, PellucidError
+from pellucid.errors import PellucidError
 from pellucid.linear_model.glm_inference import dispersion_of, extra_variance, power_of
-from pellucid.linear_model.intervals import t_reach
-from pellucid.numerics.families import Family
-from pellucid.numerics.links import LINKS
+from pellucid.linear_model.intervals import check_span, t_reach
+from pellucid.numerics.families import Family, GLMLoss
 
 NODES, SHARES = np.polynomial.hermite_e.hermegauss(15)
 SHARES = SHARES / SHARES.sum()
 HALVINGS = 200
-OFF = 1e-7  # share by which a row may miss what the training rows span
+MANY = 200.0  # amounts from which their number is averaged over a grid
+LARGEST = 1e300
 DISCRETE = ("poisson", "binomial", "negative_binomial")
 
 # (values, means, dispersion) -> probability of at most that value
@@ -50,19 +50,18 @@ def glm_ends(
         )
     dispersion = dispersion_of(kept, residual)
     dof = np.inf if kept["known"] else residual
-    _check_span(kept["null"], X)
+    null, edge = kept["null"][:-1], kept["null"][-1]
+    check_span(X @ null + edge, abs(X) @ np.abs(null) + np.abs(edge))
     error = np.sqrt(_variance(model, kept["covariance"], X) * dispersion)
-    link, reach = LINKS[model._link()], t_reach(level, dof)
+    loss, reach = model._loss(), t_reach(level, dof)
     normal = kept["family"] == "normal" and kept["link"] == "identity"
     if kind == "mean" or normal:
         spread = error if kind == "mean" else np.sqrt(error**2 + dispersion)
-        ends = eta[:, None] + reach * spread[:, None] * np.array([-1.0, 1.0])
-        return np.sort(link.inverse(ends), axis=1)
+        return mean_ends(loss, eta, reach * spread)
     shift = NODES * (reach / t_reach(level, np.inf))  # wider where the variance was estimated
     with np.errstate(all="ignore"):
-        means = link.inverse(eta[:, None] + error[:, None] * shift)
-        means = np.where(np.isfinite(means) & (means >= 0), means, link.inverse(eta)[:, None])
-        F = distribution(model._family(), trials)
+        means = possible_means(loss, eta[:, None] + error[:, None] * shift)
+        F = distribution(loss.family, trials)
         low, high = (1 - level) / 2, (1 + level) / 2
         whole = kept["family"] in DISCRETE
         ends = [quantile(F, means, dispersion, q, whole) for q in (low, high)]
@@ -70,19 +69,28 @@ def glm_ends(
     return ends_array / trials if kept["family"] == "binomial" else ends_array
 
 
-def _check_span(null: np.ndarray, X: Any) -> None:
-    """Columns that depend on each other in training must do so in every row asked about."""
-    if not null.shape[1]:
-        return
-    off = np.abs(X @ null[:-1] + null[-1])
-    size = abs(X) @ np.abs(null[:-1]) + np.abs(null[-1])
-    far = np.flatnonzero((off > OFF * size).any(axis=1))
-    if len(far):
-        raise DataError(
-            f"Row {far[0]} lies outside what the training rows span (columns are combinations of "
-            "each other there, but not here), so its prediction is not determined. Drop the "
-            "columns that summary() names."
-        )
+def possible_means(loss: GLMLoss, eta: np.ndarray) -> np.ndarray:
+    """mu(eta), or the possible mean next to it; infinite where an inverse link falls to 0."""
+    if loss.link.name == "inverse_square" or _never_negative(loss):
+        eta = np.maximum(eta, 0.0)
+    with np.errstate(all="ignore"):
+        return np.clip(loss.link.inverse(eta), *loss.family.y_range)
+
+
+def _never_negative(loss: GLMLoss) -> bool:
+    return loss.link.name == "inverse" and loss.family.name != "normal"
+
+
+def mean_ends(loss: GLMLoss, eta: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """Smallest and largest mean of the linear predictors within reach of eta."""
+    ends = eta[:, None] + reach[:, None] * np.array([-1.0, 1.0])
+    means = np.sort(possible_means(loss, ends), axis=1)
+    around = (ends[:, 0] < 0) & (ends[:, 1] > 0)
+    if loss.link.name == "sqrt":
+        means[around, 0] = 0.0
+    elif loss.link.name == "inverse" and not _never_negative(loss):
+        means[around] = [-np.inf, np.inf]
+    return means
 
 
 def _variance(model: Any, C: np.ndarray, X: Any) -> np.ndarray:
@@ -125,16 +133,35 @@ def _inverse_gaussian(y: np.ndarray, mu: np.ndarray, phi: float) -> np.ndarray:
 
 
 def _compound(y: np.ndarray, mu: np.ndarray, phi: float, power: float) -> np.ndarray:
-    """A Poisson number of gamma amounts."""
+    """A Poisson number of gamma amounts.
+
+    A large number is averaged over a grid a fraction as wide as anything in the sum: the error of
+    that is far below rounding.
+    """
     rate = mu ** (2 - power) / (phi * (2 - power))
     shape, scale = (2 - power) / (power - 1), phi * (power - 1) * mu ** (power - 1)
-    top = float(np.max(rate))
-    chance = np.exp(-rate)
-    total = chance * np.ones_like(y * mu)
-    for k in range(1, int(top + 12 * np.sqrt(top) + 30)):
-        chance = chance * rate / k
-        total = total + chance * gammainc(k * shape, np.maximum(y, 0.0) / scale)
-    return total
+    y = np.maximum(y, 0.0) / scale
+    top, width = float(np.max(rate)), 1 + shape
+    if top < max(MANY, 7 * width):
+        total = np.exp(-rate) * np.ones_like(y * mu)
+        for k in range(1, int(top + 12 * np.sqrt(top) + 30)):
+            total = total + _poisson_chance(float(k), rate) * gammainc(k * shape, y)
+        return total
+    total, sum_of_chances = np.zeros_like(y * mu), np.zeros_like(y * mu)
+    for t in np.linspace(-12, 12, int(60 * np.sqrt(width)) | 1):
+        k = np.maximum(rate + t * np.sqrt(rate), 0.5)
+        chance = _poisson_chance(k, rate)
+        total, sum_of_chances = total + chance * gammainc(k * shape, y), sum_of_chances + chance
+    return total / sum_of_chances
+
+
+def _poisson_chance(k: Any, rate: np.ndarray) -> np.ndarray:
+    """exp(-rate) rate^k / k!, k > 0, without large terms that cancel (Loader)."""
+    excess = (k - rate) / rate
+    deviance = rate * ((1 + excess) * np.log1p(excess) - excess)
+    stirling = gammaln(k + 1) - (k + 0.5) * np.log(k) + k - 0.5 * np.log(2 * np.pi)
+    stirling = np.where(np.asarray(k) > 100, 1 / (12 * k) - 1 / (360 * k**3), stirling)
+    return np.exp(-deviance - stirling) / np.sqrt(2 * np.pi * k)
 
 
 def quantile(
@@ -143,9 +170,13 @@ def quantile(
     """The smallest value (a whole number if `whole`) whose averaged probability reaches q."""
 
     def below(y: np.ndarray) -> np.ndarray:
-        return F(y[:, None], means, dispersion) @ SHARES < q
+        chances = F(y[:, None], means, dispersion)
+        return np.where(np.isnan(chances), 0.0, chances) @ SHARES < q  # NaN: an infinite mean
 
-    middle = means.mean(axis=1)
+    endless = below(np.full(len(means), LARGEST))
+    if endless.any():
+        means = np.where(endless[:, None], 1.0, means)
+    middle = np.where(np.isfinite(means), means, 0.0).mean(axis=1)
     high = np.maximum(np.abs(middle), 1e-300) * 2
     high = np.ceil(high) + 1 if whole else high
     for _ in range(1100):
@@ -166,4 +197,5 @@ def quantile(
         low, high = np.where(short, middle, low), np.where(short, high, middle)
         if np.all(high - low <= (1 if whole else 1e-12 * np.abs(high))):
             break
+    high = np.where(endless, np.inf, high)
     return high if whole else np.maximum(high, 0.0) if (means >= 0).all() else high

@@ -12,6 +12,7 @@ from pellucid.errors import DataError, ParameterError, PellucidError
 from pellucid.numerics.scores import linear_scores
 
 KINDS = ("observation", "mean")
+OFF = 1e-7  # share by which a row may miss what the training rows span
 
 
 def check_interval(level: float, kind: str) -> None:
@@ -57,14 +58,22 @@ def least_squares_ends(model: Any, X: Any, level: float, kind: str, weights: str
 def leverage(model: Any, kept: dict[str, Any], X: Any) -> np.ndarray:
     """Variance of the prediction of each row for residual variance 1."""
     rows = (X if isinstance(X, np.ndarray) else X.toarray()) - model.means_
-    if kept["null"].size:
-        off = np.abs(rows @ kept["null"]).max(axis=1)
-        far = np.flatnonzero(off > 1e-7 * (np.abs(rows).max(axis=1) + np.abs(model.means_).max()))
-        if len(far):
-            raise DataError(
-                f"Row {far[0]} lies outside what the training rows span (columns are combinations of "
-                "each other there, but not here), so its prediction is not determined. Drop the "
-                "columns that summary() names."
-            )
+    null = kept["null"]
+    check_span(rows @ null, (np.abs(rows) + 2 * np.abs(model.means_)) @ np.abs(null))
     constant = 1.0 / kept["mass"] if model.fit_intercept else 0.0
     return constant + np.square(rows @ kept["root"]).sum(axis=1)
+
+
+def check_span(off: np.ndarray, size: np.ndarray) -> None:
+    """Columns that depend on each other in training must do so in every row asked about.
+
+    `off` (n, k) is what rows add along k directions that the training rows do not know, `size`
+    (n, k) that of its terms.
+    """
+    far = np.flatnonzero((np.abs(off) > OFF * size).any(axis=1))
+    if len(far):
+        raise DataError(
+            f"Row {far[0]} lies outside what the training rows span (columns are combinations of "
+            "each other there, but not here), so its prediction is not determined. Drop the "
+            "columns that summary() names."
+        )
