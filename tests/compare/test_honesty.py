@@ -180,3 +180,68 @@ def test_seeds_belong_to_models_by_name(rng):
     more = pellucid.compare(table, "y", models=["bagging", "tree"], effort="quick", cv=3)
     rows = [next(r for r in run.rows if r["model"] == "bagging") for run in (few, more)]
     assert rows[0]["folds"] == rows[1]["folds"]
+
+
+@pytest.mark.parametrize("n", [40, 60, 100, 200])
+def test_a_leak_is_found_in_small_tables_too(rng, n):
+    """Two columns that separate the classes perfectly do not hide each other."""
+    y = rng.permutation(n) % 2
+    table = pd.DataFrame({"a": rng.normal(size=n), "c": 3 * y + rng.random(n)})
+    table["d"] = 5 * y + 0.01 * rng.normal(size=n)
+    table["y"] = np.where(y == 1, "yes", "no")
+    found = findings(table)
+    assert [f.columns for f in found.errors] == [("c",), ("d",)]
+    assert "answer away" not in found.fine
+    assert not findings(table[["a", "y"]]).errors
+
+
+def test_columns_of_noise_say_nothing_alone(rng):
+    from pellucid.compare.alone import alone
+
+    table = pd.DataFrame(rng.normal(size=(60, 40)), columns=[f"c{j}" for j in range(40)])
+    for target in (rng.choice(["u", "v"], 60), rng.choice(list("uvw"), 60), rng.normal(size=60)):
+        material = gather(table.assign(y=target), Settings.of({"target": "y"}))
+        scores = np.array(list(alone(material, np.arange(60), 0).values()))
+        assert np.median(scores) < (0.58 if material.classes else 0.05) and scores.max() < 0.8
+
+
+def test_times_that_do_not_sort_are_refused(rng):
+    from pellucid.errors import DataError
+
+    days = pd.date_range("2018-01-01", periods=60, freq="9D")
+    table = noise(rng, 60).assign(when=days.strftime("%d/%m/%Y"))
+    for written in ("%d/%m/%Y", "%b %d %Y", "%Y-%-m-%-d"):
+        with pytest.raises(DataError, match="cannot be put in the order of time"):
+            gather(
+                table.assign(when=days.strftime(written)),
+                Settings.of({"target": "y", "time": "when"}),
+            )
+    for written in ("%Y-%m-%d", "%YQ%m", "%Y%m%d"):
+        known = Settings.of({"target": "y", "time": "when"})
+        material = gather(table.assign(when=days.strftime(written)), known)
+        assert (np.diff(material.times) >= 0).all(), written
+
+
+def test_names_with_commas_can_be_dropped(rng):
+    table = noise(rng, 60).rename(columns={"c0": "GDP, total", "c1": "a,b"})
+    known = Settings.of({"target": "y", "drop": "GDP, total,c2", "id": "a,b"})
+    assert gather(table, known).columns == ["c3"]
+    from pellucid.compare.material import shown
+
+    assert shown(list(table.columns[:3])) == "'GDP, total', 'a,b', c2"
+
+
+def test_another_test_file_is_another_comparison(rng, tmp_path):
+    from pellucid.errors import DataError
+
+    table = noise(rng, 60)
+    table.iloc[:40].to_csv(tmp_path / "train.csv", index=False)
+    known = Settings.of({"target": "y", "test": str(tmp_path / "test.csv")})
+    plans = []
+    for start in (40, 50):
+        table.iloc[start : start + 10].to_csv(tmp_path / "test.csv", index=False)
+        plans.append(make_plan(gather(str(tmp_path / "train.csv"), known), known))
+    assert plans[0].key() != plans[1].key() and plans[0].vault() != plans[1].vault()
+    table.assign(y="maybe").iloc[40:].to_csv(tmp_path / "test.csv", index=False)
+    with pytest.raises(DataError, match="holds class 'maybe', which no other row has"):
+        gather(str(tmp_path / "train.csv"), known)

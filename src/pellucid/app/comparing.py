@@ -34,15 +34,11 @@ class Request:
 def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> int:
     """The whole command; returns its exit code."""
     request = understand(ctx, data, given)
-    if request.folder is not None and (request.folder / "results.json").exists():
-        over = _finished(request.folder)
-        if over is not None:
-            request.voice.note(f"{request.folder} is complete: nothing to continue")
-            return show(request, *over)
     from pellucid.compare.crew import warm_up
     from pellucid.compare.prepare import prepare
 
-    if not given["only_plan"]:
+    over = None if request.folder is None else _finished(request.folder)
+    if over is None and not given["only_plan"]:
         warm_up(models=request.settings.models)
     plan, findings = prepare(request.data, request.settings, note=request.voice.note)
     if given["only_plan"]:
@@ -50,6 +46,12 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
 
         click.echo(plan_text(plan, findings, given["format_"]), nl=False)
         return 0
+    if over is not None and request.folder is not None:
+        from pellucid.compare.session import refuse_other
+
+        refuse_other(request.folder, plan)
+        request.voice.note(f"{request.folder} is complete: nothing to continue")
+        return show(request, *over)
     if given["strict"] and findings.errors:
         preface(request.voice, plan, findings)
         click.echo("gate: --strict stops here; nothing was trained", err=True)
@@ -123,6 +125,8 @@ def how_to_continue(given: dict[str, Any]) -> str:
 
 def _finished(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Results and timings of a complete run, None if there is something left to do."""
+    if not (folder / "results.json").exists():
+        return None
     data = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     timings = json.loads((folder / "timings.json").read_text(encoding="utf-8"))
     return (data, timings) if data["complete"] else None

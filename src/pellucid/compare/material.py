@@ -7,7 +7,8 @@ role column is among the features; the target is class codes (positive class las
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from pellucid.data.source import did_you_mean
 from pellucid.errors import DataError
 
 LEAST_ROWS = 6
+YEAR_FIRST = re.compile(r"\d{4}(?!\d{1,3}(\D|$))")  # 2019-12-31, 2019Q4, 20191231
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Material:
     groups: np.ndarray | None = None
     times: np.ndarray | None = None
     n_test: int = 0
+    test_sha256: str = ""  # of that file
     container: str = "arrow"
     notes: tuple[str, ...] = ()
 
@@ -128,10 +131,10 @@ def gather(
         )
     require(table, target, opened.source)
     roles = _roles(table, settings, target, opened.source)
-    n_test = 0
+    n_test, test_sha256 = 0, ""
     if settings.test:
-        table, n_test = _with_test_file(table, settings, opened.source)
-    return _assemble(opened, table, target, roles, settings, n_test)
+        table, n_test, test_sha256 = _with_test_file(table, settings, opened.source)
+    return _assemble(opened, table, target, roles, settings, n_test, test_sha256)
 
 
 def _assemble(
@@ -141,6 +144,7 @@ def _assemble(
     roles: dict[str, list[str]],
     settings: Settings,
     n_test: int,
+    test_sha256: str,
 ) -> Material:
     from pellucid.compare.target import has_target, understand
 
@@ -160,6 +164,7 @@ def _assemble(
         )
     task = settings.task if settings.task != "auto" else (opened.task or "auto")
     found = understand(table.column(target), target, task, settings.positive)
+    _refuse_untaught(found, len(kept) - n_test, settings.test)
     apart = {target, *(name for names in roles.values() for name in names)}
     features = exchange.without(table, apart)
     if not features.num_columns:
@@ -170,8 +175,9 @@ def _assemble(
         name=opened.name, source=opened.source, sha256=opened.sha256, target=target,
         task=found.task, task_why=found.why, table=features, kinds=kinds, y=found.y,
         classes=found.classes, weights=_weights(table, roles), rows=kept,
-        groups=_codes(table, roles["group"]), times=_codes(table, roles["time"]),
-        n_test=n_test, container=opened.container, notes=tuple(notes),
+        groups=_codes(table, roles["group"]), times=_codes(table, roles["time"], ordered=True),
+        n_test=n_test, test_sha256=test_sha256,
+        container=opened.container, notes=tuple(notes),
     )  # fmt: skip
 
 
@@ -187,6 +193,7 @@ def require(table: Any, name: str, source: str) -> None:
 def shown(names: list[str], most: int = 12) -> str:
     """Some names, and how many more there are; a very long name is cut."""
     cut = [name if len(name) <= 60 else name[:57] + "..." for name in names[:most]]
+    cut = [repr(name) if "," in name and name[0] not in "'\"" else name for name in cut]
     return ", ".join(cut) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
@@ -195,8 +202,8 @@ def _roles(table: Any, settings: Settings, target: str, source: str) -> dict[str
         "group": [settings.group] if settings.group else [],
         "time": [settings.time] if settings.time else [],
         "weights": [settings.weights] if settings.weights else [],
-        "id": list(settings.id),
-        "drop": list(settings.drop),
+        "id": joined(settings.id, table.column_names),
+        "drop": joined(settings.drop, table.column_names),
     }
     for role, names in roles.items():
         for name in names:
@@ -206,6 +213,20 @@ def _roles(table: Any, settings: Settings, target: str, source: str) -> dict[str
     if roles["group"] and roles["time"]:
         raise DataError("--group and --time cannot be combined: folds follow one of them.")
     return roles
+
+
+def joined(parts: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Names of columns from a list that was divided at every comma: some names have commas."""
+    out, start, known = [], 0, set(columns)
+    while start < len(parts):
+        for end in range(len(parts), start, -1):
+            whole = [glue.join(parts[start:end]) for glue in (", ", ",")]
+            name = next((name for name in whole if name in known), None)
+            if name is not None or end == start + 1:
+                out.append(name or parts[start])
+                start = end
+                break
+    return out
 
 
 def _with_target(table: Any, y: Any, name: str | None) -> tuple[Any, str]:
@@ -221,13 +242,25 @@ def _with_target(table: Any, y: Any, name: str | None) -> tuple[Any, str]:
     return table.append_column(name, column), name
 
 
-def _with_test_file(table: Any, settings: Settings, source: str) -> tuple[Any, int]:
+def _with_test_file(table: Any, settings: Settings, source: str) -> tuple[Any, int, str]:
     path = settings.test
-    test = open_table(path, encoding=settings.encoding).table
+    opened = open_table(path, encoding=settings.encoding)
+    test = opened.table
     for name in table.column_names:
         if name not in test.column_names:
             raise DataError(f"the test file {path} lacks column {name!r}, which {source} has.")
-    return exchange.stacked(table, test), test.num_rows
+    return exchange.stacked(table, test), test.num_rows, opened.sha256
+
+
+def _refuse_untaught(found: Any, n_train: int, path: str | None) -> None:
+    """The test file must not hold a class of which no other row is known."""
+    if path and found.classes is not None:
+        new = sorted(set(found.y[n_train:].tolist()) - set(found.y[:n_train].tolist()))
+        if new:
+            raise DataError(
+                f"the test file {path} holds class {str(found.classes[new[0]])[:60]!r}, which no "
+                "other row has: nothing can be learned about it."
+            )
 
 
 def _refuse_infinite(table: Any, kinds: dict[str, str]) -> None:
@@ -253,8 +286,8 @@ def _weights(table: Any, roles: dict[str, list[str]]) -> np.ndarray:
     return weights_or_ones(arrow_column(name, table.column(name)).values, table.num_rows)
 
 
-def _codes(table: Any, names: list[str]) -> np.ndarray | None:
-    """Values of a role column as sortable numbers."""
+def _codes(table: Any, names: list[str], ordered: bool = False) -> np.ndarray | None:
+    """Values of a role column as numbers that sort as the values do."""
     from pellucid.data.cells import factorize
 
     if not names:
@@ -269,5 +302,18 @@ def _codes(table: Any, names: list[str]) -> np.ndarray | None:
     if raw.kind in ("number", "datetime"):
         return values
     codes, levels = factorize(raw.cells())
-    order = np.argsort(np.argsort(np.array(levels, dtype=object)))  # text sorts as dates do
+    if ordered:
+        _refuse_unsortable(names[0], [str(level) for level in levels])
+    order = np.argsort(np.argsort(np.array(levels, dtype=object)))
     return order[codes].astype(float)
+
+
+def _refuse_unsortable(name: str, levels: list[str]) -> None:
+    """Text sorts as times do only if the year comes first and all parts have their digits."""
+    strange = [text for text in levels if not YEAR_FIRST.match(text)]
+    if strange or len(set(map(len, levels))) > 1:
+        example = min(strange or levels, key=lambda text: (len(text), text))
+        raise DataError(
+            f"column {name!r} is text that cannot be put in the order of time, such as "
+            f"{example[:40]!r}. Write times as 2019-12-31 or 2019-12-31 23:59:59."
+        )

@@ -99,14 +99,18 @@ class Plan:
 
     def key(self) -> str:
         """Hash of all that shapes the result: a resumed run must have the same."""
-        parts = [self.material.sha256, repr(sorted(self.settings.shaping().items()))]
+        parts = [
+            self.material.sha256 + self.material.test_sha256,
+            repr(sorted(self.settings.shaping().items())),
+        ]
         parts += [f"{c.id}:{c.candidates!r}:{c.skipped}" for c in self.contenders]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def vault(self) -> str:
         """Name of the locked rows: the same rows of the same table have the same name."""
         rows = self.material.rows[self.test].astype("<i8").tobytes()
-        head = f"{self.material.sha256}:{self.material.target}:".encode()
+        source = self.material.test_sha256 or self.material.sha256
+        head = f"{source}:{self.material.target}:".encode()
         return hashlib.sha256(head + rows).hexdigest()
 
 

@@ -57,7 +57,7 @@ def explained(bench: Any, fitted: Any, rows: list[int]) -> list[dict[str, Any]] 
         order = np.argsort(-np.abs(amounts), kind="stable")[:MOST_CONTRIBUTIONS]
         out.append({
             "base": float(told.base[k]), "total": float(told.prediction[i, k]),
-            "scale": told.scale, "about": _about(told, k),
+            "scale": told.called, "about": _about(told, k),
             "contributions": [[str(told.columns[j]), float(amounts[j])] for j in order],
         })  # fmt: skip
     return out

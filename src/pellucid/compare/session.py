@@ -98,8 +98,9 @@ class Session:
             if self.config:
                 files.write_whole(self.folder / "config.toml", self.config)
             self.journal.write(
-                "start", key=self.plan.key(), sha256=self.plan.material.sha256, settings=shaping
-            )
+                "start", key=self.plan.key(), sha256=self.plan.material.sha256,
+                test_sha256=self.plan.material.test_sha256, settings=shaping,
+            )  # fmt: skip
         self.parts.mkdir(exist_ok=True)
 
     # 2 -----------------------------------------------------------------------------------------
@@ -286,6 +287,13 @@ def spare_memory() -> float:
         return 0.0
 
 
+def refuse_other(folder: Path, plan: Plan) -> None:
+    """As `refuse_changes`, for a run that has ended."""
+    start = Memory.read(folder / "events.jsonl").start
+    if start is not None:
+        refuse_changes(start, plan)
+
+
 def refuse_changes(start: dict[str, Any], plan: Plan) -> None:
     """A run is continued only with the same table, settings and models."""
     if start["key"] == plan.key():
@@ -296,8 +304,10 @@ def refuse_changes(start: dict[str, Any], plan: Plan) -> None:
         for name in sorted({*old, *new})
         if old.get(name) != new.get(name)
     ]
-    if start["sha256"] != plan.material.sha256:
-        lines.insert(0, f"data: {start['sha256'][:12]} -> {plan.material.sha256[:12]}")
+    for name, key in (("test file", "test_sha256"), ("data", "sha256")):
+        was, now = start.get(key, ""), getattr(plan.material, key)
+        if was != now:
+            lines.insert(0, f"{name}: {was[:12] or 'none'} -> {now[:12] or 'none'}")
     said = "; ".join(lines) or "the models or their search spaces (another version of Pellucid)"
     raise DataError(
         f"cannot continue this run, something changed: {said}. Undo the change, or start a new run "

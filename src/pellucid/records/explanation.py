@@ -102,6 +102,12 @@ class Explanation:
         result[prediction] = self.prediction.ravel().tolist()
         return frame(result, backend)
 
+    @property
+    def called(self) -> str:
+        """The scale in words: scores of several classes are no log-odds before the softmax."""
+        several = self.scale == "log-odds" and len(self.base) > 1
+        return "score before softmax" if several else self.scale
+
     def _outcome(self, i: int) -> tuple[Outcome, np.ndarray]:
         """What row `i` comes to, and the contributions towards it."""
         outcome = lead(self.base, self.prediction[i], self.classes, self.scale)
@@ -134,7 +140,7 @@ class Explanation:
             terms.append("...")
         parts = [f"row {self._row(i)} -> {outcome}"]
         parts += [f"baseline {number(outcome.baseline, 3)}", *terms]
-        total = f"the {self.scale} {number(outcome.total, 3)}"
+        total = f"the {self.called} {number(outcome.total, 3)}"
         parts.append(f"sums exactly to {total}" if self._adds_up(i) else f"misses {total}")
         return "  ".join(parts)
 
@@ -160,7 +166,7 @@ class Explanation:
             terms = ", ".join(self._term(i, j, amounts[j]) for j in order)
             label = [] if outcome.label is None else [outcome.label]
             lines.append([self._row(i), *label, outcome.shown, outcome.baseline, terms])
-        note = f"Contributions on the scale {self.scale}, found by: {self.method}."
+        note = f"Contributions to the {self.called}, found by: {self.method}."
         more = [f"{n - ROWS_SHOWN} more rows."] if n > ROWS_SHOWN else []
         label = [] if self.classes is None else ["prediction"]
         value = "probability" if self.scale == "log-odds" and label else self.scale
@@ -178,7 +184,7 @@ class Explanation:
             [self.columns[j] for j in order],
             {"contribution": amounts[order]},
             title=f"Row {self._row(0)}: {outcome}",
-            x_label=f"contribution to the {self.scale}",
+            x_label=f"contribution to the {self.called}",
             style=False,
         )
 

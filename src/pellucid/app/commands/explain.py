@@ -49,9 +49,9 @@ def explain(
     from pellucid.app.commands.predict import load_model, match_columns
     from pellucid.data import exchange
 
-    path, data = find(model, data)
+    path, data, stored = find(model, data)
     fitted = load_model(path, data, "explain")[1]
-    table = read_table(fitted, data, voice, encoding)
+    table = read_table(fitted, data, voice, encoding or stored)
     chosen = rows or tuple(range(min(FIRST, table.num_rows)))
     refuse_outside(chosen, table.num_rows, data)
     matched = match_columns(fitted, table, data, voice, allow_missing, extra_is_fine=True)
@@ -63,8 +63,8 @@ def explain(
     click.echo(str(told) if form == "text" else as_lines(told, form), nl=form == "text")
 
 
-def find(model: str, data: str | None) -> tuple[str, str]:
-    """The model file and the table: of a run folder if one is given."""
+def find(model: str, data: str | None) -> tuple[str, str, str | None]:
+    """The model file, the table and its encoding: of a run folder if one is given."""
     from pellucid.app.options import read_config
     from pellucid.compare.folder import find_run
     from pellucid.errors import DataError
@@ -72,15 +72,17 @@ def find(model: str, data: str | None) -> tuple[str, str]:
     if Path(model).is_file():
         if data is None:
             raise DataError(f"which rows? Say: pellucid explain {model} DATA --row 0")
-        return model, data
+        return model, data, None
     folder = find_run(model)
     path = folder / "model.pellucid"
     if not path.exists():
         raise DataError(f"{folder} has no model file: its run is not complete.")
-    stored = read_config(folder / "config.toml", required=True).get("data")
-    if data is None and stored in (None, "-"):
+    if data is not None:
+        return str(path), data, None
+    config = read_config(folder / "config.toml", required=True)
+    if config.get("data") in (None, "-"):
         raise DataError(f"{folder} does not know its table any more: name DATA.")
-    return str(path), data or str(stored)
+    return str(path), str(config["data"]), config.get("encoding")
 
 
 def read_table(fitted: Any, data: str, voice: Voice, encoding: str | None) -> Any:
@@ -112,6 +114,6 @@ def as_lines(told: Any, form: str) -> str:
     columns = plain(told.frame())
     entries = [dict(zip(columns, cells)) for cells in zip(*columns.values())]
     if form == "json":
-        facts = {"schema": 1, "scale": getattr(told, "scale", None), "rows": entries}
+        facts = {"schema": 1, "scale": getattr(told, "called", None), "rows": entries}
         return json.dumps(facts, ensure_ascii=False, indent=1) + "\n"
     return "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
