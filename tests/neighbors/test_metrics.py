@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pellucid.data import Table
 from pellucid.errors import DataError, ParameterError
 from pellucid.neighbors import KNeighborsClassifier, NearestNeighbors
 from pellucid.numerics.covariance import ledoit_wolf
@@ -228,6 +229,27 @@ def test_gower_on_mixed_tables_with_missing_cells(offset):
     assert np.allclose(distances, np.take_along_axis(truth, rows, axis=1), rtol=1e-12)
     other = KNeighborsClassifier(K, metric="gower").fit(X.iloc[shuffle], y[shuffle])
     assert np.array_equal(other.predict_proba(Q), ours.predict_proba(Q))
+
+
+def test_rows_that_share_no_column_are_farthest():
+    """Gower: nothing to compare is the largest distance, for a row without any value from itself too."""
+    rows = pd.DataFrame({"x": [1.0, 3.0, np.nan, np.nan], "c": ["a", None, "b", None]})
+    model = NearestNeighbors(n_neighbors=4, metric="gower").fit(rows)
+    distances, places = model.kneighbors(rows)
+    table = np.zeros((4, 4))
+    np.put_along_axis(table, places, distances, axis=1)
+    assert table.tolist() == [[0, 1, 1, 1], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 1]]
+    assert places[3].tolist() == [0, 1, 2, 3]
+
+
+def test_missing_cells_of_other_metrics_follow_the_one_rule():
+    """The training mean and a flag; refused if the table says so."""
+    X = np.array([[1.0, np.nan], [2.0, 3.0], [0.0, 1.0]])
+    filled = np.array([[1.0, 2.0, 1.0], [2.0, 3.0, 0.0], [0.0, 1.0, 0.0]])
+    ours = NearestNeighbors(n_neighbors=3).fit(X).kneighbors(X)
+    assert np.allclose(ours[0], NearestNeighbors(n_neighbors=3).fit(filled).kneighbors(filled)[0])
+    with pytest.raises(DataError, match="NaN"):
+        NearestNeighbors(table=Table(missing="error")).fit(X)
 
 
 def test_orders_whose_powers_vanish_are_refused():

@@ -70,7 +70,8 @@ class KNeighborsClassifier(KVotes, ProbabilisticClassifier):
     metric : str or callable(a, b), default="minkowski"
         "euclidean", "sqeuclidean", "manhattan", "chebyshev", "minkowski", "cosine", "hamming",
         "mahalanobis" (covariance estimated from the training rows with Ledoit and Wolf's shrinkage),
-        "gower" (mixed columns: ranges and categories, missing cells left out), "precomputed".
+        "gower" (mixed columns: ranges and categories, missing cells left out), "precomputed". All but
+        "gower" measure missing numbers by their mean, beside a column that says so.
     metric_params : dict or None
         "p" and "w" of minkowski, "V" or its inverse "VI" of mahalanobis, arguments of a callable.
     n_jobs : int or None

@@ -71,7 +71,7 @@ class Lookup(Estimator):
             _check_square(problem)
         else:
             space = metrics.learn(problem.X, problem, metric, params, self.standardize)
-            rows, tree, space = self._arranged(problem.X, order, metric, space)
+            rows, tree, space = self._arranged(problem, order, metric, space)
         learned = {
             "effective_metric_": metric,
             "effective_metric_params_": params,
@@ -88,10 +88,10 @@ class Lookup(Estimator):
         return learned
 
     def _arranged(
-        self, X: Any, order: np.ndarray, metric: Any, space: dict
+        self, problem: Problem, order: np.ndarray, metric: Any, space: dict
     ) -> tuple[Any, Any, dict]:
         """Rows placed in the space of the metric, in this order, then packed, in a tree if that pays."""
-        X = metrics.place(space, X, metric)
+        X = metrics.place(space, problem.X, metric)
         if not isinstance(X, np.ndarray) and X.shape[0] * X.shape[1] <= search.DENSE_CELLS:
             X = np.ascontiguousarray(X.toarray())
         dense = isinstance(X, np.ndarray)
@@ -100,11 +100,8 @@ class Lookup(Estimator):
         n, d = X.shape
         if n > search.NONE - 1:
             raise DataError(f"Neighbour models hold at most {search.NONE - 1} rows, not {n}.")
-        power = search.reach(X) if space["kind"] != "gower" else 1.0
-        with np.errstate(over="ignore", invalid="ignore"):
-            centre = X.mean(axis=0) if dense and space["kind"] == "squared" else np.zeros(d)
-        centre = np.where(np.isfinite(centre), centre, 0.0)
-        space = space | {"reach": power, "centre": centre}
+        known = problem.schema if X is problem.X and problem.schema.plain else None
+        space = space | search.position(X, space["kind"], known)
         if not dense:
             return X[order], None, space
         if not self._grows(n, d, space["kind"]):

@@ -324,3 +324,20 @@ def reach(X: Any) -> float:
     cells = X if isinstance(X, np.ndarray) else X.data
     largest = float(max(cells.max(initial=0.0), -cells.min(initial=0.0))) if cells.size else 0.0
     return largest or 1.0
+
+
+def position(X: Any, kind: str, known: Any = None) -> dict[str, Any]:
+    """How far from 0 placed rows are, and their centre; from the facts of a schema, if given."""
+    if known is not None:
+        largest = float(np.maximum(np.abs(known.low), np.abs(known.high)).max(initial=0.0)) or 1.0
+        centre = known.mean if isinstance(X, np.ndarray) and kind == "squared" else 0.0 * known.mean
+        if np.isfinite(largest):
+            return {"reach": largest, "centre": centre}
+    centre = np.zeros(X.shape[1])
+    if isinstance(X, np.ndarray) and kind == "squared":
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = X.mean(axis=0)
+    return {
+        "reach": reach(X) if kind != "gower" else 1.0,
+        "centre": np.where(np.isfinite(centre), centre, 0.0),
+    }
