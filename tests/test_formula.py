@@ -116,3 +116,77 @@ def test_what_cannot_be_is_said():
     with pytest.raises(DataError, match="hidden"):
         formula.ols("events ~ dose + hidden", table)
     assert hidden
+
+
+def test_the_intercept_alone():
+    table = small()
+    found = formula.ols("events ~ 1", table)
+    assert found.params["Intercept"] == pytest.approx(table["events"].mean(), rel=1e-14)
+    assert found.summary().frame()["std error"][0] == pytest.approx(
+        table["events"].std() / np.sqrt(30), rel=1e-12
+    )
+    assert not {"R2", "F"} & dict(found.summary().header).keys()
+    np.testing.assert_allclose(found.predict(table), table["events"].mean())
+    rate = formula.glm("events ~ 1", table, "poisson", exposure="time")
+    total = table["events"].sum() / table["time"].sum()
+    assert rate.params["Intercept"] == pytest.approx(np.log(total), rel=1e-12)
+
+
+def test_rows_without_weight_or_exposure_are_left_out_and_said():
+    holes = small()
+    holes.loc[[2, 7], "dose"] = np.nan
+    holes.loc[11, "time"] = np.nan
+    found = formula.glm("events ~ dose", holes, "poisson", exposure="time")
+    assert (
+        found.params
+        == formula.glm("events ~ dose", holes.dropna(), "poisson", exposure="time").params
+    )
+    assert found.n_dropped == 3
+    assert "3 of 30 rows have missing values" in str(found)
+    groups = holes["site"].to_numpy()
+    by_name = found.summary(errors="clustered", groups="site").frame()
+    assert by_name == found.summary(errors="clustered", groups=groups).frame()
+    rows = np.delete(groups, [2, 7, 11])
+    plain = formula.glm("events ~ dose", holes.dropna(), "poisson", exposure="time")
+    assert by_name == plain.summary(errors="clustered", groups=rows).frame()
+    holes.loc[20, "time"] = -1.0
+    with pytest.raises(DataError, match="row 17 .*counted without the 3"):
+        formula.glm("events ~ dose", holes, "poisson", exposure="time")
+
+
+def test_exposure_by_name_serves_again_in_prediction():
+    table = small()
+    found = formula.glm("events ~ dose", table, "poisson", exposure="time")
+    rates = found.predict(table, exposure=np.ones(30))
+    np.testing.assert_allclose(found.predict(table), rates * table["time"], rtol=1e-12)
+    np.testing.assert_array_equal(found.predict(table, exposure="time"), found.predict(table))
+    np.testing.assert_allclose(
+        found.predict_interval(table, kind="mean"),
+        found.predict_interval(table, kind="mean", exposure=np.ones(30)) * table[["time"]].to_numpy(),
+        rtol=1e-12,
+    )
+    with pytest.raises(DataError, match="no column 'time'"):
+        found.predict(table.drop(columns="time"))
+    given = formula.glm("events ~ dose", table, "poisson", exposure=table["time"])
+    np.testing.assert_array_equal(given.predict(table), rates)
+
+
+def test_a_dot_is_every_other_column():
+    table = small()
+    assert formula.ols("events ~ .", table).params == (
+        formula.ols("events ~ dose + time + site", table).params
+    )
+
+
+def test_entries_that_do_not_fit_the_table():
+    table = small()
+    for weights in (np.ones(100), [1, 2, 3], np.ones((30, 2))):
+        with pytest.raises(DataError, match="weights must be the name of a column, or .* 30 rows"):
+            formula.ols("events ~ dose", table, weights=weights)
+    with pytest.raises(DataError, match="weights must be numbers"):
+        formula.ols("events ~ dose", table, weights="site")
+    for wrong in ("~ dose", "events ~", "events ~ dose ~ time"):
+        with pytest.raises(ParameterError, match="reads 'target ~ columns'"):
+            formula.ols(wrong, table)
+    with pytest.raises(DataError, match="calls 'foo', which is no function"):
+        formula.ols("events ~ foo(dose)", table)

@@ -3,11 +3,13 @@
 A formula becomes columns by the package formulaic; the models are those of `linear_model`.
 
 Invariant: a formula is never evaluated with the caller's variables; a name that is no column of the
-table is an error that says which column may be meant; rows with missing values are left out.
+table is an error that says which column may be meant; rows with missing values, also in weights,
+offset or exposure, are left out, and the summary says how many.
 """
 
+import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -15,46 +17,84 @@ import numpy as np
 
 from pellucid.errors import DataError, ParameterError, PellucidError
 
+# What compares a model with a smaller one: a formula of the intercept alone has none.
+_COMPARISONS = ("R2", "adjusted R2", "F", "p of F", "null deviance", "LR chi2", "p of LR")
+
 
 @dataclass(frozen=True)
 class FormulaModel:
-    """A fitted model with the formula that makes its columns; `model` is the plain estimator."""
+    """A fitted model with the formula that makes its columns; `model` is the plain estimator.
+
+    `rows` are the rows of the table that took part, `named` the columns that gave weights, offset
+    or exposure.
+    """
 
     formula: str
     model: Any
-    n_dropped: int
+    table: Any
+    rows: np.ndarray
     spec: Any
     X: Any
     y: np.ndarray
     fit_options: dict[str, Any]
+    named: dict[str, str]
+
+    @property
+    def n_dropped(self) -> int:
+        """Rows left out because a value is missing."""
+        return len(self.table) - len(self.rows)
 
     @property
     def params(self) -> dict[str, float]:
         """Estimates by term, the intercept first."""
         named = dict(zip(self.model.terms_, self.model.coef_.tolist()))
-        return {"Intercept": float(self.model.intercept_)} | named if self._constant else named
-
-    @property
-    def _constant(self) -> bool:
-        return bool(self.model.fit_intercept)
+        constant = bool(self.model.fit_intercept)
+        return {"Intercept": float(self.model.intercept_)} | named if constant else named
 
     def summary(self, **options: Any) -> Any:
-        """The model's table; robust and clustered errors need nothing more than their name here."""
+        """The model's table; robust errors need nothing more than their name here.
+
+        Clustered errors take `groups`: the name of a column, or one entry per row of the table.
+        """
+        if options.get("groups") is not None:
+            options["groups"] = _entries(options["groups"], "groups", self.table)[self.rows]
         if options.get("errors", "classical") != "classical":
             options = {"X": self.X, "y": self.y, **self.fit_options} | options
-        return self.model.summary(**options)
+        found = self.model.summary(**options)
+        if list(self.X.columns) == ["Intercept"]:
+            header = tuple(fact for fact in found.header if fact[0] not in _COMPARISONS)
+            found = replace(found, header=header)
+        if self.n_dropped:
+            note = (
+                f"{self.n_dropped} of {len(self.table)} rows have missing values and were left out."
+            )
+            found = replace(found, notes=(*found.notes, note))
+        return found
 
     def predict(self, data: Any, **options: Any) -> np.ndarray:
-        """Predictions for the rows of a table with the same columns."""
-        return self.model.predict(self._matrix(data), **options)
+        """Predictions for the rows of a table with the same columns.
+
+        A column that gave the offset or exposure in training gives them again, unless `offset` or
+        `exposure` (arrays, or names of columns) say otherwise.
+        """
+        table = _table(data)
+        return self.model.predict(self._matrix(table), **self._given(table, options))
 
     def predict_interval(self, data: Any, level: float = 0.95, **options: Any) -> np.ndarray:
-        """Low and high end for each row."""
-        return self.model.predict_interval(self._matrix(data), level, **options)
-
-    def _matrix(self, data: Any) -> Any:
+        """Low and high end for each row; offset and exposure as in `predict`."""
         table = _table(data)
-        _check_columns(self.spec.rhs.required_variables, table)
+        options = self._given(table, options)
+        return self.model.predict_interval(self._matrix(table), level, **options)
+
+    def _given(self, table: Any, options: dict[str, Any]) -> dict[str, Any]:
+        stated = {name for name in ("offset", "exposure") if options.get(name) is not None}
+        if not stated:
+            usual = {k: v for k, v in self.named.items() if k != "sample_weight"}
+            options, stated = options | usual, set(usual)
+        return options | {name: _numbers(options[name], name, table) for name in stated}
+
+    def _matrix(self, table: Any) -> Any:
+        _check_columns(self.spec.rhs.required_variables, table, self.formula)
         return _slopes(_made(self.spec.rhs, table, "raise"))[0]
 
     def __str__(self) -> str:
@@ -67,7 +107,8 @@ class FormulaModel:
 def ols(formula: str, data: Any, *, weights: Any = None) -> FormulaModel:
     """Least squares: `LinearRegression` on the columns of a formula.
 
-    `data` is a pandas, polars or Arrow table; `weights` an array, or the name of a column.
+    `data` is a pandas, polars or Arrow table; `weights` an array, or the name of a column. A dot in
+    the formula stands for all other columns.
     """
     from pellucid.linear_model import LinearRegression
 
@@ -102,32 +143,59 @@ def glm(
 
 def _fit(formula: str, data: Any, make: Any, given: dict[str, Any]) -> FormulaModel:
     table = _table(data)
-    parsed = _parsed(formula)
-    _check_columns(parsed.required_variables, table)
-    sides = _made(parsed, table, "drop")
+    given = {name: value for name, value in given.items() if value is not None}
+    numbers = {
+        name: _numbers(value, name.replace("sample_weight", "weights"), table)
+        for name, value in given.items()
+    }
+    parsed = _parsed(formula, table)
+    _check_columns(parsed.required_variables, table, formula)
+    whole = ~np.isnan(np.array([*numbers.values(), np.zeros(len(table))])).any(axis=0)
+    sides = _made(parsed, table[whole], "drop")
     y = np.asarray(sides.lhs, dtype=float)
     if y.shape[1] != 1:
         raise DataError(
             f"The left side of {formula!r} gives {y.shape[1]} columns; a model has one target. Is it "
             "a category? Use a classifier, or 0 and 1."
         )
-    kept = table.index.get_indexer(sides.rhs.index)
-    extra = {
-        name: np.asarray(table[value] if isinstance(value, str) else value, dtype=float)[kept]
-        for name, value in given.items()
-        if value is not None and not _unknown(value, table)
-    }
+    rows = table.index.get_indexer(sides.rhs.index)
+    extra = {name: values[rows] for name, values in numbers.items()}
     X, constant = _slopes(sides.rhs)
-    model = make(constant).fit(X, y[:, 0], **extra)
-    dropped = len(table) - len(y)
-    return FormulaModel(formula, model, dropped, sides.model_spec, X, y[:, 0], extra)
+    try:
+        model = make(constant).fit(X, y[:, 0], **extra)
+    except DataError as error:
+        if len(rows) == len(table):
+            raise
+        left_out = len(table) - len(rows)
+        raise DataError(
+            f"{error} (Rows are counted without the {left_out} that have missing values.)"
+        ) from error
+    named = {name: value for name, value in given.items() if isinstance(value, str)}
+    return FormulaModel(
+        formula, model, table, rows, sides.model_spec, X, y[:, 0], extra, named
+    )  # fmt: skip
 
 
-def _unknown(value: Any, table: Any) -> bool:
-    """False, or an error: a column that does not exist."""
+def _entries(value: Any, what: str, table: Any) -> np.ndarray:
+    """One entry per row of the table: the column of that name, or the array itself."""
     if isinstance(value, str):
-        _check_columns({value}, table)
-    return False
+        _check_columns({value}, table, "")
+        value = table[value]
+    entries = np.asarray(value)
+    if entries.shape != (len(table),):
+        raise DataError(
+            f"{what} must be the name of a column, or have one entry for each of the {len(table)} "
+            f"rows of the table. Got an array of shape {entries.shape} instead."
+        )
+    return entries
+
+
+def _numbers(value: Any, what: str, table: Any) -> np.ndarray:
+    entries = _entries(value, what, table)
+    try:
+        return entries.astype(float)
+    except (TypeError, ValueError):
+        raise DataError(f"{what} must be numbers, not {entries.dtype} cells.") from None
 
 
 def _table(data: Any) -> Any:
@@ -139,28 +207,34 @@ def _table(data: Any) -> Any:
     return data.reset_index(drop=True)
 
 
-def _parsed(formula: str) -> Any:
+def _parsed(formula: str, table: Any) -> Any:
     try:
         from formulaic import Formula
     except ImportError:
         raise PellucidError("Formulas need formulaic: pip install 'pellucid[formula]'.") from None
-    if not isinstance(formula, str) or "~" not in formula:
+    sides = formula.split("~") if isinstance(formula, str) else []
+    if len(sides) != 2 or not all(map(str.strip, sides)):
         raise ParameterError(f"A formula reads 'target ~ columns'. Got {formula!r} instead.")
+    columns = {"__formulaic_variables_available__": [str(name) for name in table.columns]}
     try:
-        return Formula(formula)
+        return Formula(formula, _context=columns)  # a dot is every other column
     except Exception as error:
         raise ParameterError(f"The formula {formula!r} cannot be read: {error}") from error
 
 
-def _check_columns(wanted: Any, table: Any) -> None:
+def _check_columns(wanted: Any, table: Any, formula: str) -> None:
     columns = [str(name) for name in table.columns]
     for name in sorted(map(str, wanted)):
-        if name not in columns:
-            near = get_close_matches(name, columns, n=1, cutoff=0.5)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+        if name in columns:
+            continue
+        if re.search(rf"(?<![\w.]){re.escape(name)}\s*\(", formula):
             raise DataError(
-                f"The table has no column {name!r}.{hint} It has: {', '.join(columns)}."
+                f"The formula calls {name!r}, which is no function of formulas. There are C, np.log, "
+                "np.exp, np.sqrt, poly, bs, center, scale; give an offset as offset= or exposure=."
             )
+        near = get_close_matches(name, columns, n=1, cutoff=0.5)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise DataError(f"The table has no column {name!r}.{hint} It has: {', '.join(columns)}.")
 
 
 def _made(source: Any, table: Any, missing: str) -> Any:
@@ -178,6 +252,6 @@ def _made(source: Any, table: Any, missing: str) -> Any:
 
 
 def _slopes(matrix: Any) -> tuple[Any, bool]:
-    """The columns without the constant, and whether there was one."""
-    constant = "Intercept" in matrix.columns
+    """The columns without the constant, and whether there was one; alone, it stays a column."""
+    constant = "Intercept" in matrix.columns and matrix.shape[1] > 1
     return (matrix.drop(columns="Intercept") if constant else matrix).astype(float), constant
