@@ -162,7 +162,8 @@ def test_exposure_by_name_serves_again_in_prediction():
     np.testing.assert_array_equal(found.predict(table, exposure="time"), found.predict(table))
     np.testing.assert_allclose(
         found.predict_interval(table, kind="mean"),
-        found.predict_interval(table, kind="mean", exposure=np.ones(30)) * table[["time"]].to_numpy(),
+        found.predict_interval(table, kind="mean", exposure=np.ones(30))
+        * table[["time"]].to_numpy(),
         rtol=1e-12,
     )
     with pytest.raises(DataError, match="no column 'time'"):
