@@ -150,7 +150,7 @@ def test_rows_without_weight_or_exposure_are_left_out_and_said():
     plain = formula.glm("events ~ dose", holes.dropna(), "poisson", exposure="time")
     assert by_name == plain.summary(errors="clustered", groups=rows).frame()
     holes.loc[20, "time"] = -1.0
-    with pytest.raises(DataError, match="row 17 .*counted without the 3"):
+    with pytest.raises(DataError, match=r"row 17 .*counted without the 3"):
         formula.glm("events ~ dose", holes, "poisson", exposure="time")
 
 
@@ -182,7 +182,7 @@ def test_a_dot_is_every_other_column():
 def test_entries_that_do_not_fit_the_table():
     table = small()
     for weights in (np.ones(100), [1, 2, 3], np.ones((30, 2))):
-        with pytest.raises(DataError, match="weights must be the name of a column, or .* 30 rows"):
+        with pytest.raises(DataError, match=r"weights must be the name of a column, or .* 30 rows"):
             formula.ols("events ~ dose", table, weights=weights)
     with pytest.raises(DataError, match="weights must be numbers"):
         formula.ols("events ~ dose", table, weights="site")
