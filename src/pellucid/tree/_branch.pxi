@@ -113,7 +113,7 @@ cdef int add_root(const Table* t, Draft draft, uint64_t key, Scratch* s) noexcep
         return -1
     node = draft.nodes + draft.n_nodes
     node.start, node.end = 0, t.n
-    node.depth, node.key = 0, key
+    node.depth, node.key, node.forced = 0, key, -1
     node.lower, node.upper = -INFINITY, INFINITY
     describe(t, rows_of(t, node, 0, &s.sorter), node, draft.counts + draft.n_nodes * draft.size,
              &s.ranked)

@@ -142,21 +142,26 @@ cdef Py_ssize_t write_set(const Record* node, const Levels* v, int g, Py_ssize_t
 
 
 cdef Py_ssize_t mark_levels(const Table* t, Record* node, const double* counts, Scratch* s,
-                            Draft draft) noexcept nogil:
-    """Step 4 for a set: find it again, write it; absent levels go where missing ones go."""
+                            Draft draft, int32_t* forced) noexcept nogil:
+    """Step 4 for a set: find it again, write it; absent levels go where missing ones go. Children
+    whose levels are to be told apart are forced to go on."""
     cdef Levels* v = &s.levels
     cdef Split again
     cdef const int32_t* rows = sorted_rows(t, node, node.feature, &s.sorter)
     cdef int g = split_levels(t, node, counts, node.feature, rows, v, &s.ranked, &again), i
     cdef Py_ssize_t j, count = 0
     cdef double left = 0.0
+    cdef int groups_left = 0
     cdef bint listed
     for i in range(g):
+        groups_left += v.side[i]
         if v.side[i]:
             left += v.groups[i].weight
             count += v.groups[i].last - v.groups[i].first
     if v.groups[g - 1].code < 0:
         node.missing_left = v.side[g - 1]
+    elif t.level_rule == APART:
+        node.missing_left = side_of_largest(g, v)
     else:
         node.missing_left = left > node.weight - left
     node.set_start = draft.n_words
@@ -167,6 +172,9 @@ cdef Py_ssize_t mark_levels(const Table* t, Record* node, const double* counts, 
     for i in range(g):
         for j in range(v.groups[i].first, v.groups[i].last):
             t.goes_left[rows[j]] = v.side[i]
+    if t.level_rule == APART:
+        forced[0] = node.feature if groups_left > 1 else -1
+        forced[1] = node.feature if g - groups_left > 1 else -1
     return count
 
 
@@ -191,14 +199,16 @@ cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept 
     cdef Record* node
     cdef Record* child
     cdef Py_ssize_t j, middle, words = 0
+    cdef int32_t forced[2]
     cdef bint stopped = True
     if t.kinds[draft.nodes[i].feature]:
         words = (t.n_levels[draft.nodes[i].feature] + 31) // 32
     if draft.reserve(2, words) != 0:
         return -1
     node = draft.nodes + i
+    forced[0] = forced[1] = -1
     if words:
-        middle = mark_levels(t, node, draft.counts + i * draft.size, s, draft)
+        middle = mark_levels(t, node, draft.counts + i * draft.size, s, draft, forced)
     elif t.binned.bins != NULL:
         middle = partition_bins(t, node, s.rows)
     elif t.members != NULL:
@@ -215,13 +225,16 @@ cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept 
         child = draft.nodes + draft.n_nodes + j
         child.start = middle if j else node.start
         child.end = node.end if j else middle
-        child.depth = node.depth + 1
+        child.forced = forced[j]
+        child.depth = node.depth if forced[j] >= 0 else node.depth + 1
         child.lower, child.upper = node.lower, node.upper
         child.key = mix(node.key + <uint64_t> 0xD1B54A32D192ED03 * <uint64_t> (j + 1))
         stopped &= describe(t, rows_of(t, child, node.feature, &s.sorter), child,
                             draft.counts + (draft.n_nodes + j) * draft.size, &s.ranked)
     draft.n_nodes += 2
     bound_children(t, node, child - 1, draft.counts + (draft.n_nodes - 2) * draft.size)
+    if words and t.level_rule == APART:            # until now it was that of all levels
+        node.decrease = max(node.cost - (child - 1).cost - child.cost, 0.0)
     if node.missing_left < 0:
         node.missing_left = (child - 1).weight > child.weight
     return stopped

@@ -147,7 +147,8 @@ cdef void scan_sets(const Cell* e, int n_bins, const Cell* missing, const Node* 
 
     The order is learned from the slopes that the division is to explain: of m levels that mean nothing
     the upper half lies above the lower one, and the division between gains 2 / pi * m times the noise
-    (a mean of half a normal distribution is sqrt(2 / pi)). Sets have to gain more than that.
+    (a mean of half a normal distribution is sqrt(2 / pi)). Two levels have no order to learn, so a set
+    has to gain more than 2 / pi * (m - 2) times the noise.
     """
     cdef Order order[257]
     cdef Cell pooled, left

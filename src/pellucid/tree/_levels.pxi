@@ -7,10 +7,15 @@
 # component of their class proportions. Where a child must have several rows or some weight the best
 # allowed division need not be a prefix: then all are tried, too, up to EXHAUSTIVE groups.
 # The left set is the one with the first group.
+#
+# Levels may also be told apart, each on its own side. Such a division is stored as a few divisions in
+# two: half of the groups, in their order, against the other half, down to single ones. Its cost is
+# that of all groups; nodes in between are divided at once and are no deeper than the first.
 
 cdef enum:
     EXHAUSTIVE = 8
     ONE_AGAINST_OTHERS = 1
+    APART = 2
 
 
 cdef struct Group:
@@ -290,6 +295,56 @@ cdef double drawn_division(const Table* t, const Record* node, const double* cou
     return sets_cost(t, node, counts, f, v, a, weight)
 
 
+cdef double apart_cost(const Table* t, const Record* node, int g, const Levels* v,
+                       const Ranked* a) noexcept nogil:
+    """Cost of one child for each group; infinite if one of them is too small."""
+    cdef double cost = 0.0 if t.K > 0 or t.criterion == ABSOLUTE else node.cost, w
+    cdef Py_ssize_t j
+    cdef int i
+    for i in range(g):
+        w = v.groups[i].weight
+        if v.groups[i].last - v.groups[i].first < t.min_rows or w < t.min_weight:
+            return INFINITY
+        if t.K > 0:
+            cost += class_cost(t, v.sums + i * t.size, NULL, w)
+        elif t.criterion == SQUARED:
+            cost -= v.sums[i * t.size] * v.sums[i * t.size] / w
+        elif t.criterion != ABSOLUTE:
+            if t.criterion == POISSON and v.sums[i * t.size] <= (NOTHING - 1.0) * w:
+                return INFINITY
+            cost -= node.size * w * bend(t.criterion, v.sums[i * t.size] / w)
+    if t.criterion == ABSOLUTE:
+        for j in range(node.end - node.start):
+            cost += a.weight[j] * fabs(a.value[j] - v.groups[a.group[j]].key)
+    return max(cost, 0.0)
+
+
+cdef double levels_apart(const Table* t, const Record* node, const double* counts, int g, Levels* v,
+                         Ranked* a) noexcept nogil:
+    """The cost of all groups apart; sides: the lower half of their order against the upper."""
+    cdef double cost = apart_cost(t, node, g, v, a)
+    cdef int i
+    if t.criterion != ABSOLUTE:
+        assign_keys(t, node, counts, g, v)
+    memcpy(v.ordered, v.groups, g * sizeof(Group))
+    qsort(v.ordered, g, sizeof(Group), by_key)
+    for i in range(g):
+        v.side[v.ordered[i].number] = i < g // 2
+    if not v.side[0]:
+        for i in range(g):
+            v.side[i] = not v.side[i]
+    return cost
+
+
+cdef bint side_of_largest(int g, const Levels* v) noexcept nogil:
+    """Where the group of most weight goes, the first of several."""
+    cdef int i, most = 0
+    for i in range(g):
+        if v.groups[i].weight > v.groups[most].weight:
+            most = i
+    return v.side[most]
+
+
 cdef int split_levels(const Table* t, const Record* node, const double* counts, int f,
                       const int32_t* rows, Levels* v, Ranked* a, Split* out) noexcept nogil:
     """Best set of levels of column f; leaves groups and sides in v and returns their number."""
@@ -300,7 +355,9 @@ cdef int split_levels(const Table* t, const Record* node, const double* counts, 
         return g
     if t.criterion == ABSOLUTE:
         rank_groups(t, node, rows, g, v, a)
-    if t.drawn_splits:
+    if t.level_rule == APART:
+        out.cost = levels_apart(t, node, counts, g, v, a)
+    elif t.drawn_splits:
         out.cost = drawn_division(t, node, counts, g, f, v, a)
     elif t.level_rule == ONE_AGAINST_OTHERS:
         out.cost = one_against_others(t, node, counts, f, g, v, a)

@@ -36,6 +36,7 @@ cdef struct Record:             # a node under construction
     int32_t feature             # -1 leaf
     int32_t left, right
     int32_t depth
+    int32_t forced              # column whose levels are still being told apart, -1: none
     int32_t missing_left
     int32_t stopped             # 1: step 1 holds, never divide
 
@@ -88,7 +89,7 @@ cdef struct Table:              # what all loops see; invariant: labels or targe
     Py_ssize_t min_rows_split   # of a node that may be divided
     double min_weight, min_weight_split, min_decrease
     double max_loss             # of a division, per weight of the node
-    int level_rule              # 0: sets, all or ordered; 1: one level against the others
+    int level_rule              # 0: sets, all or ordered; 1: one level against the others; 2: apart
     bint drawn_splits           # one random division per column instead of the best one
     bint demanding              # children need more than one row or some weight
     const int32_t* origin       # of a branch: its rows in the parent, else NULL

@@ -151,9 +151,9 @@ cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* co
             node.cost = entropy_cost(t, counts, NULL, node.weight) if present > 1 else 0.0
         else:
             node.cost = error_cost(t, counts, NULL, node.weight)
-    node.stopped = (present < 2 or node.depth >= t.max_depth
-                    or m < t.min_rows_split or m < 2 * t.min_rows
-                    or node.weight < t.min_weight_split or node.weight < 2.0 * t.min_weight)
+    node.stopped = (present < 2 or (node.forced < 0 and (
+        node.depth >= t.max_depth or m < t.min_rows_split or m < 2 * t.min_rows
+        or node.weight < t.min_weight_split or node.weight < 2.0 * t.min_weight)))
     return node.stopped
 
 
@@ -191,6 +191,8 @@ cdef void search_columns(const Table* t, const Record* node, const double* count
     cdef uint64_t key = node.key
     cdef double known = INFINITY, before
     s.buckets.words_ready = False
+    if node.forced >= 0:
+        return
     if t.max_features >= t.d:
         for f in range(t.d):
             known = split_column(t, node, counts, f, s, known, s.splits + f)
@@ -243,6 +245,9 @@ cdef bint choose(const Table* t, Record* node, const Split* splits) noexcept nog
     taken too: XOR needs it."""
     cdef int f, best = -1
     cdef double lowest = INFINITY
+    if node.forced >= 0:
+        node.feature = node.forced
+        return True
     for f in range(t.d):
         if splits[f].feature >= 0:
             lowest = min(lowest, splits[f].cost)

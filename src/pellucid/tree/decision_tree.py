@@ -52,8 +52,10 @@ class DecisionTreeClassifier(TreeModel, ProbabilisticClassifier):
     table : Table, optional
     max_split_loss : number >= 0 or None
         A division is made only if the weighted impurity of its two parts is not above this.
-    categories : {"auto", "one_vs_rest"}
-        "one_vs_rest" divides one level from all others.
+    categories : {"auto", "one_vs_rest", "apart"}
+        How a column of levels divides: "auto" into two sets, "one_vs_rest" one level from all
+        others, "apart" every level from every other one. The last is stored as divisions in two
+        that count as one for `max_depth`; pruning may join levels again.
 
     Attributes
     ----------

@@ -41,11 +41,12 @@ GROWTH_PARAMETERS = {
         Nothing,
     ),
 }
+LEVEL_RULES = {"auto": 0, "one_vs_rest": 1, "apart": 2}
 TREE_PARAMETERS = GROWTH_PARAMETERS | {
     "splitter": Choice("best", "random", "hist", "auto"),
     "ccp_alpha": Either(Real(0, None), Choice("cv")),
     "max_split_loss": Either(Real(0, None), Nothing),
-    "categories": Choice("auto", "one_vs_rest"),
+    "categories": Choice(*LEVEL_RULES),
 }
 AUTO_HIST = 2**18  # rows from which splitter="auto" cuts columns into bins
 
@@ -94,6 +95,11 @@ def _signs(model: Any, problem: Problem) -> tuple[int, ...] | None:
 
 def limits_of(model: Any, problem: Problem) -> Limits:
     """The stopping rules of a tree model, but for its least weight of a leaf."""
+    if model.categories == "apart" and model.max_leaf_nodes is not None:
+        raise ParameterError(
+            "categories='apart' does not go with max_leaf_nodes: one division may make as many "
+            "leaves as a column has levels. Use max_depth or ccp_alpha."
+        )
     total = problem.total if problem.counts else float(np.count_nonzero(problem.weights))
     leaf = _count(model.min_samples_leaf, total)
     split = max(2, _count(model.min_samples_split, total), 2 * leaf)
@@ -106,6 +112,6 @@ def limits_of(model: Any, problem: Problem) -> Limits:
         max_features=number_of_features(model.max_features, problem.p),
         drawn_splits=model.splitter == "random",
         max_split_loss=math.inf if model.max_split_loss is None else model.max_split_loss,
-        one_against_others=model.categories == "one_vs_rest",
+        level_rule=LEVEL_RULES[model.categories],
         signs=_signs(model, problem),
     )

@@ -29,7 +29,7 @@ class Limits:
     max_features: int = 2**31 - 1
     drawn_splits: bool = False  # one random division per column instead of the best one
     max_split_loss: float = float("inf")  # weighted impurity of the two children
-    one_against_others: bool = False  # of levels: one alone on a side
+    level_rule: int = 0  # 0: two sets of levels, 1: one level against the others, 2: all apart
     signs: tuple[int, ...] | None = None  # monotone constraints by column: -1, 0, 1
 
     def compiled(self, counts: bool, total: float, w_exponent: int, exponent: int) -> tuple:
@@ -47,7 +47,7 @@ class Limits:
         return (
             min(self.max_depth, 2**31 - 1), min(self.max_features, 2**31 - 1), rows, rows_split,
             leaf, split, decrease, self.min_samples_leaf > 1 or self.min_weight_leaf > 0,
-            self.drawn_splits, loss, int(self.one_against_others),
+            self.drawn_splits, loss, self.level_rule,
         )  # fmt: skip
 
 
