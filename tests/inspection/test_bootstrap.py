@@ -101,16 +101,49 @@ def test_weights_are_copies_and_groups_stay_together():
     assert (counts.replicates % 10 == 0).all()
 
 
-def test_a_level_that_was_not_drawn_has_coefficient_zero():
+@pytest.mark.parametrize("dtype", ["str", "category"])
+def test_a_level_that_was_not_drawn(dtype):
     import pandas
 
-    frame = pandas.DataFrame({"kind": ["a"] * 12 + ["b"] * 12 + ["c"], "x": np.arange(25.0)})
-    y = frame["x"].to_numpy() + (frame["kind"] == "b") * 5.0
-    found = bootstrap(LinearRegression(), frame, y, n_resamples=30, random_state=0)
-    assert found.replicates.shape == (30, 3)
-    rare = list(found.names).index("kind=c")
-    assert (found.replicates[:, rare] == 0).any()
-    assert (found.replicates[:, rare] != 0).any()
+    frame = pandas.DataFrame({"kind": ["a"] * 2 + ["b"] * 29 + ["c"] * 2, "x": np.arange(33.0) % 7})
+    frame["kind"] = frame["kind"].astype(dtype)
+    rng = np.random.default_rng(0)
+    y = frame["kind"].map({"a": 100.0, "b": 0.0, "c": 10.0}).astype(float) + rng.normal(size=33)
+    found = bootstrap(LinearRegression(), frame, y, n_resamples=60, random_state=0)
+    assert found.names == ("kind=b", "kind=c", "x")
+    b, c, x = found.replicates.T
+    assert not np.isnan(x).any()
+    assert 0 < np.isnan(b).sum() < np.isnan(c).sum() < 60  # a is compared with; c is rare itself
+    assert abs(b[~np.isnan(b)] + 100).max() < 4 and abs(c[~np.isnan(c)] + 90).max() < 4
+    assert (found.std_error < 2).all() and (found.low[:2] < -85).all() and found.high[0] < -95
+    assert f"kind=b ({np.isnan(b).sum()})" in str(found)
+    start = bootstrap(LinearRegression(), frame, y, "intercept_", n_resamples=60, random_state=0)
+    np.testing.assert_array_equal(np.isnan(start.replicates), np.isnan(b))
+    shrunk = bootstrap(Lasso(0.01), frame, y, n_resamples=60, random_state=0)
+    rare = list(shrunk.names).index("kind=c")
+    assert (shrunk.replicates[:, rare] == 0).any() and not np.isnan(shrunk.replicates).any()
+
+
+def test_exposure_and_sparse_tables():
+    from scipy import sparse
+
+    from pellucid.linear_model import PoissonRegressor
+
+    X, y = table(400)
+    exposure = np.random.default_rng(1).uniform(0.1, 9.0, 400)
+    counts = np.random.default_rng(2).poisson(exposure * np.exp(0.2 * X[:, 0])).astype(float)
+    model = PoissonRegressor(alpha=0)
+    found = bootstrap(model, X, counts, exposure=exposure, n_resamples=100, random_state=0)
+    fitted = model.fit(X, counts, exposure=exposure)
+    np.testing.assert_array_equal(found.estimate, fitted.coef_)
+    theory = np.array(fitted.summary().frame()["std error"])[1:]
+    np.testing.assert_allclose(found.std_error, theory, rtol=0.35)
+    dense = bootstrap(Lasso(0.1), X, y, n_resamples=5, random_state=0)
+    for form in (sparse.coo_matrix, sparse.csc_array):
+        other = bootstrap(Lasso(0.1), form(X), y, n_resamples=5, random_state=0)
+        np.testing.assert_allclose(other.replicates, dense.replicates, atol=1e-9)
+    with pytest.raises(ParameterError, match="Lasso takes no exposure"):
+        bootstrap(Lasso(), X, y, exposure=exposure)
 
 
 def test_what_cannot_be_is_said():

@@ -80,3 +80,13 @@ def test_constant_target_is_predicted(Model):
     model = Model().fit(X, np.full(20, 3.0))
     np.testing.assert_allclose(model.predict(X), 3.0, rtol=1e-6)
     np.testing.assert_allclose(model.coef_, 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("family", ["normal", "gamma", "inverse_gaussian"])
+def test_summaries_of_a_constant_y_say_so(family):
+    constant = np.full(len(X), 2.0)
+    for model in (LinearRegression(), GeneralizedLinearModel(family=family, link="log")):
+        table = model.fit(X, constant).summary()
+        notes = " ".join(table.notes)
+        assert "y is constant" in notes or "nothing is left over" in notes
+        assert table.rows[0][1] == pytest.approx(2.0 if table.title[0] == "L" else np.log(2.0))

@@ -4,9 +4,11 @@ Rows (or whole groups) are drawn again with replacement, as many as there are, a
 computed anew for each draw; the spread of these values estimates that of the statistic.
 
 Invariant: a draw depends on (seed, its number) alone, so results are equal for any number of
-threads; every draw counts, and one that fails is an error that says which.
+threads; every draw counts, and one that fails is an error that says which. What a draw does not
+determine (a level that it lacks, or that others are compared with) is NaN in it, and counted.
 """
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +30,7 @@ class Bootstrap:
 
     `estimate` is the statistic of the sample itself, `replicates` (n_resamples, ...) those of the
     draws, `std_error` their standard deviation, `low` and `high` the percentile interval of `level`,
-    `bias` the mean of the draws less the estimate.
+    `bias` the mean of the draws less the estimate. NaN among the replicates are left out.
     """
 
     estimate: np.ndarray
@@ -38,23 +40,43 @@ class Bootstrap:
 
     @property
     def std_error(self) -> np.ndarray:
-        return self.replicates.std(axis=0, ddof=1)
+        return np.sqrt(self.variance)
 
     @property
     def variance(self) -> np.ndarray:
-        return self.replicates.var(axis=0, ddof=1)
+        return self._of_draws(lambda values: values.var(axis=0, ddof=1))
 
     @property
     def bias(self) -> np.ndarray:
-        return self.replicates.mean(axis=0) - self.estimate
+        return self._of_draws(lambda values: values.mean(axis=0)) - self.estimate
 
     @property
     def low(self) -> np.ndarray:
-        return np.quantile(self.replicates, (1 - self.level) / 2, axis=0)
+        return self._of_draws(lambda v: np.quantile(v, (1 - self.level) / 2, axis=0))
 
     @property
     def high(self) -> np.ndarray:
-        return np.quantile(self.replicates, (1 + self.level) / 2, axis=0)
+        return self._of_draws(lambda v: np.quantile(v, (1 + self.level) / 2, axis=0))
+
+    def _of_draws(self, function: Callable[[np.ndarray], Any]) -> np.ndarray:
+        """A function of the draws, entry by entry where some do not determine one."""
+        if not np.isnan(self.replicates).any():
+            return np.asarray(function(self.replicates))
+        columns = self.replicates.reshape(len(self.replicates), -1).T
+        known = [column[~np.isnan(column)] for column in columns]
+        values = [function(column) if len(column) > 1 else np.nan for column in known]
+        return np.array(values, dtype=float).reshape(self.estimate.shape)
+
+    def _notes(self) -> tuple[str, ...]:
+        note = "Percentile intervals; a biased estimate (a penalty) stays biased in its resamples."
+        unknown = np.isnan(self.replicates).reshape(len(self.replicates), -1).sum(axis=0)
+        listed = [f"{name} ({k})" for name, k in zip(self.names, unknown.tolist()) if k]
+        if not listed:
+            return (note,)
+        lacking = (
+            "Resamples that lack its level, or the one it is compared with, do not count for: "
+        )
+        return (note, lacking + ", ".join(listed) + ".")
 
     def summary(self) -> SummaryTable:
         """One line per entry of the statistic."""
@@ -63,8 +85,7 @@ class Bootstrap:
         rows = tuple((name, *line) for name, line in zip(self.names, columns))
         header = (("resamples", len(self.replicates)), ("level", self.level))
         head = ("entry", "estimate", "std error", "low", "high", "bias")
-        note = "Percentile intervals; a biased estimate (a penalty) stays biased in its resamples."
-        return SummaryTable("Bootstrap", header, head, rows, (note,))
+        return SummaryTable("Bootstrap", header, head, rows, self._notes())
 
     def frame(self, backend: str | None = None) -> Any:
         return self.summary().frame(backend)
@@ -88,6 +109,8 @@ def bootstrap(
     groups: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
+    offset: Any = None,
+    exposure: Any = None,
 ) -> Bootstrap:
     """Variance and percentile interval of a learned attribute, or of any statistic.
 
@@ -101,6 +124,7 @@ def bootstrap(
     sample_weight : whole numbers are numbers of copies; other weights stay with their rows
     groups : rows of one group are drawn together
     random_state, n_jobs : the result does not depend on n_jobs
+    offset, exposure : arrays that the estimator's `fit` takes, one entry per row
 
     Examples
     --------
@@ -110,12 +134,13 @@ def bootstrap(
     True
     """
     _check(n_resamples, level, estimator, statistic)
+    X = X.tocsr() if hasattr(X, "tocsr") else X  # other sparse tables have no rows to take
     n = _rows(X)
     y = None if y is None else as_vector(y)
     if y is not None:
         check_lengths(n, len(y))
-    draw = _drawer(n, sample_weight, groups)
-    whole = _fitted(estimator, X, y, sample_weight)
+    draw, more = _drawer(n, sample_weight, groups), _more(estimator, n, offset, exposure)
+    whole = _fitted(estimator, X, y, sample_weight, more)
     estimate, names = _value(whole, statistic, X, y), _names(whole, statistic)
     seed = parallel.seed_sequence(random_state)
 
@@ -123,11 +148,13 @@ def bootstrap(
         rows, weights = draw(parallel.stream(seed, "bootstrap", number))
         part, target = taken(X, rows), None if y is None else y[rows]
         try:
-            model = _fitted(estimator, part, target, weights)
+            given = {name: values[rows] for name, values in more.items()}
+            model = _fitted(estimator, part, target, weights, given)
             value = _value(model, statistic, part, target)
         except PellucidError as error:
             raise DataError(f"Resample {number} cannot be used: {error}") from error
-        return _aligned(value, estimate, model, whole, number)
+        value = _aligned(value, estimate, model, whole, number)
+        return _determined(value, statistic, model, whole)
 
     with parallel.using(n_jobs):
         replicates = np.stack(parallel.map(one, list(range(n_resamples))))
@@ -190,10 +217,21 @@ def _drawer(n: int, weights: Any, groups: Any) -> Callable[..., tuple[np.ndarray
     return by_row
 
 
-def _fitted(estimator: Any, X: Any, y: Any, weights: Any) -> Any:
+def _more(estimator: Any, n: int, offset: Any, exposure: Any) -> dict[str, np.ndarray]:
+    """What else `fit` is given, by row."""
+    given = {"offset": offset, "exposure": exposure}
+    more = {name: as_vector(v, name) for name, v in given.items() if v is not None}
+    for name, values in more.items():
+        if name not in inspect.signature(estimator.fit).parameters:
+            raise ParameterError(f"{type(estimator).__name__} takes no {name}.")
+        check_lengths(n, len(values))
+    return more
+
+
+def _fitted(estimator: Any, X: Any, y: Any, weights: Any, more: dict[str, np.ndarray]) -> Any:
     if estimator is None:
         return None
-    given = {} if weights is None else {"sample_weight": weights}
+    given = more if weights is None else more | {"sample_weight": weights}
     return fresh(estimator, {}).fit(X, y, **given)
 
 
@@ -219,7 +257,7 @@ def _names(model: Any, statistic: Statistic) -> tuple[str, ...]:
 def _aligned(
     value: np.ndarray, estimate: np.ndarray, model: Any, whole: Any, number: int
 ) -> np.ndarray:
-    """A draw may lack levels of a category: their coefficients are 0 in it."""
+    """A draw may lack levels of a category: with a penalty their coefficients are 0 in it."""
     if value.shape == estimate.shape:
         return value
     mine, all_terms = getattr(model, "terms_", ()), getattr(whole, "terms_", ())
@@ -233,3 +271,27 @@ def _aligned(
         f"The statistic has shape {estimate.shape} on all rows but {value.shape} in resample "
         f"{number}: a level or class is missing there. Give a statistic of fixed shape."
     )
+
+
+def _determined(value: np.ndarray, statistic: Statistic, model: Any, whole: Any) -> np.ndarray:
+    """NaN for coefficients that compare with a level that the draw lacks, or are of such a level."""
+    schema = getattr(whole, "schema_", None)
+    named = statistic in ("coef_", "intercept_")
+    if not named or schema is None or schema.coding != "reference" or schema.plain:
+        return value
+    lacking = [_lacking(model.schema_, schema, j) for j in range(schema.n_columns)]
+    if statistic == "intercept_":
+        return np.full_like(value, np.nan) if any(None in levels for levels in lacking) else value
+    out, mine = value.copy(), set(model.terms_)
+    for k, ((j, _, level), term) in enumerate(zip(schema.blocks(), schema.terms)):
+        if term not in mine or None in lacking[j] or level in lacking[j]:
+            out[..., k] = np.nan
+    return out
+
+
+def _lacking(mine: Any, all_rows: Any, j: int) -> set[Any]:
+    """Levels of column j that a draw has no row of; None stands for the one compared with."""
+    levels = all_rows.levels[j] if all_rows.kinds[j] == "categorical" else ()
+    drawn = {v for v, share in zip(mine.levels[j], mine.level_shares(j)) if share > 0}
+    lacking = {level for level in levels if level not in drawn}
+    return lacking | {None} if levels and levels[0] in lacking else lacking

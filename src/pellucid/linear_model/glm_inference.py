@@ -258,7 +258,8 @@ def _header(
         if kept["known"]:
             test = [("LR chi2", gain), ("p of LR", float(chdtrc(slopes, max(gain, 0.0))))]
         elif residual > 0:
-            F = gain / slopes / dispersion
+            with np.errstate(divide="ignore", invalid="ignore"):
+                F = float(np.divide(gain / slopes, dispersion))
             test = [("F", F), ("p of F", float(fdtrc(slopes, residual, max(F, 0.0))))]
     copies = wanted.weights == "frequency"
     likelihood = kept["log_likelihood" if copies else "log_likelihood_precision"]
@@ -292,6 +293,8 @@ def _notes(model: Any) -> tuple[str, ...]:
             f"Spanned by the other terms: {named}. The others are shown as if these were not there; "
             "predictions are not affected (coef_ is another of the equally good answers)."
         )
+    if not (model.inference_["known"] or model.inference_["pearson"] > 0):
+        notes.append("The fit is perfect: nothing is left over to judge it by.")
     if not model.status_.ok:
         notes.append(str(model.status_))
     return (*notes, *missing_notes(model.schema_))

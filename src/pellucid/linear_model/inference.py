@@ -161,6 +161,11 @@ def _notes(model: Any, dof: float) -> tuple[str, ...]:
             f"Spanned by the other terms: {named}. Coefficients involved are not unique; the "
             "shortest solution is shown, without standard errors."
         )
+    kept = model.inference_
+    if not np.all(kept["total_ss"]):
+        notes.append("y is constant: there is nothing to explain, and tests mean nothing.")
+    elif not np.all(kept["residual_ss"]):
+        notes.append("The fit is perfect: nothing is left over to judge it by.")
     if dof <= 0:
         notes.append("No degrees of freedom are left for standard errors.")
     return (*notes, *missing_notes(model.schema_))
