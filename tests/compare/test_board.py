@@ -148,6 +148,9 @@ def test_a_search_begins_in_the_middle():
     scored = {2: {"scores": [0.5]}, 1: {"scores": [0.5]}, 0: {"scores": None, "why": "no"}}
     assert best_of(scored, 1) == 1, "of equals the simpler one, whenever it was tried"
     assert best_of({0: {"scores": None}}, 1) is None
+    told = {0: {"scores": [1.0], "losses": [0.68]}, 1: {"scores": [1.0], "losses": [0.01]}}
+    assert best_of(told, 1) == 1, "of equals the one whose probabilities say more"
+    assert best_of(told | {2: {"scores": [1.0], "losses": [None]}}, 1) == 1
 
 
 def test_gamma_takes_part_where_the_target_is_positive(rng):

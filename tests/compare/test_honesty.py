@@ -76,6 +76,10 @@ def test_a_copy_of_numbers_is_found_and_nothing_else_is_called_one(rng):
         found = findings(table.assign(**{name: values})).errors
         assert [f.columns for f in found] == [(name,)], name
         assert found[0].code == ("D010" if name in ("cents", "far") else "D011")
+    heavy = pd.DataFrame({"a": rng.normal(size=300), "y": np.exp(1.2 * rng.normal(size=300))})
+    for values in (5 * heavy.y + 0.001 * rng.normal(size=300), np.log(heavy.y) ** 3):
+        found = findings(heavy.assign(copy=values)).errors
+        assert [(f.code, f.columns) for f in found] == [("D011", ("copy",))]
     few = table.assign(y=rng.integers(0, 30, 200).astype(float))
     few["word"] = "w" + few.y.astype(int).astype(str)
     found = findings(few, task="regression").errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +80,8 @@ def understand(ctx: click.Context, data: str | None, given: dict[str, Any]) -> R
             raise DataError("the table of this run was read from standard input: it is gone.")
     if data is None:
         raise click.UsageError("Missing argument 'DATA'", ctx)
+    if given["fail_under"] is not None and not math.isfinite(given["fail_under"]):
+        raise click.UsageError("--fail-under must be a finite number", ctx)
     settings = gather_settings(ctx, given)
     return Request(ctx, ctx.obj, data, settings, given, folder)
 

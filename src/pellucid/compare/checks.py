@@ -9,7 +9,6 @@ identifiers) are left out unless their check is muted. `docs/checks.md` has a pa
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from pellucid.compare.alone import alone, codes_of
+from pellucid.compare.findings import Facts, Finding, option, short
+from pellucid.compare.leaks import copies, leaks, suspects
 from pellucid.compare.material import Material, shown
 from pellucid.compare.settings import Settings
 from pellucid.data.cells import RawColumn
 from pellucid.errors import ParameterError
 
-GIVEN_AWAY = 0.995  # AUC or R2 of one column alone
-STRONG, FAR_AHEAD = 0.9, 0.35  # one column far ahead of all others is worth a question
 CORRELATED = 0.9
 RARE = 0.02
 MOST_COLUMNS = 300  # for correlations
@@ -32,36 +31,6 @@ ID_NAME = re.compile(
 )
 CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
 TIME_NAME = re.compile(r"(^|[_ .-])(date|time|timestamp|datetime)($|[_ .-])", re.I)
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing found: what, and what to do about it."""
-
-    code: str
-    level: str
-    text: str
-    action: str = ""
-    columns: tuple[str, ...] = ()
-    leave_out: bool = False
-
-    def plain(self) -> dict[str, Any]:
-        return {
-            "code": self.code, "level": self.level, "text": self.text, "action": self.action,
-            "columns": list(self.columns),
-        }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Facts:
-    """The table as the checks see it, computed once."""
-
-    material: Material
-    rows: np.ndarray  # training rows: the locked ones are not looked at
-    raw: dict[str, RawColumn]
-    alone: dict[str, float]
-    cv: int
-    repeated: int  # rows that repeat another one
 
 
 @dataclass(frozen=True)
@@ -123,11 +92,6 @@ def _said(names: list[str], one: str, many: str, rest: str) -> str:
     return f"{_quoted(names)} {one if len(names) == 1 else many}{rest}"
 
 
-def _option(flag: str, name: str) -> str:
-    """`--drop 'worst area'`: as a shell takes it; a name that is too long to type is not spelt out."""
-    return f"{flag} {shlex.quote(name) if len(name) <= 60 else 'COLUMN'}"
-
-
 def _present(column: RawColumn) -> np.ndarray:
     if column.kind == "categorical":
         return column.values >= 0
@@ -163,8 +127,8 @@ def mostly_missing(facts: Facts) -> Iterator[Finding]:
     if names:
         worst = min(names, key=lambda name: shares[name])
         yield Finding("D004", "warning", _said(names, "is", "are", " missing in most rows ")
-                      + f"({_percent(1 - shares[worst])} of {_short(worst)})",
-                      _option("--drop", worst), tuple(names))  # fmt: skip
+                      + f"({_percent(1 - shares[worst])} of {short(worst)})",
+                      option("--drop", worst), tuple(names))  # fmt: skip
 
 
 def _percent(share: float) -> str:
@@ -177,7 +141,7 @@ def identifiers(facts: Facts) -> Iterator[Finding]:
     names = [name for name, column in facts.raw.items() if _is_identifier(name, column)]
     if names:
         yield Finding("D005", "warning", _said(names, "seems", "seem", " to number or name the "
-                      "rows: left out"), f"{_option('--id', names[0])} says so, --ignore D005 keeps "
+                      "rows: left out"), f"{option('--id', names[0])} says so, --ignore D005 keeps "
                       f"{'it' if len(names) == 1 else 'them'}",
                       tuple(names), leave_out=True)  # fmt: skip
 
@@ -280,68 +244,8 @@ def times(facts: Facts) -> Iterator[Finding]:
     names = [name for name, column in facts.raw.items() if _is_time(name, column)]
     if names:
         yield Finding("D009", "warning", _said(names, "holds", "hold", " times: shuffled folds "
-                      "let the future teach about the past"), _option("--time", names[0]),
+                      "let the future teach about the past"), option("--time", names[0]),
                       tuple(names))  # fmt: skip
-
-
-def copies(facts: Facts) -> Iterator[Finding]:
-    """D010"""
-    targets, y = np.unique(facts.material.y, return_inverse=True)
-    for name, column in facts.raw.items():
-        levels, codes = np.unique(codes_of(column, 10**9), return_inverse=True)
-        if len(levels) != len(targets) or len(np.unique(codes * len(targets) + y)) != len(targets):
-            continue
-        # As many pairs as levels. Where hardly a value comes twice that proves nothing.
-        repeats = len(targets) <= len(y) / 2 and (
-            facts.material.classes is not None or len(targets) > 2
-        )
-        if repeats or _same_line(column, facts.material):
-            drop = _option("--drop", name)
-            yield Finding("D010", "error", f"{_short(name)} is a copy of the target "
-                          f"{_short(facts.material.target)} in other words. Drop it ({drop}) or "
-                          "accept it (--ignore D010)", drop, (name,))  # fmt: skip
-
-
-def _same_line(column: RawColumn, material: Material) -> bool:
-    """Whether a column of numbers is the target in another unit."""
-    if column.kind != "number" or material.classes is not None or np.isnan(column.values).any():
-        return False
-    x, y = (v / max(np.abs(v).max(), 1e-300) for v in (column.values.astype(float), material.y))
-    x, y = x - x.mean(), y - y.mean()
-    return bool(abs(x @ y) >= (1 - 1e-12) * np.sqrt((x @ x) * (y @ y)))
-
-
-def _short(name: str) -> str:
-    return shown([repr(name)])
-
-
-def leaks(facts: Facts) -> Iterator[Finding]:
-    """D011"""
-    target = facts.material.target
-    word = "AUC" if facts.material.classes is not None else "R2"
-    copied = {f.columns[0] for f in copies(facts)}
-    for name, score in facts.alone.items():
-        if score >= GIVEN_AWAY and name not in copied:
-            drop = _option("--drop", name)
-            yield Finding("D011", "error", f"{_short(name)} alone predicts {_short(target)} with "
-                          f"{word} {score:.3f} - it probably is the answer. Drop it ({drop}) or "
-                          "accept it (--ignore D011)", drop, (name,))  # fmt: skip
-
-
-def suspects(facts: Facts) -> Iterator[Finding]:
-    """D015"""
-    known = {name: score for name, score in facts.alone.items() if score == score}
-    ranked = sorted(known, key=lambda name: -known[name])
-    if len(ranked) < 2:
-        return
-    first, second = known[ranked[0]], known[ranked[1]]
-    far = (1 - first) < FAR_AHEAD * (1 - second)
-    if STRONG <= first < GIVEN_AWAY and far:
-        word = "AUC" if facts.material.classes is not None else "R2"
-        yield Finding("D015", "warning", f"{_short(ranked[0])} alone predicts "
-                      f"{_short(facts.material.target)} with {word} {first:.3f}, the next column "
-                      f"{second:.3f}: is it known before the outcome?",
-                      f"if not: {_option('--drop', ranked[0])}", (ranked[0],))  # fmt: skip
 
 
 def rare_class(facts: Facts) -> Iterator[Finding]:

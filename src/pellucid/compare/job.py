@@ -25,6 +25,7 @@ from pellucid.model_selection.metrics import metric
 
 FINAL = "final"
 SEARCH_SHARE = 0.8  # of a round's time
+TIE_BREAK = "log_loss"
 LONGEST = 300  # characters of a reason
 LONGEST_WARNING = 1000
 
@@ -159,6 +160,7 @@ class Worker:
         """
         started = time.perf_counter()
         scores: list[float] = []
+        losses: list[float] = []
         try:
             for f, (train, test) in enumerate(splits):
                 if f and self.late():
@@ -169,14 +171,20 @@ class Worker:
                 fitted = self.bench.fit(model, self.cached(f, "train", train), train)
                 X = self.cached(f, "test", test)
                 answers = self.bench.ask(fitted, X)
-                scores += self.bench.measure(
-                    self.job.metrics[:1], fitted, X, test, answers
-                ).values()
+                measured = self.bench.measure(self.judged(), fitted, X, test, answers)
+                scores.append(measured[self.ranking.name])
+                losses.append(measured.get(TIE_BREAK, float("nan")))
         except OutOfTime:
             raise
         except Exception as error:  # this candidate is out; another may work
             return {"scores": None, "why": reason(error), "seconds": time.perf_counter() - started}
-        return {"scores": scores, "seconds": time.perf_counter() - started}
+        seconds = time.perf_counter() - started
+        return {"scores": scores, "losses": losses, "seconds": seconds}
+
+    def judged(self) -> tuple[str, ...]:
+        """The metric that ranks, and the one that decides between equals."""
+        more = TIE_BREAK in self.job.metrics[1:]
+        return (self.ranking.name, TIE_BREAK) if more else (self.ranking.name,)
 
     def late(self) -> bool:
         """Whether the search has used up its time; the rest is for the last fit."""
@@ -217,12 +225,18 @@ def from_the_middle(n: int) -> list[int]:
 
 
 def best_of(found: dict[int, dict[str, Any]], sign: int) -> int | None:
-    """The best mean; ties and undefined scores go to the earlier candidate. None without scores."""
+    """The best mean; of equals the lowest log loss, then the earlier one. None without scores."""
     means = {c: np.mean(r["scores"]) * sign for c, r in found.items() if r["scores"]}
     usable = {c: m for c, m in sorted(means.items()) if m == m}
     if usable:
-        return max(usable, key=lambda c: usable[c])
+        return min(usable, key=lambda c: (-round(usable[c], 12), _loss(found[c])))
     return min(means, default=None)
+
+
+def _loss(record: dict[str, Any]) -> float:
+    losses = record.get("losses") or [None]
+    mean = float("nan") if None in losses else float(np.mean(losses))
+    return mean if mean == mean else float("inf")
 
 
 def seen_classes(fitted: Any) -> int:

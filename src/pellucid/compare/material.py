@@ -164,6 +164,8 @@ def _assemble(
         )
     task = settings.task if settings.task != "auto" else (opened.task or "auto")
     found = understand(table.column(target), target, task, settings.positive)
+    if settings.task == "auto" and opened.task:
+        found = replace(found, why="a known data set")
     _refuse_untaught(found, len(kept) - n_test, settings.test)
     apart = {target, *(name for names in roles.values() for name in names)}
     features = exchange.without(table, apart)

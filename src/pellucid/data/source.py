@@ -122,11 +122,11 @@ def refuse_foreign(source: Source, head: bytes) -> None:
 
 
 def did_you_mean(name: str, known: Any) -> str:
-    """` Did you mean 'x'?` for the nearest known name, or nothing; letter case is ignored."""
+    """` Did you mean 'x'?` for the nearest known name, or nothing; case and outer blanks are ignored."""
     lower: dict[str, str] = {}
     for candidate in known:
-        lower.setdefault(str(candidate).lower(), str(candidate))
-    near = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
+        lower.setdefault(str(candidate).strip().lower(), str(candidate))
+    near = difflib.get_close_matches(name.strip().lower(), list(lower), n=1, cutoff=0.6)
     return f" Did you mean {lower[near[0]]!r}?" if near else ""
 
 

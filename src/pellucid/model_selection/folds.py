@@ -81,7 +81,9 @@ class GroupFolds:
         names, codes = np.unique(np.asarray(groups), return_inverse=True)
         if len(names) < self.n_folds:
             raise DataError(
-                f"{self.n_folds} folds need that many groups, but there are {len(names)}."
+                f"{self.n_folds} folds need that many groups, but there are {len(names)} to learn "
+                f"from. Ask for fewer folds (--cv {max(2, len(names))}) or lock no group away "
+                "(--test-size 0)."
             )
         sizes = np.bincount(codes)
         order = _rng(self.seed, self.repeat).permutation(len(names))

@@ -76,7 +76,10 @@ def find(model: str, data: str | None) -> tuple[str, str, str | None]:
     folder = find_run(model)
     path = folder / "model.pellucid"
     if not path.exists():
-        raise DataError(f"{folder} has no model file: its run is not complete.")
+        raise DataError(
+            f"{folder} has no model file: its run is not complete, no model had a score, or the "
+            "recommended one is not of Pellucid."
+        )
     if data is not None:
         return str(path), data, None
     config = read_config(folder / "config.toml", required=True)

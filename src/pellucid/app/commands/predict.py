@@ -90,7 +90,7 @@ def predict(
     table = read_for(fitted, file, voice, encoding)
     source = "standard input" if file == "-" else file
     kept = {name: table.column(require(name, table, source)) for name in ids}
-    rows = match_columns(fitted, table, source, voice, allow_missing)
+    rows = match_columns(fitted, table, source, voice, allow_missing, copied=ids)
     said = predictions(fitted, rows, model)
     if explained:
         said |= reasons(fitted, rows, explained, model)
@@ -205,14 +205,15 @@ def match_columns(
     voice: Voice,
     allow_missing: bool,
     extra_is_fine: bool = False,
+    copied: tuple[str, ...] = (),
 ) -> Any:
-    """The columns the model needs, in its order; others are dropped with a note."""
+    """The columns the model needs, in its order; others are dropped with a note, unless copied."""
     needed = getattr(fitted, "feature_names_in_", None)
     if needed is None:  # trained on an array: columns are taken by position
         return table
     needed = [str(name) for name in needed]
     missing = [name for name in needed if name not in table.column_names]
-    extra = [name for name in table.column_names if name not in needed]
+    extra = [name for name in table.column_names if name not in needed and name not in copied]
     if missing and not allow_missing:
         raise_missing(needed, missing, table, source)
     if missing:

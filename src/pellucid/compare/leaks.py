@@ -1,0 +1,89 @@
+"""Columns that give the answer away: copies of the target, near copies, and one far ahead of all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pellucid.compare.alone import codes_of
+from pellucid.compare.findings import Facts, Finding, option, short
+from pellucid.compare.material import Material
+from pellucid.data.cells import RawColumn
+
+GIVEN_AWAY = 0.995  # AUC, R2 or rank correlation of one column alone
+STRONG, FAR_AHEAD = 0.9, 0.35  # one column far ahead of all others is worth a question
+
+
+def copies(facts: Facts) -> Iterator[Finding]:
+    """D010"""
+    targets, y = np.unique(facts.material.y, return_inverse=True)
+    for name, column in facts.raw.items():
+        levels, codes = np.unique(codes_of(column, 10**9), return_inverse=True)
+        if len(levels) != len(targets) or len(np.unique(codes * len(targets) + y)) != len(targets):
+            continue
+        # As many pairs as levels. Where hardly a value comes twice that proves nothing.
+        repeats = len(targets) <= len(y) / 2 and (
+            facts.material.classes is not None or len(targets) > 2
+        )
+        if repeats or _same_line(column, facts.material):
+            drop = option("--drop", name)
+            yield Finding("D010", "error", f"{short(name)} is a copy of the target "
+                          f"{short(facts.material.target)} in other words. Drop it ({drop}) or "
+                          "accept it (--ignore D010)", drop, (name,))  # fmt: skip
+
+
+def _same_line(column: RawColumn, material: Material) -> bool:
+    """Whether a column of numbers is the target in another unit."""
+    if column.kind != "number" or material.classes is not None or np.isnan(column.values).any():
+        return False
+    x, y = (v / max(np.abs(v).max(), 1e-300) for v in (column.values.astype(float), material.y))
+    x, y = x - x.mean(), y - y.mean()
+    return bool(abs(x @ y) >= (1 - 1e-12) * np.sqrt((x @ x) * (y @ y)))
+
+
+def leaks(facts: Facts) -> Iterator[Finding]:
+    """D011"""
+    target = facts.material.target
+    word = "AUC" if facts.material.classes is not None else "R2"
+    copied = {f.columns[0] for f in copies(facts)}
+    for name, score in facts.alone.items():
+        same = _same_order(facts, name) if word == "R2" and score < GIVEN_AWAY else 0.0
+        if max(score, same) >= GIVEN_AWAY and name not in copied:
+            drop, how = (
+                option("--drop", name),
+                f"predicts {short(target)} with {word} {score:.3f}",
+            )
+            if same >= GIVEN_AWAY:
+                how = f"puts the rows in the order of {short(target)} (rank correlation {same:.3f})"
+            yield Finding("D011", "error", f"{short(name)} alone {how} - it probably is the answer. "
+                          f"Drop it ({drop}) or accept it (--ignore D011)", drop, (name,))  # fmt: skip
+
+
+def _same_order(facts: Facts, name: str) -> float:
+    """Size of the rank correlation of a column of numbers with the target; 0 where some are missing."""
+    column = facts.raw[name]
+    if column.kind != "number" or np.isnan(column.values).any():
+        return 0.0
+    ranks = [
+        np.unique(v[facts.rows], return_inverse=True)[1] for v in (column.values, facts.material.y)
+    ]
+    x, y = (r - r.mean() for r in ranks)
+    size = float(np.sqrt((x @ x) * (y @ y)))
+    return abs(float(x @ y)) / size if size > 0 else 0.0
+
+
+def suspects(facts: Facts) -> Iterator[Finding]:
+    """D015"""
+    known = {name: score for name, score in facts.alone.items() if score == score}
+    ranked = sorted(known, key=lambda name: -known[name])
+    if len(ranked) < 2:
+        return
+    first, second = known[ranked[0]], known[ranked[1]]
+    far = (1 - first) < FAR_AHEAD * (1 - second)
+    if STRONG <= first < GIVEN_AWAY and far:
+        word = "AUC" if facts.material.classes is not None else "R2"
+        yield Finding("D015", "warning", f"{short(ranked[0])} alone predicts "
+                      f"{short(facts.material.target)} with {word} {first:.3f}, the next column "
+                      f"{second:.3f}: is it known before the outcome?",
+                      f"if not: {option('--drop', ranked[0])}", (ranked[0],))  # fmt: skip
