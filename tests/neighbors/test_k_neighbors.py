@@ -18,6 +18,7 @@ from pellucid.neighbors import (
     NearestNeighbors,
     _loops,
     _within,
+    search,
 )
 
 DISTANCES = {
@@ -321,8 +322,6 @@ def test_sparse_tables():
 def test_large_sparse_tables_are_spread_out_in_chunks(monkeypatch):
     from scipy.sparse import csr_array
 
-    from pellucid.neighbors import search
-
     monkeypatch.setattr(search, "DENSE_CELLS", 10)
     rng = np.random.default_rng(9)
     X = np.where(rng.random((500, 60)) < 0.2, rng.normal(size=(500, 60)), 0.0)
@@ -399,3 +398,19 @@ def test_forged_files_are_refused(part, tmp_path):
     model.save(path)
     with pytest.raises(ModelFileError):
         pellucid.load(path)
+
+
+@pytest.mark.parametrize("columns", [3, 12])
+def test_trees_that_leave_few_rows_out_give_way_to_products(monkeypatch, columns):
+    """Both find the same rows to the last bit; grids make ties."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 32 if columns == 3 else 4, size=(3000, columns)) / 4 + 1e6
+    model = NearestNeighbors(n_neighbors=7, algorithm="kd_tree").fit(X)
+    used = []
+    way = search.Index._by_products
+    monkeypatch.setattr(search.Index, "_by_products", lambda index: used.append(1) or way(index))
+    found = model.kneighbors(X)
+    assert bool(used) == (columns == 12)
+    monkeypatch.setattr(search, "SHARE", 2.0 if columns == 12 else -1.0)
+    other = model.kneighbors(X)
+    assert all(np.array_equal(a, b) for a, b in zip(found, other)) and used

@@ -27,8 +27,8 @@ def screen(
     Q: np.ndarray,
     packed: np.ndarray,
     starts: np.ndarray,
+    numbers: np.ndarray,
     unit: float,
-    first: int,
     near: np.ndarray,
     rows: np.ndarray,
     stop: np.ndarray,
@@ -53,7 +53,7 @@ def search(
     near: np.ndarray,
     rows: np.ndarray,
     stop: np.ndarray,
-) -> None: ...
+) -> int: ...
 def gather(
     Q: np.ndarray,
     X: np.ndarray,

@@ -146,13 +146,13 @@ def halve(const double[:, ::1] packed, const int64_t[::1] starts, const double[:
 
 def screen(const float[:, ::1] scores, const double[::1] lengths, const double[::1] error,
            const double[:, ::1] Q, const double[:, ::1] packed, const int64_t[::1] starts,
-           double unit, int32_t first, double[:, ::1] near, int32_t[:, ::1] rows,
+           const int32_t[::1] numbers, double unit, double[:, ::1] near, int32_t[:, ::1] rows,
            const int32_t[::1] stop):
     """Compute the distances of those packed rows that single-precision scores do not rule out.
 
     scores[i, j] is |x_j|**2 / 2 - q_i x_j up to error[i], where distances are scaled such that a
     squared one is multiplied by `unit`; lengths[i] is |q_i|**2 / 2. A row whose score is too large
-    cannot be among the nearest.
+    cannot be among the nearest. numbers[j] is the number of packed row j.
     """
     cdef Py_ssize_t i, j, t, m, d = packed.shape[1], k = near.shape[1]
     cdef const double *x
@@ -170,7 +170,7 @@ def screen(const float[:, ::1] scores, const double[::1] lengths, const double[:
                 for t in range(m):
                     if not (scores[i, starts[j] + t] >= bound):
                         offer(&near[i, 0], &rows[i, 0], k, squared(&Q[i, 0], x + t, d, m),
-                              first + <int32_t> (starts[j] + t))
+                              numbers[starts[j] + t])
                         bound = bound_of(near[i, 0], unit, lengths[i], error[i])
 
 
@@ -250,17 +250,21 @@ def build(const double[:, ::1] X, int depth, int32_t[::1] order, double[:, :, ::
 def search(int metric, double p, const double[:, ::1] Q, const double[:, ::1] packed,
            const int32_t[::1] order, const double[:, :, ::1] boxes, const int32_t[::1] least,
            int depth, double[:, ::1] near, int32_t[:, ::1] rows, const int32_t[::1] stop):
-    """Walk down the tree for each row of Q, the nearer half first, leaving out hopeless boxes."""
-    cdef Py_ssize_t i, n = packed.shape[0], d = Q.shape[1], k = near.shape[1]
+    """Walk down the tree for each row of Q, the nearer half first, leaving out hopeless boxes.
+
+    Returns the number of distances measured.
+    """
+    cdef Py_ssize_t i, n = packed.shape[0], d = Q.shape[1], k = near.shape[1], measured = 0
     with nogil:
         for i in range(Q.shape[0]):
             if stop[0]:
                 break
-            descend(metric, p, &Q[i, 0], &packed[0, 0], order, boxes, least, depth, n, d,
+            measured += descend(metric, p, &Q[i, 0], &packed[0, 0], order, boxes, least, depth, n, d,
                     &near[i, 0], &rows[i, 0], k)
+    return measured
 
 
-cdef void descend(int metric, double p, const double *q, const double *packed,
+cdef Py_ssize_t descend(int metric, double p, const double *q, const double *packed,
                   const int32_t[::1] order, const double[:, :, ::1] boxes,
                   const int32_t[::1] least, int depth, Py_ssize_t n, Py_ssize_t d,
                   double *near, int32_t *rows, Py_ssize_t k) noexcept nogil:
@@ -268,7 +272,7 @@ cdef void descend(int metric, double p, const double *q, const double *packed,
     cdef double bounds[128]
     cdef double out[WIDEST]
     cdef double left, right
-    cdef Py_ssize_t top = 1, node, t, m, low, leaves = <Py_ssize_t> 1 << depth
+    cdef Py_ssize_t top = 1, measured = 0, node, t, m, low, leaves = <Py_ssize_t> 1 << depth
     nodes[0], bounds[0] = 1, 0.0
     while top > 0:
         top -= 1
@@ -279,6 +283,7 @@ cdef void descend(int metric, double p, const double *q, const double *packed,
             low = ((node - leaves) * n) >> depth
             m = (((node - leaves + 1) * n) >> depth) - low
             panel(metric, p, NULL, q, packed + low * d, d, m, near[0], out)
+            measured += m
             for t in range(m):
                 if out[t] <= near[0]:
                     offer(near, rows, k, out[t], order[low + t])
@@ -292,6 +297,7 @@ cdef void descend(int metric, double p, const double *q, const double *packed,
             nodes[top], bounds[top] = 2 * node, left
             nodes[top + 1], bounds[top + 1] = 2 * node + 1, right
         top += 2
+    return measured
 
 
 # Hashing ------------------------------------------------------------------------------------------

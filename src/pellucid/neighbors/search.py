@@ -24,6 +24,9 @@ FEW = 16  # queries for which single-precision copies do not pay
 DENSE_CELLS = 2**25  # larger sparse tables are spread out chunk by chunk
 TREE_COLUMNS = 16  # up to so many columns a tree pays
 TREE_ROWS = 512
+TRIED = 32  # queries that show whether a tree leaves rows out,
+MANY = 16  # of at least so many times as many
+SHARE = 0.15  # of the rows measured in a tree: then products with all rows take as long
 NONE = np.iinfo(np.int32).max
 
 
@@ -111,7 +114,7 @@ class Index:
         index, Q, power = self._in_range(Q)
         m = Q.shape[0]
         near, rows = np.full((m, k), np.inf), np.full((m, k), NONE, dtype=np.int32)
-        stop, one = parallel.StopFlag(), index._way(m)
+        stop, one = parallel.StopFlag(), index._way(Q, k)
 
         def task(block: slice) -> None:
             part = Q[block] if isinstance(Q, np.ndarray) else Q[block].toarray()
@@ -150,18 +153,18 @@ class Index:
         # Scaled rows have other thresholds: such tables are searched exactly.
         return Index(_scaled(self.rows, power), tree, space, self.metric), _scaled(Q, power), power
 
-    def _way(self, m: int) -> Any:
+    def _way(self, Q: Any, k: int) -> Any:
         """A function that offers all rows to the best lists of a block of queries."""
-        kind, p = metrics.RAW[self.space["kind"]], self.space["p"]
+        kind, p, m = metrics.RAW[self.space["kind"]], self.space["p"], Q.shape[0]
         if self.tree is not None:
-            return self._down_the_tree(kind, p)
+            walk = self._down_the_tree(kind, p)
+            return self._by_products() if kind == 0 and self._spread_out(walk, Q, k) else walk
         if kind == 0 and (m > FEW or not isinstance(self.rows, np.ndarray)):
             return self._by_products()
         scale = self._scale()
 
         def panels(Q: Any, near: Any, rows: Any, stop: Any) -> None:
-            for first, chunk in self._chunks():
-                starts = flat_starts(len(chunk))
+            for first, chunk, starts in self._chunks():
                 _loops.scan(kind, p, scale, Q, chunk, starts, first, near, rows, stop)
 
         return panels
@@ -189,31 +192,48 @@ class Index:
         assert tree is not None
         order, boxes, least, depth = tree["order"], tree["boxes"], tree["least"], tree["depth"]
 
-        def walk(Q: Any, near: Any, rows: Any, stop: Any) -> None:
-            _loops.search(kind, p, Q, self.rows, order, boxes, least, depth, near, rows, stop)
+        def walk(Q: Any, near: Any, rows: Any, stop: Any) -> int:
+            return _loops.search(
+                kind, p, Q, self.rows, order, boxes, least, depth, near, rows, stop
+            )
 
         return walk
+
+    def _spread_out(self, walk: Any, Q: Any, k: int) -> bool:
+        """Whether some of many queries measure so large a part of the rows in the tree that products
+        with all rows take less time; both find the same.
+        """
+        if len(Q) < MANY * TRIED:
+            return False
+        some = np.ascontiguousarray(Q[:: len(Q) // TRIED][:TRIED])
+        near, rows = np.full((TRIED, k), np.inf), np.full((TRIED, k), NONE, dtype=np.int32)
+        return walk(some, near, rows, np.zeros(1, dtype=np.int32)) > SHARE * self.n * TRIED
 
     def _scale(self) -> np.ndarray:
         return self.space["scale"] if self.space["kind"] == "gower" else np.zeros(1)
 
-    def _chunks(self) -> Iterator[tuple[int, np.ndarray]]:
-        for first in range(0, self.n, CHUNK):
-            block = slice(first, min(first + CHUNK, self.n))
+    def _chunks(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """About `CHUNK` rows at a time: the place of the first, their panels, where each one starts."""
+        starts = self.starts
+        many = max(CHUNK // int(np.diff(starts).max()), 1)
+        for j in range(0, len(starts) - 1, many):
+            first, last = int(starts[j]), int(starts[min(j + many, len(starts) - 1)])
+            own = starts[j : j + many + 1] - first
             if isinstance(self.rows, np.ndarray):
-                yield first, self.rows[block]
+                yield first, self.rows[first:last], own
             else:
-                spread = np.ascontiguousarray(self.rows[block].toarray())
-                yield first, packed(spread, flat_starts(len(spread)), np.arange(len(spread)))
+                spread = np.ascontiguousarray(self.rows[first:last].toarray())
+                yield first, packed(spread, own, np.arange(len(spread))), own
 
     def _by_products(self) -> Any:
-        scored = self._scored()
+        scored, tree = self._scored(), self.tree
+        numbers = np.arange(self.n, dtype=np.int32) if tree is None else tree["order"]
 
         def multiply(Q: Any, near: Any, rows: Any, stop: Any) -> None:
-            for scores, lengths, bound, chunk, unit, first in scored(Q):
+            for scores, lengths, bound, first, chunk, starts, unit in scored(Q):
                 _loops.screen(
-                    scores, lengths, bound, Q, chunk, flat_starts(len(chunk)), unit, first, near,
-                    rows, stop,
+                    scores, lengths, bound, Q, chunk, starts, numbers[first : first + len(chunk)],
+                    unit, near, rows, stop,
                 )  # fmt: skip
 
         return multiply
@@ -227,13 +247,13 @@ class Index:
         centre, d = self.space["centre"], self.d
         power = int(np.clip(np.frexp(self.space["reach"])[1], -500, 500))
         factor = float(np.ldexp(1.0, -power))
-        copies: list[tuple[int, Any, Any]] = []
+        copies: list[tuple[int, Any, Any, Any]] = []
         longest = 0.0
         dense = isinstance(self.rows, np.ndarray)
-        for first, chunk, half in self._halved(centre, factor):
-            longest = max(longest, float(half[:, d].max(initial=0.0)))
+        for part in self._halved(centre, factor):
+            longest = max(longest, float(part[-1][:, d].max(initial=0.0)))
             if dense:
-                copies.append((first, chunk, half))
+                copies.append(part)
         error = 1.5 * (d + 8) * 2.0**-24
 
         def scored(Q: Any) -> Iterator[tuple]:
@@ -243,20 +263,20 @@ class Index:
                 left = np.hstack([-C, np.ones((len(C), 1))]).astype(np.float32)
                 bound = error * (lengths + 2.0 * longest)
                 bound[~(lengths < 2.0**100)] = np.inf
-            room = np.empty((len(Q), min(CHUNK, self.n)), dtype=np.float32)  # for all products
-            for first, chunk, half in copies if dense else self._halved(centre, factor):
-                same = room if len(half) == room.shape[1] else None
+            room = np.empty(len(Q) * min(CHUNK, self.n), dtype=np.float32)  # for all products
+            for first, chunk, starts, half in copies if dense else self._halved(centre, factor):
+                out = room[: len(Q) * len(half)].reshape(len(Q), len(half))
                 with np.errstate(over="ignore", invalid="ignore"):
-                    scores = np.matmul(left, half.T, out=same)
-                yield scores, lengths, bound, chunk, factor**2, first
+                    np.matmul(left, half.T, out=out)
+                yield out, lengths, bound, first, chunk, starts, factor**2
 
         return scored
 
-    def _halved(self, centre: np.ndarray, factor: float) -> Iterator[tuple[int, Any, Any]]:
-        for first, chunk in self._chunks():
+    def _halved(self, centre: np.ndarray, factor: float) -> Iterator[tuple[int, Any, Any, Any]]:
+        for first, chunk, starts in self._chunks():
             half = np.empty((len(chunk), self.d + 1), dtype=np.float32)
-            _loops.halve(chunk, flat_starts(len(chunk)), centre, factor, half)
-            yield first, chunk, half
+            _loops.halve(chunk, starts, centre, factor, half)
+            yield first, chunk, starts, half
 
     def within(self, Q: Any, radius: float, jobs: int | None) -> Lists:
         """For each query the distances and numbers of the rows within `radius`, nearest first."""
@@ -289,8 +309,7 @@ class Index:
             return self._collected_by_products(limit)
 
         def panels(Q: Any, found: Any, stop: Any) -> None:
-            for first, chunk in self._chunks():
-                starts = flat_starts(len(chunk))
+            for first, chunk, starts in self._chunks():
                 _within.collect(kind, p, scale, Q, chunk, starts, first, limit, found, stop)
 
         return panels
@@ -299,11 +318,10 @@ class Index:
         scored = self._scored()
 
         def multiply(Q: Any, found: Any, stop: Any) -> None:
-            for scores, lengths, bound, chunk, unit, first in scored(Q):
+            for scores, lengths, bound, first, chunk, starts, unit in scored(Q):
                 _within.collect_screened(
-                    scores, lengths, bound, Q, chunk, flat_starts(len(chunk)), unit, first, limit,
-                    found, stop,
-                )  # fmt: skip
+                    scores, lengths, bound, Q, chunk, starts, unit, first, limit, found, stop
+                )
 
         return multiply
 
