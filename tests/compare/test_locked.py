@@ -107,3 +107,11 @@ def test_percentiles_of_few_rows_are_taken_far_enough_out(rng):
         means = x[rng.integers(0, n, (400, n))].mean(axis=1)
         plainly += np.quantile(means, 0.025) <= 0.0 <= np.quantile(means, 0.975)
     assert inside / tables >= 0.91 and inside - plainly > 0.03 * tables
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_all_right_is_not_certain(K):
+    y = np.arange(60) % K
+    names = ("accuracy", "balanced_accuracy", "f1", "average_precision", "roc_auc")
+    for name, (low, high) in scored(y, np.ones(60), Answers(y, np.eye(K)[y]), K, *names)[1].items():
+        assert high == pytest.approx(1.0) and 0.8 < low < 0.97, name

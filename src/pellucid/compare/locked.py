@@ -1,9 +1,10 @@
 """The locked test part: scores of the kept model with intervals, and those of the baseline.
 
 Intervals are over rows: Wilson's for shares, Newcombe's for the area under the ROC curve, the
-studentised bootstrap for means of losses, else percentiles of redrawn rows. Rows of unequal weight
-count in all of them: as (sum of weights)^2 / sum of squared weights equal ones in the first two, by
-their weighted mean and its error in the third. Invariant: these rows are looked at here alone.
+studentised bootstrap for means of losses, else percentiles of redrawn rows (of shares never less
+than Wilson's of the rows behind them). Rows of unequal weight count in all of them: as (sum of
+weights)^2 / sum of squared weights equal ones in the first two, by their weighted mean and its error
+in the third. Invariant: these rows are looked at here alone.
 """
 
 from __future__ import annotations
@@ -56,6 +57,10 @@ def intervals(
             ends = _of_losses(name, y, w, answers, rng)
         if ends is None:
             ends = statistics.bootstrap(_on_rows(name, y, w, answers, K), len(y), rng)
+            behind = _behind(name, y, w, K)
+            if behind.rows is not None:
+                own = behind.interval(value)
+                ends = float(np.fmin(ends[0], own[0])), float(np.fmax(ends[1], own[1]))
         out[name] = list(ends)
     return out
 
@@ -63,6 +68,11 @@ def intervals(
 def equal_rows(w: np.ndarray) -> float:
     """So many rows of equal weight tell as much as these; rows themselves if weights are equal."""
     return float(w.sum() ** 2 / (w**2).sum()) if (w != w[:1]).any() else float(len(w))
+
+
+def _behind(name: str, y: np.ndarray, w: np.ndarray, K: int) -> statistics.Behind:
+    """Redrawn rows that are all right tell no doubt: a share has at least that of its rows."""
+    return statistics.Behind(name, tuple(equal_rows(w[y == k]) for k in range(K) if (y == k).any()))
 
 
 def _of_losses(

@@ -7,6 +7,7 @@ through `draw`, which escapes it.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -173,10 +174,13 @@ def coefficients(found: dict[str, Any], tables: bool, most: int = 20) -> list[Ma
     values = scaled or found["values"]
     out = []
     for k, row in enumerate(values[:6]):
-        order = sorted(range(len(row)), key=lambda j: -abs(row[j] or 0.0))[:most]
+        used = [j for j in range(len(row)) if not negligible(row[j], row)] or [0]
+        order = sorted(used, key=lambda j: -abs(row[j] or 0.0))[:most]
         classes = found.get("classes") or []
         towards = f" towards {clean(classes[k], 40)}" if k < len(classes) else ""
-        note = f"The {most} largest of {len(row)}." if len(row) > most else ""
+        note = f"The {most} largest of {len(row)}." if len(used) > most else ""
+        if len(used) < len(row) and not note:
+            note = f"The other {len(row) - len(used)} are 0."
         if found.get("method") and found.get("low"):
             note = f"Lines: 95 % intervals ({clean(found['method'], 60)}). {note}".strip()
         look = look_of(f"Weights{towards}", tables, note=note)
@@ -189,6 +193,11 @@ def coefficients(found: dict[str, Any], tables: bool, most: int = 20) -> list[Ma
         else:
             out.append(markup(draw.bar(terms, {"weight": [row[j] for j in order]}, **look)))
     return out
+
+
+def negligible(value: float | None, values: Sequence[float | None]) -> bool:
+    """Whether a number is 0 but for rounding, beside the largest of its kind."""
+    return abs(value or 0.0) <= 1e-9 * max((abs(v or 0.0) for v in values), default=0.0)
 
 
 def _to_digits_of_the_largest(part: list[float], values: list[float | None]) -> list[float]:

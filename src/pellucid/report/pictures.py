@@ -157,15 +157,20 @@ def column(found: dict[str, Any], target: str) -> Markup | None:
 
 def contributions(row: dict[str, Any], most: int = 10) -> Markup | None:
     """What pushed the prediction of one row up and down."""
-    parts = sorted(row.get("contributions") or [], key=lambda pair: -abs(pair[1]))[:most]
-    if not parts:
+    told = sorted(row.get("contributions") or [], key=lambda pair: -abs(pair[1]))
+    if not told:
         return None
-    more = len(row["cells"]) - len(parts)
+    parts = [pair for pair in told if abs(pair[1]) > 1e-9 * abs(told[0][1])][:most] or told[:1]
+    rest = len(row["cells"]) - len(parts)
     look = look_of(f"Why row {row['row']}", False)
     about = f" of {clean(row['about'], 30)}" if row.get("about") else ""
     look["x_label"] = f"adds to the {clean(row.get('scale') or 'prediction', 30)}{about}"
-    if more > 0:
+    if len(parts) == most and rest > 0:
         look["note"] = f"The {most} largest of {len(row['cells'])}; all are in the total."
+    elif rest > 0:
+        look["note"] = (
+            f"The other {rest} add nothing." if rest > 1 else "The other one adds nothing."
+        )
     values = [amount for _, amount in parts]
     return markup(draw.bar([name for name, _ in parts], {"adds": values}, **look))
 
