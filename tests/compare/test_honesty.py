@@ -209,23 +209,6 @@ def test_columns_of_noise_say_nothing_alone(rng):
         assert np.median(scores) < (0.58 if material.classes else 0.05) and scores.max() < 0.8
 
 
-def test_times_that_do_not_sort_are_refused(rng):
-    from pellucid.errors import DataError
-
-    days = pd.date_range("2018-01-01", periods=60, freq="9D")
-    table = noise(rng, 60).assign(when=days.strftime("%d/%m/%Y"))
-    for written in ("%d/%m/%Y", "%b %d %Y", "%Y-%-m-%-d"):
-        with pytest.raises(DataError, match="cannot be put in the order of time"):
-            gather(
-                table.assign(when=days.strftime(written)),
-                Settings.of({"target": "y", "time": "when"}),
-            )
-    for written in ("%Y-%m-%d", "%YQ%m", "%Y%m%d"):
-        known = Settings.of({"target": "y", "time": "when"})
-        material = gather(table.assign(when=days.strftime(written)), known)
-        assert (np.diff(material.times) >= 0).all(), written
-
-
 def test_names_with_commas_can_be_dropped(rng):
     table = noise(rng, 60).rename(columns={"c0": "GDP, total", "c1": "a,b"})
     known = Settings.of({"target": "y", "drop": "GDP, total,c2", "id": "a,b"})

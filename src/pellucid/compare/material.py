@@ -7,7 +7,6 @@ role column is among the features; the target is class codes (positive class las
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.compare.settings import Settings
+from pellucid.compare.times import ranks
 from pellucid.data import exchange
 from pellucid.data.arrow import arrow_column
 from pellucid.data.cells import RawColumn
@@ -23,7 +23,6 @@ from pellucid.data.source import did_you_mean
 from pellucid.errors import DataError
 
 LEAST_ROWS = 6
-YEAR_FIRST = re.compile(r"\d{4}(?!\d{1,3}(\D|$))")  # 2019-12-31, 2019Q4, 20191231
 
 
 @dataclass(frozen=True)
@@ -305,17 +304,6 @@ def _codes(table: Any, names: list[str], ordered: bool = False) -> np.ndarray | 
         return values
     codes, levels = factorize(raw.cells())
     if ordered:
-        _refuse_unsortable(names[0], [str(level) for level in levels])
+        return ranks(names[0], [str(level) for level in levels])[codes]
     order = np.argsort(np.argsort(np.array(levels, dtype=object)))
     return order[codes].astype(float)
-
-
-def _refuse_unsortable(name: str, levels: list[str]) -> None:
-    """Text sorts as times do only if the year comes first and all parts have their digits."""
-    strange = [text for text in levels if not YEAR_FIRST.match(text)]
-    if strange or len(set(map(len, levels))) > 1:
-        example = min(strange or levels, key=lambda text: (len(text), text))
-        raise DataError(
-            f"column {name!r} is text that cannot be put in the order of time, such as "
-            f"{example[:40]!r}. Write times as 2019-12-31 or 2019-12-31 23:59:59."
-        )
