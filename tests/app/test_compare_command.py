@@ -240,3 +240,31 @@ def test_the_report_is_opened_at_the_end(here, capsys, monkeypatch):
     )
     page = here / "shown" / "report.html"
     assert code == 0 and opened == [page.resolve().as_uri()] and page.exists()
+
+
+def test_columns_are_named_whole_everywhere(tmp_path, monkeypatch, capsys):
+    """Repeated options, lists in a file, the environment: a comma or blank in a name divides nothing."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i % 7},{i % 5},{i % 3},{i * i % 11},{i}\n" for i in range(40))
+    (tmp_path / "t.csv").write_text('"GDP, total",cancel date,a,b,y\n' + rows)
+    plan = ["compare", "t.csv", "-t", "y", "--plan", "--json"]
+
+    def dropped(*more):
+        code, out, err = call(capsys, *plan, *more)
+        assert code == 0, err
+        return json.loads(out)["settings"]["drop"]["value"], len(
+            json.loads(out)["data"]["features"]
+        )
+
+    assert dropped("--drop", "GDP, total", "--drop", "cancel date") == (
+        ["GDP, total", "cancel date"],
+        2,
+    )
+    assert dropped("--drop", "GDP, total,a,cancel date")[1] == 1
+    (tmp_path / "pellucid.toml").write_text('drop = ["GDP, total", "a"]\n')
+    assert dropped() == (["GDP, total", "a"], 2)
+    monkeypatch.setenv("PELLUCID_DROP", "cancel date")
+    assert dropped() == (["cancel date"], 3)
+    code, _, err = call(capsys, *plan, "--drop", "GDP")
+    assert code == 2 and "column 'GDP' is not in t.csv." in err
+    assert "Columns: 'GDP, total', cancel date, a, b, y." in err

@@ -16,9 +16,17 @@ from pellucid.compare.settings import BY_NAME, SETTINGS, Setting, Settings
 from pellucid.errors import ParameterError
 
 SHORT = {"target": ("-t",), "jobs": ("-j",), "seed": ("--random-state",)}
+LISTS = ("list", "columns")
 FILES = ("pellucid.toml", "pyproject.toml")
 # Settings of the command line that a file may name too, beside those of a comparison.
 OWN = ("data", "out", "force", "strict", "fail_under", "format", "open", "no_rows")
+
+
+class Whole(click.types.StringParamType):
+    """Names of columns: in the environment blanks do not divide them."""
+
+    def split_envvar_value(self, rv: str) -> list[str]:
+        return [rv]
 
 
 def flag(name: str) -> str:
@@ -29,8 +37,10 @@ def option(setting: Setting) -> Callable:
     """The click option of a setting; values are checked by the setting itself."""
     names = (*SHORT.get(setting.name, ()), flag(setting.name), setting.name)
     more: dict[str, Any] = {}
-    if setting.kind == "list":
+    if setting.kind in LISTS:
         more["multiple"] = True
+    if setting.kind == "columns":
+        more["type"] = Whole()
     shown = setting.help
     if setting.choices:
         shown += f" [{'|'.join(setting.choices)}]"
@@ -43,7 +53,14 @@ def option(setting: Setting) -> Callable:
 
 
 def metavar(setting: Setting) -> str:
-    words = {"int": "N", "float": "X", "list": "A,B", "duration": "TIME", "choice": "WORD"}
+    words = {
+        "int": "N",
+        "float": "X",
+        "list": "A,B",
+        "columns": "A,B",
+        "duration": "TIME",
+        "choice": "WORD",
+    }
     return words.get(setting.kind, "TEXT" if setting.name in ("metric", "positive") else "NAME")
 
 
@@ -107,7 +124,7 @@ def read_config(path: Path, required: bool) -> dict[str, Any]:
             raise ParameterError(
                 f"{path}: there is no setting {key!r}.{did_you_mean(name, [*BY_NAME, *OWN])}"
             )
-        listed = name in BY_NAME and BY_NAME[name].kind == "list"
+        listed = name in BY_NAME and BY_NAME[name].kind in LISTS
         out[name] = ([value] if isinstance(value, str) else value) if listed else value
     if required and not out:
         raise ParameterError(f"{path} has no settings of Pellucid.")
@@ -129,8 +146,8 @@ def gather_settings(ctx: click.Context, values: dict[str, Any]) -> Settings:
         where = words.get(ctx.get_parameter_source(name), "default")
         if where == "environment":
             where = f"environment PELLUCID_{name.upper()}"
-        if isinstance(value, tuple):
-            value = ",".join(value) or None
+        if BY_NAME[name].kind == "list" and value:
+            value = ",".join(value)
         if where != "default":
             given[name], sources[name] = value, where
     return Settings.of(given, sources)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -194,8 +195,13 @@ def require(table: Any, name: str, source: str) -> None:
 def shown(names: list[str], most: int = 12) -> str:
     """Some names, and how many more there are; a very long name is cut."""
     cut = [name if len(name) <= 60 else name[:57] + "..." for name in names[:most]]
-    cut = [repr(name) if "," in name and name[0] not in "'\"" else name for name in cut]
+    cut = [repr(name) if _unclear(name) else name for name in cut]
     return ", ".join(cut) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _unclear(name: str) -> bool:
+    """Whether a name without quotes could be taken for another, or for several."""
+    return name != name.strip() or ("," in name and name[:1] not in "'\"")
 
 
 def _roles(table: Any, settings: Settings, target: str, source: str) -> dict[str, list[str]]:
@@ -203,8 +209,8 @@ def _roles(table: Any, settings: Settings, target: str, source: str) -> dict[str
         "group": [settings.group] if settings.group else [],
         "time": [settings.time] if settings.time else [],
         "weights": [settings.weights] if settings.weights else [],
-        "id": joined(settings.id, table.column_names),
-        "drop": joined(settings.drop, table.column_names),
+        "id": named(settings.id, table.column_names),
+        "drop": named(settings.drop, table.column_names),
     }
     for role, names in roles.items():
         for name in names:
@@ -216,17 +222,18 @@ def _roles(table: Any, settings: Settings, target: str, source: str) -> dict[str
     return roles
 
 
-def joined(parts: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Names of columns from a list that was divided at every comma: some names have commas."""
-    out, start, known = [], 0, set(columns)
-    while start < len(parts):
-        for end in range(len(parts), start, -1):
-            whole = [glue.join(parts[start:end]) for glue in (", ", ",")]
-            name = next((name for name in whole if name in known), None)
-            if name is not None or end == start + 1:
-                out.append(name or parts[start])
-                start = end
-                break
+def named(texts: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """The columns that texts mean: a text is a name, or names with commas between (and in them)."""
+    out: list[str] = []
+    for text in texts:
+        parts = [text] if text in columns else text.split(",")
+        while parts:
+            # The longest beginning that is a name; its blanks may be part of it.
+            wholes = (",".join(parts[:k]) for k in range(len(parts), 0, -1))
+            tries = [name for whole in wholes for name in (whole, whole.strip())]
+            name = next((name for name in tries if name in columns), parts[0].strip())
+            parts = parts[name.count(",") + 1 :]
+            out += [name] if name else []
     return out
 
 
@@ -274,7 +281,7 @@ def _refuse_infinite(table: Any, kinds: dict[str, str]) -> None:
         if bad.any():
             raise DataError(
                 f"column {name!r} holds an infinite value in row {int(bad.argmax())}. Correct it, "
-                f"make it missing, or leave the column out (--drop {name})."
+                f"make it missing, or leave the column out (--drop {quote(name)})."
             )
 
 

@@ -22,7 +22,7 @@ class Setting:
     """One setting. `shapes` says whether another value can change the numbers of a result."""
 
     name: str
-    kind: str  # text, int, float, list, duration, flag, choice
+    kind: str  # text, int, float, list, columns, duration, flag, choice
     default: Any
     help: str
     choices: tuple[str, ...] = ()
@@ -42,9 +42,9 @@ SETTINGS = (
     Setting("group", "text", None, "Column of groups: rows of one group stay together."),
     Setting("time", "text", None, "Column of times: the past predicts the future."),
     Setting("weights", "text", None, "Column of weights: how often a row counts."),
-    Setting("id", "list", (), "Columns that only name a row: kept out of training."),
+    Setting("id", "columns", (), "Columns that only name a row: kept out of training; repeatable."),
     Setting("encoding", "text", None, "Encoding of the file, such as cp1252; default: found."),
-    Setting("drop", "list", (), "Columns to leave out."),
+    Setting("drop", "columns", (), "Columns to leave out; repeatable."),
     Setting("positive", "text", None, "The class that two-class scores are about; default: the last."),
     Setting("models", "list", (), "Only these models."),
     Setting("exclude", "list", (), "All models but these."),
@@ -96,6 +96,12 @@ def _listed(value: Any) -> tuple[str, ...]:
     return tuple(str(part).strip() for part in parts if str(part).strip())
 
 
+def _columns(value: Any) -> tuple[str, ...]:
+    """Texts as given: only the table can tell commas between names from commas in names."""
+    parts = (value,) if isinstance(value, str) else value
+    return tuple(str(part) for part in parts if str(part).strip())
+
+
 def _flag(value: Any) -> bool:
     words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
     return words[str(value).lower()]
@@ -106,6 +112,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "int": _whole,
     "float": _number,
     "list": _listed,
+    "columns": _columns,
     "duration": duration,
     "flag": _flag,
     "choice": str,
@@ -115,6 +122,7 @@ _MEANT = {
     "float": "a number",
     "duration": "a time such as 90s, 10m or 1h",
     "list": "names with commas between",
+    "columns": "names of columns",
     "flag": "true or false",
     "text": "text",
 }
