@@ -258,7 +258,7 @@ class GLMRegressor(Regressor):
 
     def linear_predictor(self, X: Any, *, offset: Any = None, exposure: Any = None) -> np.ndarray:
         """x . coef_ + intercept_ + offset: the link of the predicted mean."""
-        return self._answer(lambda X: self._eta(X, offset, exposure), X)
+        return self._answer(lambda X: self._eta(X, offset, exposure), X, direct=True)
 
     def _eta(self, X: Any, offset: Any = None, exposure: Any = None) -> np.ndarray:
         eta = linear_scores(X, self.coef_, self.intercept_)
@@ -270,8 +270,13 @@ class GLMRegressor(Regressor):
 
     def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> np.ndarray:
         """The predicted mean of each row."""
-        inverse = LINKS[self._link()].inverse
-        return self._answer(lambda X: inverse(self._eta(X, offset, exposure)), X)
+        eta = self._answer(lambda X: self._eta(X, offset, exposure), X, direct=True)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return self._finite(LINKS[self._link()].inverse(eta))
+
+    def _reveals(self) -> bool:
+        """Linear predictors do, unless a factor of 0 lets the cell be passed over."""
+        return bool(np.all(self.coef_))
 
     def predict_interval(
         self, X: Any, level: float = 0.95, *, kind: str = "observation", offset: Any = None,

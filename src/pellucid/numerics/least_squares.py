@@ -20,6 +20,7 @@ TAME = 100  # |log2| of a column's size up to which squares and sums of squares 
 EXACT_VARIANCE_WORK = 2**22  # n p^2 up to which variances are computed in double-double
 EXACT_VARIANCE_CONDITION = 100.0  # below it, plain arithmetic has 13 digits
 NEAR = 4.0  # offset of a column, in units of its spread, that costs products no digit
+FEW_EDGES = 3
 PANELS = 8  # parts of a large matrix of products
 FAR = 1e6  # offset of a column in units of its spread
 
@@ -88,24 +89,27 @@ class Design:
     def _plain_gram(self) -> np.ndarray:
         """The same where nothing is to be done to the rows of X: they are not copied."""
         c, p = int(self.constant), self.X.p
-        edge = self.Y - self.start
-        if c:
-            edge = np.column_stack([np.ones(len(edge)), edge])
-        G = np.empty((p + edge.shape[1],) * 2)
+        G = np.empty((c + p + self.Y.shape[1],) * 2)
         inner = G[c : c + p, c : c + p]
         if p > len(self.X.X[self.X.blocks[0]]):
             _by_columns(self.X.X, inner)
-            cross = edge.T @ self.X.X
+            edge = self._edge(slice(None))
+            cross, corner = edge @ self.X.X, edge @ edge.T
         else:
-            sums = parallel.reduce(
-                lambda rows: _by_rows(self.X.dense(rows), edge[rows]), np.ndarray.__iadd__,
+            sums, corner = parallel.reduce(
+                lambda rows: _by_rows(self.X.dense(rows), self._edge(rows)), _add_both,
                 self.X.blocks,
             )  # fmt: skip
             inner[:], cross = sums[:p], sums[p:]
         ends = np.r_[:c, c + p : len(G)]
         G[ends, c : c + p], G[c : c + p, ends] = cross, cross.T
-        G[np.ix_(ends, ends)] = edge.T @ edge
+        G[np.ix_(ends, ends)] = corner
         return G
+
+    def _edge(self, rows: slice) -> np.ndarray:
+        """The columns beside X, as rows: the constant, and the targets."""
+        Y = (self.Y[rows] - self.start).T
+        return np.concatenate([np.ones((1, Y.shape[1])), Y]) if self.constant else Y
 
     def triangle(self) -> np.ndarray:
         return block_qr(self.block, self.X.blocks)
@@ -146,13 +150,22 @@ def make_design(X: Rows, Y: np.ndarray, weights: np.ndarray, constant: bool) -> 
     return Design(X, Y, weights, True, shift, w @ Y[rows])
 
 
-def _by_rows(X: np.ndarray, edge: np.ndarray) -> np.ndarray:
-    """[X, edge]'X"""
+def _by_rows(X: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """[X, edge']'X and edge edge'."""
     p = X.shape[1]
-    sums = np.empty((p + edge.shape[1], p))
+    sums = np.empty((p + len(edge), p))
     np.matmul(X.T, X, out=sums[:p])
-    np.matmul(edge.T, X, out=sums[p:])
-    return sums
+    if len(edge) > FEW_EDGES:
+        np.matmul(edge, X, out=sums[p:])
+    else:
+        for k, row in enumerate(edge):  # BLAS is twice as fast with vectors
+            np.matmul(row, X, out=sums[p + k])
+    return sums, edge @ edge.T
+
+
+def _add_both(a: tuple, b: tuple) -> tuple:
+    a[0].__iadd__(b[0])
+    return a[0], a[1] + b[1]
 
 
 def _by_columns(X: np.ndarray, G: np.ndarray) -> None:
