@@ -30,6 +30,19 @@ def test_a_visit_of_counts(loops, shifted, n, p):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("loops", builds(_poisson), ids=lambda module: module.__name__)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_rows_scaled_for_curvature(loops, dtype, intercept):
+    rng = np.random.default_rng(0)
+    X, root = rng.normal(size=(37, 5)), rng.random(37)
+    A = np.full((37, 8), 7.0, dtype=dtype)
+    loops.weigh(X, root, intercept, A)
+    expected = np.column_stack([X, np.full(37, float(intercept))]) * root[:, None]
+    np.testing.assert_array_equal(A[:, :6], expected.astype(dtype))
+    assert (A[:, 6:] == 7.0).all()
+
+
 def chances_by_hand(Z):
     """Probabilities of classes 0..q and their logarithms, class 0 of score 0."""
     Z = np.column_stack([np.zeros(len(Z)), Z])

@@ -1,4 +1,4 @@
-"""Loss and gradient of a Poisson model with the log link, in one visit of the rows.
+"""Loss and gradient of a Poisson model with the log link, in one visit; rows scaled for curvature.
 
 Layout: X is (n, p), C-contiguous; b is (p + 1,), the intercept last; eta, y, w are (n,). `offset` may
 be empty. Rows are taken STRIP at a time, so that they are read once and sums stay short.
@@ -7,6 +7,10 @@ be empty. Rows are taken STRIP at a time, so that they are read once and sums st
 from libc.math cimport exp, log
 
 import numpy as np
+
+ctypedef fused real:
+    float
+    double
 
 cdef enum:
     STRIP = 128
@@ -81,3 +85,13 @@ def visit(
             g[p] += all_pulls
             total += loss
     return total
+
+
+def weigh(const double[:, ::1] X, const double[::1] root, bint intercept, real[:, ::1] A):
+    """A = root_i [x_i, 1], rounded to the digits of A; what A is wider by is left alone."""
+    cdef Py_ssize_t n = X.shape[0], p = X.shape[1], i, j
+    with nogil:
+        for i in range(n):
+            for j in range(p):
+                A[i, j] = <real> (root[i] * X[i, j])
+            A[i, p] = <real> (root[i] * intercept)

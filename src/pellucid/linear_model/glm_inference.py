@@ -109,7 +109,7 @@ class Seen:
             if self.loss.family.name == "normal":
                 units = 0.5 * float(np.log(self.w).sum()) if precision else 0.0
                 return units - 0.5 * n * float(np.log(2 * np.pi * np.divide(self.deviance, n)) + 1)
-        return float(
+        return self._without_rows() + float(
             parallel.reduce(
                 lambda rows: np.array([self._part(rows, n, precision)]),
                 np.ndarray.__iadd__,
@@ -117,13 +117,17 @@ class Seen:
             )[0]
         )
 
+    def _without_rows(self) -> float:
+        """What the deviance says already: counts are only compared with their own means."""
+        return -0.5 * self.deviance if self.loss.family.name == "poisson" else 0.0
+
     def _part(self, rows: slice, n: float, precision: bool) -> float:
         """What a block of rows adds."""
         name, y, w = self.loss.family.name, self.y[rows], self.w[rows]
+        if name == "poisson":
+            return float(w @ best_log_chance(y))
         with np.errstate(all="ignore"):
             mu, scale = self.loss.link.inverse(self.eta[rows]), np.divide(self.deviance, n)
-            if name == "poisson":
-                return float(w @ (xlogy(y, mu) - mu - log_factorial(y)))
             if name == "binomial":
                 ways = gammaln(w + 1) - gammaln(w * y + 1) - gammaln(w * (1 - y) + 1)
                 return float(w @ (xlogy(y, mu) + xlogy(1 - y, 1 - mu)) + precision * ways.sum())
@@ -141,14 +145,18 @@ class Seen:
             return float("nan")
 
 
-def log_factorial(y: np.ndarray) -> np.ndarray:
-    """log y!, from a table where y are small whole numbers."""
+def best_log_chance(y: np.ndarray) -> np.ndarray:
+    """log of the chance of a count y if its mean is y, from a table where y are small."""
+
+    def chance(y: np.ndarray) -> np.ndarray:
+        return xlogy(y, y) - y - gammaln(y + 1)
+
     top = float(y.max(initial=0.0))
     if top < TABLE:
         whole = y.astype(np.int64)
         if np.array_equal(whole, y):
-            return gammaln(np.arange(1.0, top + 2))[whole]
-    return gammaln(y + 1)
+            return chance(np.arange(top + 1))[whole]
+    return chance(y)
 
 
 def extra_variance(family: Family) -> float:

@@ -21,7 +21,7 @@ from pellucid.numerics.linalg import block_qr, cholesky_factor
 from pellucid.numerics.optimise import Solve
 from pellucid.numerics.tables import Rows
 
-poisson_visit = fastest(_poisson).visit
+loops = fastest(_poisson)
 
 CACHED = 2**17  # cells of a table that stay in the cache between its making and its product
 
@@ -92,6 +92,10 @@ class GLMObjective:
         eta = block @ x[:-1] + x[-1]
         return eta if self.offset is None else eta + self.offset[rows]
 
+    def _dense(self, rows: slice) -> np.ndarray:
+        block = self.block(rows)
+        return np.ascontiguousarray(block if isinstance(block, np.ndarray) else block.toarray())
+
     def evaluate(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """F and its gradient; asked for the same array again, it remembers."""
         if self.last.get("x") is x:
@@ -134,32 +138,30 @@ class GLMObjective:
         offset = self.y[:0] if self.offset is None else self.offset[rows]
         g = np.empty(self.X.p + 1)
         block = np.ascontiguousarray(self.block(rows))
-        return poisson_visit(block, self.y[rows], self.weights[rows], offset, x, eta[rows], g), g
+        return loops.visit(block, self.y[rows], self.weights[rows], offset, x, eta[rows], g), g
 
     def curvature(self, x: np.ndarray, expected: bool = False, single: bool = False) -> np.ndarray:
         """Second derivatives of F (p + 1, p + 1), or their expectation; products with 7 digits."""
         self.evaluate(x)
-        eta, dtype = self.last["eta"], np.float32 if single else np.float64
-
-        def few(rows: slice) -> np.ndarray:
-            block = self.block(rows)
-            table = np.empty((rows.stop - rows.start, self.X.p + 1), dtype=dtype)
-            table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
-            table[:, -1] = float(self.intercept)
-            with np.errstate(all="ignore"):
-                bend = self.weights[rows] * self.curve.bend(self.y[rows], eta[rows], expected)
-                if not (bend >= 0).all():
-                    return np.asarray(table.T @ (table * bend[:, None]), dtype=float)
-                table *= np.sqrt(bend).astype(dtype)[:, None]
-                return (table.T @ table).astype(float)
+        eta, width = self.last["eta"], self.X.p + 1
+        dtype = np.float32 if single else np.float64
 
         def partial(rows: slice) -> np.ndarray:
-            step = max(CACHED // (self.X.p + 1), 256)
-            parts = range(rows.start, rows.stop, step)
-            total = few(slice(parts[0], min(parts[0] + step, rows.stop)))
-            for first in parts[1:]:
-                total += few(slice(first, min(first + step, rows.stop)))
-            return total
+            """A few rows at a time: what they are scaled to stays in the cache."""
+            H, room = np.zeros((width, width)), -(-width // 8) * 8  # a width BLAS likes
+            step = min(max(CACHED // room, 256), rows.stop - rows.start)
+            scaled = np.zeros((step, room), dtype=dtype)
+            for first in range(rows.start, rows.stop, step):
+                part = slice(first, min(first + step, rows.stop))
+                A = scaled[: part.stop - first]
+                with np.errstate(all="ignore"):
+                    bend = self.weights[part] * self.curve.bend(self.y[part], eta[part], expected)
+                    convex = bool((bend >= 0).all())
+                    root = np.sqrt(bend) if convex else np.ones_like(bend)
+                    loops.weigh(self._dense(part), root, self.intercept, A)
+                    product = A.T @ A if convex else A.T @ (A * bend[:, None])
+                H += product[:width, :width]
+            return H
 
         H = parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
         H[np.arange(self.X.p), np.arange(self.X.p)] += self.alpha
@@ -171,12 +173,10 @@ class GLMObjective:
         eta = self.last["eta"]
 
         def weighted(rows: slice) -> np.ndarray:
-            block = self.block(rows)
-            table = np.empty((rows.stop - rows.start, self.X.p + 1))
-            table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
-            table[:, -1] = float(self.intercept)
             bend = self.weights[rows] * self.curve.bend(self.y[rows], eta[rows], expected=True)
-            return table * np.sqrt(bend)[:, None]
+            table = np.empty((rows.stop - rows.start, self.X.p + 1))
+            loops.weigh(self._dense(rows), np.sqrt(bend), self.intercept, table)
+            return table
 
         return block_qr(weighted, self.X.blocks)
 
