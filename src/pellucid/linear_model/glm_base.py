@@ -210,10 +210,13 @@ class GLMRegressor(Regressor):
         from pellucid.linear_model.glm_inference import facts
         from pellucid.linear_model.predictor import check_size
 
-        l1 = self._l1()
+        l1, means, largest = self._l1(), None, None
+        if problem.schema.plain and not self.standardize:  # its columns are those of X
+            means, ends = problem.schema.mean, (problem.schema.low, problem.schema.high)
+            largest = np.maximum(*np.abs(ends))
         task = solver.prepare(
             problem.X, problem.y, problem.weights, problem.offset, loss, self.alpha - l1,
-            self.fit_intercept,
+            self.fit_intercept, largest,
         )  # fmt: skip
         if self.solver == "gd":
             plain = replace(task.objective, X=solver.Rows(problem.X), shift=None, last={})
@@ -236,7 +239,8 @@ class GLMRegressor(Regressor):
             if self.fit_intercept:
                 x = solver.without_constants(problem.X, more["inference_"]["aliased"], x)
         check_size(x[:-1], x[-1:])
-        means = column_means(problem.X, problem.weights)
+        if means is None:
+            means = column_means(problem.X, problem.weights)
         return more | {
             "coef_": x[:-1].copy(), "intercept_": float(x[-1]) if self.fit_intercept else 0.0,
             "means_": means if self.fit_intercept else np.zeros(problem.p),

@@ -65,18 +65,21 @@ class Task:
 
 def prepare(
     X: Any, y: np.ndarray, weights: np.ndarray, offset: np.ndarray | None, loss: GLMLoss,
-    alpha: float, intercept: bool,
+    alpha: float, intercept: bool, largest: np.ndarray | None = None,
 ) -> Task:  # fmt: skip
-    """Scale what is extreme by powers of two; centre columns far from 0."""
+    """Scale what is extreme by powers of two; centre columns far from 0.
+
+    `largest` holds the largest |x| of each column, if it is known already.
+    """
     lift = int(exponents(weights.max()))
     lift = lift if abs(lift) > 64 else 0
     weights = np.ldexp(weights, -lift) if lift else weights
     table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
-    if not ordinary(table, EXTREME):
-        largest = exponents(table.largest()).astype(np.int64)
-        if np.any(np.abs(largest) > EXTREME):
-            units = -largest
-            table = table.scaled(units)
+    if largest is None and not ordinary(table, EXTREME):
+        largest = table.largest()
+    if largest is not None and np.any(np.abs(exponents(largest)) > EXTREME):
+        units = -exponents(largest).astype(np.int64)
+        table = table.scaled(units)
     first = table.dense(table.blocks[0])
     mean, spread = first.mean(axis=0), first.std(axis=0)
     spread = np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
