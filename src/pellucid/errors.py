@@ -55,7 +55,9 @@ class DataConversionWarning(PellucidWarning):
 
 
 def shown(value: object) -> str:
-    """The repr of a value; NumPy's scalars as the plain values they are."""
+    """The repr of a value; NumPy's scalars as the plain values they are, in lists too."""
+    if type(value) is list:
+        return f"[{', '.join(map(shown, value))}]"
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     plain = kind and kind in "biufcU" and not getattr(value, "ndim", 1)
     return repr(value.item() if plain else value)  # type: ignore[attr-defined]

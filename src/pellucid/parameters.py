@@ -64,6 +64,7 @@ class Choice:
         object.__setattr__(self, "options", options)
 
     def accepts(self, value: Any) -> bool:
+        value = value.item() if isinstance(value, np.generic) else value
         return any(type(value) is type(option) and value == option for option in self.options)
 
     def __str__(self) -> str:

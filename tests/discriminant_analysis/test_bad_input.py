@@ -137,3 +137,72 @@ def test_columns_without_variance_are_named_with_the_users_label(labels, named):
     for Model in (discriminant.QuadraticDiscriminantAnalysis, discriminant.GaussianBayesClassifier):
         with pytest.warns(ConvergenceWarning, match=rf"within {named} \(dose\)\. In these"):
             Model().fit(table, y)
+
+
+IMPOSSIBLE = [
+    *((discriminant.LinearDiscriminantAnalysis, {"solver": s}) for s in ("svd", "lsqr", "eigen")),
+    (discriminant.QuadraticDiscriminantAnalysis, {}),
+    (discriminant.GaussianBayesClassifier, {}),
+    (naive.GaussianNB, {}),
+    (naive.MixedNB, {}),
+]
+
+
+@pytest.mark.parametrize("Model, given", IMPOSSIBLE)
+@pytest.mark.filterwarnings("ignore::pellucid.errors.ConvergenceWarning")
+def test_a_class_of_prior_0_is_impossible_however_near_a_row_is(Model, given):
+    rows = np.random.default_rng(1).normal(size=(60, 3)) + np.repeat(np.eye(3), 20, axis=0)
+    y = np.repeat([0, 1, 2], 20)
+    far = np.vstack([rows, 1e9 * rows])
+    model = Model(priors=[0.0, 0.5, 0.5], **given).fit(rows, y)
+    P = model.predict_proba(far)
+    assert (P[:, 0] == 0).all() and 0 not in model.predict(far)
+    assert model.explain(far).is_additive()
+    two = Model(priors=[0.0, 1.0], **given).fit(rows, y > 0)
+    assert (two.predict_proba(far) == [0.0, 1.0]).all() and two.predict(far).all()
+    if hasattr(two, "decision_function"):
+        scores = model.decision_function(far), two.decision_function(far)
+        assert np.isfinite(scores[0]).all() and (scores[0].argmax(axis=1) > 0).all()
+        assert (scores[1] > 0).all()
+
+
+@pytest.mark.parametrize("solver", ["svd", "lsqr", "eigen"])
+def test_lda_names_columns_that_others_determine(solver):
+    model = discriminant.LinearDiscriminantAnalysis(solver=solver)
+    assert str(model.fit(X, Y).status_) == "Solved directly."
+    status = model.fit(np.column_stack([X, X[:, 1], np.ones(30)]), Y).status_
+    assert status.ok and "(x1, x3" in str(status)
+
+
+def test_messages_show_plain_values():
+    """Not np.int64(7), nor np.str_('x')."""
+    bad = [
+        (LogisticRegression(C=np.float64(-1)), "Got -1.0 instead"),
+        (LogisticRegression(solver=np.str_("x")), "Got 'x' instead"),
+        (LogisticRegression(class_weight={np.int64(7): 2}), r"The classes, \[7\], of class_weight"),
+        (LogisticRegression(class_weight={"a": np.float32(-2)}), "Got -2.0 for class 'a'"),
+        (LogisticRegressionCV(Cs=[np.float64(-1)]), r"Got \[-1.0\] instead"),
+        (Perceptron(eta0=np.int64(0)), "Got 0 instead"),
+        (naive.MixedNB(distributions={np.int64(9): "poisson"}), "names column 9"),
+        (naive.CategoricalNB(min_categories=np.float64(2.5)), "integral type"),
+    ]
+    for model, message in bad:
+        with pytest.raises(ParameterError, match=message) as said:
+            model.fit(X, Y)
+        assert "np." not in str(said.value)
+    with pytest.raises(DataError, match=r"y holds label 'c', .* classes \['a', 'b'\]"):
+        naive.GaussianNB().partial_fit(X, Y, classes=["a", "b"])
+    assert LogisticRegression(solver=np.str_("newton")).fit(X, Y).status_.ok
+    mixed = naive.MixedNB(distributions={np.int64(0): "poisson"}).fit(X, Y)
+    assert mixed.distributions_[0] == "poisson"
+
+
+@pytest.mark.parametrize("level", [np.float32(0.95), np.float64(0.95)])
+def test_levels_may_be_numpy_numbers(level):
+    y = np.arange(30) % 2
+    model = LogisticRegression(C=np.inf).fit(X, y)
+    found, expected = (model.predict_interval(X, level=v) for v in (level, 0.95))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert len(model.summary(level=level).rows) == 4
+    with pytest.raises(ParameterError, match=r"level must be in \(0, 1\). Got 1.5 instead"):
+        model.summary(level=np.float32(1.5))

@@ -194,7 +194,7 @@ def test_collinear_classes_are_named():
     wide = np.column_stack([X, X[:, 0] + X[:, 1]])
     with pytest.warns(ConvergenceWarning, match="x13"):
         model = QuadraticDiscriminantAnalysis().fit(wide, y)
-    assert {"x0", "x1", "x13"} <= set(model.collinear_["0"])
+    assert {"x0", "x1", "x13"} <= set(model.collinear_[0])
     plain = QuadraticDiscriminantAnalysis().fit(X, y)
     assert np.allclose(model.predict_proba(wide), plain.predict_proba(X), atol=1e-6)
     lda = LinearDiscriminantAnalysis().fit(wide, y)

@@ -40,7 +40,7 @@ def class_factors(class_weight: Any, rows: Labelled) -> np.ndarray:
     strange = [label for label in class_weight if label not in labels]
     if strange:
         raise ParameterError(
-            f"The classes, {strange}, of class_weight are not among the labels {labels}."
+            f"The classes, {shown(strange)}, of class_weight are not among the labels {labels}."
         )
     if not (factors * totals > 0).any():
         raise ParameterError("class_weight leaves no row with a weight above 0.")

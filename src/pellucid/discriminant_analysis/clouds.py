@@ -22,7 +22,9 @@ EXTREME = 100  # |log2| of a column's size beyond which it is scaled
 # Offset in units of spread beyond which columns are centred before use: "svd" centres anyway, the
 # coefficients of the other solvers are scikit-learn's only if nothing is taken off.
 FAR = {"svd": 8.0, "lsqr": 1e4, "eigen": 1e4}
+PART = 1e-3  # entry of a unit vector above which a column takes part in a direction
 NO_VARIANCE = 1e-10  # of a standardised covariance: a direction without variance
+IMPOSSIBLE = -1e300  # logarithm of a chance of 0: no distance makes up for it
 LEAST_SHARE = 1e-6  # of the total variance that a class may have where the pooled one has none
 
 
@@ -81,8 +83,8 @@ def chosen_priors(priors: Any, share: np.ndarray, owner: str) -> np.ndarray:
 
 
 def log_priors(priors: np.ndarray) -> np.ndarray:
-    """Logarithms; an impossible class has a very small one instead of -inf."""
-    return np.log(np.maximum(priors, 1e-300))
+    """Logarithms; an impossible class has one below all distances instead of -inf."""
+    return np.where(priors > 0, np.log(np.where(priors > 0, priors, 1.0)), IMPOSSIBLE)
 
 
 def standard(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -99,6 +101,14 @@ def whitening(cov: np.ndarray, tol: float) -> np.ndarray:
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = np.sqrt(np.maximum(values, 0.0)) > tol
     return vectors[:, kept] / spread[:, None] / np.sqrt(values[kept])
+
+
+def flat_columns(cov: np.ndarray, tol: float) -> np.ndarray:
+    """Positions of the columns that take part in directions which `whitening` leaves out."""
+    correlation, _ = standard(cov)
+    values, vectors = np.linalg.eigh(correlation)
+    left_out = vectors[:, np.sqrt(np.maximum(values, 0.0)) <= tol]
+    return np.flatnonzero((np.abs(left_out) > PART).any(axis=1))
 
 
 def turned(directions: np.ndarray) -> np.ndarray:
@@ -139,7 +149,7 @@ def shape_of(cov: np.ndarray, pooled: np.ndarray, total: np.ndarray) -> Shape:
         kept = more > NO_VARIANCE
         W = np.hstack([W, null @ turn[:, kept] / np.sqrt(more[kept])])
         log_det += np.log(more[kept]).sum()
-        lacking = (np.abs(null) > 1e-3).any(axis=1) & (np.diagonal(total) > 0)
+        lacking = (np.abs(null) > PART).any(axis=1) & (np.diagonal(total) > 0)
     return Shape(W / spread[:, None], float(log_det + 2 * np.log(spread).sum()), lacking)
 
 

@@ -46,6 +46,7 @@ class LinearDiscriminantAnalysis(ProbabilisticClassifier, Transformer):
     means_ : (classes, terms); xbar_ : their mean
     scalings_ : (terms, rank), directions of `transform`; explained_variance_ratio_
     covariance_, priors_, classes_
+    status_ : names columns without variance of their own within the classes
     n_features_in_, feature_names_in_, schema_
 
     Examples

@@ -14,6 +14,7 @@ from pellucid.discriminant_analysis.clouds import (
     Clouds,
     chosen_priors,
     clouds,
+    flat_columns,
     log_priors,
     shrunk,
     shrunk_by_class,
@@ -23,6 +24,7 @@ from pellucid.discriminant_analysis.clouds import (
     whitening,
 )
 from pellucid.errors import DataError
+from pellucid.records import Status
 
 SINGULAR = 1e-7  # spread, in units of the columns' own, below which a direction has none
 
@@ -37,12 +39,14 @@ def solve(model: Any, problem: Problem, n_directions: int) -> dict[str, Any]:
     shift = xbar if far else np.zeros_like(xbar)
     if model.solver == "svd":
         coef, offset, more = _by_svd(found, priors, xbar, shift, model.tol, n_directions)
+        flat = flat_columns(found.pooled, model.tol)
         if model.store_covariance:
             more["covariance_"] = found.pooled
     else:
         within = _within(model, problem, found, priors)
         coef, offset, more = _by_covariance(model, problem, found, priors, shift, within)
         more["covariance_"] = within
+        flat = flat_columns(within, SINGULAR)
     units = found.units
     if "covariance_" in more:
         more["covariance_"] = to_user(more["covariance_"], units[:, None] + units)
@@ -63,7 +67,19 @@ def solve(model: Any, problem: Problem, n_directions: int) -> dict[str, Any]:
             "xbar_": to_user(xbar, units),
             "priors_": priors,
             "n_directions_": n_directions,
+            "status_": _status([problem.schema.terms[j] for j in flat]),
         }
+
+
+def _status(flat: list[str]) -> Status:
+    if not flat:
+        return Status("ok", "Solved directly.")
+    named = ", ".join(flat[:5]) + (f" and {len(flat) - 5} more" if len(flat) > 5 else "")
+    return Status(
+        "ok",
+        f"Solved directly. Within the classes, columns or sums of them do not vary ({named}): these "
+        "directions are left out.",
+    )
 
 
 def _within(model: Any, problem: Problem, found: Clouds, priors: np.ndarray) -> np.ndarray:

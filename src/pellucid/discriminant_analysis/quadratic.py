@@ -33,7 +33,7 @@ def usable(found: Clouds, covariances: np.ndarray, labels: Any, terms: Any) -> d
         "means_": to_user(found.means, found.units),
         "whitening_": W,
         "log_det_": np.array([shape.log_det for shape in shapes]),
-        "collinear_": {str(label): columns for label, columns in named},
+        "collinear_": dict(named),
         "status_": status(named),
     }
 

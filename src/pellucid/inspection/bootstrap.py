@@ -166,7 +166,7 @@ def bootstrap(
 def _check(n_resamples: int, level: float, estimator: Any, statistic: Any) -> None:
     if isinstance(n_resamples, bool) or not isinstance(n_resamples, int) or n_resamples < 2:
         raise ParameterError(f"n_resamples must be an int >= 2. Got {n_resamples!r} instead.")
-    if not isinstance(level, float) or not 0 < level < 1:
+    if not isinstance(level, float | np.floating) or not 0 < level < 1:
         raise ParameterError(f"level must be in (0, 1). Got {level!r} instead.")
     if not isinstance(statistic, str) and not callable(statistic):
         raise ParameterError(

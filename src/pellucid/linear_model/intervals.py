@@ -8,17 +8,23 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from pellucid.errors import DataError, ParameterError, PellucidError
+from pellucid.errors import DataError, ParameterError, PellucidError, shown
 from pellucid.numerics.scores import linear_scores
 
 KINDS = ("observation", "mean")
 OFF = 1e-7  # share by which a row may miss what the training rows span
 
 
+def check_level(level: float) -> None:
+    """Refuse a level that is no probability; one of NumPy's floats is."""
+    number = isinstance(level, int | float | np.number) and not isinstance(level, bool)
+    if not number or isinstance(level, np.complexfloating) or not 0 < level < 1:
+        raise ParameterError(f"level must be in (0, 1). Got {shown(level)} instead.")
+
+
 def check_interval(level: float, kind: str) -> None:
     """Refuse a level that is no probability and a kind that does not exist."""
-    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-        raise ParameterError(f"level must be in (0, 1). Got {level!r} instead.")
+    check_level(level)
     if kind not in KINDS:
         raise ParameterError(f"kind must be one of {KINDS}. Got {kind!r} instead.")
 

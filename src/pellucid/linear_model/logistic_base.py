@@ -118,9 +118,10 @@ def check_facts(kept: Any, q: int, p: int) -> None:
         part = found.get(name)
         right = right and type(part) is np.ndarray and part.dtype == np.float64
         right = right and part.ndim == 2 and part.shape == (shape[0], shape[1] or part.shape[1])
-    for name in ("aliased", "loose"):
+    for name in ("aliased", "flat"):
         part = found.get(name)
         right = right and type(part) is np.ndarray and part.dtype.kind == "i" and part.ndim == 1
         right = right and not np.any((part < 0) | (part > p))
+    right = right and found["null_space"].shape[1] == len(found["aliased"])
     if not right:
         raise ModelFileError("its facts for inference belong to other columns")

@@ -10,7 +10,7 @@ from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.output import opened
 from pellucid.data.targets import labels, weights_or_ones
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model.folds import CV
 from pellucid.linear_model.linear_classifier import column_means
 from pellucid.linear_model.logistic_base import L1_SOLVERS, SOLVERS, LogisticModel
@@ -208,13 +208,13 @@ class LogisticRegressionCV(LogisticModel):
         if Cs is None or not len(Cs) or not (Cs > 0).all():
             raise ParameterError(
                 "The 'Cs' parameter of LogisticRegressionCV must be a number of values, or values "
-                f"above 0. Got {self.Cs!r} instead."
+                f"above 0. Got {shown(self.Cs)} instead."
             )
         ratios = _numbers(self.l1_ratios)
         if ratios is None or not len(ratios) or not ((ratios >= 0) & (ratios <= 1)).all():
             raise ParameterError(
                 "The 'l1_ratios' parameter of LogisticRegressionCV must hold numbers in [0, 1]. Got "
-                f"{self.l1_ratios!r} instead."
+                f"{shown(self.l1_ratios)} instead."
             )
         if ratios.any() and self.solver not in L1_SOLVERS:
             raise ParameterError(
@@ -260,7 +260,9 @@ class LogisticRegressionCV(LogisticModel):
         codes, found = labels(y, type(self).__name__)
         strange = ~np.isin(found, self.classes_)
         if strange.any():
-            raise DataError(f"y holds label {found[strange][0]!r}, which was not in training.")
+            raise DataError(
+                f"y holds label {found[strange].tolist()[0]!r}, which was not in training."
+            )
         known = np.searchsorted(self.classes_, found[codes])
         w = weights_or_ones(sample_weight, len(known))
         return SCORES[self.scoring](scores.reshape(len(known), -1), known, w)

@@ -10,8 +10,10 @@ import numpy as np
 from scipy.special import chdtrc, ndtri
 
 from pellucid.data import Problem
-from pellucid.errors import DataError, ParameterError, PellucidError
+from pellucid.errors import DataError, PellucidError
+from pellucid.linear_model.glm_solver import as_if_absent
 from pellucid.linear_model.inference import COLUMNS, estimate_lines, missing_notes
+from pellucid.linear_model.intervals import check_level
 from pellucid.numerics.links import expit
 from pellucid.numerics.losses import softmax
 from pellucid.records import SummaryTable
@@ -37,7 +39,7 @@ def facts(known: list[dict[str, Any]], problem: Problem, w: np.ndarray, intercep
         covariance[k * m : (k + 1) * m, k * m : (k + 1) * m] = block
     columns = {
         name: np.unique(np.concatenate([one[name] for one in known])).astype(np.int64)
-        for name in ("aliased", "loose")
+        for name in ("aliased", "flat")
     }
     return columns | {
         "covariance": covariance, "rank": int(sum(one["rank"] for one in known)),
@@ -45,11 +47,6 @@ def facts(known: list[dict[str, Any]], problem: Problem, w: np.ndarray, intercep
         "log_likelihood": -float(sum(one["loss"] for one in known)),
         "null": -null, "rows": float(problem.total),
     }  # fmt: skip
-
-
-def check_level(level: float) -> None:
-    if not (isinstance(level, int | float) and 0 < level < 1):
-        raise ParameterError(f"level must be in (0, 1). Got {level!r} instead.")
 
 
 def logistic_summary(model: Any, level: float) -> SummaryTable:
@@ -62,9 +59,11 @@ def logistic_summary(model: Any, level: float) -> SummaryTable:
         return _without_errors(model, title, B)
     prefixes, estimates = _differences(model, B)
     errors = _errors(kept["covariance"], len(estimates))
+    estimates = _without_aliases(estimates, kept)
     # Errors have the intercept first, positions of columns have it last.
-    unknown = {*kept["loose"].tolist(), *kept["aliased"].tolist(), *model.separating_}
+    unknown = {*kept["flat"].tolist(), *model.separating_}
     errors[:, [(j + 1) % errors.shape[1] for j in unknown]] = np.nan
+    errors[np.isnan(estimates)] = np.nan
     names = ["intercept", *model.terms_]
     rows: list[tuple] = []
     for prefix, estimate, error in zip(prefixes, estimates, errors):
@@ -83,6 +82,17 @@ def _differences(model: Any, B: np.ndarray) -> tuple[list[str], np.ndarray]:
     if model._separate():
         return [f"{label}: " for label in labels], B
     return [f"{label}: " for label in labels[1:]], B[1:] - B[0]
+
+
+def _without_aliases(estimates: np.ndarray, kept: dict[str, Any]) -> np.ndarray:
+    """As if aliased columns were not there: NaN for them, the same scores by the others."""
+    if not len(kept["aliased"]):
+        return estimates
+    x = np.roll(estimates, -1, axis=1)  # intercepts last
+    null = {"aliased": kept["aliased"], "null": kept["null_space"]}
+    x = np.array([as_if_absent(row, null) for row in x])
+    x[:, kept["aliased"]] = np.nan
+    return np.roll(x, 1, axis=1)
 
 
 def _errors(covariance: np.ndarray, q: int) -> np.ndarray:
@@ -120,8 +130,8 @@ def _notes(model: Any, kept: dict[str, Any]) -> tuple[str, ...]:
     if len(kept["aliased"]):
         named = ", ".join(names[j] for j in kept["aliased"])
         notes.append(
-            f"Spanned by the other terms: {named}. Coefficients involved are not unique; the shortest "
-            "solution is shown, without their standard errors. Predictions are not affected."
+            f"Spanned by the other terms: {named}. The others are shown as if these were not there; "
+            "predictions are not affected (coef_ is another of the equally good answers)."
         )
     if getattr(model, "firth", False):
         notes.append("Firth's bias-reduced estimates; the log-likelihood is without his term.")

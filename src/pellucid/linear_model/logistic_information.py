@@ -17,8 +17,8 @@ def information(prepared: Prepared, x: np.ndarray) -> dict[str, Any]:
     """Facts about the differences to class 0, in the user's units.
 
     covariance : (q (p + 1), q (p + 1)), class by class, intercepts last; rank; loss
-    aliased, loose : columns (p for the intercept) that others span, and those that therefore, or
-    because the curvature is flat along them, have no unique coefficient
+    aliased : columns (p for the intercept) that earlier ones span; the covariance is what it would
+    be without them. flat : others whose coefficients the curvature at x does not tell (separation)
     null : (p + 1, m), what may be added to the coefficients of a class without any effect
     """
     F = prepared.likelihood
@@ -32,7 +32,7 @@ def information(prepared: Prepared, x: np.ndarray) -> dict[str, Any]:
         rows = factor.inverse_rows()
         C[np.ix_(free, free)] = rows @ rows.T
         none = np.zeros(0, dtype=np.int64)
-        found = {"rank": len(free), "aliased": none, "loose": none, "null": np.zeros((width, 0))}
+        found = {"rank": len(free), "aliased": none, "flat": none, "null": np.zeros((width, 0))}
     else:
         found, inverse = _singular(prepared, H, free)
         C[np.ix_(free, free)] = inverse
@@ -51,13 +51,12 @@ def _singular(
     fit = find_aliases(H[np.ix_(table.kept, table.kept)], np.flatnonzero(kept % width == F.X.p))
     inverse = np.zeros_like(H)
     inverse[np.ix_(table.kept, table.kept)] = fit.inverse
-    loose = np.concatenate([free[table.loose], kept[fit.loose]]) % width
     own = free[table.aliased] < width  # the same for every class
     null = np.zeros((F.q, width, int(own.sum())))
     null.reshape(F.size, -1)[free] = table.null[:, own]
     return {
         "rank": table.rank, "aliased": np.unique(free[table.aliased] % width),
-        "loose": np.unique(loose),
+        "flat": np.unique(kept[fit.loose] % width),
         "null": np.column_stack([
             prepared.to_user(null[:, :, k].ravel())[0] for k in range(null.shape[2])
         ]) if null.shape[2] else np.zeros((width, 0)),

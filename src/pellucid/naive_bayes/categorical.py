@@ -106,7 +106,7 @@ class CategoricalNB(NaiveBayes):
                 f"'min_categories' should have shape ({d},) when an array-like is provided. Got "
                 f"{np.shape(given)} instead."
             )
-        if np.ndim(given) and np.asarray(given).dtype.kind not in "iu":
+        if np.asarray(given).dtype.kind not in "iu":
             raise ParameterError("'min_categories' should have integral type.")
         return np.broadcast_to(given, (d,)).astype(np.int64)
 

@@ -10,7 +10,7 @@ from pellucid.data.batches import empty
 from pellucid.data.containers import Intake
 from pellucid.data.encode import words
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
-from pellucid.errors import DataError, ModelFileError, ParameterError
+from pellucid.errors import DataError, ModelFileError, ParameterError, shown
 from pellucid.naive_bayes.categorical import count_levels, level_chances
 from pellucid.naive_bayes.family import NaiveBayes, against_others, relevelled
 from pellucid.naive_bayes.gaussian import (
@@ -391,8 +391,10 @@ def _by_position(given: Mapping[Any, str], columns: tuple[str, ...]) -> dict[int
             )
         if isinstance(column, str) and column in columns:
             out[columns.index(column)] = word
-        elif isinstance(column, int) and 0 <= column < len(columns):
-            out[column] = word
+        elif isinstance(column, int | np.integer) and 0 <= column < len(columns):
+            out[int(column)] = word
         else:
-            raise ParameterError(f"'distributions' names column {column!r}, which X does not have.")
+            raise ParameterError(
+                f"'distributions' names column {shown(column)}; X has no such one."
+            )
     return out

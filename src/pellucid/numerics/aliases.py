@@ -34,9 +34,7 @@ class Aliases:
 
 
 def find_aliases(H: np.ndarray, first: np.ndarray) -> Aliases:
-    """`first`: positions of intercepts. A column that they alone span is constant: it has the
-    coefficient 0, and they stay unique.
-    """
+    """`first`: positions of intercepts, which are kept before all others."""
     m = len(H)
     diagonal = np.sqrt(np.maximum(np.diagonal(H), 0.0))
     scale = 1.0 / np.where(diagonal > 0, diagonal, 1.0)
@@ -51,10 +49,6 @@ def find_aliases(H: np.ndarray, first: np.ndarray) -> Aliases:
         inverse[np.ix_(kept, kept)] = cho_solve(factor, np.eye(len(kept)))
         null[kept] = -cho_solve(factor, S[np.ix_(kept, aliased)])
     part = np.abs(null) > PART * np.abs(null).max(axis=0, initial=1e-300)
-    slopes = np.ones(m, dtype=bool)
-    slopes[first] = False
-    constant = (part & slopes[:, None]).sum(axis=0) == 1
-    part &= slopes[:, None] | ~constant
     return Aliases(
         kept, aliased, inverse * scale * scale[:, None], null * scale[:, None], part.any(axis=1)
     )
