@@ -11,6 +11,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem, Wishes, prepare
+from pellucid.data.canonical import canonical, merged
 from pellucid.data.output import opened
 from pellucid.data.targets import offset_values
 from pellucid.ensemble.boosting_trees import BoostedTrees
@@ -33,8 +34,24 @@ class Boosting(TreesExplained):
     _given: tuple[Any, Any, Any] | None = None
 
     def _wishes(self) -> Wishes:
-        # A fit gathers its canonical rows from the user's array, whatever its order.
-        return replace(super()._wishes(), by_rows=True)
+        # A fit reads the user's array where it stands: `_in_order`.
+        return replace(super()._wishes(), by_rows=True, canonical_rows=False)
+
+    def _in_order(self, problem: Problem) -> Problem:
+        """The problem on canonical rows; only their bins are ever needed in that order, unless
+        other models look at them."""
+        from pellucid.tree.rows import Rows
+
+        if self.warm_start or getattr(self, "init", None) is not None:
+            return canonical(problem)
+        first, weights, _ = merged(problem)
+        return replace(
+            problem,
+            X=Rows(problem.X, first),
+            y=problem.y[first],
+            weights=weights,
+            offset=None if problem.offset is None else problem.offset[first],
+        )
 
     def _own_score(self, raw: np.ndarray, rows: Problem) -> float:
         """What `score` would say of rows with these raw predictions."""

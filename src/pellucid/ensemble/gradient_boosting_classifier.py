@@ -120,8 +120,8 @@ class GradientBoostingClassifier(GradientBoosting, ClassBoosting):
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
-        learned = self._learn_rounds(problem, self._objective(problem))
-        return learned | {"n_classes_": len(problem.classes)}
+        K, problem = len(problem.classes), self._in_order(problem)
+        return self._learn_rounds(problem, self._objective(problem)) | {"n_classes_": K}
 
     def _check_state(self) -> None:
         super()._check_state()

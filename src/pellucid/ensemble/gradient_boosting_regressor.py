@@ -124,7 +124,7 @@ class GradientBoostingRegressor(GradientBoosting, NumberBoosting, Regressor):
         return self.loss, float(self.alpha) if self.loss in ("quantile", "huber") else None
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        return self._learn_rounds(problem, self._objective())
+        return self._learn_rounds(self._in_order(problem), self._objective())
 
     def _check_state(self) -> None:
         super()._check_state()

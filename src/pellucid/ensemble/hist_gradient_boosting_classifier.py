@@ -151,5 +151,5 @@ class HistGradientBoostingClassifier(HistBoosting, ClassBoosting):
             raise ParameterError(
                 "monotonic_cst needs two classes: with more, a class that rises makes others fall."
             )
-        problem = self._weighted(problem)
+        problem = self._weighted(self._in_order(problem))
         return self._learn_rounds(problem, self._objective(problem))

@@ -158,4 +158,4 @@ class HistGradientBoostingRegressor(HistBoosting, NumberBoosting, Regressor):
         return self.loss, float(self.quantile)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        return self._learn_rounds(problem, self._objective())
+        return self._learn_rounds(self._in_order(problem), self._objective())

@@ -24,6 +24,12 @@ cdef int make_room(void** memory, size_t size) noexcept nogil:
     return 0
 
 
+cdef inline Cell* gathered(Draft* t, const Node* node) noexcept nogil:
+    """Where a smaller child's cells stand in order: it has at most half of its parent's rows, so half
+    of the room is enough. The root of drawn rows stands at the beginning."""
+    return t.ordered + ((t.nodes[node.parent].start + 1) // 2 if node.parent >= 0 else 0)
+
+
 cdef bint is_larger(const Draft* t, const Node* node) noexcept nogil:
     """Whether a node is the larger of two children; of equal ones that is the right one."""
     cdef const Node* above = t.nodes + node.parent
@@ -267,7 +273,7 @@ cdef class Drafts:
         self.set_numbers(t, right)
         if is_larger(t, left):
             small = right
-        gather(t.cells, t.rows + small.start, small.end - small.start, t.ordered + small.start)
+        gather(t.cells, t.rows + small.start, small.end - small.start, gathered(t, small))
         left.key, right.key = mix(2 * node.key + 1), mix(2 * node.key + 2)
         left.left, right.left, left.slot, right.slot, left.mask, right.mask = -1, -1, -1, -1, -1, -1
         left.depth, right.depth = node.depth + 1, node.depth + 1

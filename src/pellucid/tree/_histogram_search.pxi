@@ -154,7 +154,7 @@ cdef class Search(Drafts):
 
     cdef void count(self, Draft* t, Node* node, int block, Cell* e, int64_t length) noexcept nogil:
         cdef Cell* columns[WIDTH]
-        cdef const Cell* cells = t.ordered + node.start
+        cdef const Cell* cells = gathered(t, node)
         cdef int64_t n = node.end - node.start
         cdef int j, where = ORDERED
         memset(e, 0, length * sizeof(Cell))

@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.tree import _histogram
+from pellucid.tree.rows import Rows
 
 WIDTH = 4  # columns in a word of bins
 
@@ -26,22 +27,29 @@ class Bins:
     kinds: np.ndarray  # uint8 (d,), 1: levels
     n_bins: np.ndarray  # int32, 0 for the columns that fill the last word
 
-    def words(self, X: np.ndarray) -> np.ndarray:
+    def words(self, X: "np.ndarray | Rows") -> np.ndarray:
         """Bins of new rows, (blocks of four columns, rows) as uint32."""
         n, d = X.shape
-        cells = np.zeros((len(self.n_bins) // WIDTH, n, WIDTH), dtype=np.uint8)
+        words = np.empty((len(self.n_bins) // WIDTH, n), dtype=np.uint32)
+        table, order = (X.table, X.order) if isinstance(X, Rows) else (X, None)
 
-        def fill(j: int) -> None:
-            column = np.ascontiguousarray(X[:, j])
-            block, place = divmod(j, WIDTH)
-            if self.kinds[j]:
-                count = int(self.n_bins[j])
-                _histogram.level_bins(column, self.bin_of[j], count, cells[block], place)
-            else:
-                _histogram.number_bins(column, self.thresholds[j], cells[block], place)
+        def fill(block: int) -> None:
+            cells = np.zeros((len(table), WIDTH), dtype=np.uint8)
+            for j in range(block * WIDTH, min((block + 1) * WIDTH, d)):
+                self._fill(np.ascontiguousarray(table[:, j]), j, cells)
+            four = cells.view(np.uint32)[:, 0]
+            words[block] = four if order is None else four[order]
 
-        parallel.map(fill, range(d), _threads(n * d))
-        return cells.view(np.uint32)[:, :, 0]
+        parallel.map(fill, range(len(words)), _threads(n * d))
+        return words
+
+    def _fill(self, column: np.ndarray, j: int, cells: np.ndarray) -> None:
+        """Bins of column j in its place of the cells."""
+        if self.kinds[j]:
+            count = int(self.n_bins[j])
+            _histogram.level_bins(column, self.bin_of[j], count, cells, j % WIDTH)
+        else:
+            _histogram.number_bins(column, self.thresholds[j], cells, j % WIDTH)
 
 
 def _threads(cells: int) -> int | None:
@@ -50,11 +58,17 @@ def _threads(cells: int) -> int | None:
 
 
 def learn_bins(
-    X: np.ndarray, kinds: np.ndarray, n_levels: np.ndarray, weights: np.ndarray, max_bins: int
+    X: "np.ndarray | Rows",
+    kinds: np.ndarray,
+    n_levels: np.ndarray,
+    weights: np.ndarray,
+    max_bins: int,
 ) -> Bins:
     """Cut every column into at most `max_bins` bins, besides the one for missing values."""
     n, d = X.shape
     equal = bool((weights == weights[0]).all())
+    if isinstance(X, Rows) and equal and len(X.table) == n:
+        X = X.table  # all rows: their order does not matter
 
     def cut(j: int) -> tuple[np.ndarray, np.ndarray]:
         column = np.ascontiguousarray(X[:, j])

@@ -60,7 +60,7 @@ class Grower:
             words.view(np.uint8).reshape(-1, self.n, WIDTH).transpose(0, 2, 1)
         )
         slot = 16 * int(bins.n_bins.sum() + len(bins.n_bins))
-        wanted = min(2 * limits.max_leaves, self.n, 512) + 2  # of one tree
+        wanted = min(limits.max_leaves, self.n, 512) + 2  # of one tree
         self.growth = Growth(
             words, bins.n_bins, bins.kinds, signs, samples, shift_of(samples, self.n),
             columns.reshape(-1, self.n),

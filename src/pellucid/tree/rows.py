@@ -1,0 +1,31 @@
+"""Some rows of a table in some order, gathered only as far as somebody asks for them.
+
+Binning looks at a table once, column by column: a reordered copy of it would be the largest array of
+the whole fit. Invariant: `np.asarray(rows)` is `table[order]`.
+"""
+
+from typing import Any
+
+import numpy as np
+
+
+class Rows:
+    """The rows `order` (int64) of a table (n, d) of float64."""
+
+    def __init__(self, table: np.ndarray, order: np.ndarray) -> None:
+        self.table, self.order = table, order
+        self.shape = (len(order), table.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __getitem__(self, key: Any) -> Any:
+        """A column `[:, j]`, or the `Rows` of some of these rows."""
+        if isinstance(key, tuple):
+            every, j = key
+            assert every == slice(None)
+            return self.table[:, j][self.order]
+        return Rows(self.table, self.order[key])
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.asfortranarray(self.table[self.order]).astype(dtype or np.float64, copy=False)
