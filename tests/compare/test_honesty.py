@@ -250,3 +250,12 @@ def test_another_test_file_is_another_comparison(rng, tmp_path):
     table.assign(y="maybe").iloc[40:].to_csv(tmp_path / "test.csv", index=False)
     with pytest.raises(DataError, match="holds class 'maybe', which no other row has"):
         gather(str(tmp_path / "train.csv"), known)
+
+
+def test_repeated_sentences_are_told(rng):
+    words = ["free prize call now", "are you home yet", "see you at the station", "win a new car"]
+    texts = [" ".join(rng.permutation(words)) + f" {k} or {k + 7}" for k in range(58)] + [
+        "so long and thanks"
+    ] * 2
+    found = findings(pd.DataFrame({"text": texts, "y": rng.choice(["u", "v"], 60)}))
+    assert "1 of 60 rows repeat another row" in " ".join(f.text for f in found.found)

@@ -176,9 +176,10 @@ def _repeated(material: Material, raw: dict[str, RawColumn]) -> int:
 def duplicates(facts: Facts) -> Iterator[Finding]:
     """D006"""
     n_rows, extra = len(facts.material.y), facts.repeated
-    # Few columns of few levels repeat by chance; that says nothing.
+    # Few columns of few levels repeat by chance; that says nothing. Sentences do not.
     combos = np.prod([min(len(np.unique(codes_of(c))), 1e6) for c in facts.raw.values()])
-    if extra and (len(facts.raw) >= 2 and combos >= 10 * n_rows):
+    texts = any(column.kind == "text" for column in facts.raw.values())
+    if extra and (texts or (len(facts.raw) >= 2 and combos >= 10 * n_rows)):
         yield Finding("D006", "warning", f"{extra} of {n_rows} rows repeat another row: the same row "
                       "can be learned from and tested on, which flatters the scores",
                       "remove them, or keep copies together with --group")  # fmt: skip

@@ -153,7 +153,7 @@ def _pairs(summary: dict[str, Any]) -> dict[str, Any] | None:
     return {
         "models": models,
         "rows": [
-            [{"text": words.percent(share), "shade": shade(share)} for share in row]
+            [{"text": words.percent(unsure(share)), "shade": shade(share)} for share in row]
             for row in better
         ],
         "widths": [number(width) for width in rope],
@@ -161,8 +161,16 @@ def _pairs(summary: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
+def unsure(share: float | None) -> float | None:
+    """A few folds never make one model surely better than another, even if all say so alike."""
+    return None if share is None else min(max(share, 0.001), 0.999)
+
+
 def _rounded(tables: list[list[list[float | None]]]) -> list[list[list[float | None]]]:
-    return [[[None if v is None else round(v, 3) for v in row] for row in t] for t in tables]
+    return [
+        [[None if v is None else round(unsure(v) or 0.0, 3) for v in row] for row in t]
+        for t in tables
+    ]
 
 
 def regions(summary: dict[str, Any]) -> dict[str, Any] | None:
