@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 import pellucid
 from pellucid.errors import DataError, ModelFileError, PellucidWarning
 from pellucid.kernel_approximation import Nystroem
-from pellucid.svm import SVC, LinearSVC, cost
+from pellucid.svm import SVC, SVR, LinearSVC, OneClassSVM, cost
 
 KERNELS = {
     "rbf": {"gamma": 0.3},
@@ -77,6 +77,31 @@ def test_a_substitute_for_large_machines(monkeypatch):
     monkeypatch.setattr(cost, "PATIENCE", 1e-6)
     with pytest.warns(PellucidWarning, match="Nystroem.*LinearSVC.*max_time"):
         SVC().fit(X[:100], y[:100])
+
+
+@pytest.mark.parametrize("Model", [SVC, SVR, OneClassSVM])
+def test_the_cost_of_a_machine_follows_from_a_trial(monkeypatch, Model):
+    """Labels that follow nothing make every row a support vector: a trial fit shows it beforehand."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 2))
+    easy, hard = (X[:, 0] > 0).astype(int), rng.integers(0, 3, 1200)
+    given = ({"nu": 0.01}, {"nu": 0.9}) if Model is OneClassSVM else ({}, {})
+    monkeypatch.setattr(cost, "PILOT", 300)
+    paces: list[tuple[float, float]] = []
+    told = cost.preview
+    monkeypatch.setattr(
+        cost, "preview", lambda *a: paces.append(a[-1]()) if a[1] > 600 else told(*a)
+    )
+    for y, options in zip((easy, hard), given):
+        Model(**options).fit(X, y)
+    assert paces[0][0] < 0.45 and paces[1][0] > 0.75
+    monkeypatch.setattr(cost, "preview", told)
+    seconds = [cost.estimate(1200, 2, 200, 1.0, pace).seconds for pace in paces]
+    assert seconds[1] > 1.5 * seconds[0]
+    monkeypatch.setattr(cost, "PATIENCE", np.sqrt(seconds[0] * seconds[1]))
+    Model(**given[0]).fit(X, easy)
+    with pytest.warns(PellucidWarning, match="kernel values: about"):
+        Model(**given[1]).fit(X, hard)
 
 
 def test_bad_input(tmp_path):

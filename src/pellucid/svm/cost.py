@@ -5,6 +5,7 @@ substitute, `Nystroem` followed by a linear machine, whose cost grows with the r
 their square.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pellucid.errors import PellucidWarning, warn
@@ -13,8 +14,10 @@ PATIENCE = 120.0  # seconds that need no word
 # Seconds on one thread, from fits of 10,000 and 30,000 rows in 20 columns.
 PER_VALUE = 4e-9  # per kernel value, besides the products
 PER_PRODUCT = 0.12e-9  # per column of a product
-SUPPORT = 0.3  # share of rows that are assumed to become support vectors
-PASSES = 1.5  # times that a kernel row is computed, when the store is too small
+PER_STEP = 1.2e-6
+SETS, MOVED = 400, 150  # steps inside a working set, and rows that move in it
+USUAL, WORST = (0.3, 1.0), (1.0, 100.0)  # support vectors and steps per row
+PILOT = 4000  # rows of a trial fit that says how many they are, where the worst would take long
 
 
 @dataclass(frozen=True)
@@ -26,21 +29,36 @@ class Cost:
     megabytes: float
 
 
-def estimate(n: int, p: int, cache_size: float, matrices: float = 1.0) -> Cost:
+def estimate(
+    n: int, p: int, cache_size: float, matrices: float = 1.0, pace: tuple[float, float] = USUAL
+) -> Cost:
     """Expected cost of one machine on n rows and p columns, times `matrices`.
 
-    >>> estimate(30_000, 20, 200).values
-    405000000.0
+    `pace`: support vectors and steps per row. Each support vector's kernel row is computed once, and
+    again when it moves after it has left the store.
+
+    >>> round(estimate(10_000, 20, 200).values), round(estimate(30_000, 20, 200).values)
+    (30000000, 324392800)
     """
-    fits = SUPPORT * n * n * 4 <= cache_size * 2**20
-    values = matrices * SUPPORT * n * n * (1.0 if fits else PASSES)
-    megabytes = min(cache_size, n * n * 4 / 2**20) + n * p * 8 / 2**20
-    return Cost(values, values * (PER_VALUE + p * PER_PRODUCT), megabytes)
+    share, steps = pace
+    carried, moves = share * n, steps * n / SETS * MOVED
+    kept = min(1.0, cache_size * 2**20 / (4.0 * n) / carried)
+    values = matrices * n * (carried + max(moves - carried, 0.0) * (1.0 - kept))
+    seconds = values * (PER_VALUE + p * PER_PRODUCT) + matrices * steps * n * PER_STEP
+    return Cost(values, seconds, min(cache_size, n * n * 4 / 2**20) + n * p * 8 / 2**20)
 
 
-def preview(owner: str, n: int, p: int, cache_size: float, matrices: float = 1.0) -> None:
-    """Warn before a fit that is expected to take longer than `PATIENCE`."""
-    expected = estimate(n, p, cache_size, matrices)
+def preview(
+    owner: str, n: int, p: int, cache_size: float, matrices: float,
+    pilot: Callable[[], tuple[float, float]],
+) -> None:  # fmt: skip
+    """Warn before a fit that is expected to take longer than `PATIENCE`; a trial fit says what pace to
+    expect, unless no pace would take so long.
+    """
+    if estimate(n, p, cache_size, matrices, WORST).seconds <= PATIENCE:
+        return
+    pace = pilot() if n > 2 * PILOT else USUAL
+    expected = estimate(n, p, cache_size, matrices, pace)
     if expected.seconds <= PATIENCE:
         return
     other = "A sample of 20,000 rows takes seconds and is close to it"

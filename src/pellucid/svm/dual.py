@@ -142,7 +142,10 @@ def _improve(
         base, place = np.unique(problem.base[chosen], return_inverse=True)
         moved = np.bincount(place, (own - state.a[chosen]) * signs)
         some = np.flatnonzero(moved)
-        state.gradient += problem.signs * rows.pull(base[some], moved[some])[problem.base]
+        state.a[chosen] = own
+        carrying = np.bincount(problem.base, state.a, problem.X.shape[0]) > 0
+        pulled = rows.pull(base[some], moved[some], carrying)
+        state.gradient += problem.signs * pulled[problem.base]
     state.a[chosen] = own
     state.taken, state.epochs, state.last = state.taken + max(count, 1), state.epochs + 1, chosen
 

@@ -107,8 +107,28 @@ class KernelMachine(Estimator):
         if not np.isfinite([gamma, *largest]).all() or max(largest) > 1e150:
             raise DataError(TOO_LARGE)
         rows, p = X.shape[:2]
-        cost.preview(type(self).__name__, rows, p, self.cache_size, self._n_matrices(problem))
+        parts = self._n_matrices(problem)
+        cost.preview(
+            type(self).__name__, rows, p, self.cache_size, parts, lambda: self._pace(problem)
+        )
         return X, {"centre_": centre, "scale_": scale, "gamma_": float(gamma)}
+
+    def _machine(self, problem: Problem) -> dict[str, Any]:
+        """What is learned from these rows."""
+        raise NotImplementedError
+
+    def _pace(self, problem: Problem) -> tuple[float, float]:
+        """Support vectors and steps per row, from a fit of some rows of each class."""
+        order = np.arange(problem.n)
+        if problem.classes is not None:
+            order = np.argsort(problem.y, kind="stable")
+        few = np.linspace(0, problem.n - 1, cost.PILOT).astype(np.int64)
+        first = np.arange(0) if problem.classes is None else np.searchsorted(
+            problem.y[order], np.arange(len(problem.classes))
+        )  # fmt: skip
+        rows = np.sort(order[np.union1d(few, first)])
+        found = type(self)(**self.get_params(deep=False))._machine(problem.take(rows))
+        return len(found["support_"]) / len(rows), float(np.max(found["n_iter_"])) / len(rows)
 
     def _n_matrices(self, problem: Problem) -> float:
         """Kernel matrices of all rows whose cost all machines together have."""

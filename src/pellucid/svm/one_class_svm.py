@@ -104,6 +104,9 @@ class OneClassSVM(KernelMachine, Explained):
         return self._learn(X, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
+        return self._machine(problem)
+
+    def _machine(self, problem: Problem) -> dict[str, Any]:
         X, facts = self._prepared(problem, problem.weights)
         n, weights, recorder = problem.n, problem.weights, Recorder("OneClassSVM")
         # Any point of the simplex sum a = nu sum v, 0 <= a <= v will do; rows are filled in order.

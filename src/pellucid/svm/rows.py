@@ -29,6 +29,7 @@ class Rows:
         coarse = not given and problem.kernel.name == "rbf" and tol >= SINGLE_TOL
         self.kept = problem.K if given else self._store(np.float32 if coarse else np.float64)
         self.whole: np.ndarray | None = None
+        self.carrying = np.zeros(n, dtype=bool)  # rows whose multipliers are not 0
         self.slack = allowance(problem.K) if given else 0.0
         self.doubt: Status | None = None  # of a kernel function
 
@@ -75,15 +76,24 @@ class Rows:
         self.used[self.slot[held]] = self.clock
         missing = rows[self.slot[rows] < 0]
         if len(missing):
-            free = np.argsort(self.used, kind="stable")[: len(missing)]
+            age = np.where(self._spent(), -1, self.used)
+            free = np.argsort(age, kind="stable")[: len(missing)]
             gone = self.owner[free]
             self.slot[gone[gone >= 0]] = -1
             self.problem.kernel.rows(self.problem.X, missing, self.norms, self.kept, free)
             self.slot[missing], self.owner[free], self.used[free] = free, missing, self.clock
         return self.slot[rows]
 
-    def pull(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """sum_i weights[i] k(x_rows[i], .) for all rows of X, in parallel blocks."""
+    def _spent(self) -> np.ndarray:
+        """Which slots hold rows that carry nothing any more: they are taken before new memory is."""
+        idle = ~self.carrying[np.maximum(self.owner, 0)] & (self.owner >= 0)
+        return idle & (self.used < self.clock)
+
+    def pull(self, rows: np.ndarray, weights: np.ndarray, carrying: np.ndarray) -> np.ndarray:
+        """sum_i weights[i] k(x_rows[i], .) for all rows of X, in parallel blocks; `carrying`: the rows
+        whose multipliers are not 0.
+        """
+        self.carrying = carrying
         slots = self._slots(rows)
         out = np.zeros(self.kept.shape[1])
         parallel.map(

@@ -111,6 +111,9 @@ class SVR(KernelMachine, Regressor):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
+        return self._machine(problem)
+
+    def _machine(self, problem: Problem) -> dict[str, Any]:
         X, facts = self._prepared(problem, problem.weights)
         n, y, recorder = problem.n, problem.y, Recorder("SVR")
         limits = self._limits(problem.weights)
