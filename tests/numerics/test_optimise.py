@@ -172,3 +172,12 @@ def test_sgd_finds_the_boundary_of_two_gaussians():
         eta=optimise.schedule(10, 1.0), epochs=100, batch=200, tol=1e-3,
     )  # fmt: skip
     assert again.status.code == "converged" and again.n_iter < 100
+
+
+def test_slopes_that_overflow_in_both_directions_are_not_finite_and_say_nothing():
+    from pellucid.numerics.optimise import Point
+
+    with np.errstate(all="raise"):
+        assert not Point(np.zeros(2), 1.0, np.array([np.inf, -np.inf])).finite
+        assert not Point(np.zeros(2), 1.0, np.array([1.0, np.nan])).finite
+        assert Point(np.zeros(2), 1.0, np.array([1e308, 1e308])).finite

@@ -92,7 +92,7 @@ class Point:
 
     @property
     def finite(self) -> bool:
-        return math.isfinite(self.value) and math.isfinite(float(self.gradient.sum()))
+        return math.isfinite(self.value) and bool(np.isfinite(self.gradient).all())
 
 
 def length(x: Array) -> float:
