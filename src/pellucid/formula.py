@@ -219,7 +219,8 @@ def _parsed(formula: str, table: Any) -> Any:
     try:
         return Formula(formula, _context=columns)  # a dot is every other column
     except Exception as error:
-        raise ParameterError(f"The formula {formula!r} cannot be read: {error}") from error
+        reason = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", str(error)).split("\n")[0]  # no colours
+        raise ParameterError(f"The formula {formula!r} cannot be read: {reason}") from error
 
 
 def _check_columns(wanted: Any, table: Any, formula: str) -> None:

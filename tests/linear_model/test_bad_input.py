@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataError, ParameterError, PellucidError
 from pellucid.linear_model import (
     BayesianRidge,
     ElasticNet,
@@ -90,3 +90,33 @@ def test_summaries_of_a_constant_y_say_so(family):
         notes = " ".join(table.notes)
         assert "y is constant" in notes or "nothing is left over" in notes
         assert table.rows[0][1] == pytest.approx(2.0 if table.title[0] == "L" else np.log(2.0))
+
+
+@pytest.mark.parametrize(("given", "words"), [
+    (2.0, "exposure"), (np.ones(7), "7 entries|inconsistent|one per row"),
+    (np.r_[np.nan, np.ones(19)], "exposure is not finite in row 0"),
+    (np.r_[1.0, 0.0, np.ones(18)], r"exposure must be positive: row 1 has 0 \(such rows: 1\)"),
+])  # fmt: skip
+def test_exposures_that_cannot_be(given, words):
+    with pytest.raises(PellucidError, match=words):
+        PoissonRegressor().fit(X, np.round(Y), exposure=given)
+
+
+def test_the_row_of_a_bad_target_is_the_users():
+    y = np.round(Y)
+    y[7] = -1
+    with pytest.raises(DataError, match=r"the first, row 7, has -1"):
+        PoissonRegressor().fit(X, y, sample_weight=np.r_[0.0, 0.0, np.ones(18)])
+
+
+@pytest.mark.parametrize("make", [
+    lambda: RidgeCV(alphas=[np.float64(-1)]).fit(X, Y),
+    lambda: ElasticNetCV(l1_ratio=[np.float64(2)]).fit(X, Y),
+    lambda: Ridge(alpha=np.float64(-1)).fit(X, Y),
+    lambda: LinearRegression().fit(X, Y).predict_interval(X, np.float64(95)),
+    lambda: LinearRegression().fit(X, Y).summary(level=np.float64(95)),
+])  # fmt: skip
+def test_messages_show_plain_numbers(make):
+    with pytest.raises(ParameterError) as caught:
+        make()
+    assert "Got" in str(caught.value) and "np." not in str(caught.value)

@@ -169,16 +169,16 @@ def _same_type(y: np.ndarray) -> np.ndarray:
     )
 
 
-def offset_values(offset: Any, n: int) -> np.ndarray:
-    """One finite number per row, added to the linear predictor."""
-    values = as_vector(offset, "offset")
+def offset_values(offset: Any, n: int | None, name: str = "offset") -> np.ndarray:
+    """One finite number per row (of n, if that is known), added to the linear predictor."""
+    values = as_vector(offset, name)
     if values.dtype.kind not in "fiub" or values.ndim != 1:
-        raise DataError("offset must be a vector of numbers, one per row.")
-    if len(values) != n:
-        raise DataError(f"offset has {len(values)} entries, X has {n} rows: one per row is needed.")
+        raise DataError(f"{name} must be a vector of numbers, one per row.")
+    if n is not None and len(values) != n:
+        raise DataError(f"{name} has {len(values)} entries, X has {n} rows: one per row is needed.")
     values = values.astype(np.float64)
     if not np.isfinite(values).all():
-        raise DataError(f"offset is not finite in row {int(np.argmin(np.isfinite(values)))}.")
+        raise DataError(f"{name} is not finite in row {int(np.argmin(np.isfinite(values)))}.")
     return values
 
 

@@ -17,8 +17,9 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data.targets import as_vector, check_lengths, weights_or_ones
-from pellucid.errors import DataError, ParameterError, PellucidError
+from pellucid.errors import DataError, ParameterError, PellucidError, shown
 from pellucid.model_selection.search import fresh
+from pellucid.parameters import Integer, Real
 from pellucid.records import SummaryTable
 
 Statistic = str | Callable[..., Any]
@@ -164,13 +165,14 @@ def bootstrap(
 
 
 def _check(n_resamples: int, level: float, estimator: Any, statistic: Any) -> None:
-    if isinstance(n_resamples, bool) or not isinstance(n_resamples, int) or n_resamples < 2:
-        raise ParameterError(f"n_resamples must be an int >= 2. Got {n_resamples!r} instead.")
-    if not isinstance(level, float | np.floating) or not 0 < level < 1:
-        raise ParameterError(f"level must be in (0, 1). Got {level!r} instead.")
+    if not Integer(2).accepts(n_resamples):
+        raise ParameterError(f"n_resamples must be an int >= 2. Got {shown(n_resamples)} instead.")
+    if not Real(0, 1, "neither").accepts(level):
+        raise ParameterError(f"level must be in (0, 1). Got {shown(level)} instead.")
     if not isinstance(statistic, str) and not callable(statistic):
         raise ParameterError(
-            f"statistic must be a learned attribute's name or a function. Got {statistic!r} instead."
+            "statistic must be a learned attribute's name or a function. Got "
+            f"{shown(statistic)} instead."
         )
     if estimator is None and isinstance(statistic, str):
         raise ParameterError("Without an estimator the statistic is a function of the rows.")

@@ -141,6 +141,6 @@ class ElasticNetCV(LinearPredictor):
         if not len(ratios) or not ((ratios >= 0) & (ratios <= 1)).all():
             raise ParameterError(
                 "The 'l1_ratio' parameter of ElasticNetCV must be in the range [0, 1]. Got "
-                f"{self.l1_ratio!r} instead."
+                f"{np.asarray(self.l1_ratio).tolist()} instead."
             )
         return ratios.tolist()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataError, ParameterError, shown
 from pellucid.parameters import Either, Integer, Nothing, Test
 
 
@@ -49,7 +49,7 @@ def make_folds(cv: Any, problem: Problem, default: int = 5) -> list[Fold]:
     if not parts or any(not _iterates(part) or len(part) != 2 for part in parts):
         raise ParameterError(
             "The 'cv' parameter must be an int, a splitter, or pairs (train, test) of row numbers. "
-            f"Got {cv!r} instead."
+            f"Got {shown(cv)} instead."
         )
     folds = [Fold(_weights(a, problem, n), _weights(b, problem, n)) for a, b in parts]
     for fold in folds:

@@ -105,12 +105,12 @@ class GLMRegressor(Regressor):
             raise ParameterError(
                 "exposure is an array here; take its logarithm as an offset column."
             )
-        values = offset_values(exposure, len(exposure))
+        values = offset_values(exposure, None, "exposure")
         bad = np.flatnonzero(~(values > 0))
         if len(bad):
             raise DataError(
-                f"exposure must be positive: row {bad[0]} has {values[bad[0]]:g} ({len(bad)} such "
-                "rows). A row that was never exposed tells nothing: leave it out."
+                f"exposure must be positive: row {bad[0]} has {values[bad[0]]:g} (such rows: "
+                f"{len(bad)}). A row that was never exposed tells nothing: leave it out."
             )
         return np.log(values)
 
@@ -119,12 +119,15 @@ class GLMRegressor(Regressor):
         low, high = family.y_range
         bad = np.flatnonzero((y < low) | (y > high) | (family.positive & (y <= low)))
         if len(bad):
+            given = np.arange(problem.n)
+            if problem.position is not None:
+                given = np.flatnonzero(problem.position >= 0)
             wanted = f"{'>' if family.positive else '>='} {low:g}"
             wanted += "" if np.isinf(high) else f" and <= {high:g}"
             raise DataError(
                 f"Some value(s) of y are out of the valid range of {type(self).__name__}: y must be "
-                f"{wanted} for the {family.name} family, but {len(bad)} row(s) are not (the first "
-                f"has {y[bad[0]]:g}). Correct them, or use another family."
+                f"{wanted} for the {family.name} family, but {len(bad)} row(s) are not (the first, "
+                f"row {given[bad[0]]}, has {y[bad[0]]:g}). Correct them, or use another family."
             )
         if self.fit_intercept and self._link() == "log" and not np.any(y > 0):
             raise DataError(

@@ -26,7 +26,7 @@ def check_interval(level: float, kind: str) -> None:
     """Refuse a level that is no probability and a kind that does not exist."""
     check_level(level)
     if kind not in KINDS:
-        raise ParameterError(f"kind must be one of {KINDS}. Got {kind!r} instead.")
+        raise ParameterError(f"kind must be one of {KINDS}. Got {shown(kind)} instead.")
 
 
 def normal_reach(level: float) -> float:
@@ -45,7 +45,9 @@ def least_squares_ends(model: Any, X: Any, level: float, kind: str, weights: str
 
     kept = kept_facts(model)
     if weights not in ("frequency", "precision"):
-        raise ParameterError(f"weights must be frequency or precision. Got {weights!r} instead.")
+        raise ParameterError(
+            f"weights must be frequency or precision. Got {shown(weights)} instead."
+        )
     n = kept["total"] if weights == "frequency" else kept["rows"]
     dof = n - model.rank_ - int(model.fit_intercept)
     if dof <= 0:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataError, ParameterError, shown
 from pellucid.parameters import Integer
 
 
@@ -52,7 +52,9 @@ def enet_path(
     from pellucid.data.problem import Wishes, prepare
 
     if not 0 < l1_ratio <= 1:
-        raise ParameterError(f"l1_ratio must be in (0, 1] for a path. Got {l1_ratio!r} instead.")
+        raise ParameterError(
+            f"l1_ratio must be in (0, 1] for a path. Got {shown(l1_ratio)} instead."
+        )
     wishes = Wishes(owner="enet_path", target="several")
     problem, _ = prepare(X, y, None, None, None, wishes)
     Y = problem.y.reshape(problem.n, -1)
@@ -73,7 +75,9 @@ def penalty_grid(
     if not Integer(1).accepts(alphas):
         given = np.sort(np.asarray(alphas, dtype=float).ravel())[::-1]
         if not len(given) or not np.isfinite(given).all() or given[-1] < 0:
-            raise ParameterError(f"alphas must be numbers >= 0. Got {alphas!r} instead.")
+            raise ParameterError(
+                f"alphas must be numbers >= 0. Got {np.asarray(alphas).tolist()} instead."
+            )
         return given
     share = weights / weights.sum()
     centred = Y - share @ Y if intercept else Y

@@ -163,7 +163,8 @@ class Ridge(LinearPredictor):
         alpha = np.asarray(self.alpha, dtype=float).ravel()
         if not (np.isfinite(alpha).all() and (alpha >= 0).all()):
             raise ParameterError(
-                f"The 'alpha' parameter of Ridge must be >= 0. Got {self.alpha!r} instead."
+                "The 'alpha' parameter of Ridge must be >= 0. Got "
+                f"{np.asarray(self.alpha).tolist()} instead."
             )
         if alpha.size not in (1, targets):
             raise DataError(

@@ -6,7 +6,7 @@ import numpy as np
 
 from pellucid import _sklearn, parallel
 from pellucid.data import Problem
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model.folds import CV, make_folds
 from pellucid.linear_model.predictor import LinearPredictor
 from pellucid.linear_model.ridge import Ridge
@@ -144,7 +144,8 @@ class RidgeCV(LinearPredictor):
         alphas = np.asarray(self.alphas, dtype=float).ravel()
         if not len(alphas) or not np.isfinite(alphas).all() or (alphas < 0).any():
             raise ParameterError(
-                f"The 'alphas' parameter of RidgeCV must be numbers >= 0. Got {self.alphas!r} instead."
+                "The 'alphas' parameter of RidgeCV must be numbers >= 0. Got "
+                f"{np.asarray(self.alphas).tolist()} instead."
             )
         if self.cv is not None and (self.store_cv_results or self.alpha_per_target):
             raise ParameterError(
@@ -163,7 +164,7 @@ class RidgeCV(LinearPredictor):
         except ValueError:
             raise ParameterError(
                 f"The 'scoring' parameter of RidgeCV must be the name of one of scikit-learn's "
-                f"scorers, a callable or None. Got {self.scoring!r} instead."
+                f"scorers, a callable or None. Got {shown(self.scoring)} instead."
             ) from None
 
         def score(guess: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:

@@ -14,7 +14,7 @@ from pellucid.data import Problem
 from pellucid.data.output import opened
 from pellucid.data.problem import prepare
 from pellucid.data.targets import as_vector, check_lengths
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model import glm_solver
 from pellucid.linear_model.likelihood import flat_solver
 from pellucid.numerics.families import GLMLoss
@@ -42,9 +42,11 @@ class Wanted:
         for name, options in (("errors", ERRORS), ("weights", ("frequency", "precision"))):
             value = getattr(self, name)
             if value not in options:
-                raise ParameterError(f"{name} must be one of {options}. Got {value!r} instead.")
+                raise ParameterError(
+                    f"{name} must be one of {options}. Got {shown(value)} instead."
+                )
         if not 0 < self.level < 1:
-            raise ParameterError(f"level must be in (0, 1). Got {self.level!r} instead.")
+            raise ParameterError(f"level must be in (0, 1). Got {shown(self.level)} instead.")
         if self.errors != "classical" and (self.X is None or self.y is None):
             raise ParameterError(
                 f"{self.errors} standard errors are computed from the training rows, which a fitted "

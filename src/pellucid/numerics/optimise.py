@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import ParameterError, shown
 from ..parallel import StopFlag
 from ..records import Recorder, Solution, Status
 from .penalties import Penalty
@@ -327,9 +327,11 @@ def schedule(tau0: float, kappa: float) -> Callable[[int], float]:
     (0.1, 0.009174)
     """
     if not 0.5 < kappa <= 1:
-        raise ParameterError(f"The 'kappa' parameter must be in (0.5, 1]. Got {kappa!r} instead.")
+        raise ParameterError(
+            f"The 'kappa' parameter must be in (0.5, 1]. Got {shown(kappa)} instead."
+        )
     if not tau0 > 0:
-        raise ParameterError(f"The 'tau0' parameter must be positive. Got {tau0!r} instead.")
+        raise ParameterError(f"The 'tau0' parameter must be positive. Got {shown(tau0)} instead.")
     return lambda k: (tau0 + k) ** -kappa
 
 
