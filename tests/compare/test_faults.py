@@ -150,3 +150,19 @@ def test_a_description_that_hangs_costs_no_test_score(tmp_path):
     assert result.recommended == "slow" and result.complete
     assert result.data["test"]["metrics"]["accuracy"] > 0.8
     assert result.finish["rows"] and result.finish.get("learning") is None
+
+
+def test_a_full_disk_is_told_by_the_file_that_could_not_be_written(tmp_path):
+    """/dev/full takes nothing: what remains in the buffer must not hide the message."""
+    from pathlib import Path
+
+    from pellucid.compare.journal import Journal
+
+    journal = Journal(tmp_path / "events.jsonl")
+    journal._file.close()
+    journal._file = Path("/dev/full").open("a", encoding="utf-8")  # noqa: SIM115
+    with pytest.raises(DataError, match=r"cannot write .*events.jsonl: No space left on device"):
+        try:
+            journal.write("done", text="x" * 10)
+        finally:
+            journal.close()

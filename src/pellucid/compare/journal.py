@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,9 @@ class Journal:
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        self._file.close()
+        """What could not be written has been said by `write`."""
+        with suppress(OSError):
+            self._file.close()
 
 
 def _cut_torn_line(path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from pellucid.draw.number import column as align_numbers
 from pellucid.draw.number import number
 from pellucid.draw.text import cells, clean, fit_cells
-from pellucid.report.words import EXACT, exact, too_good, why_it
+from pellucid.report.words import EXACT, exact, p_digits, too_good, why_it
 
 WIDTH = 96
 BESIDE = {
@@ -51,7 +51,7 @@ def p_value(p: float | None) -> str:
     """p as a reader wants it."""
     if p is None or p != p:
         return ""
-    return "p<.001" if p < 0.001 else f"p={share(p, 2 if p >= 0.01 else 3)}"
+    return "p<.001" if p < 0.001 else f"p={share(p, p_digits(p))}"
 
 
 def wrapped(text: str, first: str, indent: str, width: int = WIDTH) -> list[str]:

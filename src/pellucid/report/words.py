@@ -90,7 +90,12 @@ def p_value(p: float | None) -> str:
     """p as a reader wants it."""
     if p is None or p != p:
         return ""
-    return "p < 0.001" if p < 0.001 else f"p = {p:.2f}" if p >= 0.01 else f"p = {p:.3f}"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.{p_digits(p)}f}"
+
+
+def p_digits(p: float) -> int:
+    """Two decimals, three where they tell on which side of 0.05 it lies."""
+    return 3 if p < 0.01 or 0.045 <= p < 0.055 else 2
 
 
 def seconds(value: float | None) -> str:
