@@ -147,6 +147,19 @@ def negative_log_likelihood(relative: float) -> Answer:
     return Answer("negative log likelihood", measure, relative=relative)
 
 
+def region(relative: float) -> Answer:
+    """The objective a'Ka / 2 of a one-class machine with a Gaussian kernel, from its own vectors."""
+
+    def measure(model: Any, sample: Sample) -> float:
+        vectors, a = np.asarray(model.support_vectors_), np.asarray(model.dual_coef_)[0]
+        gamma = 1.0 / (vectors.shape[1] * sample.X.var())
+        squares = (vectors**2).sum(axis=1)
+        distances = squares[:, None] + squares - 2.0 * vectors @ vectors.T
+        return 0.5 * float(a @ np.exp(-gamma * np.maximum(distances, 0.0)) @ a)
+
+    return Answer("objective", measure, relative=relative)
+
+
 def divergence(relative: float) -> Answer:
     """Kullback-Leibler divergence of the points that t-SNE ends with."""
     return Answer(

@@ -1,6 +1,6 @@
 """Support vector machines: the same optimum within the tolerance of the solvers."""
 
-from benchmarks.answers import error_rate, unseen_squares
+from benchmarks.answers import error_rate, region, unseen_squares
 from benchmarks.samples import classification, regression
 from benchmarks.workload import Workload
 
@@ -32,5 +32,13 @@ WORKLOADS = (
         source=regression(5_000, 20),
         answer=unseen_squares(relative=1e-3),
         goals={"fit": 2.0, "predict": 10.0},
+    ),
+    Workload(
+        name="OneClassSVM rbf 20k x 20",
+        estimator="svm.OneClassSVM",
+        source=classification(20_000, 20, supervised=False),
+        answer=region(relative=1e-3),
+        goals={"fit": 2.0, "predict": 10.0},
+        params={"nu": 0.1},
     ),
 )
