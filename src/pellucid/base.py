@@ -45,16 +45,10 @@ class Estimator(Protocol):
     def _wishes(self) -> Wishes:
         """What this estimator asks of `prepare`; meta-estimators pass on their learner's wishes."""
         return Wishes(
-            owner=type(self).__name__,
-            layout=self._layout,
-            coding=self._coding(),
-            target=self._target,
-            takes_sparse=self._takes_sparse,
-            takes_text=self._takes_text,
-            canonical_rows=self._canonical_rows,
-            min_rows=self._min_rows,
-            by_rows=self._by_rows,
-        )
+            owner=type(self).__name__, layout=self._layout, coding=self._coding(),
+            target=self._target, takes_sparse=self._takes_sparse, takes_text=self._takes_text,
+            canonical_rows=self._canonical_rows, min_rows=self._min_rows, by_rows=self._by_rows,
+        )  # fmt: skip
 
     # Fitting ------------------------------------------------------------------------------------
 
@@ -258,10 +252,13 @@ class Classifier(Explained):
     _one_class: ClassVar[bool] = False
 
     def _check_problem(self, problem: Problem) -> None:
-        if problem.classes is not None and len(problem.classes) < 2 and not self._one_class:
+        classes = problem.classes
+        if classes is not None and getattr(self, "warm_start", False):
+            classes = classes[np.unique(problem.y)]  # those of an earlier table do not count
+        if classes is not None and len(classes) < 2 and not self._one_class:
             raise DataError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the "
-                f"data contains only one class: {problem.classes.tolist()[0]!r}."
+                f"data contains only one class: {classes.tolist()[0]!r}."
             )
 
     def _codes(self, X: Any) -> np.ndarray:

@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from scipy import sparse
 
-from pellucid import Table
+from pellucid import Table, Text
+from pellucid.data.buffers import to_arrow
+from pellucid.data.read import read
 from pellucid.ensemble import BaggingClassifier
 from pellucid.errors import DataError, DataTypeError, ParameterError, shown
 from pellucid.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -83,3 +86,24 @@ def test_a_target_in_other_letters_is_guessed():
     frame = pd.DataFrame({"a": [1.0, 2, 3], "y": [0, 1, 0]})
     with pytest.raises(DataError, match="Did you mean 'y'"):
         DecisionTreeClassifier().fit(frame, "Y")
+
+
+def test_numbers_and_days_declared_as_text_keep_their_digits():
+    days = pd.to_datetime(["2020-01-01", "2021-05-06"] * 3)
+    frame = pd.DataFrame({"n": [1234567, 1234568, 2.5, 1234567, 1234568, 2.5], "d": days})
+    kinds = Table(kinds={"n": "text", "d": "text"}, text=Text(pattern=r"\S+"))
+    terms = " ".join(LogisticRegression(table=kinds).fit(frame, Y).terms_)
+    assert all(word in terms for word in ("1234567", "1234568", "2.5", "2021-05-06"))
+
+
+def test_arrow_keeps_large_unsigned_numbers_and_gaps_among_words():
+    assert to_arrow(np.array([2**63 + 5], dtype=np.uint64)).to_pylist() == [2**63 + 5]
+    assert to_arrow(["a", float("nan"), None]).to_pylist() == ["a", None, None]
+
+
+def test_times_of_day_with_fractions_of_a_second(tmp_path):
+    times = [datetime.time(1, 2, 3, 500_000), datetime.time(0, 0, 1)]
+    parquet.write_table(pa.table({"t": pa.array(times, pa.time64("us"))}), tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet")["t"].to_pylist() == [
+        datetime.timedelta(hours=1, minutes=2, seconds=3.5), datetime.timedelta(seconds=1)
+    ]  # fmt: skip

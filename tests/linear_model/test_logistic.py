@@ -314,6 +314,24 @@ def test_dependent_columns_without_penalty_give_the_shortest_coefficients():
     np.testing.assert_allclose(model.predict_proba(twice), base.predict_proba(X), atol=1e-10)
 
 
+@pytest.mark.parametrize("n", [60, 4000])
+@pytest.mark.parametrize("solver", ["newton", "lbfgs", "gd", "sgd", "saga"])
+def test_no_iterations_are_no_crash(solver, n):
+    X, y = np.random.default_rng(3).normal(size=(n, 5)), np.arange(n) % 2
+    with pytest.warns(ConvergenceWarning):
+        model = LogisticRegression(solver=solver, max_iter=0, random_state=0).fit(X, y)
+    assert model.status_.code == "max_iter" and not model.coef_.any()
+
+
+def test_a_warm_start_with_one_class_is_refused_and_changes_nothing():
+    X, y = data(seed=10)
+    model = LogisticRegression(warm_start=True).fit(X, y)
+    before = model.coef_.copy()
+    with pytest.raises(DataError, match="only one class: 1"):
+        model.fit(X[y == 1], y[y == 1])
+    np.testing.assert_array_equal(model.coef_, before)
+
+
 def test_warm_start_begins_where_the_last_fit_ended():
     X, y = data(seed=10)
     model = LogisticRegression(warm_start=True).fit(X, y)

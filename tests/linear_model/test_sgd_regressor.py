@@ -141,3 +141,12 @@ def test_divergence_is_named_and_stays_finite():
 def test_impossible_options(options, said):
     with pytest.raises(ParameterError, match=said):
         SGDRegressor(**options).fit(X, Y)
+
+
+def test_a_constant_whose_mean_rounds_has_no_unit():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=37), np.full(37, 333333.33)])
+    model = SGDRegressor(standardize=True, random_state=0).fit(X, X[:, 0])
+    assert abs(model.coef_[1]) < 1e-3 and abs(model.intercept_) < 1e3
+    flat = SGDRegressor(standardize=True, random_state=0).fit(X[:, :1], np.full(37, 333333.33))
+    np.testing.assert_allclose(flat.predict(X[:, :1]), 333333.33, rtol=1e-9)

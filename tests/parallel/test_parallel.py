@@ -14,7 +14,7 @@ import pytest
 
 from pellucid import parallel
 from pellucid.errors import ParameterError
-from pellucid.parallel import pool
+from pellucid.parallel import pool, stop
 from pellucid.parallel import threads as policy
 
 
@@ -325,11 +325,21 @@ def test_an_interrupt_that_takes_the_item_of_the_queue_loses_no_job(monkeypatch)
 def test_a_forked_child_has_its_own_pool():
     parallel.set_threads(2)
     parallel.map(abs, range(4))
+    with stop._lock:  # as if another thread were making a flag
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(20)
+            parallel.StopFlag().check()
+            good = parallel.map(abs, range(4), n_jobs=2) == [0, 1, 2, 3] and policy._chosen is None
+            os._exit(0 if good else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_workers_of_a_server_that_asked_for_one_thread_have_one():
+    parallel.set_threads(1)
     pid = os.fork()
     if pid == 0:
-        signal.alarm(20)
-        good = parallel.map(abs, range(4), n_jobs=2) == [0, 1, 2, 3] and policy._chosen is None
-        os._exit(0 if good else 1)
+        os._exit(0 if parallel.get_threads() == 1 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 

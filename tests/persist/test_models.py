@@ -222,6 +222,7 @@ FORGED = [
     ("LogisticRegression", "classes_", np.array([1.0, 1.0])),
     ("LogisticRegression", "classes_", np.array([0.0, np.nan])),
     ("LogisticRegression", "history_", {"iteration": np.arange(2), "note": np.array(["a", "b"])}),
+    ("LogisticRegression", "history_", {"iteration": np.arange(2)}),
     ("LinearRegression", "intercept_", np.inf),
     ("LinearRegression", "means_", np.full(3, np.nan)),
     ("LinearRegression", "aliased_", np.array([7])),

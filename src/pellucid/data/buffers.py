@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pellucid.data.cells import is_missing
+
 
 def to_numpy(column: Any, missing: Any = None) -> np.ndarray:
     """An Arrow array or chunked array of numbers, bools, dates, timestamps or durations.
@@ -44,17 +46,19 @@ def to_arrow(values: Any) -> Any:
     if values.dtype.kind == "b":
         bits = np.packbits(values, bitorder="little")
         return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
-    kind = pa.float64() if values.dtype.kind == "f" else pa.int64()
     if values.dtype.kind not in "fiu":
         raise TypeError(f"to_arrow takes numbers, bools and strings, not {values.dtype}")
-    data = np.ascontiguousarray(values, dtype=np.float64 if values.dtype.kind == "f" else np.int64)
+    kind, dtype = {
+        "f": (pa.float64(), np.float64), "i": (pa.int64(), np.int64), "u": (pa.uint64(), np.uint64)
+    }[values.dtype.kind]  # fmt: skip
+    data = np.ascontiguousarray(values, dtype=dtype)
     return pa.Array.from_buffers(kind, len(data), [None, pa.py_buffer(data)])
 
 
 def _strings(cells: list[Any]) -> Any:
-    encoded = [b"" if cell is None else str(cell).encode("utf-8") for cell in cells]
+    valid = np.array([not is_missing(cell) for cell in cells])
+    encoded = [str(cell).encode("utf-8") if kept else b"" for cell, kept in zip(cells, valid)]
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    valid = np.array([cell is not None for cell in cells])
     bits = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
     data = pa.py_buffer(b"".join(encoded))
     if ends[-1] < 2**31:

@@ -140,8 +140,9 @@ def settle_types(table: Any) -> Any:
         if pa.types.is_null(field.type):
             column = column.cast(pa.float64())
         elif pa.types.is_time(field.type):
-            seconds = column.cast(pa.time32("s")).cast(pa.int32()).cast(pa.int64())
-            column = seconds.cast(pa.duration("s"))
+            unit = "s" if field.type == pa.time32("s") else "us"
+            clock = column.cast(pa.time64("us"), safe=False).cast(pa.int64())
+            column = clock.cast(pa.duration("us")).cast(pa.duration(unit))
         else:
             continue
         table = table.set_column(position, field.name, column)

@@ -52,7 +52,8 @@ def _to_text(column: RawColumn, name: str) -> RawColumn:
     if column.kind == "categorical":
         cells = [None if c is None else str(c) for c in column.cells()]
         return RawColumn(name, "text", np.array(cells, dtype=object))
-    cells = [None if np.isnan(v) else f"{v:g}" for v in column.values]
+    plain = _day if column.kind == "datetime" else _number
+    cells = [None if np.isnan(v) else str(plain(float(v))) for v in column.values]
     return RawColumn(name, "text", np.array(cells, dtype=object))
 
 

@@ -183,7 +183,7 @@ def solve_sgd(
         return value / total
 
     k, start = 0, note(0, eta(0))
-    previous = start
+    value = previous = start
     for epoch in range(1, setting.max_iter + 1):
         flag.check()
         order = parallel.stream(seed, "pass", epoch).permutation(n)

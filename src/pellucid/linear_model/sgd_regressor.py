@@ -1,7 +1,6 @@
 """Linear regression by stochastic gradient descent."""
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from pellucid.errors import ParameterError
 from pellucid.linear_model.linear_classifier import column_means
 from pellucid.linear_model.predictor import LinearPredictor, check_size
 from pellucid.linear_model.stochastic import WALKING
+from pellucid.numerics.units import deviations, units
 from pellucid.parameters import Boolean, Choice, Either, Integer, Real
 from pellucid.records import Status
 
@@ -321,24 +321,11 @@ class Units:
 
 def units_of(problem: Problem) -> Units:
     """From all rows, by weight; constants keep their unit."""
-    X, share = problem.X, problem.weights / problem.weights.sum()
-    if isinstance(X, np.ndarray):
-        mean = column_means(X, problem.weights)
-        scale = np.array([_deviation(column, share) for column in (X - mean).T])
-    else:
-        mean, columns = np.zeros(problem.p), X.tocsc()
-        where = columns.indptr
-        scale = np.array([
-            _deviation(columns.data[a:b], share[columns.indices[a:b]])
-            for a, b in pairwise(where.tolist())
-        ])  # fmt: skip
-    mean_y = float(share @ problem.y)
-    return Units(mean, scale, mean_y, _deviation(problem.y - mean_y, share))
-
-
-def _deviation(d: np.ndarray, share: np.ndarray) -> float:
-    top = float(np.abs(d).max(initial=0.0))
-    return top * float(np.sqrt(share @ (d / top) ** 2)) if top > 0 else 1.0
+    mean, scale = units(problem.X, problem.weights, problem.schema)
+    if not isinstance(problem.X, np.ndarray):
+        mean = np.zeros_like(mean)
+    mean_y, scale_y = deviations(problem.y[:, None], problem.weights)
+    return Units(mean, scale, float(mean_y[0]), float(scale_y[0]))
 
 
 def _learned(walker: Any, averaged: bool) -> dict[str, Any]:

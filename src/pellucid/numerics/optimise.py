@@ -235,7 +235,7 @@ def lbfgs(
     if not point.finite:
         return Solution(point.x, diverged(0), recorder.history(), 0)
     curvature, flag = Curvature(memory=memory), StopFlag()
-    gentlest, lowest, progress = np.inf, np.inf, 0
+    gentlest, lowest, progress, k = np.inf, np.inf, 0, 0
     for k in range(1, max_iter + 1):
         slope = largest(point.gradient)
         if slope <= tol:
@@ -302,6 +302,7 @@ def gradient_descent(
         )  # fmt: skip
 
     write_down(0)
+    change = np.inf
     for k in range(1, max_iter + 1):
         flag.check()
         new = x - step * g

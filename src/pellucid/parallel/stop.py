@@ -4,6 +4,7 @@ Invariant: a flag belongs to the thread at the root of the call tree in which it
 interrupt of that thread sets every flag of its tree, however deep in worker threads, and no other.
 """
 
+import os
 import threading
 import weakref
 
@@ -12,6 +13,16 @@ import numpy as np
 _lock = threading.Lock()
 _live: "weakref.WeakSet[StopFlag]" = weakref.WeakSet()
 _thread = threading.local()
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()  # another thread may have held it
+    _live.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def root_thread() -> int:

@@ -213,7 +213,8 @@ def _after_fork() -> None:
     _lock = threading.Lock()
     _inside = threading.local()
     _jobs.set(None)
-    _chosen, _depth = None, 0
+    _chosen = 1 if _chosen == 1 else None  # workers of a server that said 1 are meant, too
+    _depth = 0
     while _limits:
         blas, threads = _limits.pop()
         blas.set(threads)

@@ -30,7 +30,7 @@ def _check_diagnostics(learned: dict[str, Any], name: str) -> None:
     """What the solver left behind: shown by the model's card, never used to predict."""
     history, n_iter = learned.get("history_"), learned.get("n_iter_")
     if history is not None:
-        told = isinstance(history, dict) and "iteration" in history
+        told = isinstance(history, dict) and {"iteration", "objective"} <= history.keys()
         columns = list(history.values()) if told else [None]
         vectors = [c for c in columns if isinstance(c, np.ndarray) and c.dtype.kind in "fiub"]
         shapes = {vector.shape for vector in vectors}
