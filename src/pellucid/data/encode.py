@@ -47,7 +47,8 @@ def encode(
                 f"{owner} was fitted on a table with categories or missing values: sparse X has "
                 "neither. Give the dense table."
             )
-        check_finite(table.sparse.data, table, allow_nan=False)
+        if not finite:
+            check_finite(table.sparse.data, table, allow_nan=False)
         return table.sparse.astype(np.float64, copy=False)
     if schema.layout == "codes":
         return _codes(schema, table, quiet, by_rows)

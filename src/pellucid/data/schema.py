@@ -48,22 +48,23 @@ class Schema:
     def __post_init__(self) -> None:
         """A schema may come from a file: whatever does not fit together is refused here."""
         self._check_types()
-        d = len(self.kinds)
-        widths = [len(levels) + 1 for levels in self.levels if levels]
+        d, filled = len(self.kinds), [levels for levels in self.levels if levels]
+        widths = [len(levels) + 1 for levels in filled]
         sizes = {len(self.levels), len(self.mean), len(self.low), len(self.high)}
         sizes |= {len(self.n_missing)} | ({len(self.names)} if self.names is not None else set())
         if sizes != {d} or len(self.shares) != sum(widths):
             raise DataError("a schema's parts disagree about the number of columns")
         if not {NUMBER, CATEGORICAL, DATETIME, TEXT}.issuperset(self.kinds):
             raise DataError("a schema names an unknown kind of column")
-        if any(
-            (kind in (CATEGORICAL, TEXT)) != bool(own) for kind, own in zip(self.kinds, self.levels)
-        ):
+        own = [
+            levels for kind, levels in zip(self.kinds, self.levels) if kind in (CATEGORICAL, TEXT)
+        ]
+        if len(own) != len(filled) or not all(own):
             raise DataError("a schema has levels where there are none, or none where there are")
         facts = (self.mean, self.shares, self.n_missing)
         if not all(np.isfinite(fact).all() for fact in facts) or (self.n_missing < 0).any():
             raise DataError("a schema's means, shares or counts are impossible")
-        if any(len(set(levels)) < len(levels) for levels in self.levels):
+        if any(len(set(levels)) < len(levels) for levels in filled):
             raise DataError("a schema repeats a level")
         if self.names is not None and len(set(self.names)) < d:
             raise DataError("a schema repeats the name of a column")
@@ -76,9 +77,10 @@ class Schema:
             for part in arrays
         ):
             raise DataError("a schema's facts must be vectors of numbers")
-        if not all(isinstance(part, tuple) for part in (*sequences, *self.levels)):
+        # Types first: tables may have many thousand columns, of few types.
+        if not all(issubclass(kind, tuple) for kind in {*map(type, (*sequences, *self.levels))}):
             raise DataError("a schema's names, kinds and levels must be tuples")
-        if not all(isinstance(name, str) for name in (*sequences[0], *sequences[2])):
+        if not all(issubclass(kind, str) for kind in {*map(type, (*sequences[0], *sequences[2]))}):
             raise DataError("a schema's names and kinds must be words")
         chosen = (self.unseen, self.layout, self.coding, self.text_mode)
         if any(choice not in known for choice, known in zip(chosen, _CHOICES)):

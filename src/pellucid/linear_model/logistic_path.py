@@ -59,7 +59,19 @@ class Tried:
     n_iter: np.ndarray
 
 
-def class_folds(cv: Any, problem: Problem, default: int = 5) -> list[Fold]:
+@dataclass(frozen=True)
+class Dealt:
+    """A fold whose training part is all that is not tested: its weights are made when asked for."""
+
+    weights: np.ndarray
+    test: np.ndarray
+
+    @property
+    def train(self) -> np.ndarray:
+        return self.weights - self.test
+
+
+def class_folds(cv: Any, problem: Problem, default: int = 5) -> list[Fold] | list[Dealt]:
     """Folds in which every class has its share; splitters and lists as they are."""
     if cv is not None and not Integer(2).accepts(cv):
         return make_folds(cv, problem)
@@ -90,7 +102,7 @@ def class_folds(cv: Any, problem: Problem, default: int = 5) -> list[Fold]:
             test[j, rows] = np.clip(inside, 0.0, None)
     if not whole:
         test *= problem.weights
-    return [Fold(problem.weights - part, part) for part in test]
+    return [Dealt(problem.weights, part) for part in test]
 
 
 def fit_one(
@@ -105,29 +117,29 @@ def fit_one(
 
 
 def cross_validate(
-    problem: Problem, factors: np.ndarray, folds: list[Fold], search: Search, score: Score
+    problem: Problem,
+    factors: np.ndarray,
+    folds: list[Fold] | list[Dealt],
+    search: Search,
+    score: Score,
 ) -> Tried:
     """Coefficients, scores and iterations of every fold, l1_ratio and C."""
     assert problem.classes is not None
     K = len(problem.classes)
     order = np.argsort(search.Cs, kind="stable")  # strong penalties first: each is a start
+    prepared = _prepared(problem, search)
 
     def task(which: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         fold, ratio = folds[which[0]], float(search.l1_ratios[which[1]])
-        rows = np.flatnonzero(fold.train > 0)
-        part = problem.take(rows, fold.train[rows])
-        present, y = np.unique(part.y, return_inverse=True)
-        if len(present) < 2:
-            raise DataError("A training part of cv has only one class. Give fewer folds.")
-        w = part.weights * factors[part.y]
+        present, path = _training(problem, factors, fold.train, search, ratio, order, prepared)
         tested = np.flatnonzero(fold.test > 0)
-        X, y_test, w_test = problem.X[tested], problem.y[tested], fold.test[tested]
+        y_test, w_test = problem.y[tested], fold.test[tested]
         coefs = np.empty((len(order), 1 if K == 2 else K, problem.p + 1))
         scores, n_iter = np.empty(len(order)), np.empty(len(order), dtype=np.int32)
-        path = _path(part, y.astype(np.int32), w, len(present), search, ratio, order)
         for j, (x, steps) in zip(order, path):
             coefs[j] = _all_classes(x, present, K)
-            scores[j] = score(X @ coefs[j, :, :-1].T + coefs[j, :, -1], y_test, w_test)
+            Z = problem.X @ coefs[j, :, :-1].T  # of all rows: no copy of those to be tested
+            scores[j] = score(Z[tested] + coefs[j, :, -1], y_test, w_test)
             n_iter[j] = max(steps, 1)
         return coefs, scores, n_iter
 
@@ -137,18 +149,43 @@ def cross_validate(
     return Tried(*(a.reshape(*shape, *a.shape[1:]) for a in arrays))
 
 
+def _prepared(problem: Problem, search: Search) -> Prepared | None:
+    """The table made ready for Newton's method, once for all folds; None for another solver."""
+    if SOLVERS[search.solver] not in ("auto", "newton") or not np.isfinite(search.Cs).all():
+        return None
+    setting = replace(search.setting, alpha=1.0)
+    found = prepare(problem.X, problem.y, problem.weights, problem.n_classes, setting)
+    small = found.likelihood.size <= NEWTON_SIZE and not pays(found.likelihood)
+    return found if small else None
+
+
+def _training(
+    problem: Problem, factors: np.ndarray, train: np.ndarray, search: Search, ratio: float,
+    order: np.ndarray, prepared: Prepared | None,
+) -> tuple[np.ndarray, Iterator[tuple[np.ndarray, int]]]:  # fmt: skip
+    """The classes of a training part, and its path.
+
+    Newton's method leaves rows out by a weight of 0, without a copy of the others.
+    """
+    present = np.flatnonzero(np.bincount(problem.y, train) > 0)
+    K, Cs, w = len(present), search.Cs[order], train * factors[problem.y]
+    if K < 2:
+        raise DataError("A training part of cv has only one class. Give fewer folds.")
+    usual = problem.n_classes == K and abs(int(exponents(w.max()))) <= EXTREME
+    if prepared is not None and ratio == 0 and usual:
+        own = replace(prepared, likelihood=replace(prepared.likelihood, weights=w, last={}))
+        return present, _newton_path(own, Cs, search.setting, K)
+    rows = np.flatnonzero(train > 0)
+    part = problem.take(rows, train[rows])
+    y = np.searchsorted(present, part.y).astype(np.int32)
+    return present, _path(part, y, w[rows], K, search, ratio, Cs)
+
+
 def _path(
     problem: Problem, y: np.ndarray, w: np.ndarray, K: int, search: Search, ratio: float,
-    order: np.ndarray,
+    Cs: np.ndarray,
 ) -> Iterator[tuple[np.ndarray, int]]:  # fmt: skip
     """Coefficients and iterations of one penalty after the other, each the start of the next."""
-    Cs = search.Cs[order]
-    newtonian = SOLVERS[search.solver] in ("auto", "newton") and np.isfinite(Cs).all()
-    if newtonian and ratio == 0 and abs(int(exponents(w.max()))) <= EXTREME:
-        prepared = prepare(problem.X, y, w, K, replace(search.setting, alpha=1.0))
-        if prepared.likelihood.size <= NEWTON_SIZE and not pays(prepared.likelihood):
-            yield from _newton_path(prepared, Cs, search.setting, K)
-            return
     x0 = None
     for C in Cs:
         found = fit_one(problem, y, w, K, C, ratio, search, x0)

@@ -37,6 +37,7 @@ INFERENCE_SIZE = 1500  # parameters up to which their covariance is kept
 START_ROWS, START_RATIO = 4096, 20
 CURVATURE_ROWS, CURVATURE_RATIO = 16384, 100
 SAMPLED_FACTORS = 4
+DEVIATION_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -108,13 +109,13 @@ def prepare(X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setti
     """Look at the first block: scale columns of extreme size, centre columns far from 0."""
     table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
     first = table.dense(table.blocks[0])
-    sizes = np.abs(first).max(axis=0)
+    sizes = np.maximum(first.max(axis=0), -first.min(axis=0))
     if np.any(np.abs(exponents(sizes)) > EXTREME):
         units = -exponents(table.largest()).astype(np.int64)
         table = table.scaled(units)
         first = table.dense(table.blocks[0])
     mean = first.mean(axis=0)
-    spread = np.sqrt(np.square(first - mean).mean(axis=0))
+    spread = _deviations(first, mean)
     spread = np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
     far = setting.intercept and bool(np.any(np.abs(mean) > FAR * spread))
     with np.errstate(over="ignore"):
@@ -122,6 +123,15 @@ def prepare(X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setti
     shift = mean if far else None
     likelihood = Likelihood(table, y, w, n_classes, alpha, setting.intercept, shift)
     return Prepared(likelihood, np.zeros_like(mean) if far else mean, spread, units)
+
+
+def _deviations(block: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Standard deviations, a few rows at a time: no copy of the block."""
+    total = np.zeros_like(mean)
+    for begin in range(0, len(block), DEVIATION_ROWS):
+        apart = block[begin : begin + DEVIATION_ROWS] - mean
+        total += np.square(apart, out=apart).sum(axis=0)
+    return np.sqrt(total / len(block))
 
 
 def measure_in(prepared: Prepared) -> Callable[[Point], dict]:
