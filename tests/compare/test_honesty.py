@@ -259,3 +259,33 @@ def test_repeated_sentences_are_told(rng):
     ] * 2
     found = findings(pd.DataFrame({"text": texts, "y": rng.choice(["u", "v"], 60)}))
     assert "1 of 60 rows repeat another row" in " ".join(f.text for f in found.found)
+
+
+def test_a_test_file_shapes_nothing_but_its_own_scores(rng, tmp_path):
+    """Task, classes, kinds and models come from the table alone; the file has one vault beside all."""
+    table = noise(rng, 40).assign(y=np.arange(40) % 3, said=[f"w{i % 4} is it" for i in range(40)])
+    other = table.iloc[:20].assign(said=[f"these are all new words {i}" for i in range(20)])
+    known = Settings.of({"target": "y", "test": str(tmp_path / "test.csv")})
+    other.to_csv(tmp_path / "test.csv", index=False)
+    plans = []
+    for rows in (30, 40):
+        table.iloc[:rows].to_csv(tmp_path / "train.csv", index=False)
+        plans.append(make_plan(gather(str(tmp_path / "train.csv"), known), known))
+    assert plans[0].vault() == plans[1].vault() and plans[0].key() != plans[1].key()
+    assert plans[0].metric.name == "accuracy" and plans[0].material.kinds["said"] == "categorical"
+    for y, said in (
+        (np.arange(20) + 0.5, "holds class '0.5', which no other row has"),
+        (np.nan, "no row of the test file .*test.csv has a target 'y'"),
+    ):
+        other.assign(y=y).to_csv(tmp_path / "test.csv", index=False)
+        with pytest.raises(DataError, match=said):
+            gather(str(tmp_path / "train.csv"), known)
+
+
+def test_rows_of_a_test_file_choose_no_model(rng, tmp_path):
+    table = pd.DataFrame({"a": rng.normal(size=40), "y": rng.gamma(2.0, size=40)})
+    table.to_csv(tmp_path / "train.csv", index=False)
+    (tmp_path / "test.csv").write_text("a,y\n" + "1,-3\n" * 10)
+    known = Settings.of({"target": "y", "test": str(tmp_path / "test.csv")})
+    plan = make_plan(gather(str(tmp_path / "train.csv"), known), known)
+    assert "gamma" in {c.id for c in plan.running}

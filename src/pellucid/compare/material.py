@@ -157,21 +157,24 @@ def _assemble(
         notes.append(f"{len(present) - len(kept)} rows without a target are left out")
         n_test = int(present[len(present) - n_test :].sum()) if n_test else 0
         table = exchange.take(table, kept)
-    if len(kept) < LEAST_ROWS:
+    n_train = len(kept) - n_test
+    if settings.test and not n_test:
+        raise DataError(f"no row of the test file {settings.test} has a target {target!r}.")
+    if n_train < LEAST_ROWS:
         raise DataError(
-            f"{opened.source} has {len(kept)} rows with a target; a comparison needs at least "
+            f"{opened.source} has {n_train} rows with a target; a comparison needs at least "
             f"{LEAST_ROWS}."
         )
     task = settings.task if settings.task != "auto" else (opened.task or "auto")
-    found = understand(table.column(target), target, task, settings.positive)
+    found = understand(table.column(target), target, task, settings.positive, n_train)
     if settings.task == "auto" and opened.task:
         found = replace(found, why="a known data set")
-    _refuse_untaught(found, len(kept) - n_test, settings.test)
+    _refuse_untaught(found, n_train, settings.test)
     apart = {target, *(name for names in roles.values() for name in names)}
     features = exchange.without(table, apart)
     if not features.num_columns:
         raise DataError(f"{opened.source} has no column left to predict {target!r} from.")
-    features, kinds = exchange.settled(features)
+    features, kinds = exchange.settled(features, n_train)
     _refuse_infinite(features, kinds)
     return Material(
         name=opened.name, source=opened.source, sha256=opened.sha256, target=target,

@@ -109,7 +109,9 @@ class Plan:
     def vault(self) -> str:
         """Name of the locked rows: the same rows of the same table have the same name."""
         rows = self.material.rows[self.test].astype("<i8").tobytes()
-        source = self.material.test_sha256 or self.material.sha256
+        source = self.material.sha256
+        if self.material.test_sha256:  # all rows of that file, beside whatever table
+            source, rows = self.material.test_sha256, b""
         head = f"{source}:{self.material.target}:".encode()
         return hashlib.sha256(head + rows).hexdigest()
 
@@ -220,7 +222,7 @@ def _contenders(
 ) -> list[Contender]:
     unit = deviation(material, train)
     found = [
-        _contender(entry, material, settings, len(train), unit)
+        _contender(entry, material, settings, train, unit)
         for entry in chosen(material.task, settings.models, settings.exclude)
     ]
     # What does not suit the table is listed only if it was asked for by name.
@@ -259,8 +261,9 @@ def deviation(material: Material, train: np.ndarray) -> float:
 
 
 def _contender(
-    entry: Entry, material: Material, settings: Settings, n_rows: int, unit: float
+    entry: Entry, material: Material, settings: Settings, train: np.ndarray, unit: float
 ) -> Contender:
+    y = material.y[train]
     text = tuple(name for name, kind in material.kinds.items() if kind == "text")
     reads_text = entry.rank == 0 or getattr(entry.model_class(), "_takes_text", False)
     dropped = () if reads_text else text
@@ -269,14 +272,14 @@ def _contender(
     why = ""
     if entry.only == "text" and not text:
         why = "the table has no text column"
-    elif entry.only == "counts" and not _counts(material.y):
+    elif entry.only == "counts" and not _counts(y):
         why = "the target is not a count"
-    elif entry.only == "positive" and not (material.y > 0).all():
+    elif entry.only == "positive" and not (y > 0).all():
         why = "the target is not always above 0"
     elif dropped and len(dropped) == len(material.kinds):
         why = "reads no text, and the table has nothing else"
-    elif entry.max_rows is not None and n_rows > entry.max_rows:
-        why = f"too slow for {n_rows} rows (its limit is {entry.max_rows})"
+    elif entry.max_rows is not None and len(y) > entry.max_rows:
+        why = f"too slow for {len(y)} rows (its limit is {entry.max_rows})"
     dropped = dropped if not why else ()
     note = f"without {', '.join(dropped)} (text)" if dropped else ""
     if dropped and entry.only == "text":

@@ -35,12 +35,12 @@ def has_target(column: Any) -> np.ndarray:
     return ~np.isnan(raw.values)
 
 
-def understand(column: Any, name: str, task: str, positive: str | None) -> Target:
-    """Classes or numbers, from what the user says or from the column itself."""
+def understand(column: Any, name: str, task: str, positive: str | None, n_train: int) -> Target:
+    """Classes or numbers, from what the user says or from the column's first `n_train` rows."""
     raw = arrow_column(name, column)
     why = "as asked"
     if task == "auto":
-        task, why = _guess(raw, str(column.type))
+        task, why = _guess(arrow_column(name, column.slice(0, n_train)), str(column.type))
     if task == "regression":
         if raw.kind in ("categorical", "text"):
             raise DataError(
@@ -50,7 +50,7 @@ def understand(column: Any, name: str, task: str, positive: str | None) -> Targe
         if not np.isfinite(y).all():
             row = int(np.argmax(~np.isfinite(y)))
             raise DataError(f"the target {name!r} is infinite in row {row}.")
-        if (y == y[0]).all():
+        if (y[:n_train] == y[0]).all():
             raise DataError(f"the target {name!r} is {y[0]:g} in every row: nothing to predict.")
         return Target(task, why, y)
     return _classes(raw, str(column.type), name, why, positive)

@@ -60,11 +60,11 @@ def _frame(data: Any) -> pa.Table:
     return pa.table(columns, names=[str(name) for name in frame.columns])
 
 
-def settled(table: pa.Table) -> tuple[pa.Table, dict[str, str]]:
-    """The table with labels as dictionaries, and the kind of every column."""
+def settled(table: pa.Table, n: int) -> tuple[pa.Table, dict[str, str]]:
+    """The table with labels as dictionaries, and the kind of every column, from its first n rows."""
     columns, kinds = [], {}
     for name, column in zip(table.column_names, table.columns):
-        raw = kind_of(arrow_column(name, column), np.ones(table.num_rows))
+        raw = kind_of(arrow_column(name, column.slice(0, n)), np.ones(n))
         kinds[name] = raw.kind
         labels = raw.kind == "categorical" and not pa.types.is_dictionary(column.type)
         columns.append(pc.dictionary_encode(column) if labels else column)
