@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -164,9 +165,36 @@ def test_changed_data_is_refused(tmp_path):
     assert done.returncode == 2 and "something changed: data:" in done.stderr
 
 
-def test_a_complete_run_is_shown_again(whole):
+def test_a_complete_run_is_shown_again_and_its_report_repaired(whole):
+    page = whole / "report.html"
+    text = page.read_text()
+    page.unlink()
     done = finish(whole.parent, "compare", "--resume", "-o", "run")
     assert done.returncode == 0 and "LEADERBOARD" in done.stdout and "complete" in done.stderr
+    assert f"{page.relative_to(whole.parent)} was missing: written again" in done.stderr
+    assert page.read_text() == text
+
+
+def test_a_complete_run_refuses_another_comparison(whole):
+    before = sorted((path.name, path.read_bytes()) for path in whole.iterdir())
+    done = finish(
+        whole.parent, "compare", "iris", "--seed", "5", "--resume", "-o", "run", "-q", "--json"
+    )
+    assert done.returncode == 2 and done.stdout == ""
+    assert "cannot continue this run, something changed: data: " in done.stderr
+    assert "seed: 0 -> 5" in done.stderr
+    assert sorted((path.name, path.read_bytes()) for path in whole.iterdir()) == before
+
+
+@pytest.mark.slow
+def test_killed_before_the_report_is_repaired(tmp_path, whole):
+    """The results are there, the summary is not: the same bytes again, and the report."""
+    shutil.copytree(whole, tmp_path / "run")
+    for name in ("summary.json", "report.html"):
+        (tmp_path / "run" / name).unlink()
+    continued(tmp_path, whole)
+    assert (tmp_path / "run" / "report.html").exists()
+    assert json.loads((tmp_path / "run" / "timings.json").read_text())["openings"] == 1
 
 
 @pytest.mark.slow

@@ -52,6 +52,7 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
 
         refuse_other(request.folder, plan)
         request.voice.note(f"{request.folder} is complete: nothing to continue")
+        _write_again(request.voice, request.folder)
         return show(request, *over)
     if given["strict"] and findings.errors:
         preface(request.voice, plan, findings)
@@ -128,11 +129,21 @@ def how_to_continue(given: dict[str, Any]) -> str:
 
 def _finished(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Results and timings of a complete run, None if there is something left to do."""
-    if not (folder / "results.json").exists():
+    if not all((folder / name).exists() for name in ("results.json", "summary.json")):
         return None
     data = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     timings = json.loads((folder / "timings.json").read_text(encoding="utf-8"))
     return (data, timings) if data["complete"] else None
+
+
+def _write_again(voice: Voice, folder: Path) -> None:
+    """The report of a complete run, if it is not there."""
+    from pellucid.report.writing import write_summary
+
+    page = folder / "report.html"
+    if not page.exists():
+        write_summary(json.loads((folder / "summary.json").read_text(encoding="utf-8")), page)
+        voice.note(f"{page} was missing: written again")
 
 
 def show(request: Request, data: dict[str, Any], timings: dict[str, Any]) -> int:
