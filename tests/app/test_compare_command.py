@@ -268,3 +268,44 @@ def test_columns_are_named_whole_everywhere(tmp_path, monkeypatch, capsys):
     code, _, err = call(capsys, *plan, "--drop", "GDP")
     assert code == 2 and "column 'GDP' is not in t.csv." in err
     assert "Columns: 'GDP, total', cancel date, a, b, y." in err
+
+
+def test_a_run_knows_how_its_table_was_read(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{'éu'[i % 2]},{i * 3 % 11},7,{i % 2 + i % 5}.5\n" for i in range(40))
+    (tmp_path / "latin.csv").write_bytes(('été,b,"c,d",y\n' + rows).encode("cp1252"))
+    told = [
+        "--encoding",
+        "cp1252",
+        "--drop",
+        "c,d",
+        "--models",
+        "ridge",
+        "--effort",
+        "quick",
+        "--cv",
+        "2",
+        "-qq",
+    ]
+    assert call(capsys, "compare", "latin.csv", "-t", "y", "-o", "a run", *told)[0] == 0
+    code, out, err = call(capsys, "explain", "a run", "--row", "1")
+    assert code == 0 and "été" in out, err
+    assert call(capsys, "report", "a run")[0] == 0
+    assert call(capsys, "compare", "--resume", "-o", "a run")[0] == 0
+    command = json.loads((tmp_path / "a run" / "summary.json").read_text())["reproduce"]["command"]
+    assert "--drop c,d --effort quick --encoding cp1252" in command
+    (tmp_path / "a run" / "summary.json").unlink()
+    assert "pellucid compare --resume --out 'a run'" in call(capsys, "report", "a run")[2]
+
+
+def test_fewer_folds_than_asked_for_are_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(
+        "a,y\n" + "".join(f"{i % 7},{i * i % 31}.5\n" for i in range(60))
+    )
+    plan = ["compare", "t.csv", "-t", "y", "--plan", "--repeats", "2"]
+    told = " ".join(call(capsys, *plan, "--cv", "40")[1].split())
+    assert "24-fold x 2 CV (shuffled; too few rows for 40)" in told
+    assert "5-fold x 2 CV (shuffled)," in " ".join(call(capsys, *plan)[1].split())
+    code, out, _ = call(capsys, "compare", "penguins", "--plan", "--json")
+    assert code == 0 and json.loads(out)["data"]["task_why"] == "a known data set"

@@ -192,3 +192,33 @@ def test_a_full_disk_leaves_no_half_of_a_file(tmp_path, kilobytes, file):
         assert name not in left or json.loads(left[name].read_text())
     if "model.pellucid" in left:
         assert pellucid.load(left["model.pellucid"])
+
+
+def test_names_with_blanks_around_are_meant(complain):
+    told = complain(GOOD.replace("a,b,y", " a , b, y "), "-t", "y")
+    assert "Did you mean ' y '? Columns: ' a ', ' b', ' y '." in told
+
+
+def test_a_gate_that_nothing_can_pass(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(GOOD)
+    assert cli.run(["compare", "t.csv", "-t", "y", "--fail-under", "nan", "--plan"]) == 2
+    assert "--fail-under must be a finite number" in capsys.readouterr().err
+
+
+def test_too_few_groups_say_the_way_out(complain):
+    table = "g,a,y\n" + "".join(f"{i % 5},{i * 3 % 11},{i * i % 7}.5\n" for i in range(60))
+    told = complain(table, "-t", "y", "--group", "g")
+    assert "5 folds need that many groups, but there are 4 to learn from." in told
+    assert "(--cv 4)" in told and "(--test-size 0)" in told
+
+
+def test_what_a_file_is_named_can_be_mended_in_a_shell(complain):
+    assert "Its content looks like csv: rename it to end in .csv" in complain(GOOD, name="t.dat")
+    assert "rename it to end in .csv, .tsv or .jsonl" in complain(GOOD, name="t.parquet")
+    assert "rename it to end in .parquet" in complain(b"PAR1" + b"x" * 30, name="t.csv")
+
+
+def test_advice_is_quoted_for_a_shell(complain):
+    endless = GOOD.replace("a,b,y", "it is,b,y") + "inf,1,u\n"
+    assert "(--drop 'it is')" in complain(endless, "-t", "y")

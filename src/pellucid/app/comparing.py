@@ -7,6 +7,7 @@ import math
 import platform
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -123,7 +124,7 @@ def race(request: Request, plan: Any, findings: Any) -> int:
 
 
 def how_to_continue(given: dict[str, Any]) -> str:
-    out = f" --out {given['out']}" if given["out"] else ""
+    out = f" --out {quote(given['out'])}" if given["out"] else ""
     return f"Continue: pellucid compare --resume{out}"
 
 
@@ -211,10 +212,9 @@ def wrote(voice: Voice, folder: Path, result: Any) -> None:
     if result.finish.get("saved"):
         lines.append(f"       no model file: {result.finish['saved']}")
     if model.exists():
-        lines.append(f"NEXT   pellucid predict {model} NEW.csv -o out.csv")
-        lines.append(
-            f"       pellucid explain {folder} --row 17     pellucid report {folder} --open"
-        )
+        lines.append(f"NEXT   pellucid predict {quote(str(model))} NEW.csv -o out.csv")
+        run = quote(str(folder))
+        lines.append(f"       pellucid explain {run} --row 17     pellucid report {run} --open")
     click.echo("\n".join(lines), err=True)
 
 

@@ -189,11 +189,14 @@ def _format(source: Source, head: bytes, stated: str | None) -> str:
         endings = ", ".join(sorted(FORMATS))
         raise DataError(
             f"{source.name}: the extension {source.suffix or '(none)'} is not that of a table "
-            f"Pellucid reads ({endings}; also with .gz or .zst). Rename the file or say "
-            f"format={looks!r}, which its content looks like."
+            f"Pellucid reads ({endings}; also with .gz or .zst). Its content looks like {looks}: "
+            f"rename it to end in .{looks} (or, in Python, say format={looks!r})."
         )
     if kind != "parquet" and looks == "parquet":
-        raise DataError(f"{source.name} is a Parquet file. Say format='parquet'.")
+        raise DataError(
+            f"{source.name} is a Parquet file: rename it to end in .parquet (or, in Python, say "
+            "format='parquet')."
+        )
     return kind
 
 
@@ -243,7 +246,7 @@ def _open_parquet(job: _Job) -> Any:
             ) from None
         raise DataError(
             f"{job.source.name} is not a Parquet file ({error}). If it is text, "
-            "say format='csv', 'tsv' or 'jsonl'."
+            "rename it to end in .csv, .tsv or .jsonl (or, in Python, say format='csv')."
         ) from None
 
 

@@ -80,6 +80,7 @@ import numpy as np
 from pellucid.compare.journal import plain
 from pellucid.compare.plan import BOUNDED
 from pellucid.compare.result import Result
+from pellucid.compare.settings import BY_NAME
 from pellucid.compare.statistics import corrected_error
 from pellucid.draw.region_chart import MOST_CLASSES
 from pellucid.report import words
@@ -316,7 +317,11 @@ def reproduce(result: Result) -> dict[str, Any]:
         if row["status"] != "ok"
     ]
     given = {k: v for k, v in data["settings"].items() if v not in ([], None)}
-    flags = " ".join(f"--{k.replace('_', '-')} {_flag(v)}" for k, v in sorted(given.items()))
+    flags = " ".join(
+        f"--{name.replace('_', '-')} {_flag(value)}"
+        for name, values in sorted(given.items())
+        for value in (values if BY_NAME[name].kind == "columns" else [values])
+    )
     return {
         "command": f"pellucid compare {_flag(result.details['source'])} {flags}",
         "config": result.details["config"],

@@ -116,8 +116,10 @@ def plan_lines(plan: dict[str, Any], effort: str) -> list[str]:
         locked = f"test {plan['test_rows']} rows locked away ({plan['test_why']})"
     else:
         locked = f"no test part{plan['test_why'].removeprefix('none')}"
+    fewer = plan["n_folds"] // plan["repeats"] < plan["cv"]
+    why = f"; too few rows for {plan['cv']}" if fewer else ""
     text = (
-        f"{locked} | {folds(plan)} CV ({plan['folds']}), search inside each "
+        f"{locked} | {folds(plan)} CV ({plan['folds']}{why}), search inside each "
         f"({plan['inner_folds']} folds, effort {effort}) | metric {plan['metric']}"
     )
     lines = wrapped(text, "plan    ", "        ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -71,7 +72,7 @@ def find(model: str, data: str | None) -> tuple[str, str, str | None]:
 
     if Path(model).is_file():
         if data is None:
-            raise DataError(f"which rows? Say: pellucid explain {model} DATA --row 0")
+            raise DataError(f"which rows? Say: pellucid explain {quote(model)} DATA --row 0")
         return model, data, None
     folder = find_run(model)
     path = folder / "model.pellucid"
@@ -82,7 +83,8 @@ def find(model: str, data: str | None) -> tuple[str, str, str | None]:
         )
     if data is not None:
         return str(path), data, None
-    config = read_config(folder / "config.toml", required=True)
+    stored = folder / "config.toml"  # runs from Python have none
+    config = read_config(stored, required=True) if stored.exists() else {}
     if config.get("data") in (None, "-"):
         raise DataError(f"{folder} does not know its table any more: name DATA.")
     return str(path), str(config["data"]), config.get("encoding")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -35,7 +36,8 @@ def report(voice: Any, run: str | None, out: str | None, no_rows: bool, open_: b
     source = folder / "summary.json"
     if not source.exists():
         raise DataError(
-            f"{folder} has no summary yet. Finish it: pellucid compare --resume --out {folder}"
+            f"{folder} has no summary yet. Finish it: pellucid compare --resume --out "
+            f"{quote(str(folder))}"
         )
     summary = json.loads(source.read_text(encoding="utf-8"))
     path = write_summary(summary, Path(out) if out else folder / "report.html", rows=not no_rows)

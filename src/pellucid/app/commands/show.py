@@ -6,6 +6,7 @@ import importlib
 import inspect
 import json
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -52,7 +53,8 @@ def show_run(what: str, as_json: bool) -> None:
     path = folder / "results.json"
     if not path.exists():
         raise DataError(
-            f"{folder} has no results yet. Continue it: pellucid compare --resume --out {folder}"
+            f"{folder} has no results yet. Continue it: pellucid compare --resume --out "
+            f"{quote(str(folder))}"
         )
     if as_json:
         click.echo(path.read_text(encoding="utf-8"), nl=False)
