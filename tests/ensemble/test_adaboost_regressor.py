@@ -8,6 +8,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from pellucid.ensemble import AdaBoostRegressor, medians
 from pellucid.ensemble.adaboost_regressor import LOSSES
 from pellucid.errors import ParameterError
+from pellucid.linear_model import LinearRegression
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
@@ -133,3 +134,15 @@ def test_a_learner_without_weights_gets_drawn_rows():
 def test_a_classifier_is_refused():
     with pytest.raises(ParameterError, match="needs a regressor"):
         AdaBoostRegressor(DecisionTreeClassifier()).fit([[1.0], [2.0]], [1.0, 2.0])
+
+
+def test_a_learner_that_misses_last_bits_alone_is_perfect():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 3))
+    for learner, y in (
+        (DecisionTreeRegressor(), np.exp(X[:, 0])),
+        (LinearRegression(), 3.0 + X @ [1.0, -2.0, 0.1]),
+    ):
+        model = AdaBoostRegressor(learner, n_estimators=5, random_state=0).fit(X, y)
+        assert len(model.estimators_) == 1
+        assert model.estimator_weights_[0] == 1.0 and model.estimator_errors_[0] == 0.0

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.tree
 from sklearn import ensemble as theirs
 from sklearn import linear_model
 from sklearn.metrics import log_loss
@@ -12,7 +13,7 @@ from pellucid.ensemble import GradientBoostingClassifier as Classifier
 from pellucid.ensemble import GradientBoostingRegressor as Regressor
 from pellucid.errors import ModelFileError, ParameterError
 from pellucid.linear_model import LinearRegression, LogisticRegression, Perceptron
-from pellucid.tree import DecisionTreeRegressor
+from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 def table(seed=0, n=500):
@@ -291,3 +292,18 @@ def test_what_is_left_out_is_named():
             Regressor(**{name: value}).fit(X, y)
     with pytest.raises(ParameterError, match="watching"):
         Regressor().fit(X, y, None, lambda *args: True)
+
+
+def test_a_first_model_that_is_certain_counts_as_in_scikit_learn():
+    """A perfect tree says 0 and 1: both start from the logarithm of the same smallest chance."""
+    X, y, _ = table(5)
+    y = (y > np.median(y)).astype(int)
+    settings = {"n_estimators": 1, "learning_rate": 1e-9}
+    for first in (DecisionTreeClassifier(), sklearn.tree.DecisionTreeClassifier(random_state=0)):
+        ours = Classifier(init=first, **settings).fit(X, y)
+        reference = theirs.GradientBoostingClassifier(
+            init=sklearn.tree.DecisionTreeClassifier(random_state=0), **settings, random_state=0
+        ).fit(X, y)
+        raw = ours.decision_function(X)
+        np.testing.assert_allclose(raw, reference.decision_function(X).ravel(), rtol=1e-3)
+        np.testing.assert_allclose(np.abs(raw), -np.log(np.finfo(float).eps), rtol=1e-3)

@@ -505,3 +505,12 @@ def test_missing_rows_are_predicted_as_alone():
     together = model.predict(X)
     alone = np.array([model.predict(X[i : i + 1])[0] for i in range(203)])
     assert np.array_equal(together, alone)
+
+
+def test_the_absolute_loss_is_the_mean_distance():
+    X, target, _ = table(3)
+    model = Regressor(loss="absolute_error", max_iter=4, min_samples_leaf=5).fit(
+        as_frame(X), target
+    )
+    missed = np.abs(target - model.predict(as_frame(X))).mean()
+    assert np.isclose(model.history_["objective"][-1], missed, rtol=1e-9)

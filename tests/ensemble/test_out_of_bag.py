@@ -151,3 +151,18 @@ def test_without_drawing_there_is_no_judge():
     for Model in (RandomForestRegressor, BaggingRegressor):
         with pytest.raises(ParameterError, match="bootstrap=True"):
             Model(bootstrap=False, oob_importances=True).fit(X, y)
+
+
+def test_scores_by_a_function_count_weights_as_copies(rng):
+    X = rng.normal(size=(40, 2))
+    y, w = X[:, 0] + rng.normal(size=40), rng.integers(1, 4, 40)
+
+    def closeness(y, predicted):
+        return -float(np.mean(np.abs(y - predicted)))
+
+    model = RandomForestRegressor(400, oob_score=closeness, random_state=0)
+    weighted = model.fit(X, y, sample_weight=w).oob_score_
+    copies = rng.permutation(np.repeat(np.arange(40), w))
+    assert weighted == model.fit(X[copies], y[copies]).oob_score_
+    missed = np.abs(y - model.fit(X, y, sample_weight=w).oob_prediction_)
+    assert weighted == pytest.approx(-np.average(missed, weights=w), rel=1e-12)

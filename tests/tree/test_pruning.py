@@ -196,3 +196,13 @@ def test_loss_of_the_folds_is_that_of_the_trees_grown_without_them():
         own = DecisionTreeClassifier(ccp_alpha=alpha).fit(X[fold != k], y[fold != k])
         wrong += (own.predict(X[fold == k]) != y[fold == k]).sum()
     assert model.cv_path_["loss"][1] == pytest.approx(wrong / 120)
+
+
+def test_counts_that_all_fall_into_one_fold():
+    y = np.zeros(30)
+    y[0] = 5.0
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = DecisionTreeRegressor(criterion="poisson", ccp_alpha="cv").fit(X, y)
+    assert np.isfinite(model.cv_path_["loss"]).all()
+    # The fold with the 5 is judged by trees that say 0; all others hold zeros only.
+    assert model.cv_path_["loss"][0] >= 25 / 30

@@ -8,6 +8,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor as Theirs
 
 from pellucid.data import datasets
+from pellucid.ensemble import RandomForestRegressor
 from pellucid.errors import DataError, ParameterError
 from pellucid.tree import DecisionTreeRegressor
 from pellucid.tree.criteria import NUMBER_CRITERIA, number_cost
@@ -184,3 +185,19 @@ def test_poisson_leaves_predict_more_than_zero():
     assert (model.predict(X) > 0).all()
     peer = Theirs(criterion="poisson", random_state=0).fit(X, y)
     np.testing.assert_allclose(model.predict(X), peer.predict(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("bags", [False, True])
+def test_leaves_of_equal_targets_say_them_to_the_last_bit(bags):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 3))
+    y = np.exp(X[:, 0])
+    if bags:
+        trees = RandomForestRegressor(4, bootstrap=False, random_state=0).fit(X, y).estimators_
+    else:
+        trees = [
+            DecisionTreeRegressor().fit(X, y),
+            DecisionTreeRegressor(max_leaf_nodes=80).fit(X, y),
+        ]
+    for tree in trees:
+        assert np.array_equal(tree.predict(X), y)

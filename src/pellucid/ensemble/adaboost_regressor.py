@@ -17,6 +17,7 @@ from pellucid.tree.explaining import TreesExplained
 from pellucid.tree.model import TreeModel
 from pellucid.tree.nodes import Nodes
 
+LAST_BITS = 4 * float(np.finfo(float).eps)
 LOSSES = {
     "linear": lambda e: e,
     "square": lambda e: e * e,
@@ -130,10 +131,13 @@ class AdaBoostRegressor(TreesExplained, Regressor):
         }
 
     def _losses(self, problem: Problem, predicted: np.ndarray) -> np.ndarray:
-        """Losses in [0, 1]; halves first, so that no difference overflows."""
+        """Losses in [0, 1]; halves first, so that no difference overflows. Misses in the last bits
+        of y are none."""
         missed = np.abs(0.5 * problem.y - 0.5 * predicted)
         largest = float(missed.max())
-        return LOSSES[self.loss](missed / largest) if largest > 0 else missed
+        if largest <= LAST_BITS * float(np.abs(0.5 * problem.y).max()):
+            return np.zeros(problem.n)
+        return LOSSES[self.loss](missed / largest)
 
     def _weight(self, error: float) -> float:
         """a_t; a perfect learner, or a first one that misses too much, decides alone."""

@@ -17,8 +17,8 @@ from pellucid.ensemble import learners
 from pellucid.errors import DataError, ParameterError
 from pellucid.protocol import copied
 
-SMALLEST = float(np.finfo(np.float32).eps)  # of a probability whose logarithm is taken
-LOWEST = -100.0  # of a logarithm
+SMALLEST = float(np.finfo(np.float64).eps)  # chance that counts, as in scikit-learn
+LOWEST = float(np.log(SMALLEST))
 
 
 def table_of(X: np.ndarray, schema: Schema) -> Intake:

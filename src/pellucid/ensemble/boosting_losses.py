@@ -6,7 +6,7 @@ the value of a leaf from its residuals instead. `adapt` looks at the residuals b
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -200,11 +200,24 @@ GAMMA = Objective("gamma", 1, _fill_by_formula(formulas.gamma()), _start_gamma, 
 
 
 def quantile(q: float) -> Objective:
-    """The q-quantile; 0.5 is the absolute error (half of it)."""
+    """The q-quantile."""
     return Objective(
         "quantile", 1, _fill_by_formula(pinball(q)), _start_quantile(q), _same,
         constant_curvature=True, power=1, renew=lambda r, w: weighted_quantile(r, w, q),
     )  # fmt: skip
+
+
+def absolute() -> Objective:
+    """The absolute error: twice the pinball loss of the median."""
+    half = pinball(0.5)
+    whole = formulas.Loss(
+        "absolute_error",
+        value=lambda y, z: 2.0 * half.value(y, z),
+        gradient=lambda y, z: 2.0 * half.gradient(y, z),
+        curvature=half.curvature,
+        domain="real",
+    )
+    return replace(quantile(0.5), name="absolute_error", fill=_fill_by_formula(whole))
 
 
 def softmax(n_classes: int) -> Objective:

@@ -25,7 +25,7 @@ class NumberBoosting(Boosting):
 
         name, q = self._loss_name()
         if name == "absolute_error":
-            return losses.quantile(0.5)
+            return losses.absolute()
         if name in ("quantile", "huber"):
             assert q is not None
             return losses.quantile(q) if name == "quantile" else losses.huber(q)

@@ -95,10 +95,10 @@ class GradientBoosting(Boosting):
         }
 
     def _reported(self, objective: Any) -> float:
-        """Losses of a round are told in scikit-learn's units: whole squares and distances, and twice
-        the log loss of two classes; `history_` holds what is minimised."""
-        halves = self.loss in ("squared_error", "absolute_error")
-        return 2.0 if halves or (self.loss == "log_loss" and objective.outputs == 1) else 1.0
+        """Losses of a round are told in scikit-learn's units: whole squares, and twice the log loss
+        of two classes; `history_` holds what is minimised."""
+        two = self.loss == "log_loss" and objective.outputs == 1
+        return 2.0 if two or self.loss == "squared_error" else 1.0
 
     def _unseen(self, losses: np.ndarray) -> dict[str, Any]:
         """With `subsample`: losses of the rows that a round did not draw."""

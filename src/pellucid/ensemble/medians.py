@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from pellucid import parallel
+
+BLOCK = 2**11  # rows that are sorted together
+
 
 def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Number of the first value of each row, ascending, at which half of the weight is reached.
@@ -9,10 +13,15 @@ def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     >>> weighted(np.array([[10.0, 30.0, 20.0, 40.0]]), np.array([0.4, 0.6, 0.2, 0.8]))
     array([1])
     """
-    order = np.argsort(values, axis=1, kind="stable")
-    reached = np.cumsum(weights[order], axis=1)
-    first = (reached >= 0.5 * reached[:, -1:]).argmax(axis=1)
-    return order[np.arange(len(values)), first]
+
+    def of_block(first: int) -> np.ndarray:
+        part = values[first : first + BLOCK]
+        order = np.argsort(part, axis=1, kind="stable")
+        reached = np.cumsum(weights[order], axis=1)
+        half = (reached >= 0.5 * reached[:, -1:]).argmax(axis=1)
+        return order[np.arange(len(part)), half]
+
+    return np.concatenate(parallel.map(of_block, range(0, max(len(values), 1), BLOCK)))
 
 
 def shares(start: np.ndarray, end: np.ndarray, weights: np.ndarray) -> np.ndarray:

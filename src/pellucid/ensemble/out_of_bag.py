@@ -69,9 +69,11 @@ class OutOfBag:
         return np.where((position < 0)[:, None], np.nan, values[position])
 
     def _by_function(self, score: Any, means: np.ndarray, seen: np.ndarray) -> float:
-        """A score of the user's own rows, copies and all."""
-        position, problem = self.problem.position, self.problem
-        rows = np.arange(problem.n) if position is None else position[position >= 0]
+        """A score of the rows, each as often as its weight says; once if weights are no counts."""
+        problem = self.problem
+        rows = np.arange(problem.n)
+        if problem.counts:
+            rows = np.repeat(rows, problem.weights.astype(np.int64))
         rows = rows[seen[rows]]
         if problem.classes is None:
             return float(score(problem.y[rows], means[rows, 0]))

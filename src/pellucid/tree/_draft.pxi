@@ -68,8 +68,8 @@ cdef class Gathered:
     the nodes [starts[k], starts[k + 1]) and the words [word_starts[k], word_starts[k + 1]) of sets."""
 
     cdef readonly object feature, threshold, left, right, missing_left, set_start, sets
-    cdef readonly object counts, cost, decrease, rows, weight, lower, upper, starts, word_starts
-    cdef int32_t[::1] _feature, _left, _right, _set_start
+    cdef readonly object counts, cost, decrease, rows, weight, lower, upper, like, starts, word_starts
+    cdef int32_t[::1] _feature, _left, _right, _set_start, _like
     cdef uint8_t[::1] _missing_left
     cdef double[::1] _threshold, _cost, _decrease, _weight, _lower, _upper
     cdef int64_t[::1] _rows, _starts, _word_starts
@@ -81,6 +81,7 @@ cdef class Gathered:
         self.left = self._left = np.full(m, -1, np.int32)
         self.right = self._right = np.full(m, -1, np.int32)
         self.set_start = self._set_start = np.full(m, -1, np.int32)
+        self.like = self._like = np.empty(m, np.int32)
         self.threshold = self._threshold = np.empty(m)
         self.cost = self._cost = np.empty(m)
         self.decrease = self._decrease = np.empty(m)
@@ -144,6 +145,7 @@ cdef void gather_tree(const Part* parts, int size, const int32_t* branch, const 
         if parent >= 0:
             out._right[first + parent] = <int32_t> (at - first)
         out._feature[at], out._threshold[at] = node.feature, node.threshold
+        out._like[at] = node.like
         out._cost[at], out._decrease[at], out._weight[at] = node.cost, node.decrease, node.weight
         out._rows[at], out._missing_left[at] = node.end - node.start, <uint8_t> node.missing_left
         if out._lower.shape[0]:

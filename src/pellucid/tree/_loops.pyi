@@ -23,6 +23,7 @@ class Gathered:
     weight: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+    like: np.ndarray
     starts: np.ndarray
     word_starts: np.ndarray
 

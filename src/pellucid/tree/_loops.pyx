@@ -39,6 +39,7 @@ cdef struct Record:             # a node under construction
     int32_t forced              # column whose levels are still being told apart, -1: none
     int32_t missing_left
     int32_t stopped             # 1: step 1 holds, never divide
+    int32_t like                # of numbers: a row whose target is that of all rows, -1: they differ
 
 
 cdef struct Split:

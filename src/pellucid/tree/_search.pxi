@@ -126,7 +126,7 @@ cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* co
     node.feature = node.left = node.right = -1
     node.set_start, node.at = -1, 0
     node.threshold = node.decrease = 0.0
-    node.missing_left = 0
+    node.missing_left, node.like = 0, -1
     memset(counts, 0, max(t.K, 1) * sizeof(double))
     for i in range(m):
         w = 1.0 if t.weights == NULL else t.weights[rows[i]]
@@ -142,6 +142,8 @@ cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* co
         describe_numbers(t, rows, node, a)
         counts[0] = node.mean
         present = 1 if low == high else 2
+        if low == high:
+            node.like = rows[0] if t.origin == NULL else t.origin[rows[0]]
     else:
         for k in range(t.K):
             present += counts[k] > 0.0

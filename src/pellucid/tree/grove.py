@@ -27,6 +27,7 @@ class Grove:
     """What all trees share; bags are integer weights with one total."""
 
     table: Presorted
+    y: np.ndarray
     labels: np.ndarray | None
     target: np.ndarray | None
     n_classes: int
@@ -44,6 +45,7 @@ class Grove:
         target, scale = scaled_target(y, problem.weights, K, True, 0, model.criterion)
         return Grove(
             table=table,
+            y=y,
             labels=np.ascontiguousarray(y, dtype=np.int32) if K else None,
             target=target,
             n_classes=K,
@@ -72,7 +74,7 @@ class Grove:
         found = grow_bags(work, bags, keys, table.n_levels, signs is not None)
         stop.check()
         assert found is not None
-        return trees(found, table.n_levels, self.scale)
+        return trees(found, table.n_levels, self.scale, self.y)
 
 
 def suits(model: Any, problem: Problem, limits: Limits, bags_count: bool) -> bool:

@@ -60,7 +60,7 @@ def grow(
     )  # fmt: skip
     parts, attach = _parts(work, table, limits, key, n_jobs, stop, members is None)
     stop.check()
-    return assemble(parts, attach, table.n_levels, scale, limits.signs is not None)
+    return assemble(parts, attach, table.n_levels, scale, y, limits.signs is not None)
 
 
 def _parts(

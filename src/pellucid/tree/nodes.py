@@ -147,18 +147,30 @@ class Nodes:
 
 
 def assemble(
-    parts: list, attach: list[int], n_levels: np.ndarray, scale: "Scale", bounded: bool = False
+    parts: list,
+    attach: list[int],
+    n_levels: np.ndarray,
+    scale: "Scale",
+    y: np.ndarray,
+    bounded: bool = False,
 ) -> Nodes:
     """One tree from a trunk and its branches; branch k grows out of node attach[k] of the trunk.
 
     `bounded`: values are brought between the bounds that monotone constraints gave the nodes.
     """
     found = _loops.gather(parts, np.array(attach, dtype=np.int32), n_levels, bounded)
-    return trees(found, n_levels, scale)[0]
+    return trees(found, n_levels, scale, y)[0]
 
 
-def trees(found: "_loops.Gathered", n_levels: np.ndarray, scale: "Scale") -> list[Nodes]:
-    """Gathered trees one by one; of several, each holds its part of common arrays."""
+def trees(
+    found: "_loops.Gathered", n_levels: np.ndarray, scale: "Scale", y: np.ndarray
+) -> list[Nodes]:
+    """Gathered trees one by one; of several, each holds its part of common arrays. Where all targets
+    of a node are one number of y, its value is that number to the last bit."""
+    value = scale.value(found.counts, found.lower, found.upper)
+    same = found.like >= 0
+    if not scale.classes and not len(found.lower):
+        value[same, 0] = y[found.like[same]]
     weight, starts = found.weight, found.starts.tolist()
     root = found.cost[found.starts[:-1]].repeat(np.diff(found.starts))
     arrays = {
@@ -168,7 +180,7 @@ def trees(found: "_loops.Gathered", n_levels: np.ndarray, scale: "Scale") -> lis
         "right": found.right,
         "missing_left": found.missing_left,
         "set_start": found.set_start,
-        "value": scale.value(found.counts, found.lower, found.upper),
+        "value": value,
         "impurity": scale.impurity(found.cost / weight),
         "decrease": np.divide(found.decrease, root, out=np.zeros(len(root)), where=root > 0),
         "n_samples": weight.astype(np.int64) if scale.counts else found.rows,

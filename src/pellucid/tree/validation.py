@@ -119,6 +119,10 @@ def _fold_losses(model: Any, problem: Problem, held: np.ndarray, tried: np.ndarr
     if not held.any() or held.all():
         return np.zeros((2, len(tried)))
     rows, rest = np.flatnonzero(held), np.flatnonzero(~held)
+    if model.criterion == "poisson" and not problem.y[rest].any():
+        # Nothing happened outside of this fold: no tree can grow there, and all of them say 0.
+        w, loss = problem.weights[rows], problem.y[rows] ** 2
+        return np.outer((w @ loss, w @ loss**2), np.ones(len(tried)))
     tree = grow_model(model, problem.take(rest, problem.weights[rest]))
     X = np.asfortranarray(problem.X[rows])
     found = losses(tree, X, problem.y[rows], problem.weights[rows], model.criterion)
