@@ -27,7 +27,7 @@ def _facts(model: Any) -> dict[str, Any]:
     if "classes_" in learned:
         more = ", ..." if len(model.classes_) > 10 else ""
         facts["classes"] = ", ".join(map(str, model.classes_[:10])) + more
-    if "n_iter_" in learned:
+    if learned.get("n_iter_") is not None:
         facts["iterations"] = int(np.max(model.n_iter_))
     missing = model.schema_.n_missing
     if missing.any():

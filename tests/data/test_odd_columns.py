@@ -1,10 +1,12 @@
 """Columns that come from broken files, or hold what no table can: levels, or an error that says it."""
 
 import datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyarrow import parquet
 from scipy import sparse
@@ -107,3 +109,19 @@ def test_times_of_day_with_fractions_of_a_second(tmp_path):
     assert read(tmp_path / "t.parquet")["t"].to_pylist() == [
         datetime.timedelta(hours=1, minutes=2, seconds=3.5), datetime.timedelta(seconds=1)
     ]  # fmt: skip
+
+
+def test_sparse_columns_of_pandas_and_runs_of_arrow_are_columns():
+    X = np.array([[0.0, 1], [2, 0], [0, 3], [4, 0], [0, 0], [1, 1]])
+    plain = LogisticRegression().fit(pd.DataFrame(X, columns=["a", "b"]), Y)
+    packed = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(X), columns=["a", "b"])
+    runs = pa.table({name: pc.run_end_encode(pa.array(X[:, j])) for j, name in enumerate("ab")})
+    for table in (packed, runs):
+        np.testing.assert_array_equal(LogisticRegression().fit(table, Y).coef_, plain.coef_)
+
+
+@pytest.mark.parametrize("kind", [int, Decimal, np.float64])
+def test_weights_in_an_array_of_objects(kind):
+    X, weights = np.arange(6.0)[:, None], np.array([kind(1 + k % 2) for k in range(6)], object)
+    expected = LogisticRegression().fit(X, Y, [1, 2, 1, 2, 1, 2]).coef_
+    np.testing.assert_array_equal(LogisticRegression().fit(X, Y, weights).coef_, expected)

@@ -458,3 +458,15 @@ def test_numbers_with_commas_and_numbers_too_long_are_noted():
     rows = "".join(f"{10**22 + k},1\n" for k in range(5))
     _, remarks = noted(f"id,b\n{rows}".encode())
     assert any("'id'" in remark and "23 digits" in remark for remark in remarks)
+
+
+def test_decimal_commas_with_an_exponent():
+    table, _ = noted(b"a;b\n1,5E+03;2\n-2,5E+03;3\n")
+    assert table["a"].to_pylist() == [1500.0, -2500.0]
+
+
+@pytest.mark.parametrize("cells", [("1.234,56", "2.345,67"), ("1,5", "2.5")])
+def test_numbers_that_become_text_are_noted(cells):
+    table, remarks = noted(f"a;b\n{cells[0]};x\n{cells[1]};y\n".encode())
+    assert table["a"].to_pylist() == list(cells)
+    assert any("'a'" in remark and "written with commas" in remark for remark in remarks)

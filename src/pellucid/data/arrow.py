@@ -18,6 +18,8 @@ def arrow_column(name: str, column: Any) -> RawColumn:
         return _dictionary(name, column)
     if pa.types.is_null(kind):
         return RawColumn(name, "number", np.full(len(column), np.nan))
+    if pa.types.is_run_end_encoded(kind):
+        return arrow_column(name, pc.run_end_decode(column))
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
     if pa.types.is_int64(kind) or pa.types.is_uint64(kind):

@@ -29,7 +29,7 @@ from pellucid.errors import DataError
 _BLOCK = 1 << 22
 _HEAD = 1 << 20
 _LARGEST = 1 << 27  # a longer row is no table
-_GROUPED = r"^\s*-?\d{1,3}(,\d{3})+(\.\d+)?\s*$"
+_GROUPED = r"^\s*[+-]?(\d{1,3}(,\d{3})+(\.\d+)?|(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?)\s*$"
 _NUMBER = r"^\s*-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
@@ -164,7 +164,7 @@ def near_numbers(table: Any, note: Callable[[str], None], name: str) -> None:
             first = sample.filter(grouped)[0].as_py()
             note(
                 f"column {field.name!r} of {name} is text: its numbers are written with commas "
-                f"({first!r}). Remove the commas if they are to be numbers."
+                f"({first!r}). Write them as 1234.5 if they are to be numbers."
             )
             continue
         if len(sample) < 10 or pc.sum(looks).as_py() < 0.9 * len(sample):

@@ -59,8 +59,11 @@ def _plain_numbers(X: Any) -> np.ndarray | None:
 
 
 def _column(name: str, series: nw.Series) -> RawColumn:
-    dtype = series.dtype
     native = nw.to_native(series)
+    if str(getattr(native, "dtype", "")).startswith("Sparse["):  # pandas
+        native = native.sparse.to_dense()
+        series = nw.from_native(native, series_only=True)
+    dtype = series.dtype
     if (
         str(getattr(native, "dtype", "")) == "object"
     ):  # the first cells must not decide for the others

@@ -1,5 +1,7 @@
 """Targets and weights: any container in, float64 or class codes out, with errors that name rows."""
 
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -251,6 +253,8 @@ def weights_or_ones(weights: Any, n: int) -> np.ndarray:
     if np.isscalar(weights):
         weights = np.full(n, weights)
     w = as_vector(weights, "sample_weight")
+    if w.dtype == object and all(isinstance(cell, Real | Decimal) for cell in w.ravel()):
+        w = w.astype(np.float64)
     if w.dtype.kind not in "fiub":
         raise DataTypeError(f"sample_weight has dtype {w.dtype}: weights are numbers.")
     if w.ndim != 1:
