@@ -317,3 +317,14 @@ def test_what_a_network_cannot_learn_from_is_named(X, Y, options, words):
     network = Network(2, [Dense(1, "identity")])
     with pytest.raises(ValueError, match=words):
         network.train(X, Y, **options)
+
+
+def test_messages_show_numbers_as_they_are_written():
+    for build in (
+        lambda: Dense(np.int64(0)),
+        lambda: Network(np.float64(2.0)),
+        lambda: Network(2, [np.int64(3)]),
+    ):
+        with pytest.raises(ParameterError) as told:
+            build()
+        assert "np." not in str(told.value)

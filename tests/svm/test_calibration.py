@@ -32,7 +32,7 @@ def test_scores_that_mislead_give_the_shares():
     y = (f < 0).astype(int)
     found = platt.fit(f, y, np.ones(50), 2)
     assert found[0] == 0
-    assert np.allclose(platt.probabilities(f, found), 0.5, atol=0.01)
+    assert np.allclose(platt.probabilities(f, found), 0.5, rtol=0, atol=1e-14)  # 25 rows of each
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -59,7 +59,8 @@ def test_probabilities_are_worth_their_name():
     p = model.predict_proba(X[600:])[:, 1]
     for low, high in ((0.0, 0.3), (0.7, 1.01)):
         inside = (p >= low) & (p < high)
-        assert abs(y[600:][inside].mean() - p[inside].mean()) < 0.08
+        deviation = np.sqrt((p[inside] * (1 - p[inside])).sum()) / inside.sum()
+        assert abs(y[600:][inside].mean() - p[inside].mean()) < 3 * deviation
 
 
 def test_weights_are_repetition_and_files_keep_them(tmp_path):

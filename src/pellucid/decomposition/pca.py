@@ -7,7 +7,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Explained, Transformer
 from pellucid.data import Problem
-from pellucid.errors import DataError, DataTypeError
+from pellucid.errors import DataError, DataTypeError, shown
 from pellucid.parameters import Boolean, Choice, Either, Integer, Nothing, RandomState, Real
 
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
@@ -170,12 +170,12 @@ class PCA(Explained, Transformer):
             return limit
         if not int(few) <= k <= limit:
             raise DataError(
-                f"n_components={k!r} must be between {int(few)} and min(n_samples, n_features)="
+                f"n_components={shown(k)} must be between {int(few)} and min(n_samples, n_features)="
                 f"{limit} with svd_solver='{solver}'"
             )
         if solver == "arpack" and k == limit:
             raise DataError(
-                f"n_components={k!r} must be strictly less than min(n_samples, n_features)="
+                f"n_components={shown(k)} must be strictly less than min(n_samples, n_features)="
                 f"{limit} with svd_solver='arpack'"
             )
         return k

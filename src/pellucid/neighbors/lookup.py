@@ -12,7 +12,7 @@ import numpy as np
 
 from pellucid.base import Estimator
 from pellucid.data import Problem, Table, Wishes
-from pellucid.errors import DataError, ParameterError, PellucidWarning, warn
+from pellucid.errors import DataError, ParameterError, PellucidWarning, shown, warn
 from pellucid.neighbors import metrics, search
 from pellucid.neighbors.lists import Lists, joined, of_table, split
 from pellucid.parameters import (
@@ -304,7 +304,7 @@ def check_mode(mode: str) -> None:
 
 def check_count(k: Any) -> None:
     if not Integer(1).accepts(k):
-        raise ParameterError(f"n_neighbors must be an int of at least 1. Got {k!r} instead.")
+        raise ParameterError(f"n_neighbors must be an int of at least 1. Got {shown(k)} instead.")
 
 
 class KNearest(Lookup):
@@ -371,7 +371,7 @@ class WithinRadius(Lookup):
         self._check_fitted()
         r = self.radius if radius is None else radius
         if not Real(0, None, "left").accepts(r):
-            raise ParameterError(f"radius must be a number of at least 0. Got {r!r} instead.")
+            raise ParameterError(f"radius must be a number of at least 0. Got {shown(r)} instead.")
         distances, rows = split(self._lists(X, r), self.order_)
         return (distances, rows) if return_distance else rows
 

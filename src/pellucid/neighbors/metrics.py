@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.data.canonical import canonical
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataError, ParameterError, shown
 
 # The compiled distances, by their number in lanes.h.
 RAW = {"squared": 0, "manhattan": 1, "chebyshev": 2, "minkowski": 3, "hamming": 4, "gower": 5}
@@ -43,7 +43,7 @@ def effective(metric: Any, p: float, params: dict[str, Any] | None) -> tuple[Any
         known = ", ".join(ARGUMENTS.get(name, ())) or "none"
         raise ParameterError(
             f"The 'metric_params' parameter must be a dict of parameters of metric {metric!r} "
-            f"({known}). Got {strange[0]!r} instead."
+            f"({known}). Got {shown(strange[0])} instead."
         )
     if name != "minkowski":
         return name, given

@@ -7,7 +7,7 @@ import numpy as np
 
 from pellucid.base import ProbabilisticClassifier, Regressor
 from pellucid.data import Problem
-from pellucid.errors import DataError, ModelFileError, ParameterError
+from pellucid.errors import DataError, ModelFileError, ParameterError, shown
 from pellucid.neighbors import votes
 from pellucid.neighbors.lists import Lists
 from pellucid.neighbors.lookup import METRIC_PARAMETERS, WEIGHTS, WithinRadius, tie_order
@@ -163,7 +163,7 @@ class RadiusNeighborsClassifier(RadiusVotes, ProbabilisticClassifier):
         if label not in classes.tolist():
             raise ParameterError(
                 "The 'outlier_label' parameter of RadiusNeighborsClassifier must be one of the "
-                f"classes {classes.tolist()}. Got {label!r} instead."
+                f"classes {classes.tolist()}. Got {shown(label)} instead."
             )
         return label
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.errors import ParameterError
+from pellucid.errors import ParameterError, shown
 from pellucid.numerics.losses import softmax
 from pellucid.parameters import Integer, Real
 
@@ -148,7 +148,7 @@ class Dense:
     def __post_init__(self) -> None:
         if not Integer(1).accepts(self.units):
             raise ParameterError(
-                f"The 'units' parameter of Dense must be {Integer(1)}. Got {self.units!r} instead."
+                f"The 'units' parameter of Dense must be {Integer(1)}. Got {shown(self.units)} instead."
             )
         if self.activation == "linear":
             object.__setattr__(self, "activation", "identity")
@@ -156,9 +156,10 @@ class Dense:
         if self.activation not in known:
             raise ParameterError(
                 f"The 'activation' parameter of Dense must be one of {known}. Got "
-                f"{self.activation!r} instead."
+                f"{shown(self.activation)} instead."
             )
         if not Real(0, 1).accepts(self.dropout):
             raise ParameterError(
-                f"The 'dropout' parameter of Dense must be {Real(0, 1)}. Got {self.dropout!r} instead."
+                f"The 'dropout' parameter of Dense must be {Real(0, 1)}. Got {shown(self.dropout)} "
+                "instead."
             )

@@ -8,7 +8,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Explained
 from pellucid.data import Problem, Wishes
-from pellucid.errors import DataError, ModelFileError, ParameterError
+from pellucid.errors import DataError, ModelFileError, ParameterError, shown
 from pellucid.neural_network.layers import LOSSES, Dense
 from pellucid.neural_network.lessons import Lessons
 from pellucid.neural_network.network import Network
@@ -202,7 +202,7 @@ class MultiLayer(Explained):
         if [a.shape for a in old] != [a.shape for a in new]:
             raise DataError(
                 f"The fitted network has layers of {[len(b) for b in self.intercepts_]} units, "
-                f"hidden_layer_sizes={self.hidden_layer_sizes!r} asks for others: fit anew."
+                f"hidden_layer_sizes={shown(self.hidden_layer_sizes)} asks for others: fit anew."
             )
         for target, kept in zip(new, old):
             target[...] = kept

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.errors import DataError, NotFittedError, ParameterError
+from pellucid.errors import DataError, NotFittedError, ParameterError, shown
 from pellucid.neural_network.layers import ACTIVATIONS, LOSSES, Dense
 from pellucid.parameters import Integer
 from pellucid.records import Solution, SummaryTable
@@ -70,11 +70,12 @@ class Network:
     ) -> None:
         if loss not in LOSSES:
             raise ParameterError(
-                f"The 'loss' parameter of Network must be one of {list(LOSSES)}. Got {loss!r} instead."
+                f"The 'loss' parameter of Network must be one of {list(LOSSES)}. Got {shown(loss)} "
+                "instead."
             )
         if not Integer(1).accepts(inputs):
             raise ParameterError(
-                f"The 'inputs' parameter of Network must be {Integer(1)}. Got {inputs!r} instead."
+                f"The 'inputs' parameter of Network must be {Integer(1)}. Got {shown(inputs)} instead."
             )
         self.inputs, self.loss, self.dtype = int(inputs), loss, np.dtype(dtype)
         self.layers: list[Dense] = [_layer(one) for one in layers]
@@ -328,7 +329,8 @@ class Network:
 def _layer(layer: Any) -> Dense:
     if not isinstance(layer, Dense):
         raise ParameterError(
-            f"The layers of a Network are Dense layers, such as Dense(8, 'relu'). Got {layer!r} instead."
+            f"The layers of a Network are Dense layers, such as Dense(8, 'relu'). Got {shown(layer)} "
+            "instead."
         )
     return layer
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.errors import ParameterError
+from pellucid.errors import ParameterError, shown
 from pellucid.neural_network import _loops
 from pellucid.neural_network.layers import ACTIVATIONS, Dense
 from pellucid.neural_network.network import Network, Workspace
@@ -75,7 +75,7 @@ class Plan:
         for name, value in options.items():
             if not CHECKS[name].accepts(value):
                 raise ParameterError(
-                    f"The {name!r} option of Network.train must be {CHECKS[name]}. Got {value!r} "
+                    f"The {name!r} option of Network.train must be {CHECKS[name]}. Got {shown(value)} "
                     "instead."
                 )
         return cls(**options, by_hand=True)
