@@ -222,3 +222,12 @@ def test_what_a_file_is_named_can_be_mended_in_a_shell(complain):
 def test_advice_is_quoted_for_a_shell(complain):
     endless = GOOD.replace("a,b,y", "it is,b,y") + "inf,1,u\n"
     assert "(--drop 'it is')" in complain(endless, "-t", "y")
+
+
+def test_messages_show_numbers_as_people_write_them():
+    import numpy as np
+
+    from pellucid.errors import ParameterError
+
+    with pytest.raises(ParameterError, match=r"cv must be a whole number .* Got 1 instead"):
+        pellucid.compare("penguins", cv=np.int64(1))

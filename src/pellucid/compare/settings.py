@@ -140,6 +140,7 @@ def read_value(setting: Setting, value: Any) -> Any:
     except (ValueError, TypeError, KeyError):
         fits = False
     if not fits:
+        value = value.item() if hasattr(value, "item") else value  # 1, not np.int64(1)
         raise ParameterError(f"{setting.name} must be {allowed(setting)}. Got {value!r} instead.")
     return out
 
