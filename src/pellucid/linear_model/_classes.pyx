@@ -1,8 +1,8 @@
 """The likelihood of classes in one visit of a dense table: loss, gradient, what curvature is made of.
 
-Layout: the rows of X (n, p) may lie apart, each is contiguous; a point B is (q, p + 1), the intercept last; class 0 is the pivot
-with score 0; probabilities P are (n, q); y are int32 codes of classes. Rows are taken a strip at a
-time, so that they are read once and sums stay short.
+Layout: the rows of X (n, p) may lie apart, each is contiguous; a point B is (q, p + 1), the
+intercept last; class 0 is the pivot with score 0; probabilities P are (n, q); y are int32 codes of
+classes. Rows are taken a strip at a time, so that they are read once and sums stay short.
 """
 
 from libc.math cimport log, log1p, sqrt
@@ -65,7 +65,7 @@ def visit(
     double[:, ::1] P, double[:, ::1] G,
 ):
     """Sum of w times the loss; probabilities P and the gradient G (q, p + 1) are written."""
-    cdef Py_ssize_t n = X.shape[0], p = X.shape[1], q = B.shape[0], i, k, first, rows
+    cdef Py_ssize_t n = X.shape[0], p = X.shape[1], q = B.shape[0], i, k, first = 0, rows
     cdef Py_ssize_t apart = spacing(X)
     cdef double total = 0.0
     cdef double[:, ::1] z = np.zeros((q, STRIP)), r = np.zeros((q, STRIP)), part = np.empty((q, p + 1))
@@ -75,7 +75,7 @@ def visit(
     cdef double rest[STRIP]
     with nogil:
         G[:, :] = 0.0
-        for first in range(0, n, 64):
+        while first < n:
             rows = min(<Py_ssize_t> STRIP, n - first)
             memset(own, 0, sizeof(own))
             memset(weight, 0, sizeof(weight))
@@ -93,6 +93,7 @@ def visit(
             for k in range(q):
                 for i in range(p + 1):
                     G[k, i] += part[k, i]
+            first += STRIP
     return total
 
 
