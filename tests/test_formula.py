@@ -132,6 +132,37 @@ def test_the_intercept_alone():
     assert rate.params["Intercept"] == pytest.approx(np.log(total), rel=1e-12)
 
 
+def test_the_intercept_alone_is_not_penalised_and_needs_events():
+    table = small()
+    found = formula.glm("events ~ 1", table, "poisson", alpha=10.0)
+    assert found.params["Intercept"] == pytest.approx(np.log(table["events"].mean()), rel=1e-12)
+    with pytest.raises(DataError, match="Every y is 0"):
+        formula.glm("events ~ 1", table.assign(events=0.0), "poisson")
+
+
+def test_a_column_named_intercept_is_a_column():
+    table = small().assign(Intercept=small()["time"])
+    for terms in ("dose + {}", "{}"):
+        named, plain = (
+            formula.ols(f"events ~ 0 + {terms.format(name)}", table)
+            for name in ("Intercept", "time")
+        )
+        assert list(named.params.values()) == list(plain.params.values())
+        np.testing.assert_array_equal(named.predict(table), plain.predict(table))
+        assert "R2" in dict(named.summary().header)
+    with pytest.raises(DataError, match="column named 'Intercept'"):
+        formula.ols("events ~ dose + Intercept", table)
+
+
+def test_missing_groups_are_named_by_the_row_of_the_table():
+    holes = small()
+    holes.loc[2, "dose"] = np.nan
+    holes.loc[[2, 9], "site"] = None
+    found = formula.ols("events ~ dose", holes)
+    with pytest.raises(DataError, match="no entry in row 9"):
+        found.summary(errors="clustered", groups="site")
+
+
 def test_rows_without_weight_or_exposure_are_left_out_and_said():
     holes = small()
     holes.loc[[2, 7], "dose"] = np.nan

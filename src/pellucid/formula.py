@@ -56,12 +56,15 @@ class FormulaModel:
 
         Clustered errors take `groups`: the name of a column, or one entry per row of the table.
         """
+        from pellucid.linear_model.robust import group_codes
+
         if options.get("groups") is not None:
-            options["groups"] = _entries(options["groups"], "groups", self.table)[self.rows]
+            entries = _entries(options["groups"], "groups", self.table)
+            options["groups"] = group_codes(entries, self.rows)
         if options.get("errors", "classical") != "classical":
             options = {"X": self.X, "y": self.y, **self.fit_options} | options
         found = self.model.summary(**options)
-        if list(self.X.columns) == ["Intercept"]:
+        if _constant_alone(self.spec.rhs):
             header = tuple(fact for fact in found.header if fact[0] not in _COMPARISONS)
             found = replace(found, header=header)
         if self.n_dropped:
@@ -95,7 +98,7 @@ class FormulaModel:
 
     def _matrix(self, table: Any) -> Any:
         _check_columns(self.spec.rhs.required_variables, table, self.formula)
-        return _slopes(_made(self.spec.rhs, table, "raise"))[0]
+        return _slopes(_made(self.spec.rhs, table, "raise"), self.spec.rhs)
 
     def __str__(self) -> str:
         return f"{self.formula}\n{self.summary()}"
@@ -160,9 +163,13 @@ def _fit(formula: str, data: Any, make: Any, given: dict[str, Any]) -> FormulaMo
         )
     rows = table.index.get_indexer(sides.rhs.index)
     extra = {name: values[rows] for name, values in numbers.items()}
-    X, constant = _slopes(sides.rhs)
+    spec = sides.model_spec
+    X, alone = _slopes(sides.rhs, spec.rhs), _constant_alone(spec.rhs)
+    model = make(_has_constant(spec.rhs) and not alone)
+    if alone and "alpha" in model.get_params():
+        model.set_params(alpha=0.0)  # a penalty is for slopes
     try:
-        model = make(constant).fit(X, y[:, 0], **extra)
+        model.fit(X, y[:, 0], **extra)
     except DataError as error:
         if len(rows) == len(table):
             raise
@@ -171,9 +178,7 @@ def _fit(formula: str, data: Any, make: Any, given: dict[str, Any]) -> FormulaMo
             f"{error} (Rows are counted without the {left_out} that have missing values.)"
         ) from error
     named = {name: value for name, value in given.items() if isinstance(value, str)}
-    return FormulaModel(
-        formula, model, table, rows, sides.model_spec, X, y[:, 0], extra, named
-    )  # fmt: skip
+    return FormulaModel(formula, model, table, rows, spec, X, y[:, 0], extra, named)
 
 
 def _entries(value: Any, what: str, table: Any) -> np.ndarray:
@@ -252,7 +257,22 @@ def _made(source: Any, table: Any, missing: str) -> Any:
         raise DataError(f"The formula cannot be applied to this table: {error}") from error
 
 
-def _slopes(matrix: Any) -> tuple[Any, bool]:
-    """The columns without the constant, and whether there was one; alone, it stays a column."""
-    constant = "Intercept" in matrix.columns and matrix.shape[1] > 1
-    return (matrix.drop(columns="Intercept") if constant else matrix).astype(float), constant
+def _has_constant(spec: Any) -> bool:
+    """Whether the term 1 is there: a column of the user's may have any name."""
+    return any(str(part.term) == "1" for part in spec.structure)
+
+
+def _constant_alone(spec: Any) -> bool:
+    return _has_constant(spec) and len(spec.structure) == 1
+
+
+def _slopes(matrix: Any, spec: Any) -> Any:
+    """The columns without the constant; alone, it stays a column."""
+    if not _has_constant(spec) or _constant_alone(spec):
+        return matrix.astype(float)
+    if sum("Intercept" in map(str, part.columns) for part in spec.structure) > 1:
+        raise DataError(
+            "The table has a column named 'Intercept', as the formula's constant is: rename it, or "
+            "leave the constant out (0 + ...)."
+        )
+    return matrix.drop(columns="Intercept").astype(float)

@@ -270,6 +270,24 @@ def test_null_deviance_beside_an_offset_is_that_of_the_constant_alone(family, li
     assert ("LR chi2" if family in ("poisson", "binomial") else "F") in found
 
 
+@pytest.mark.parametrize("offset", [None, np.zeros(40)])
+def test_null_deviance_without_an_intercept_is_that_of_the_offset_alone(offset):
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(40, 2)), rng.poisson(2.0, 40).astype(float)
+    model = PoissonRegressor(alpha=0, fit_intercept=False).fit(X, y, offset=offset)
+    null = 2 * np.sum(special.xlogy(y, y) - y + 1)  # a mean of exp(0) for every row
+    assert dict(model.summary().header)["null deviance"] == pytest.approx(null, rel=1e-12)
+
+
+def test_offsets_near_the_largest_exponent():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(40, 2)), rng.poisson(2.0, 40).astype(float)
+    far = PoissonRegressor(alpha=0).fit(X, y, offset=np.full(40, 800.0))
+    plain = PoissonRegressor(alpha=0).fit(X, y)
+    assert far.intercept_ == pytest.approx(plain.intercept_ - 800, rel=1e-12)
+    np.testing.assert_allclose(far.coef_, plain.coef_, rtol=1e-9)
+
+
 def test_nearly_dependent_columns_have_their_standard_errors():
     """A condition number of 1e7 is no reason to leave a column out."""
     rng = np.random.default_rng(3)
@@ -294,7 +312,11 @@ def test_penalised_fits_show_no_standard_errors():
         (PoissonRegressor(), [1.0, -1.0, 2.0, 3.0], "y must be >= 0 for the poisson family.*-1"),
         (GammaRegressor(), [1.0, 0.0, 2.0, 3.0], "y must be > 0 for the gamma family"),
         (PoissonRegressor(), [0.0, 0.0, 0.0, 0.0], "Every y is 0"),
+        (PoissonRegressor(alpha=0, fit_intercept=False), [0.0, 0.0, 0.0, 0.0], "Every y is 0"),
         (GeneralizedLinearModel(family="binomial"), [0.0, 1.0, 2.0, 1.0], ">= 0 and <= 1"),
+        (GeneralizedLinearModel(family="binomial"), [1.0, 1.0, 1.0, 1.0], "Every y is 1"),
+        (GeneralizedLinearModel(family="binomial", link="probit"), [0.0] * 4, "Every y is 0"),
+        (GeneralizedLinearModel(link="log"), [-1.0, 0.0, -2.0, -3.0], "No y is positive"),
     ],
 )
 def test_impossible_targets_are_named(model, y, text):
@@ -303,6 +325,10 @@ def test_impossible_targets_are_named(model, y, text):
 
 
 def test_wrong_exposures_and_parameters_are_named():
+    fitted = PoissonRegressor().fit(X4, COUNTS)
+    for use in (lambda **k: fitted.fit(X4, COUNTS, **k), lambda **k: fitted.predict(X4, **k)):
+        with pytest.raises(DataError, match="exposure has 7 entries, X has 4 rows"):
+            use(exposure=np.ones(7))
     with pytest.raises(DataError, match="exposure must be positive: row 2 has 0"):
         PoissonRegressor().fit(X4, COUNTS, exposure=[1.0, 1.0, 0.0, 2.0])
     with pytest.raises(ParameterError, match="not both"):

@@ -4,6 +4,8 @@ import importlib
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.special import stdtr
 
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model import (
@@ -65,6 +67,58 @@ def test_clustered_errors():
     peer = peer_statsmodels.fitted(PoissonRegressor(alpha=0), X, counts)
     table = poisson.summary(errors="clustered", X=X, y=counts, groups=groups)
     np.testing.assert_allclose(errors_of(table), peer.robust_errors("clustered", groups), rtol=1e-6)
+
+
+def test_clusters_have_the_degrees_of_freedom_of_their_number():
+    rng = np.random.default_rng(1)
+    X, groups = rng.normal(size=(60, 2)), np.repeat(np.arange(6), 10)
+    y = X[:, 0] + rng.normal(size=6)[groups] + rng.normal(size=60)
+    given = {"errors": "clustered", "X": X, "y": y, "groups": groups}
+    least = LinearRegression().fit(X, y).summary(**given)
+    normal = GeneralizedLinearModel().fit(X, y).summary(**given)
+    for one, two in zip(least.rows, normal.rows):
+        np.testing.assert_allclose(one[1:], two[1:], rtol=1e-8)
+        assert two[4] == pytest.approx(2 * stdtr(5, -abs(two[3])), rel=1e-12)
+
+
+@pytest.mark.parametrize("Model", [LinearRegression, GeneralizedLinearModel])
+def test_groups_that_are_missing_or_mixed_are_refused(Model):
+    rng = np.random.default_rng(1)
+    X, y, w = rng.normal(size=(12, 1)), rng.normal(size=12), np.r_[0.0, np.ones(11)]
+    model = Model().fit(X, y, sample_weight=w)
+    numbers, words = np.repeat([1.0, 2.0, 3.0], 4), np.repeat(["a", "b", "c"], 4).astype(object)
+    numbers[[0, 7]], words[[0, 7]] = np.nan, None  # row 0 has no weight: it needs no group
+
+    def ask(groups):
+        return model.summary(errors="clustered", X=X, y=y, sample_weight=w, groups=groups)
+
+    for groups in (numbers, words):
+        with pytest.raises(DataError, match="no entry in row 7"):
+            ask(groups)
+    words[7] = "b"
+    assert ask(words).rows == ask(np.repeat([1, 2, 3], 4)).rows
+    words[7] = 3
+    with pytest.raises(DataError, match="mixes text and numbers"):
+        ask(words)
+
+
+@pytest.mark.parametrize("weights", ["frequency", "precision"])
+@pytest.mark.parametrize("family", ["gamma", "inverse_gaussian"])
+def test_weighted_log_likelihood_of_amounts_is_that_of_r(family, weights):
+    """R: the dispersion is deviance / sum of weights, each row's log density counts by its weight."""
+    rng = np.random.default_rng(4)
+    X, w = rng.normal(size=(37, 2)), rng.uniform(0.5, 2, 37)
+    y = np.exp(X @ [0.3, -0.2]) * rng.gamma(4.0, 0.25, 37)
+    model = GeneralizedLinearModel(family=family, link="log").fit(X, y, w)
+    mu, facts = model.predict(X), dict(model.summary(weights=weights).header)
+    if family == "gamma":
+        phi = 2 * w @ ((y - mu) / mu - np.log(y / mu)) / w.sum()
+        each = stats.gamma.logpdf(y, 1 / phi, scale=mu * phi)
+    else:
+        phi = w @ ((y - mu) ** 2 / (y * mu**2)) / w.sum()
+        each = stats.invgauss.logpdf(y, mu * phi, scale=1 / phi)
+    assert facts["log-likelihood"] == pytest.approx(w @ each, rel=1e-10)
+    assert facts["AIC"] == pytest.approx(2 * 4 - 2 * w @ each, rel=1e-10)
 
 
 @pytest.mark.parametrize("kind", (*KINDS, "clustered"))

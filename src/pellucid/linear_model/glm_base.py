@@ -52,6 +52,13 @@ def check_facts(kept: Any, p: int) -> None:
         raise DataError("the facts for inference belong to other columns")
 
 
+def _one_sign(X: Any) -> bool:
+    """Whether a column is positive, or negative, in every row: it can stand for an intercept."""
+    ends = [X.min(axis=0), X.max(axis=0)]
+    low, high = ends if isinstance(X, np.ndarray) else [end.toarray() for end in ends]
+    return bool(np.any((low > 0) | (high < 0)))
+
+
 class GLMRegressor(Regressor):
     """A regressor whose mean is a function (inverse link) of x . coef_ + intercept_ + offset."""
 
@@ -91,10 +98,10 @@ class GLMRegressor(Regressor):
         `offset` is added to every row's x . coef_ + intercept_; `exposure` (log link) multiplies
         its mean: exposure = exp(offset).
         """
-        shift = self._shift(offset, exposure)
+        shift = self._shift(offset, exposure, X)
         return self._learn(X, y, weights=sample_weight, offset=shift)
 
-    def _shift(self, offset: Any, exposure: Any) -> Any:
+    def _shift(self, offset: Any, exposure: Any, X: Any) -> Any:
         if exposure is None:
             return offset
         if offset is not None:
@@ -105,7 +112,9 @@ class GLMRegressor(Regressor):
             raise ParameterError(
                 "exposure is an array here; take its logarithm as an offset column."
             )
-        values = offset_values(exposure, None, "exposure")
+        shape = getattr(X, "shape", None)
+        n = shape[0] if shape else len(X) if isinstance(X, list | tuple) else None
+        values = offset_values(exposure, n, "exposure")
         bad = np.flatnonzero(~(values > 0))
         if len(bad):
             raise DataError(
@@ -129,10 +138,14 @@ class GLMRegressor(Regressor):
                 f"{wanted} for the {family.name} family, but {len(bad)} row(s) are not (the first, "
                 f"row {given[bad[0]]}, has {y[bad[0]]:g}). Correct them, or use another family."
             )
-        if self.fit_intercept and self._link() == "log" and not np.any(y > 0):
+        equal, never = y.min() == y.max(), self._link() == "log" and not np.any(y > 0)
+        edge = never or (equal and y[0] in family.y_range)
+        if edge and (self.fit_intercept or (self.alpha == 0 and _one_sign(problem.X))):
+            found = f"Every y is {y[0]:g}" if equal else "No y is positive"
             raise DataError(
-                "Every y is 0, so the logarithm of their mean is -inf and no finite intercept fits. "
-                "Use rows in which something happened."
+                f"{found}, so the best mean lies on the edge of what the "
+                f"{self._link()} link can give, and no finite coefficients fit. Use rows in which "
+                "something else happened."
             )
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
@@ -269,7 +282,7 @@ class GLMRegressor(Regressor):
 
     def _eta(self, X: Any, offset: Any = None, exposure: Any = None) -> np.ndarray:
         eta = linear_scores(X, self.coef_, self.intercept_)
-        shift = self._shift(offset, exposure)
+        shift = self._shift(offset, exposure, X)
         return eta if shift is None else eta + offset_values(shift, len(eta))
 
     def _predict(self, X: Any) -> np.ndarray:
@@ -346,6 +359,6 @@ class GLMRegressor(Regressor):
         from pellucid.linear_model.robust import Wanted
 
         self._check_fitted()
-        shift = self._shift(offset, exposure)
+        shift = self._shift(offset, exposure, X)
         asked = Wanted(errors, X, y, sample_weight, shift, groups, weights, level)
         return glm_summary(self, asked)

@@ -27,7 +27,8 @@ from pellucid.records import SummaryTable
 
 # Families whose variance is a known function of the mean: nothing else is estimated.
 KNOWN_DISPERSION = ("binomial", "poisson", "negative_binomial")
-COUNTS = ("poisson", "negative_binomial")
+# Families whose likelihood does not ask whether a weight is copies or precision.
+EITHER_WAY = ("poisson", "negative_binomial", "gamma", "inverse_gaussian")
 NULL_STEPS = 100
 TABLE = 4096  # factorials up to which a table is cheaper
 
@@ -55,7 +56,7 @@ def facts(task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss) -> dict[st
     own, null, pearson = parallel.reduce(sums, np.ndarray.__iadd__, blocks).tolist()
     seen = Seen(loss, y, eta, w, blocks, 2 * own, pearson, known.rank)
     likelihood = seen.log_likelihood(problem.total)
-    same = family.name in COUNTS  # whatever a weight means
+    same = family.name in EITHER_WAY
     by_precision = likelihood if same else seen.log_likelihood(float(problem.n), precision=True)
     return {
         "covariance": known.covariance, "aliased": known.aliased, "null": known.null,
@@ -68,8 +69,8 @@ def facts(task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss) -> dict[st
 
 
 def constant_scores(task: Task, loss: GLMLoss) -> np.ndarray | None:
-    """Linear predictors of the model without columns, beside an offset; None without one."""
-    if task.objective.offset is None:
+    """Linear predictors of the model without columns; None if their mean is that of y."""
+    if task.objective.intercept and task.objective.offset is None:
         return None
     alone = replace(
         task.objective, X=Rows(np.zeros((task.objective.X.n, 0))), alpha=np.zeros(0), shift=None,
@@ -102,16 +103,19 @@ class Seen:
     def log_likelihood(self, n: float, precision: bool = False) -> float:
         """At the fitted means; NaN if there is no formula.
 
-        An estimated dispersion is deviance / n, as in R, and pearson / (n - rank) for Tweedie, as
-        in statsmodels. With `precision` weights shares of trials count the ways to draw them.
+        As in R: an estimated dispersion is deviance / n for normal errors, and deviance / sum of
+        weights for gamma and inverse Gaussian, whatever a weight means. For Tweedie it is
+        pearson / (n - rank), as in statsmodels. With `precision` weights shares of trials count
+        the ways to draw them.
         """
         with np.errstate(all="ignore"):
             if self.loss.family.name == "normal":
                 units = 0.5 * float(np.log(self.w).sum()) if precision else 0.0
                 return units - 0.5 * n * float(np.log(2 * np.pi * np.divide(self.deviance, n)) + 1)
+            scale = float(np.divide(self.deviance, self.w.sum()))
         return self._without_rows() + float(
             parallel.reduce(
-                lambda rows: np.array([self._part(rows, n, precision)]),
+                lambda rows: np.array([self._part(rows, n, scale, precision)]),
                 np.ndarray.__iadd__,
                 self.blocks,
             )[0]
@@ -121,18 +125,18 @@ class Seen:
         """What the deviance says already: counts are only compared with their own means."""
         return -0.5 * self.deviance if self.loss.family.name == "poisson" else 0.0
 
-    def _part(self, rows: slice, n: float, precision: bool) -> float:
+    def _part(self, rows: slice, n: float, scale: float, precision: bool) -> float:
         """What a block of rows adds."""
         name, y, w = self.loss.family.name, self.y[rows], self.w[rows]
         if name == "poisson":
             return float(w @ best_log_chance(y))
         with np.errstate(all="ignore"):
-            mu, scale = self.loss.link.inverse(self.eta[rows]), np.divide(self.deviance, n)
+            mu = self.loss.link.inverse(self.eta[rows])
             if name == "binomial":
                 ways = gammaln(w + 1) - gammaln(w * y + 1) - gammaln(w * (1 - y) + 1)
                 return float(w @ (xlogy(y, mu) + xlogy(1 - y, 1 - mu)) + precision * ways.sum())
             if name == "gamma":
-                shape = 1 / scale
+                shape = np.divide(1.0, scale)
                 each = shape * np.log(shape * y / mu) - shape * y / mu - np.log(y) - gammaln(shape)
                 return float(w @ each)
             if name == "inverse_gaussian":
@@ -246,7 +250,8 @@ def _robust(model: Any, kept: dict[str, Any], wanted: Wanted, classical: np.ndar
     )  # fmt: skip
     C = as_if_absent(as_if_absent(C, kept).T, kept)
     n = problem.total if wanted.weights == "frequency" else problem.n
-    free = np.inf if kept["known"] else float(n - kept["rank"])
+    free = float(n - kept["rank"] if groups is None else groups.max())
+    free = np.inf if kept["known"] else free
     errors, dof, wald = robust_lines(C, model.coef_, classical, model, free)
     if wald and np.isinf(dof):
         chi2 = wald["Wald F"] * len(model.coef_)

@@ -116,7 +116,8 @@ def start(task: Task, loss: GLMLoss) -> np.ndarray:
     mean = float(w @ y / w.sum())
     if objective.intercept:
         if offset is not None and loss.link.name == "log":
-            x[-1] = np.log(mean) - np.log(float(w @ np.exp(offset) / w.sum()))
+            top = float(offset.max())
+            x[-1] = np.log(mean) - top - np.log(float(w @ np.exp(offset - top) / w.sum()))
         else:
             middle = 0.0 if offset is None else float(w @ offset / w.sum())
             x[-1] = float(loss.link.link(np.array(mean))) - middle

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
+from pellucid.data.cells import is_missing
 from pellucid.data.output import opened
 from pellucid.data.problem import prepare
 from pellucid.data.targets import as_vector, check_lengths
@@ -65,9 +66,27 @@ def training_rows(model: Any, wanted: Wanted) -> tuple[Problem, np.ndarray | Non
         return problem, None
     given = as_vector(wanted.groups, "groups")
     check_lengths(rows.n_rows, len(given))
+    counted = np.arange(len(given))
     if problem.position is not None:
-        given = given[problem.position >= 0]
-    return problem, np.unique(given, return_inverse=True)[1]
+        counted = np.flatnonzero(problem.position >= 0)
+    return problem, group_codes(given, counted)
+
+
+def group_codes(given: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """Codes 0, 1, ... of the groups of the counted rows, each of which must have one."""
+    cells = given[counted]
+    row = next((row for row, cell in zip(counted, cells) if is_missing(cell)), None)
+    if row is not None:
+        raise DataError(
+            f"groups has no entry in row {row}: whom that row depends on is not known. Leave such "
+            "rows out of the fit, or give each a group of its own."
+        )
+    try:
+        return np.unique(cells, return_inverse=True)[1]
+    except TypeError:
+        raise DataError(
+            "groups mixes text and numbers: make them all text or all numbers."
+        ) from None
 
 
 def robust_covariance(
