@@ -43,7 +43,8 @@ class Likelihood:
     alpha: np.ndarray  # (p,), one per column because columns may have been scaled
     intercept: bool
     shift: np.ndarray | None = None
-    last: dict[str, Any] = field(default_factory=dict)  # x, value, gradient, probabilities P
+    # x, value, gradient, the least and largest probability; of a small table all of them, P
+    last: dict[str, Any] = field(default_factory=dict)
 
     @property
     def q(self) -> int:
@@ -86,17 +87,23 @@ class Likelihood:
         """F and its gradient; asked for the same array again, it remembers."""
         if self.last.get("x") is x:
             return self.last["value"], self.last["gradient"]
-        self.last["x"] = None  # while P, which serves every point, is neither old nor new
-        P = self.last.get("P")
-        P = np.empty((self.X.n, self.q)) if P is None else P
-        value, g = self._small_sums(x, P) if self.small else self._block_sums(x, P)
-        if not self.small:
+        if self.small:
+            value, g, *ends = self._small_sums(x)
+        else:
+            value, g, *ends = self._block_sums(x)
             B, _ = self.unpack(x)
             pull = self.alpha * (self.metric @ B)
             value += 0.5 * float(np.vdot(pull, B))
             g.reshape(self.q, -1)[:, :-1] += pull
-        self.last.update(x=x, P=P, value=value, gradient=g)
+        self.last.update(x=x, value=value, gradient=g, ends=ends)
         return value, g
+
+    def chances(self, x: np.ndarray, rows: slice) -> np.ndarray:
+        """Probabilities of the classes 1..q; those of a large table are found when asked for."""
+        if not self.small:
+            return self._part(self.block(rows), rows, x)[2]
+        self.evaluate(x)
+        return self.last["P"][rows]
 
     @functools.cached_property
     def small(self) -> bool:
@@ -108,52 +115,51 @@ class Likelihood:
         """The small table, what is to be taken off taken off."""
         return np.ascontiguousarray(self.block(slice(None)))
 
-    def _small_sums(self, x: np.ndarray, P: np.ndarray) -> tuple[float, np.ndarray]:
-        """F and its gradient; P receives the probabilities."""
-        G = np.empty((self.q, self.X.p + 1))
+    def _small_sums(self, x: np.ndarray) -> tuple[float, np.ndarray, float, float]:
+        """F and its gradient, the least and largest probability."""
+        P, G = np.empty((self.X.n, self.q)), np.empty((self.q, self.X.p + 1))
         B = x.reshape(self.q, -1)
         value = _small.gradient(
             self.whole, self.y, self.weights, self.intercept, B, self.alpha, self.metric, P, G
         )
-        return value, G.ravel()
+        self.last["P"] = P
+        return value, G.ravel(), float(P.min()), float(P.max())
 
-    def _block_sums(self, x: np.ndarray, P: np.ndarray) -> tuple[float, np.ndarray]:
-        """Loss and its gradient; P receives the probabilities."""
+    def _block_sums(self, x: np.ndarray) -> tuple[float, np.ndarray, float, float]:
+        """Loss and its gradient, the least and largest probability."""
 
-        def partial(rows: slice) -> tuple[float, np.ndarray]:
-            block = self.block(rows)
-            if isinstance(block, np.ndarray) and self.q <= FEW_CLASSES:
-                return self._visit(block, rows, x, P[rows])
-            P[rows] = self.scores(block, x)
-            R = np.empty_like(P[rows])
-            loss = _loops.class_losses(P[rows], self.y[rows], self.weights[rows], True, R)
-            return loss, self._gradient(block, R)
+        def partial(rows: slice) -> tuple[float, np.ndarray, float, float]:
+            loss, g, P = self._part(self.block(rows), rows, x)
+            return loss, g, float(P.min()), float(P.max())
 
         def combine(a: tuple, b: tuple) -> tuple:
-            return a[0] + b[0], a[1] + b[1]
+            return a[0] + b[0], a[1] + b[1], min(a[2], b[2]), max(a[3], b[3])
 
         return parallel.reduce(partial, combine, self.X.blocks)
 
-    def _visit(
-        self, block: np.ndarray, rows: slice, x: np.ndarray, P: np.ndarray
-    ) -> tuple[float, np.ndarray]:
-        G = np.empty((self.q, self.X.p + 1))
-        y, w, B = self.y[rows], self.weights[rows], x.reshape(self.q, -1)
-        loss = fastest(_classes).visit(block, y, w, B, P, G)
+    def _part(self, block: Any, rows: slice, x: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Loss, gradient and probabilities of some rows."""
+        y, w = self.y[rows], self.weights[rows]
+        if not isinstance(block, np.ndarray) or self.q > FEW_CLASSES:
+            P = self.scores(block, x)
+            R = np.empty_like(P)
+            return _loops.class_losses(P, y, w, True, R), self._gradient(block, R), P
+        P, G = np.empty((len(y), self.q)), np.empty((self.q, self.X.p + 1))
+        loss = fastest(_classes).visit(block, y, w, x.reshape(self.q, -1), P, G)
         if not self.intercept:
             G[:, -1] = 0.0
-        return loss, G.ravel()
+        return loss, G.ravel(), P
 
     def curvature(self, x: np.ndarray, single: bool = False) -> np.ndarray:
         """The matrix of second derivatives, (size, size)."""
-        self.evaluate(x)
         if self.small:
+            self.evaluate(x)
             return self._small_curvature()
         if not x.any():
             return self._curvature_at_zero()
         dtype = np.float32 if single else np.float64
         H = parallel.reduce(
-            lambda rows: self._block_curvature(rows, dtype), np.ndarray.__iadd__, self.X.blocks
+            lambda rows: self._block_curvature(rows, x, dtype), np.ndarray.__iadd__, self.X.blocks
         )
         for k in range(self.q):
             for l in range(k):
@@ -161,22 +167,21 @@ class Likelihood:
                 H[l, k] = H[k, l]
         return self._penalised(H)
 
-    def _block_curvature(self, rows: slice, dtype: type) -> np.ndarray:
+    def _block_curvature(self, rows: slice, x: np.ndarray, dtype: type) -> np.ndarray:
         """The sums of a block, a few rows at a time: what they are scaled to stays in the cache."""
-        q, width, P = self.q, self.X.p + 1, self.last["P"]
+        q, width = self.q, self.X.p + 1
         H, weigh = np.zeros((q, q, width, width)), fastest(_classes).weigh
         rounded = -(-width // 8) * 8  # a width BLAS likes
         scaled = np.zeros((min(STRIP, rows.stop - rows.start), rounded), dtype=dtype)
         for start in range(rows.start, rows.stop, STRIP):
             part = slice(start, min(start + STRIP, rows.stop))
             block, w = self.block(part), self.weights[part]
-            block = (
-                np.ascontiguousarray(block) if isinstance(block, np.ndarray) else block.toarray()
-            )
+            P = self._part(block, part, x)[2]
+            block = block if isinstance(block, np.ndarray) else block.toarray()
             A = scaled[: len(w)]
             for k in range(q):
                 for l in range(k + 1):
-                    weigh(block, w, P[part], k, l, self.intercept, A)
+                    weigh(block, w, P, k, l, self.intercept, A)
                     H[k, l] += (A.T @ A)[:width, :width]
         return H
 

@@ -89,14 +89,14 @@ class Jeffreys:
         log_det -= 2 * float(np.log(2.0) * factor.exponents.sum())
         rows = factor.inverse_rows()
         inverse = (rows @ rows.T).reshape(L.q, L.X.p + 1, L.q, L.X.p + 1)
-        return loss - 0.5 * log_det, slope - 0.5 * self._pull(inverse)
+        return loss - 0.5 * log_det, slope - 0.5 * self._pull(x, inverse)
 
-    def _pull(self, inverse: np.ndarray) -> np.ndarray:
-        """Slope of log det I."""
-        L, P = self.likelihood, self.likelihood.last["P"]
+    def _pull(self, x: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+        """Slope of log det I at x."""
+        L = self.likelihood
 
         def partial(rows: slice) -> np.ndarray:
-            block, p = L.block(rows), P[rows]
+            block, p = L.block(rows), L.chances(x, rows)
             table = np.empty((len(p), L.X.p + 1))
             table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
             table[:, -1] = float(L.intercept)

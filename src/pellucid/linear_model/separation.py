@@ -46,8 +46,8 @@ class Separation:
 
 def suspicious(likelihood: Likelihood) -> bool:
     """Whether some probability at the last point is nearly 0 or 1: cheap, asked every step."""
-    P = likelihood.last["P"]
-    return bool(P.size) and (float(P.min()) < SURE or float(P.max()) > 1 - SURE)
+    least, most = likelihood.last["ends"]
+    return least < SURE or most > 1 - SURE
 
 
 def doubtful(likelihood: Likelihood, x: np.ndarray) -> bool:
