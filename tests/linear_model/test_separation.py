@@ -312,6 +312,28 @@ def test_a_constant_column_leaves_the_intercept_its_error():
     assert "Spanned by the other terms: x0." in both.summary().notes[0]
 
 
+@pytest.mark.parametrize("multiclass", ["softmax", "one_vs_rest"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_nearly_dependent_columns_have_their_standard_errors(n_classes, multiclass):
+    """As in GLMs: a condition number above 1e6 is no reason to leave a column out."""
+    X, y = noise(150, 2, 3), np.random.default_rng(4).integers(0, n_classes, 150)
+    near = np.column_stack([X[:, 0], X[:, 0] + 3e-7 * X[:, 1]])
+    plain = LogisticRegression(C=np.inf, multiclass=multiclass).fit(X, y)
+    model = LogisticRegression(C=np.inf, multiclass=multiclass).fit(near, y)
+    lines = {row[0]: row[1:3] for row in plain.summary().rows if row[0].endswith("x1")}
+    found = {row[0]: np.multiply(row[1:3], 3e-7) for row in model.summary().rows if row[0] in lines}
+    assert found.keys() == lines.keys()
+    for name, line in lines.items():
+        np.testing.assert_allclose(found[name], line, rtol=1e-5, err_msg=name)
+    facts, expected = dict(model.summary().header), dict(plain.summary().header)
+    assert facts["rank"] == expected["rank"] and facts["AIC"] == pytest.approx(expected["AIC"])
+    if not model._separate():
+        ends, known = model.predict_interval(near), plain.predict_interval(X)
+        np.testing.assert_allclose(
+            ends, known, atol=0.002
+        )  # of squares of 3e6, few digits are left
+
+
 def test_separation_is_not_taken_for_a_spanned_column():
     X, y, columns, _ = touching_plane()
     with pytest.warns(ConvergenceWarning):

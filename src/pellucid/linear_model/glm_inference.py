@@ -13,7 +13,7 @@ from scipy.special import chdtrc, fdtrc, gammaln, xlogy
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, PellucidError
-from pellucid.linear_model.glm_solver import Task, as_if_absent, information, solve
+from pellucid.linear_model.glm_solver import Task, information, solve
 from pellucid.linear_model.inference import (
     COLUMNS,
     estimate_lines,
@@ -21,6 +21,7 @@ from pellucid.linear_model.inference import (
     penalised_summary,
 )
 from pellucid.linear_model.robust import Wanted
+from pellucid.numerics.aliases import as_if_absent
 from pellucid.numerics.families import Family, GLMLoss
 from pellucid.numerics.tables import Rows
 from pellucid.records import SummaryTable
@@ -223,7 +224,8 @@ def _estimates(
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Names, estimates and classical standard errors, the intercept first; NaN if aliased."""
     names = list(model.terms_)
-    estimate = as_if_absent(np.append(model.coef_, model.intercept_), kept)
+    estimate = np.append(model.coef_, model.intercept_)
+    estimate = as_if_absent(estimate, kept["aliased"], kept["null"])
     errors = np.sqrt(np.diagonal(kept["covariance"]) * dispersion)
     estimate[kept["aliased"]] = errors[kept["aliased"]] = np.nan
     if not model.fit_intercept:
@@ -248,7 +250,8 @@ def _robust(model: Any, kept: dict[str, Any], wanted: Wanted, classical: np.ndar
         model, model._loss(), problem, groups, wanted, model.coef_, model.intercept_, problem.y,
         kept["rank"],
     )  # fmt: skip
-    C = as_if_absent(as_if_absent(C, kept).T, kept)
+    for _ in range(2):  # rows, then columns
+        C = as_if_absent(C.T, kept["aliased"], kept["null"])
     n = problem.total if wanted.weights == "frequency" else problem.n
     free = float(n - kept["rank"] if groups is None else groups.max())
     free = np.inf if kept["known"] else free

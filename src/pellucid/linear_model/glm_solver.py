@@ -11,8 +11,9 @@ import numpy as np
 
 from pellucid.errors import DataError
 from pellucid.linear_model.glm_objective import GLMObjective, make_curve
+from pellucid.numerics.aliases import find_aliases
 from pellucid.numerics.families import GLMLoss
-from pellucid.numerics.linalg import cholesky_factor, null_space, ordered_factor
+from pellucid.numerics.linalg import cholesky_factor
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
 from pellucid.numerics.penalties import Penalty
 from pellucid.numerics.tables import Rows, exponents, ordinary
@@ -253,16 +254,14 @@ def information(task: Task, x: np.ndarray) -> Information:
     C, null = np.zeros((p + 1, p + 1)), np.zeros((p + 1, 0))
     if not np.isfinite(H).all():
         return Information(np.full_like(C, np.nan), len(order), np.zeros(0, dtype=np.int64), null)
-    factor = cholesky_factor(H)
+    factor, kept, aliased = cholesky_factor(H), order, np.zeros(0, dtype=np.int64)
     if factor is None:
-        R = objective.triangle(x)[:, order]
-        factor = ordered_factor(R, objective.X.n)
-        null = np.zeros((p + 1, len(factor.aliased)))
-        null[order] = null_space(R, factor, np.zeros(len(order), dtype=np.int64))
-        null = np.array([task.to_user(flat) for flat in null.T]).reshape(-1, p + 1).T
-    rows, kept = factor.inverse_rows(), order[factor.order]
+        found = find_aliases(objective.triangle(x), objective.intercept)
+        factor, kept, aliased = found.factor, found.kept, found.aliased
+        null = np.array([task.to_user(flat) for flat in found.null.T]).reshape(-1, p + 1).T
+    rows = factor.inverse_rows()
     C[np.ix_(kept, kept)] = rows @ rows.T
-    return Information(task.covariance(C), factor.rank, np.sort(order[factor.aliased]), null)
+    return Information(task.covariance(C), factor.rank, aliased, null)
 
 
 def without_constants(X: Any, aliased: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -274,14 +273,4 @@ def without_constants(X: Any, aliased: np.ndarray, x: np.ndarray) -> np.ndarray:
         if low == high:
             x[-1] += x[j] * low
             x[j] = 0.0
-    return x
-
-
-def as_if_absent(x: np.ndarray, found: Any) -> np.ndarray:
-    """(b, b0) with the same fitted values, and 0 for what is aliased."""
-    aliased, null = found["aliased"], found["null"]
-    if not len(aliased):
-        return x.copy()
-    x = x - null @ np.linalg.solve(null[aliased], x[aliased])  # a column, or several
-    x[aliased] = 0.0
     return x

@@ -19,7 +19,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.linear_model import _classes, _loops, _small
 from pellucid.numerics.lanes import fastest
-from pellucid.numerics.linalg import cholesky_factor
+from pellucid.numerics.linalg import EPS, block_qr, cholesky_factor
 from pellucid.numerics.optimise import Solve
 from pellucid.numerics.tables import Rows
 
@@ -66,6 +66,14 @@ class Likelihood:
         if self.shift is None:
             return self.X.X[rows]
         return self.X.dense(rows) - self.shift
+
+    def table(self, rows: slice) -> np.ndarray:
+        """The block, dense, and the column of the intercept (0 without one)."""
+        block = self.block(rows)
+        table = np.empty((block.shape[0], self.X.p + 1))
+        table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
+        table[:, -1] = float(self.intercept)
+        return table
 
     def unpack(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         B = x.reshape(self.q, -1)
@@ -203,17 +211,21 @@ class Likelihood:
         """Where all classes are equally likely, one Gram matrix serves all pairs."""
 
         def partial(rows: slice) -> np.ndarray:
-            block, w = self.block(rows), self.weights[rows]
-            table = np.empty((len(w), self.X.p + 1))
-            table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
-            table[:, -1] = float(self.intercept)
-            table *= np.sqrt(w)[:, None]
+            table = self._weighted(rows)
             return table.T @ table
 
         gram = parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
         share = 1.0 / self.n_classes
         pairs = share * (np.eye(self.q) - share)
         return self._penalised(pairs[:, :, None, None] * gram)
+
+    def _weighted(self, rows: slice) -> np.ndarray:
+        """The block and the intercept's column, times the roots of the weights."""
+        return self.table(rows) * np.sqrt(self.weights[rows])[:, None]
+
+    def triangle(self) -> np.ndarray:
+        """R (., p + 1) with R'R the Gram of the table and the intercept's column, to all digits."""
+        return block_qr(self._weighted, self.X.blocks)
 
     def _penalised(self, H: np.ndarray) -> np.ndarray:
         """(q, q, p, p) second derivatives of the loss -> those of F as one matrix."""
@@ -245,11 +257,15 @@ class Likelihood:
         return all(parts)
 
 
-def flat_solver(H: np.ndarray) -> tuple[Solve, np.ndarray]:
-    """Least-squares solver of a singular H, and the directions (columns) that H maps to 0."""
+def flat_solver(H: np.ndarray, least: float = EPS) -> tuple[Solve, np.ndarray]:
+    """Least-squares solver of a singular H, and the directions (columns) that H maps to 0.
+
+    Their curvature is up to len(H) times `least` of the largest.
+    """
     diagonal = np.sqrt(np.maximum(np.diagonal(H), 0.0))
     scale = 1.0 / np.where(diagonal > 0, diagonal, 1.0)
     values, vectors = np.linalg.eigh(H * scale * scale[:, None])
-    kept = values > len(H) * np.finfo(float).eps * max(values[-1], 0.0)
+    kept = values > len(H) * least * max(values[-1], 0.0)
     basis = vectors[:, kept] * scale[:, None]
-    return lambda g: basis @ ((basis.T @ g) / values[kept]), vectors[:, ~kept] * scale[:, None]
+    root = basis / np.sqrt(values[kept])
+    return lambda g: root @ (root.T @ g), vectors[:, ~kept] * scale[:, None]

@@ -19,7 +19,8 @@ import numpy as np
 from pellucid import parallel
 from pellucid.linear_model.likelihood import Likelihood
 from pellucid.linear_model.logistic_solvers import ACCURACY, Prepared, Setting, measure_in, start
-from pellucid.numerics.linalg import Factor, block_qr, cholesky_factor, triangular_factor
+from pellucid.numerics.aliases import find_aliases
+from pellucid.numerics.linalg import Factor, cholesky_factor
 from pellucid.numerics.optimise import Solve, newton
 from pellucid.numerics.tables import Rows
 from pellucid.records import Solution
@@ -31,7 +32,8 @@ def solve_firth(prepared: Prepared, setting: Setting) -> tuple[Prepared, Solutio
     if setting.intercept and whole.shift is None:
         whole = replace(whole, shift=prepared.mean, last={})
         prepared = replace(prepared, likelihood=whole, mean=np.zeros_like(prepared.mean))
-    kept = _independent(whole)
+    kept = np.sort(find_aliases(whole.triangle(), whole.intercept).kept)
+    kept = kept[kept < whole.X.p]
     X = whole.X.X[:, kept]
     part = replace(
         whole, X=Rows(X if whole.X.sparse else np.ascontiguousarray(X)), last={},
@@ -50,16 +52,6 @@ def solve_firth(prepared: Prepared, setting: Setting) -> tuple[Prepared, Solutio
     B = np.zeros((whole.q, whole.X.p + 1))
     B[:, np.append(kept, whole.X.p)] = found.x.reshape(part.q, -1)
     return prepared, Solution(B.ravel(), found.status, found.history, found.n_iter)
-
-
-def _independent(whole: Likelihood) -> np.ndarray:
-    """Columns (besides the intercept) that no others span."""
-
-    def block(rows: slice) -> np.ndarray:
-        part = whole.block(rows)
-        return part if isinstance(part, np.ndarray) else part.toarray()
-
-    return np.sort(triangular_factor(block_qr(block, whole.X.blocks), whole.X.n).order)
 
 
 class Jeffreys:
@@ -96,10 +88,7 @@ class Jeffreys:
         L = self.likelihood
 
         def partial(rows: slice) -> np.ndarray:
-            block, p = L.block(rows), L.chances(x, rows)
-            table = np.empty((len(p), L.X.p + 1))
-            table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
-            table[:, -1] = float(L.intercept)
+            table, p = L.table(rows), L.chances(x, rows)
             Q = np.empty((len(p), L.q, L.q))
             for a in range(L.q):
                 for b in range(a + 1):

@@ -10,15 +10,14 @@ import numpy as np
 from scipy.special import chdtrc, ndtri
 
 from pellucid.data import Problem
-from pellucid.errors import DataError, PellucidError
-from pellucid.linear_model.glm_solver import as_if_absent
+from pellucid.errors import PellucidError
 from pellucid.linear_model.inference import COLUMNS, estimate_lines, missing_notes
-from pellucid.linear_model.intervals import check_level
+from pellucid.linear_model.intervals import check_level, check_span
+from pellucid.numerics.aliases import as_if_absent
 from pellucid.numerics.links import expit
 from pellucid.numerics.losses import softmax
 from pellucid.records import SummaryTable
 
-OFF = 1e-7  # of its parts' sizes: more than this is not 0
 LINES = tuple("z" if name == "t" else name for name in COLUMNS)
 
 
@@ -37,13 +36,12 @@ def facts(known: list[dict[str, Any]], problem: Problem, w: np.ndarray, intercep
     covariance = np.zeros((m * len(blocks),) * 2)
     for k, block in enumerate(blocks):
         covariance[k * m : (k + 1) * m, k * m : (k + 1) * m] = block
-    columns = {
-        name: np.unique(np.concatenate([one[name] for one in known])).astype(np.int64)
-        for name in ("aliased", "flat")
-    }
-    return columns | {
+    # Of one table: fits differ only in whether their curvature gave a reason to ask.
+    table = max(known, key=lambda one: len(one["aliased"]))
+    return {
+        "aliased": table["aliased"], "null_space": table["null"],
+        "flat": np.unique(np.concatenate([one["flat"] for one in known])).astype(np.int64),
         "covariance": covariance, "rank": int(sum(one["rank"] for one in known)),
-        "null_space": known[0]["null"],
         "log_likelihood": -float(sum(one["loss"] for one in known)),
         "null": -null, "rows": float(problem.total),
     }  # fmt: skip
@@ -89,8 +87,7 @@ def _without_aliases(estimates: np.ndarray, kept: dict[str, Any]) -> np.ndarray:
     if not len(kept["aliased"]):
         return estimates
     x = np.roll(estimates, -1, axis=1)  # intercepts last
-    null = {"aliased": kept["aliased"], "null": kept["null_space"]}
-    x = np.array([as_if_absent(row, null) for row in x])
+    x = as_if_absent(x.T, kept["aliased"], kept["null_space"]).T
     x[:, kept["aliased"]] = np.nan
     return np.roll(x, 1, axis=1)
 
@@ -193,7 +190,8 @@ def probability_interval(model: Any, X: Any, level: float) -> tuple[np.ndarray, 
         )
     table = X if isinstance(X, np.ndarray) else X.toarray()
     table = np.column_stack([table, np.full(len(table), float(model.fit_intercept))])
-    _check_within(table, model, kept)
+    null, size = kept["null_space"], np.abs(table) + np.append(np.abs(model.means_), 0.0)
+    check_span(table @ null, size @ np.abs(null))
     K = len(model.classes_)
     scores = model._scores(X)
     Z = np.column_stack([np.zeros(len(table)), scores]) if K == 2 else scores
@@ -205,21 +203,6 @@ def probability_interval(model: Any, X: Any, level: float) -> tuple[np.ndarray, 
     reach = ndtri((1 + level) / 2) * errors
     odds = _log_odds(Z)
     return expit(odds - reach), expit(odds + reach)
-
-
-def _check_within(table: np.ndarray, model: Any, kept: dict[str, Any]) -> None:
-    """Refuse rows whose prediction depends on which of many equal solutions was taken."""
-    null = kept["null_space"]
-    if not null.size:
-        return
-    size = np.abs(table) + np.append(np.abs(model.means_), 0.0)
-    far = np.flatnonzero((np.abs(table @ null) > OFF * (size @ np.abs(null))).any(axis=1))
-    if len(far):
-        raise DataError(
-            f"Row {far[0]} lies outside what the training rows span (columns are combinations of each "
-            "other there, but not here), so its prediction is not determined. Drop the columns that "
-            "summary() names."
-        )
 
 
 def _slopes(P: np.ndarray) -> np.ndarray:

@@ -1,16 +1,20 @@
 """The covariance of unpenalised logistic coefficients, and which of them the data do not tell.
 
-Invariant: which columns span each other is a question to the table, not to the fit: it is asked at
-B = 0, where separation has flattened nothing.
+Invariant: which columns span each other is a question to the table, not to the fit: separation
+flattens its curvature, and columns that nearly depend on each other are more than its digits hold.
 """
 
 from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
+from pellucid.linear_model.likelihood import Likelihood, flat_solver
 from pellucid.linear_model.logistic_solvers import Prepared
-from pellucid.numerics.aliases import find_aliases
-from pellucid.numerics.linalg import cholesky_factor
+from pellucid.numerics.aliases import Aliases, find_aliases
+from pellucid.numerics.linalg import GRAM_LIMIT, cholesky_factor
+
+PART = 1e-6  # of the largest entry of a flat direction (of unit columns): less takes no part
 
 
 def information(prepared: Prepared, x: np.ndarray) -> dict[str, Any]:
@@ -25,39 +29,58 @@ def information(prepared: Prepared, x: np.ndarray) -> dict[str, Any]:
     width, used = F.X.p + 1, np.ones((F.q, F.X.p + 1), dtype=bool)
     used[:, -1] = F.intercept
     free = np.flatnonzero(used)
-    H = F.curvature(x)[np.ix_(free, free)]
+    H = F.curvature(x)
     loss, C = float(F.evaluate(x)[0]), np.zeros((F.size, F.size))
-    factor = cholesky_factor(H)
+    factor = cholesky_factor(H[np.ix_(free, free)])
     if factor is not None:
         rows = factor.inverse_rows()
         C[np.ix_(free, free)] = rows @ rows.T
         none = np.zeros(0, dtype=np.int64)
         found = {"rank": len(free), "aliased": none, "flat": none, "null": np.zeros((width, 0))}
     else:
-        found, inverse = _singular(prepared, H, free)
-        C[np.ix_(free, free)] = inverse
+        table = find_aliases(F.triangle(), F.intercept)
+        flat, C = _inverse(F, x, H, table)
+        null = [prepared.to_user(np.tile(change, F.q))[0] for change in table.null.T]
+        found = {
+            "rank": F.q * len(table.kept), "aliased": table.aliased, "flat": flat,
+            "null": np.array(null).reshape(-1, width).T,
+        }  # fmt: skip
     return found | {"covariance": prepared.covariance(C), "loss": loss}
 
 
-def _singular(
-    prepared: Prepared, H: np.ndarray, free: np.ndarray
-) -> tuple[dict[str, Any], np.ndarray]:
-    F = prepared.likelihood
-    width = F.X.p + 1
-    table = find_aliases(
-        F.curvature(np.zeros(F.size))[np.ix_(free, free)], np.flatnonzero(free % width == F.X.p)
-    )
-    kept = free[table.kept]
-    fit = find_aliases(H[np.ix_(table.kept, table.kept)], np.flatnonzero(kept % width == F.X.p))
-    inverse = np.zeros_like(H)
-    inverse[np.ix_(table.kept, table.kept)] = fit.inverse
-    own = free[table.aliased] < width  # the same for every class
-    null = np.zeros((F.q, width, int(own.sum())))
-    null.reshape(F.size, -1)[free] = table.null[:, own]
-    return {
-        "rank": table.rank, "aliased": np.unique(free[table.aliased] % width),
-        "flat": np.unique(kept[fit.loose] % width),
-        "null": np.column_stack([
-            prepared.to_user(null[:, :, k].ravel())[0] for k in range(null.shape[2])
-        ]) if null.shape[2] else np.zeros((width, 0)),
-    }, inverse  # fmt: skip
+def _inverse(
+    F: Likelihood, x: np.ndarray, H: np.ndarray, table: Aliases
+) -> tuple[np.ndarray, np.ndarray]:
+    """Columns that remain flat, and the inverse curvature of the others.
+
+    Along orthonormal combinations X V of the kept columns it is the fit alone that may be flat.
+    """
+    q, width, r = F.q, F.X.p + 1, len(table.kept)
+    V, unit = np.zeros((width, r)), np.zeros((width, 1))
+    V[table.kept] = table.factor.inverse_rows()
+    unit[table.kept, 0] = np.ldexp(1.0, -table.factor.exponents[table.factor.order])
+    if table.factor.condition < GRAM_LIMIT:
+        H = np.einsum("ja,kjlm,mb->kalb", V, H.reshape(q, width, q, width), V, optimize=True)
+    else:  # too few digits are left in H
+        H = _curvature_along(F, x, V)
+    solve, still = flat_solver(H.reshape(q * r, q * r), GRAM_LIMIT**-2)
+    inverse = solve(np.eye(q * r)).reshape(q, r, q, r)
+    C = np.einsum("ja,kalb,mb->kjlm", V, inverse, V, optimize=True).reshape(F.size, F.size)
+    moves = np.abs(np.einsum("ja,kan->kjn", V * unit, still.reshape(q, r, -1)))
+    part = moves > PART * moves.max(axis=(0, 1), initial=1e-300)
+    return np.flatnonzero(part.any(axis=(0, 2))), C
+
+
+def _curvature_along(F: Likelihood, x: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Second derivatives (q, r, q, r) at x by the coefficients of the columns X V."""
+
+    def partial(rows: slice) -> np.ndarray:
+        A, P, w = F.table(rows) @ V, F.chances(x, rows), F.weights[rows]
+        H = np.empty((F.q, V.shape[1], F.q, V.shape[1]))
+        for k in range(F.q):
+            for l in range(F.q):
+                bend = w * P[:, k] * (float(k == l) - P[:, l])
+                H[k, :, l] = A.T @ (A * bend[:, None])
+        return H
+
+    return parallel.reduce(partial, np.ndarray.__iadd__, F.X.blocks)

@@ -1,7 +1,7 @@
 """Factors of X' W X and solutions of systems with them, sound for any units and any rank.
 
 Invariant: no inverse is formed where a factor does; columns are scaled by powers of two (exact);
-rank is decided on scaled, pivoted columns with the tolerance max(n, p) eps.
+rank is decided on scaled columns: pivoted, with the tolerance max(n, p) eps, or in their order.
 """
 
 from collections.abc import Callable
@@ -108,21 +108,25 @@ def triangular_factor(R: np.ndarray, n: int) -> Factor:
     return Factor(np.asfortranarray(T), order, scale, condition)
 
 
-def ordered_factor(R: np.ndarray, n: int) -> Factor:
-    """Factor of R' R, any rank; of columns that depend on each other the first ones are kept."""
+def ordered_factor(R: np.ndarray, least: float) -> Factor:
+    """Factor of R' R, any rank; of columns that depend on each other the first ones are kept.
+
+    A column of which earlier ones leave less than the share `least` depends on them.
+    """
     p = R.shape[1]
     scale = -np.frexp(np.linalg.norm(R, axis=0))[1]
     scaled = np.ldexp(R, scale)
-    basis, kept = np.zeros((len(R), 0)), []
+    kept: list[int] = []
+    basis = np.asfortranarray(np.zeros_like(scaled))
     for j in range(p):
-        rest = scaled[:, j]
+        rest, known = scaled[:, j], basis[:, : len(kept)]
         for _ in range(2):  # twice is enough
-            rest = rest - basis @ (basis.T @ rest)
+            rest = rest - known @ (known.T @ rest)
         length = float(np.linalg.norm(rest))
-        if length > max(n, p) * EPS:
-            basis = np.column_stack([basis, rest / length])
+        if length > least * float(np.linalg.norm(scaled[:, j])):
+            basis[:, len(kept)] = rest / length
             kept.append(j)
-    found = triangular_factor(scaled[:, kept], n)
+    found = triangular_factor(scaled[:, kept], len(R))
     order = np.array(kept, dtype=np.int64)[found.order]
     return Factor(np.ldexp(found.T, -found.exponents[found.order]), order, scale, found.condition)
 
