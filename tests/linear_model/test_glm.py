@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from pellucid.errors import ConvergenceWarning, DataError, ParameterError
+from pellucid.errors import ConvergenceWarning, DataError, ParameterError, PellucidError
 from pellucid.linear_model import (
     GammaRegressor,
     GeneralizedLinearModel,
@@ -368,3 +368,18 @@ def test_poisson_in_one_visit_is_the_sum_over_rows(shifted):
         assert visit(X, y, w, offset, b, seen, g) == pytest.approx(loss, rel=1e-13)
         np.testing.assert_allclose(seen, eta, rtol=1e-13, atol=1e-14)
         np.testing.assert_allclose(g, np.append(pull @ X, pull.sum()), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("family", ["normal", "poisson"])
+def test_wide_models_keep_no_covariance_and_say_so(family):
+    from pellucid.linear_model.logistic_solvers import INFERENCE_SIZE
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(8, INFERENCE_SIZE)) / 30, rng.poisson(3.0, 8) + 1.0
+    model = GeneralizedLinearModel(family=family).fit(X, y)
+    assert not hasattr(model, "inference_")
+    assert f"Models of {INFERENCE_SIZE} or more columns" in " ".join(model.summary().notes)
+    with pytest.raises(PellucidError, match="or more columns keep no covariance"):
+        model.predict_interval(X)
+    fewer = GeneralizedLinearModel(family="normal").fit(X[:, :5], y)
+    assert fewer.inference_["covariance"].shape == (6, 6)

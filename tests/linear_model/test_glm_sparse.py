@@ -136,3 +136,33 @@ def test_poisson_as_in_glmnet():
         model = made("poisson", alpha=strength, l1_ratio=0.5).fit(X / sd, y)
         found = [model.intercept_, *(model.coef_ / sd)]
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_curvature_of_each_column_is_the_diagonal_of_the_whole():
+    from pellucid.linear_model.glm_solver import prepare
+    from pellucid.linear_model.glm_sparse import SparseGLM
+
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(60, 4)) * (rng.random((60, 4)) < 0.5), rng.uniform(0.5, 2, 60)
+    y = rng.gamma(2.0, 1.0, 60)
+    for family, link, intercept in (("gamma", "log", True), ("poisson", "log", False)):
+        loss = GeneralizedLinearModel(family=family, link=link)._loss()
+        for table in (X, X + 100.0, csr_matrix(X)):
+            task = prepare(table, y, w, None, loss, 0.0, intercept)
+            x = np.append(np.zeros(4), np.log(w @ y / w.sum()))
+            whole = task.objective.curvature(x, expected=True)
+            found = SparseGLM(task.objective, np.zeros(4)).largest_curvature
+            np.testing.assert_allclose(found, np.diagonal(whole), rtol=1e-12)
+
+
+def test_wide_tables_need_no_table_of_all_pairs_of_columns():
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 3000)), rng.poisson(2.0, 50).astype(float)
+    model = GeneralizedLinearModel(family="poisson", alpha=0.3, l1_ratio=1.0)
+    tracemalloc.start()
+    model.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3001**2 * 8 / 4

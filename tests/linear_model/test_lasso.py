@@ -254,3 +254,12 @@ def test_wrong_parameters_are_named(wrong):
     (name,) = wrong
     with pytest.raises(ParameterError, match=f"'{name}' parameter of ElasticNet must be"):
         ElasticNet(**wrong).fit(X4, Y4)
+
+
+@pytest.mark.parametrize("wrong", [
+    {"eps": 0}, {"eps": -1.0}, {"alphas": "x"}, {"alphas": ["x"]}, {"alphas": [-1.0]}, {"tol": "x"},
+    {"max_iter": 0}, {"l1_ratio": 0.0}, {"l1_ratio": "x"}, {"positive": "x"},
+])  # fmt: skip
+def test_wrong_options_of_paths_are_named(wrong):
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        enet_path([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0], **wrong)

@@ -5,7 +5,7 @@ import pytest
 
 import pellucid
 from pellucid.errors import ParameterError, PellucidError
-from pellucid.linear_model import LinearRegression
+from pellucid.linear_model import LinearRegression, Ridge
 from tests.oracles import shared
 
 BOSTON = [
@@ -187,3 +187,13 @@ def test_summary_refuses(arguments):
 def test_check_estimator():
     checks = pytest.importorskip("sklearn.utils.estimator_checks")
     checks.check_estimator(LinearRegression(), expected_failed_checks={})
+
+
+@pytest.mark.parametrize("model", [LinearRegression(positive=True), Ridge(positive=True)])
+def test_active_sets_that_do_not_settle_are_said(model, monkeypatch):
+    def endless(*given, **options):
+        raise RuntimeError("Maximum number of iterations reached.")
+
+    monkeypatch.setattr("scipy.optimize.nnls", endless)
+    with pytest.raises(PellucidError, match=r"No coefficients >= 0 .* nearly span each other"):
+        model.fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])

@@ -125,8 +125,13 @@ def test_what_cannot_be_is_said():
         RidgeCV(cv=3, store_cv_results=True).fit(X, y)
     with pytest.raises(DataError, match="n_splits=9"):
         RidgeCV(cv=9).fit(X[:5], y[:5])
-    with pytest.raises(DataError, match="row numbers below 30"):
-        RidgeCV(cv=[([0, 1], [99])]).fit(X, y)
+    half = np.arange(30) < 15
+    for train, test in (([0, 1], [99]), ([0, 1], [-1]), (half[:20], ~half), ([0.5], [1])):
+        with pytest.raises(DataError, match="row numbers from 0 to 29, or one bool"):
+            RidgeCV(cv=[(train, test)]).fit(X, y)
+    assert RidgeCV(cv=[(half, ~half)]).fit(X, y).best_score_ == (
+        RidgeCV(cv=[(range(15), range(15, 30))]).fit(X, y).best_score_
+    )
 
 
 def test_zero_is_least_squares():

@@ -150,3 +150,29 @@ def test_a_constant_whose_mean_rounds_has_no_unit():
     assert abs(model.coef_[1]) < 1e-3 and abs(model.intercept_) < 1e3
     flat = SGDRegressor(standardize=True, random_state=0).fit(X[:, :1], np.full(37, 333333.33))
     np.testing.assert_allclose(flat.predict(X[:, :1]), 333333.33, rtol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"average": True}, {"penalty": "l1", "alpha": 0.01}])
+def test_batches_go_on_from_standardised_coefficients_in_the_users_units(options):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2)) + 5
+    y = X @ [2.0, -1.0] + 7
+    model = SGDRegressor(standardize=True, random_state=0, eta0=1e-3, **options).fit(X, y)
+    before, start = model.predict(X), model.coef_.copy()
+    model.set_params(standardize=False, eta0=1e-12).partial_fit(X, y)
+    near = 0.05 if "average" in options else 1e-7  # a mean of steps still moves
+    np.testing.assert_allclose(model.coef_, start, atol=near)
+    np.testing.assert_allclose(model.predict(X), before, atol=near)
+
+
+def test_standardised_columns_without_an_intercept_keep_their_zero():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2)) + 5
+    y = X @ [2.0, -1.0] + 50
+    model = SGDRegressor(
+        standardize=True, fit_intercept=False, alpha=0, average=10, max_iter=3000, tol=1e-9,
+        random_state=0,
+    ).fit(X, y)  # fmt: skip
+    best = np.linalg.lstsq(X, y, rcond=None)[0]
+    assert model.intercept_ == 0
+    np.testing.assert_allclose(model.coef_, best, atol=0.3)

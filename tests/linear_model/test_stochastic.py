@@ -233,3 +233,21 @@ def test_status_of_a_perceptron_agrees_with_converged():
     centres = np.array([[9.0, 0], [-9, 9], [-9, -9]])
     apart = Perceptron().fit(np.repeat(centres, 5, axis=0), np.repeat([0, 1, 2], 5))
     assert apart.converged_ and apart.status_.message == f"Pass {apart.n_iter_} made no mistake."
+
+
+def test_early_stopping_leaves_a_row_of_every_class_to_learn_from():
+    X, y = np.array([[-3.0], [-2.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    model = SGDClassifier(early_stopping=True, validation_fraction=0.9, random_state=0).fit(X, y)
+    assert model.status_.ok
+    np.testing.assert_array_equal(model.predict(X), y)
+
+
+def test_batches_go_on_from_standardised_coefficients_under_l1():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)) * [1e-3, 1.0, 1e3]
+    y = (X / [1e-3, 1.0, 1e3] @ [2.0, -1.0, 0.0] + rng.normal(size=200) > 0).astype(int)
+    model = SGDClassifier(penalty="l1", alpha=0.01, standardize=True, random_state=0).fit(X, y)
+    before = model.decision_function(X)
+    slow = {"standardize": False, "learning_rate": "constant", "eta0": 1e-16}
+    model.set_params(**slow).partial_fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), before, atol=1e-5)

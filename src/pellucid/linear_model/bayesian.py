@@ -1,7 +1,7 @@
 """What Bayesian linear regressions share: predictions with their standard deviation, intervals.
 
-Invariant: `covariance_` (p + 1, p + 1) is that of the coefficients and, last, of the prediction at
-`means_`; the two parts are independent where the intercept has a flat prior.
+Invariant: the variance of an observation is that of its mean, which depends on the row, plus that of
+the noise, which does not.
 """
 
 from typing import Any

@@ -81,10 +81,13 @@ def _contiguous(k: int, problem: Problem) -> list[Fold]:
 def _weights(rows: Any, problem: Problem, n: int) -> np.ndarray:
     """Weights of the rows that the user numbers, or marks."""
     rows = np.asarray(rows)
-    if rows.dtype == bool:
+    if rows.dtype == bool and rows.shape == (n,):
         rows = np.flatnonzero(rows)
-    if rows.ndim != 1 or rows.dtype.kind not in "iu" or (len(rows) and rows.max() >= n):
-        raise DataError(f"cv must hold row numbers below {n}, the number of rows of X.")
+    numbers = rows.ndim == 1 and rows.dtype.kind in "iu"
+    if not numbers or (len(rows) and not 0 <= rows.min() <= rows.max() < n):
+        raise DataError(
+            f"cv must hold row numbers from 0 to {n - 1}, or one bool for each of the {n} rows of X."
+        )
     times = np.bincount(rows, minlength=n).astype(float)
     if problem.position is not None:
         times = times[problem.position >= 0]

@@ -167,6 +167,7 @@ class GLMRegressor(Regressor):
         if self._l1() > 0:
             return self._fit_net(problem)
         from pellucid.linear_model import ridge_solver as solver
+        from pellucid.linear_model.glm_inference import has_facts
         from pellucid.linear_model.predictor import check_size
 
         y = problem.y if problem.offset is None else problem.y - problem.offset
@@ -182,7 +183,7 @@ class GLMRegressor(Regressor):
             "n_iter_": 1, "status_": Status("ok", "Solved directly."),
             "history_": {"iteration": np.ones(1), "objective": np.array([value])},
         }  # fmt: skip
-        if self.alpha == 0:
+        if has_facts(self, problem.p):
             learned["inference_"] = self._facts(problem, learned)
         return learned
 
@@ -223,7 +224,7 @@ class GLMRegressor(Regressor):
 
     def _fit_iteratively(self, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
         from pellucid.linear_model import glm_solver as solver
-        from pellucid.linear_model.glm_inference import facts
+        from pellucid.linear_model.glm_inference import facts, has_facts
         from pellucid.linear_model.predictor import check_size
 
         l1, means, largest = self._l1(), None, None
@@ -250,7 +251,7 @@ class GLMRegressor(Regressor):
             found = solver.solve(task, loss, kind, self.tol, self.max_iter, self._last(problem.p))
             x = task.to_user(found.x)
         more = {}
-        if self.alpha == 0 and self.solver != "gd":
+        if has_facts(self, problem.p):
             more["inference_"] = facts(task, found.x, problem, loss)
             if self.fit_intercept:
                 x = solver.without_constants(problem.X, more["inference_"]["aliased"], x)

@@ -16,10 +16,12 @@ from pellucid.errors import DataError, PellucidError
 from pellucid.linear_model.glm_solver import Task, information, solve
 from pellucid.linear_model.inference import (
     COLUMNS,
+    SHRUNK,
     estimate_lines,
     missing_notes,
     penalised_summary,
 )
+from pellucid.linear_model.logistic_solvers import INFERENCE_SIZE
 from pellucid.linear_model.robust import Wanted
 from pellucid.numerics.aliases import as_if_absent
 from pellucid.numerics.families import Family, GLMLoss
@@ -31,7 +33,16 @@ KNOWN_DISPERSION = ("binomial", "poisson", "negative_binomial")
 # Families whose likelihood does not ask whether a weight is copies or precision.
 EITHER_WAY = ("poisson", "negative_binomial", "gamma", "inverse_gaussian")
 NULL_STEPS = 100
+WIDE = (
+    f"Models of {INFERENCE_SIZE} or more columns keep no covariance, so there are no standard errors. "
+    "pellucid.inspection.bootstrap gives intervals for any model."
+)
 TABLE = 4096  # factorials up to which a table is cheaper
+
+
+def has_facts(model: Any, p: int) -> bool:
+    """Whether a fit of p columns leaves `facts`: theory knows them, and there is room for them."""
+    return model.alpha == 0 and model.solver != "gd" and p < INFERENCE_SIZE
 
 
 def facts(task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
@@ -203,7 +214,7 @@ def glm_summary(model: Any, wanted: Wanted) -> SummaryTable:
         shown = {"alpha": float(model.alpha)}
         if model.l1_ratio > 0:
             shown["l1_ratio"] = float(model.l1_ratio)
-        return penalised_summary(model, shown)
+        return penalised_summary(model, shown, SHRUNK if model.alpha > 0 else WIDE)
     n = kept["total"] if wanted.weights == "frequency" else kept["rows"]
     residual = n - kept["rank"]
     dispersion = dispersion_of(kept, residual)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import bdtr, betainc, gammainc, gammaln, log_ndtr, ndtr, pdtr
 
 from pellucid.errors import PellucidError
-from pellucid.linear_model.glm_inference import dispersion_of, extra_variance, power_of
+from pellucid.linear_model.glm_inference import WIDE, dispersion_of, extra_variance, power_of
 from pellucid.linear_model.intervals import check_span, t_reach
 from pellucid.numerics.families import Family, GLMLoss
 
@@ -35,6 +35,8 @@ def glm_ends(
     """Low and high ends (n, 2) for encoded rows with linear predictor eta."""
     kept = vars(model).get("inference_")
     if kept is None:
+        if model.alpha == 0 and model.solver != "gd":
+            raise PellucidError(WIDE)
         raise PellucidError(
             "Intervals need standard errors, which theory gives for alpha=0 only (and not for "
             "solver='gd'). pellucid.inspection.bootstrap gives intervals for any model."

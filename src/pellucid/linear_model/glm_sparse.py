@@ -67,8 +67,17 @@ class SparseGLM:
     @functools.cached_property
     def largest_curvature(self) -> np.ndarray:
         """The expected curvature of each coefficient where all rows have one mean."""
-        eta = np.zeros(self.X.n) + self._middle
-        return np.diagonal(self._gram(eta, np.arange(self.X.p + 1), expected=True)).copy()
+        objective = self.objective
+
+        def partial(rows: slice) -> np.ndarray:
+            block, y = objective.block(rows), objective.y[rows]
+            bend = objective.curve.bend(y, np.full_like(y, self._middle), expected=True)
+            squares = block * block if isinstance(block, np.ndarray) else block.multiply(block)
+            pull = objective.weights[rows] * bend
+            return np.append(squares.T @ pull, pull.sum() * objective.intercept)
+
+        with np.errstate(all="ignore"):
+            return parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
 
     @functools.cached_property
     def _middle(self) -> float:

@@ -13,6 +13,11 @@ from pellucid.errors import PellucidError
 from pellucid.linear_model.robust import Wanted
 from pellucid.records import SummaryTable
 
+SHRUNK = (
+    "Coefficients are shrunk by a penalty: theory gives no standard errors or p-values for them. "
+    "pellucid.inspection.bootstrap(model, X, y, 'coef_') shows how much they vary from sample "
+    "to sample (it does not remove the bias); an unpenalised model has standard errors."
+)
 COLUMNS = ("term", "coef", "std error", "t", "p", "low", "high")
 
 
@@ -179,8 +184,8 @@ def missing_notes(schema: Any) -> list[str]:
     return [f"Missing in training ({'; '.join(found)})."] if found else []
 
 
-def penalised_summary(model: Any, facts: dict[str, Any]) -> SummaryTable:
-    """Estimates alone: with a penalty theory gives no standard errors."""
+def penalised_summary(model: Any, facts: dict[str, Any], note: str = SHRUNK) -> SummaryTable:
+    """Estimates alone, and why: with a penalty theory gives no standard errors."""
     coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
     several = len(coef) > 1
     rows = []
@@ -190,11 +195,6 @@ def penalised_summary(model: Any, facts: dict[str, Any]) -> SummaryTable:
         names = ["intercept", *model.terms_] if model.fit_intercept else list(model.terms_)
         values = [b0, *line.tolist()] if model.fit_intercept else line.tolist()
         rows += [(prefix + name, value) for name, value in zip(names, values)]
-    note = (
-        "Coefficients are shrunk by a penalty: theory gives no standard errors or p-values for them. "
-        "pellucid.inspection.bootstrap(model, X, y, 'coef_') shows how much they vary from sample "
-        "to sample (it does not remove the bias); an unpenalised model has standard errors."
-    )
     notes = (note, *missing_notes(model.schema_))
     status = vars(model).get("status_")
     if status is not None and not status.ok:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import DataError, ParameterError, shown
-from pellucid.parameters import Integer
+from pellucid.parameters import Integer, Real, check
 
 
 def lasso_path(X: Any, y: Any, **options: Any) -> tuple:
@@ -50,11 +50,11 @@ def enet_path(
     array([[1. , 1.5]])
     """
     from pellucid.data.problem import Wishes, prepare
+    from pellucid.linear_model.sparse_cv import PARAMETERS
 
-    if not 0 < l1_ratio <= 1:
-        raise ParameterError(
-            f"l1_ratio must be in (0, 1] for a path. Got {shown(l1_ratio)} instead."
-        )
+    given = {"eps": eps, "alphas": alphas, "positive": positive, "tol": tol, "max_iter": max_iter}
+    rules = PARAMETERS | {"l1_ratio": Real(0, 1, "right")}
+    check("enet_path", given | {"l1_ratio": l1_ratio}, rules)
     wishes = Wishes(owner="enet_path", target="several")
     problem, _ = prepare(X, y, None, None, None, wishes)
     Y = problem.y.reshape(problem.n, -1)
@@ -73,11 +73,12 @@ def penalty_grid(
 ) -> np.ndarray:  # fmt: skip
     """Penalties in falling order."""
     if not Integer(1).accepts(alphas):
-        given = np.sort(np.asarray(alphas, dtype=float).ravel())[::-1]
+        try:
+            given = np.sort(np.asarray(alphas, dtype=float).ravel())[::-1]
+        except (TypeError, ValueError):
+            given = np.empty(0)
         if not len(given) or not np.isfinite(given).all() or given[-1] < 0:
-            raise ParameterError(
-                f"alphas must be numbers >= 0. Got {np.asarray(alphas).tolist()} instead."
-            )
+            raise ParameterError(f"alphas must be numbers >= 0. Got {shown(alphas)} instead.")
         return given
     share = weights / weights.sum()
     centred = Y - share @ Y if intercept else Y

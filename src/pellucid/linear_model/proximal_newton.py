@@ -131,7 +131,9 @@ def _direction(
     column = chosen % width
     free = column == task.X.p
     l2, l1 = (np.append(v, 0.0)[column] for v in (task.l2, task.l1))
-    H[np.diag_indices(len(H))] += l2 + damping * task.largest_curvature[column]
+    H[np.diag_indices(len(H))] += l2
+    if damping > 0:
+        H[np.diag_indices(len(H))] += damping * task.largest_curvature[column]
     if not task.intercept:
         H[free] = H[:, free] = 0.0
         H[free, free] = 1.0  # its slope is 0, so it stays; and H can be factored

@@ -129,7 +129,7 @@ def by_folds(
 
 
 def r_squared(guess: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
-    """Share of the variance of y that a prediction explains; 0 where y does not vary."""
+    """Share of the variance of y that a prediction explains; of y that do not vary 1 or 0."""
     total = w @ (y - w @ y / w.sum()) ** 2
     rest = w @ (y - guess) ** 2
     perfect = np.where(rest == 0, 1.0, 0.0)

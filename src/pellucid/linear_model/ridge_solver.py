@@ -256,7 +256,7 @@ def ridge_positive(
     X: Any, Y: np.ndarray, weights: np.ndarray, alpha: np.ndarray, intercept: bool
 ) -> Any:
     """As `ridge`, with coefficients >= 0: active sets on the triangle of [X; sqrt(alpha)]."""
-    from scipy.optimize import nnls
+    from pellucid.numerics.constrained import active_sets
 
     task = prepare(X, Y, weights, intercept)
     design, c, p = task.design, int(intercept), X.shape[1]
@@ -269,7 +269,7 @@ def ridge_positive(
     b = np.zeros((Y.shape[1], p))
     for k in range(len(b)):
         stacked = np.concatenate([R, np.diag(np.sqrt(task.penalty(float(alpha[k]))))])
-        b[k], _ = nnls(stacked, np.append(targets[:, k], np.zeros(p)), maxiter=max(30, 10 * p))
+        b[k] = active_sets(stacked, np.append(targets[:, k], np.zeros(p)), max(30, 10 * p))
     return task.to_user(b, np.asarray(mean).ravel(), mean_y)
 
 

@@ -182,7 +182,7 @@ class SGDRegressor(LinearPredictor):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model.sgd import new_walker
 
-        units = units_of(problem) if self.standardize else None
+        units = units_of(problem, self.fit_intercept) if self.standardize else None
         coef, b0 = self._first_state(problem.p)
         if units is not None and (b0 or coef.any()):
             coef, b0 = units.inward(coef, b0)
@@ -266,9 +266,8 @@ class SGDRegressor(LinearPredictor):
             "n_iter_": len(walker.history), "status_": walker.status,
         }  # fmt: skip
         if units is not None:
-            coef, b0 = units.outward(learned["coef_"], float(learned["intercept_"][0]))
-            learned |= {"coef_": coef, "intercept_": np.array([b0 * self.fit_intercept])}
-            check_size(coef, learned["intercept_"])
+            learned |= units.told(learned)
+            check_size(learned["coef_"], learned["intercept_"])
         return learned
 
     def _held_back(self, n: int, seed: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -314,18 +313,33 @@ class Units:
             coef = coef * (self.scale_y / self.scale)
             return coef, self.mean_y + b0 * self.scale_y - float(coef @ self.mean)
 
+    def told(self, learned: dict[str, Any]) -> dict[str, Any]:
+        """Coefficients, and the state from which `partial_fit` goes on, in the user's units.
+
+        Absolute values in the penalty pull alike in all columns: their account begins anew.
+        """
+        coef, b0 = self.outward(learned["coef_"], float(learned["intercept_"][0]))
+        walk, mean = learned["walk_"].copy(), learned["averaged_"]
+        standard, walk[0] = self.outward(learned["standard_coef_"], float(walk[0]))
+        walk[3] = 0.0
+        return {
+            "coef_": coef, "intercept_": np.array([b0]), "standard_coef_": standard, "walk_": walk,
+            "pulled_": np.zeros_like(coef),
+            "averaged_": np.append(*self.outward(mean[:-1], float(mean[-1]))),
+        }  # fmt: skip
+
     def inward(self, coef: np.ndarray, b0: float) -> tuple[np.ndarray, float]:
         b0 = (b0 + float(coef @ self.mean) - self.mean_y) / self.scale_y
         return coef * (self.scale / self.scale_y), b0
 
 
-def units_of(problem: Problem) -> Units:
-    """From all rows, by weight; constants keep their unit."""
+def units_of(problem: Problem, intercept: bool) -> Units:
+    """From all rows, by weight; constants keep their unit, and all their 0 without an intercept."""
     mean, scale = units(problem.X, problem.weights, problem.schema)
-    if not isinstance(problem.X, np.ndarray):
-        mean = np.zeros_like(mean)
     mean_y, scale_y = deviations(problem.y[:, None], problem.weights)
-    return Units(mean, scale, float(mean_y[0]), float(scale_y[0]))
+    if not (intercept and isinstance(problem.X, np.ndarray)):
+        mean = np.zeros_like(mean)
+    return Units(mean, scale, float(mean_y[0]) if intercept else 0.0, float(scale_y[0]))
 
 
 def _learned(walker: Any, averaged: bool) -> dict[str, Any]:

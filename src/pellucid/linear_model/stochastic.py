@@ -213,8 +213,10 @@ class StochasticClassifier(LinearClassifier):
         if not self.early_stopping or begun:
             return None, None
         rng = parallel.stream(seed, "validation")
-        chosen = [
-            rng.permutation(rows)[: max(1, round(self.validation_fraction * len(rows)))]
+        chosen = [  # of each class at least one row, and not all
+            rng.permutation(rows)[
+                : min(max(1, round(self.validation_fraction * len(rows))), len(rows) - 1)
+            ]
             for k in range(int(problem.y.max()) + 1)
             if len(rows := np.flatnonzero(problem.y == k)) > 1
         ]

@@ -70,14 +70,18 @@ class Units:
         return out
 
     def restore(self, learned: dict[str, Any], X: Any, weights: np.ndarray) -> dict[str, Any]:
-        """What a stochastic model learned in these units, in the user's."""
+        """What a stochastic model learned in these units, in the user's.
+
+        Absolute values in the penalty pull alike in all columns: their account begins anew.
+        """
         out = dict(learned)
         out["coef_"], out["intercept_"] = self.outside(learned["coef_"], learned["intercept_"])
         mean, walk = learned["averaged_"], learned["walk_"].copy()
         out["standard_coef_"], walk[:, 0] = self.outside(learned["standard_coef_"], walk[:, 0])
         coef, intercept = self.outside(mean[:, :-1], mean[:, -1])
         out["averaged_"] = np.column_stack([coef, intercept])
-        out["pulled_"], out["walk_"] = learned["pulled_"] * self.scale, walk
+        walk[:, 3] = 0.0
+        out["pulled_"], out["walk_"] = np.zeros_like(learned["pulled_"]), walk
         out["means_"] = column_means(X, weights)
         return out
 

@@ -7,9 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import PellucidError
 from ..records import Status
 from .least_squares import Design, least_squares, make_design
 from .tables import Rows, exponents
+
+
+def active_sets(A: np.ndarray, b: np.ndarray, max_iter: int) -> np.ndarray:
+    """x >= 0 that minimises |A x - b|."""
+    from scipy.optimize import nnls
+
+    try:
+        return nnls(A, b, maxiter=max_iter)[0]
+    except RuntimeError:
+        raise PellucidError(
+            f"No coefficients >= 0 were found in {max_iter} changes of the active set: columns nearly "
+            "span each other. Leave some out, or give a penalty: Lasso(positive=True) needs no "
+            "active set."
+        ) from None
 
 
 def nonnegative_least_squares(
@@ -21,8 +36,6 @@ def nonnegative_least_squares(
     2. Lawson and Hanson's algorithm finds the positive coefficients.
     3. These alone are fitted again, to the last digit.
     """
-    from scipy.optimize import nnls
-
     table = Rows(X)
     units = -exponents(table.largest())
     lift = exponents(np.abs(Y).max(axis=0, initial=0.0))
@@ -32,7 +45,7 @@ def nonnegative_least_squares(
     R, targets = triangle[:, : table.p], triangle[:, table.p :]
     coef, intercept = np.zeros((Y.shape[1], table.p)), np.zeros(Y.shape[1])
     for k in range(Y.shape[1]):
-        rough, _ = nnls(R, targets[:, k], maxiter=max(30, 3 * table.p))
+        rough = active_sets(R, targets[:, k], max(30, 3 * table.p))
         active = np.flatnonzero(rough > 0)
         found = (
             least_squares(X[:, active], Y[:, k : k + 1], weights, fit_intercept)
