@@ -72,6 +72,16 @@ def test_no_model_has_a_score(tmp_path, monkeypatch, capsys):
     heard = capsys.readouterr()
     assert "roc_auc is not defined for one class" in " ".join(heard.out.split())
     assert "error: no model has a score; the board says why" in heard.err
+    assert cli.run(["explain", "runs/latest", "--row", "1"]) == 2
+    assert "has no model file: no model had a score." in capsys.readouterr().err
+    results = tmp_path / "runs" / "latest" / "results.json"
+    told = json.loads(results.read_text())
+    results.write_text(json.dumps(told | {"recommended": "mine"}))
+    assert cli.run(["explain", "runs/latest", "--row", "1"]) == 2
+    assert "has no model file: mine is not a model of Pellucid." in capsys.readouterr().err
+    results.unlink()
+    assert cli.run(["explain", "runs/latest", "--row", "1"]) == 2
+    assert "is not complete. Continue: pellucid compare --resume" in capsys.readouterr().err
 
 
 def test_constant_number(complain):

@@ -60,6 +60,18 @@ def test_cutting_keeps_characters_whole():
     assert clean("ab" + "e\u0301" * 3, 4) == "abe\u0301"[:2] + "…"
 
 
+def test_levels_of_one_column_stay_different():
+    assert fit("checking_status=A14", 9.5) == "checking_…=A14"
+    assert fit("checking_status=a level that is long itself", 9.5).endswith("…")
+    assert fit("the_checking_status=", 9.5).endswith("…") and fit("=" * 40, 9.5).endswith("…")
+
+
+@QUICK
+@given(st.text("ab=", max_size=40), st.floats(1, 20))
+def test_labels_of_levels_fit(text, em):
+    assert width(fit(text, em)) <= em
+
+
 @QUICK
 @given(st.text(max_size=40), st.floats(1, 20))
 def test_fit_fits(text, em):

@@ -177,6 +177,7 @@ def say(voice: Voice, text: str) -> None:
 def preface(voice: Voice, plan: Any, findings: Any) -> None:
     """What is known before the first fit, on stderr."""
     from pellucid import __version__
+    from pellucid.compare import estimate
     from pellucid.compare.describe import describe_data, describe_plan
     from pellucid.parallel import get_threads
     from pellucid.report import terminal
@@ -188,7 +189,7 @@ def preface(voice: Voice, plan: Any, findings: Any) -> None:
         f"python {platform.python_version()}  {jobs} job{'s' if jobs > 1 else ''}",
     )
     lines = terminal.data_line(data) + terminal.check_lines(findings.plain(), findings.fine)
-    lines += terminal.plan_lines(describe_plan(plan), plan.settings.effort)
+    lines += terminal.plan_lines(describe_plan(plan), plan.settings.effort, estimate.told(plan))
     say(voice, "\n".join(lines) + "\n")
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection
 from typing import Any
 
+from pellucid.compare import estimate
 from pellucid.compare.describe import describe_data, describe_plan
 from pellucid.compare.journal import plain
 from pellucid.draw.table import text_table
@@ -21,6 +22,7 @@ def plan_facts(plan: Any, findings: Any) -> dict[str, Any]:
         },
         "data": describe_data(plan),
         "plan": describe_plan(plan),
+        "estimated_seconds": estimate.seconds(plan),
         "checks": findings.plain(),
         "models": [
             {
@@ -47,7 +49,7 @@ def plan_text(plan: Any, findings: Any, format_: str) -> str:
         return json.dumps(plain(facts), ensure_ascii=False, indent=1) + "\n"
     lines = terminal.data_line(facts["data"])
     lines += terminal.check_lines(facts["checks"], findings.fine)
-    lines += terminal.plan_lines(facts["plan"], plan.settings.effort)[:-1]
+    lines += terminal.plan_lines(facts["plan"], plan.settings.effort, estimate.told(plan))[:-1]
     lines.append(f"        metric {facts['plan']['metric']}: {facts['plan']['metric_why']}")
     settings = [
         [name, _shown(entry["value"]), entry["source"]] for name, entry in facts["settings"].items()
@@ -58,7 +60,6 @@ def plan_text(plan: Any, findings: Any, format_: str) -> str:
         for m in facts["models"]
     ]
     lines += ["", text_table(["model", "candidates", "search"], models)]
-    lines += ["", f"about {facts['plan']['fits']} fits"]
     return "\n".join(lines) + "\n"
 
 

@@ -52,7 +52,10 @@ class Silent:
         self.began = time.monotonic()
         self.scores: dict[str, list[Any]] = {}
         self.failed: dict[str, str] = {}
-        self.rounds: dict[str, int] = {}
+        self.rounds: dict[str, set[str]] = {}  # folds that are done
+        self.recalled: dict[str, int] = {}  # so many of them before this run was resumed
+        self.since: dict[str, float] = {}  # the first order for a model
+        self.took: dict[str, str] = {}  # time until it had its score or its reason
 
     def __enter__(self) -> Silent:
         return self
@@ -66,16 +69,19 @@ class Silent:
     def hear(self, event: dict[str, Any]) -> None:
         """Take in one event of the run."""
         kind, model = event["event"], event.get("model", "")
-        if kind == "failed":
+        if kind == "started":
+            self.since.setdefault(model, time.monotonic())
+        elif kind == "failed":
             self.failed[model] = f"{event['how']}: {event['why']}"
-            self.finished(model)
-        elif kind == "done":
-            self.rounds[model] = self.rounds.get(model, 0) + 1
+            self.ended(model)
+        elif kind == "done" and event["fold"] not in self.rounds.setdefault(model, set()):
+            self.rounds[model].add(event["fold"])
+            self.recalled[model] = self.recalled.get(model, 0) + ("recalled" in event)
             if event["fold"] != "final":
                 own = self.scores.setdefault(model, [])
                 own.append(event["metrics"][self.plan.metric.name])
                 if len(own) == len(self.plan.folds):
-                    self.finished(model)
+                    self.ended(model)
         elif kind == "stopping":
             self.stopping(event["times"])
         self.changed(event)
@@ -88,12 +94,30 @@ class Silent:
         own = self.scores.get(model, [])
         return None if None in own or not own else sum(own) / len(own)
 
+    def ended(self, model: str) -> None:
+        self.took[model] = f"{self.age(model):5.1f} s" if model in self.since else "earlier"
+        self.finished(model)
+
+    def age(self, model: str) -> float:
+        """Seconds since the first order for a model."""
+        return time.monotonic() - self.since.get(model, self.began)
+
     def result(self, model: str) -> str:
-        """`done   0.987`, or the reason."""
+        """`done   0.987   +-0.011   1.3 s`, or the reason."""
         if model in self.failed:
             return self.failed[model]
         mean = self.mean(model)
-        return "done   " + ("n/a" if mean is None else number(mean))
+        shown = "n/a" if mean is None else number(mean)
+        return f"done   {shown:<8} {self.margin(model):<9} {self.took[model]}"
+
+    def margin(self, model: str) -> str:
+        """Half the width of the interval that the leaderboard will show."""
+        from pellucid.compare.board import standings
+
+        if self.mean(model) is None:
+            return ""
+        own = standings(self.plan, {model: self.scores[model]})[model]
+        return f"+-{number((own.high - own.low) / 2, 2)}" if own.high > own.low else ""
 
     def finished(self, model: str) -> None:
         """A model has its score or its reason."""
@@ -106,8 +130,7 @@ class Lines(Silent):
     """One plain line per finished model."""
 
     def finished(self, model: str) -> None:
-        seconds = time.monotonic() - self.began
-        click.echo(f" {model:<18} {self.result(model)}   ({seconds:.1f} s)", err=True)
+        click.echo(f" {model:<18} {self.result(model)}", err=True)
 
 
 class Board(Silent):
@@ -143,13 +166,13 @@ class Board(Silent):
         best = self.leading()
         for contender in self.plan.running:
             model = contender.id
-            done = self.rounds.get(model, 0)
+            done = len(self.rounds.get(model, ()))
             if model not in self.active and model not in self.failed and not done:
                 waiting.append(model)
                 continue
             filled = BAR if model in self.failed else round(BAR * done / rounds)
             over = model in self.failed or len(self.scores.get(model, ())) == len(self.plan.folds)
-            what = self.result(model) if over else self.active.get(model, "")
+            what = self.result(model) if over else self.now(model)
             mark = "   <- leading" if over and model == best else ""
             bar = "#" * filled + "-" * (BAR - filled)
             lines.append(f" {model:<18} {bar}  {what[:46]}{mark}\n")
@@ -157,6 +180,12 @@ class Board(Silent):
             lines.append(f" {', '.join(waiting)[:60]} ...  waiting\n")
         lines.append(self.total())
         return "".join(lines)
+
+    def now(self, model: str) -> str:
+        """`fold 3/5, candidate 4/8   41 s   left ~30 s`: the folds to come are like those done."""
+        done, age = len(self.scores.get(model, ())), self.age(model)
+        left = f"   left ~{age * (len(self.plan.folds) - done) / done:.0f} s" if done else ""
+        return f"{self.active.get(model, ''):<24}{age:4.0f} s{left}"
 
     def leading(self) -> str | None:
         sign = self.plan.metric.sign
@@ -166,23 +195,25 @@ class Board(Silent):
         return max(known, key=lambda m: known[m]) if known else None
 
     def total(self) -> str:
-        rounds = (len(self.plan.folds) + 1) * len(self.plan.running)
-        done = sum(self.rounds.values()) + sum(
-            len(self.plan.folds) + 1 - self.rounds.get(m, 0) for m in self.failed
-        )
+        """How far the run is; what an earlier part of a resumed run did says nothing of the time."""
+        running, each = self.plan.running, len(self.plan.folds) + 1
+        done = sum(self.share(c.id) for c in running) / max(1, len(running))
         spent = time.monotonic() - self.began
-        costs = {c.id: c.cost * max(1, len(c.candidates)) + 0.1 for c in self.plan.running}
+        costs = {c.id: c.cost * max(1, len(c.candidates)) + 0.1 for c in running}
         whole = sum(costs.values())
-        part = sum(costs[c.id] * self.share(c.id) for c in self.plan.running)
-        left = f"left ~{_clock(spent * (whole - part) / part)}" if part > 0.05 * whole else ""
+        part = sum(costs[c.id] * self.share(c.id) for c in running)
+        now = part - sum(costs[m] * count / each for m, count in self.recalled.items())
+        left = f"left ~{_clock(spent * (whole - part) / now)}" if now > 0.05 * whole else ""
+        filled = round(BAR * done)
+        bar = "#" * filled + "-" * (BAR - filled)
         return (
-            f" total {100 * done // rounds:>3} %   elapsed {_clock(spent)}   {left}   "
-            "Ctrl-C stops and keeps what is done\n"
+            f" total {bar} {int(100 * done):>3} %  elapsed {_clock(spent)}  {left}  "
+            "Ctrl-C stops, keeps what is done\n"
         )
 
     def share(self, model: str) -> float:
         """How much of a model's work is done."""
-        done = self.rounds.get(model, 0) / (len(self.plan.folds) + 1)
+        done = len(self.rounds.get(model, ())) / (len(self.plan.folds) + 1)
         return 1.0 if model in self.failed else done
 
 
@@ -203,7 +234,7 @@ class Live(Board):
     def draw(self) -> None:
         from rich.text import Text
 
-        self.live.update(Text(self.board()))
+        self.live.update(Text(self.board(), no_wrap=True, overflow="ellipsis"))
 
     def close(self) -> None:
         self.draw()

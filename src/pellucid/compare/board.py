@@ -56,13 +56,7 @@ def leaderboard(plan: Plan, memory: Memory) -> tuple[list[dict[str, Any]], str |
     """The rows, best first and those without a score last, and the recommended model."""
     scores = {c.id: fold_scores(plan, memory, c.id) for c in plan.contenders}
     ranked = {name: found[plan.metric.name] for name, found in scores.items() if found}
-    bounds = (0.0, 1.0) if plan.metric.name in BOUNDED else (-np.inf, np.inf)
-    if plan.metric.name in ("log_loss", "rmse", "mae"):
-        bounds = (0.0, np.inf)
-    standing = statistics.standings(
-        ranked, _ratio(plan), plan.metric.sign, bounds, behind=_behind(plan), exact=_exact(plan),
-        baseline=BASELINES[plan.material.task],
-    )  # fmt: skip
+    standing = standings(plan, ranked)
     ranks = {c.id: c.rank for c in plan.contenders}
     loss = {
         name: float(np.mean(found[TIE_BREAK[plan.material.task]]))
@@ -75,6 +69,17 @@ def leaderboard(plan: Plan, memory: Memory) -> tuple[list[dict[str, Any]], str |
         for c in plan.contenders
     ]
     return sorted(rows, key=lambda row: row["place"] or 10**6), best
+
+
+def standings(plan: Plan, scores: dict[str, list[float]]) -> dict[str, statistics.Standing]:
+    """Means, intervals and places of models from their scores in the folds."""
+    bounds = (0.0, 1.0) if plan.metric.name in BOUNDED else (-np.inf, np.inf)
+    if plan.metric.name in ("log_loss", "rmse", "mae"):
+        bounds = (0.0, np.inf)
+    return statistics.standings(
+        scores, plan.ratio, plan.metric.sign, bounds, behind=_behind(plan), exact=_exact(plan),
+        baseline=BASELINES[plan.material.task],
+    )  # fmt: skip
 
 
 def _behind(plan: Plan) -> statistics.Behind | None:
@@ -93,11 +98,6 @@ def _exact(plan: Plan) -> frozenset[str]:
     """The baseline says the same of every row: some scores of it are known beforehand."""
     known = plan.metric.name in ("roc_auc", "balanced_accuracy")
     return frozenset([BASELINES[plan.material.task]] if known else [])
-
-
-def _ratio(plan: Plan) -> float:
-    """Test rows by training rows of a fold, on average."""
-    return float(np.mean([len(test) / len(train) for train, test in plan.folds]))
 
 
 def _row(

@@ -67,6 +67,10 @@ class Material:
         pairs = zip(self.columns, self.table.columns)
         return {name: as_kind(arrow_column(name, c), self.kinds[name], name) for name, c in pairs}
 
+    def n_levels(self, name: str) -> int:
+        """How many different cells a feature has."""
+        return exchange.n_distinct(self.table, name)
+
     def without(self, names: list[str], note: str = "") -> Material:
         """The material without some features."""
         kinds = {name: kind for name, kind in self.kinds.items() if name not in names}

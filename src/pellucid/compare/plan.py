@@ -92,10 +92,18 @@ class Plan:
         return [c for c in self.contenders if not c.skipped]
 
     @property
+    def ratio(self) -> float:
+        """Test rows by training rows of a fold, on average."""
+        return float(np.mean([len(test) / len(train) for train, test in self.folds]))
+
+    @property
     def n_fits(self) -> int:
         """Fits of the whole run: nested search, outer fits, and the final search of each model."""
-        rounds = len(self.folds) + 1
-        return sum(rounds * (_searches(c) * self.inner + 1) for c in self.running)
+        return sum(map(self.fits_of, self.running))
+
+    def fits_of(self, contender: Contender) -> int:
+        """Fits of one model in its folds and its last round."""
+        return (len(self.folds) + 1) * (_searches(contender) * self.inner + 1)
 
     def key(self) -> str:
         """Hash of all that shapes the result: a resumed run must have the same."""

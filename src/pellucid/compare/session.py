@@ -94,6 +94,8 @@ class Session:
         shaping = self.plan.settings.shaping()
         if memory.start is not None:
             refuse_changes(memory.start, self.plan)
+            for record in (*memory.done.values(), *memory.failed.values()):
+                self.hear({**record, "recalled": True})
         else:
             if self.config:
                 files.write_whole(self.folder / "config.toml", self.config)

@@ -33,6 +33,11 @@ def share(value: float | None, decimals: int = 3) -> str:
     return text[1:] if text.startswith("0.") else text
 
 
+def is_share(metric: str) -> bool:
+    """Whether a score is told with a fixed number of decimals."""
+    return metric in SHARES or metric in ("log_loss", "r2")
+
+
 def score(value: float | None, metric: str, decimals: int = 3) -> str:
     """A score as the table shows it."""
     if value is None or value != value:
@@ -41,7 +46,7 @@ def score(value: float | None, metric: str, decimals: int = 3) -> str:
         return f"<.{1:0{decimals}d}"  # it is small, but it is not 0
     if metric == "r2" and value < -99:
         return number(value, 3)
-    if metric in SHARES or metric in ("log_loss", "r2"):
+    if is_share(metric):
         shown = round(value, decimals) + 0.0  # never -0
         return share(shown, decimals) if shown >= 0 else f"{shown:.{decimals}f}"
     return number(value, 4)
@@ -110,8 +115,8 @@ def check_lines(checks: list[dict[str, Any]], fine: str) -> list[str]:
     return lines
 
 
-def plan_lines(plan: dict[str, Any], effort: str) -> list[str]:
-    """What is going to happen."""
+def plan_lines(plan: dict[str, Any], effort: str, estimate: str) -> list[str]:
+    """What is going to happen; `estimate` says how long it will take."""
     if plan["test_rows"]:
         locked = f"test {plan['test_rows']} rows locked away ({plan['test_why']})"
     else:
@@ -123,8 +128,8 @@ def plan_lines(plan: dict[str, Any], effort: str) -> list[str]:
         f"({plan['inner_folds']} folds, effort {effort}) | metric {plan['metric']}"
     )
     lines = wrapped(text, "plan    ", "        ")
-    more = f"{plan['models']} models, about {plan['fits']} fits   (--plan shows every setting)"
-    return [*lines, f"        {more}"]
+    more = f"{plan['models']} models, about {plan['fits']:,} fits, {estimate} on an idle machine"
+    return [*lines, f"        {more}", "        (--plan shows every setting)"]
 
 
 # After the run --------------------------------------------------------------------------------
@@ -175,7 +180,8 @@ def table(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
     cells_ = columns(scored, metric, beside, timings)
     sizes = [max(map(cells, column)) for column in cells_]
     names = max([5, *(cells(clean(row["model"], 24)) for row in data["leaderboard"])])
-    lines = ["     " + pad("model", names) + "  " + line([c[0] for c in cells_], sizes)]
+    head = "     " + pad("model", names) + "  " + line([c[0] for c in cells_], sizes)
+    lines = [head.rstrip()]
     for i, row in enumerate(scored, 1):
         mark = "=" if row["tied"] else "x"
         text = line([column[i] for column in cells_], sizes) + "  " + use(row)
@@ -186,14 +192,15 @@ def table(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
             reason = f"{state}: {row['reason']}" if row["reason"] else state
             head = f"  -  {pad(clean(row['model'], 24), names)}  "
             lines += wrapped(reason, head, " " * (len(head)))
-    rivals = len(scored) - 1
-    if rivals < 1:
+    if len(scored) < 2:
         return lines
     others = sum(not row["baseline"] for row in scored) - 1
     over = f", Holm over {others}" if others > 1 else ""
     lines.append(f"  = not distinguishable from the best on this data (corrected t-test{over})")
     if any(starred(row) for row in scored):
         lines.append("  * different if it were the only comparison; not among so many (Holm)")
+    if any(row["metrics"].get("log_loss", 0.0) is None for row in scored):
+        lines.append("  n/a log loss: the model gives no probabilities")
     return lines
 
 
@@ -215,8 +222,7 @@ def columns(
 ) -> list[list[str]]:
     """The columns of the table, head first."""
     seconds = timings.get("models", {})
-    bounded = metric in SHARES or metric in ("log_loss", "r2")
-    if bounded:
+    if is_share(metric):
         means = [score(row["mean"], metric, 4) for row in scored]
         ranges = [
             f"{score(row['ci'][0], metric)} - {score(row['ci'][1], metric)}" for row in scored
@@ -234,6 +240,9 @@ def columns(
     out = [["mean", *means], ["95 % interval", *ranges], ["vs best", *against]]
     for name in beside:
         values = [score(row["metrics"][name], name) for row in scored]
+        known = [row["metrics"][name] for row in scored]
+        if not is_share(name) and None not in known:
+            values = align_numbers(known, 4)
         out.append([TITLES.get(name, name), *values])
     fits = [seconds.get(row["model"], {}).get("fit") for row in scored]
     out.append(["fit", *("" if s is None else f"{s:.2f} s" for s in fits)])

@@ -77,10 +77,7 @@ def find(model: str, data: str | None) -> tuple[str, str, str | None]:
     folder = find_run(model)
     path = folder / "model.pellucid"
     if not path.exists():
-        raise DataError(
-            f"{folder} has no model file: its run is not complete, no model had a score, or the "
-            "recommended one is not of Pellucid."
-        )
+        raise DataError(f"{folder} has no model file: {_why_none(folder)}.")
     if data is not None:
         return str(path), data, None
     stored = folder / "config.toml"  # runs from Python have none
@@ -88,6 +85,17 @@ def find(model: str, data: str | None) -> tuple[str, str, str | None]:
     if config.get("data") in (None, "-"):
         raise DataError(f"{folder} does not know its table any more: name DATA.")
     return str(path), str(config["data"]), config.get("encoding")
+
+
+def _why_none(folder: Path) -> str:
+    """Why a run has kept no model."""
+    results = folder / "results.json"
+    data = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {}
+    if not data.get("complete"):
+        again = f"pellucid compare --resume --out {quote(str(folder))}"
+        return f"its run is not complete. Continue: {again}"
+    best = data["recommended"]
+    return "no model had a score" if best is None else f"{best} is not a model of Pellucid"
 
 
 def read_table(fitted: Any, data: str, voice: Voice, encoding: str | None) -> Any:

@@ -1,0 +1,65 @@
+"""The estimate of a run's time: it follows the work, keeps to limits, and shapes nothing."""
+
+import json
+
+import pytest
+
+from pellucid.app import cli
+from pellucid.compare import estimate
+from pellucid.compare.prepare import prepare
+from pellucid.compare.settings import Settings
+
+
+def plan_of(data="iris", **settings):
+    return prepare(data, Settings.of({"jobs": 1, **settings}))[0]
+
+
+def test_it_grows_with_the_work_and_shrinks_with_the_jobs():
+    low, high = estimate.seconds(plan_of())
+    assert 0 < low < high
+    for more in ({"effort": "thorough"}, {"cv": 20}, {"data": "breast_cancer"}):
+        assert estimate.seconds(plan_of(**more)) > (low, high), more
+    for less in ({"effort": "quick"}, {"models": "tree"}, {"jobs": 2}):
+        assert estimate.seconds(plan_of(**less)) < (low, high), less
+
+
+def test_levels_count_as_columns_for_models_that_see_them_so(tmp_path):
+    def seconds(levels, model):
+        lines = "".join(f"v{i % levels},{i % 2}\n" for i in range(4000))
+        (tmp_path / "t.csv").write_text("a,y\n" + lines)
+        given = {"models": model, "task": "classification", "ignore": "D"}
+        return estimate.seconds(plan_of(tmp_path / "t.csv", target="y", **given))
+
+    assert seconds(1500, "logistic") > seconds(3, "logistic")
+    assert seconds(1500, "forest") == pytest.approx(seconds(3, "forest"), rel=0.1)
+
+
+def test_limits_bound_it():
+    low, high = estimate.seconds(plan_of(effort="thorough"))
+    assert estimate.seconds(plan_of(effort="thorough", time_limit=high / 2))[1] == high / 2
+    assert estimate.seconds(plan_of(effort="thorough", time_limit=low / 2)) == (low / 2, low / 2)
+    assert estimate.seconds(plan_of(effort="thorough", model_timeout="1s")) < (low, high)
+
+
+@pytest.mark.parametrize(
+    ("range_", "text"),
+    [
+        ((3.2, 11.0), "estimated 3-11 s"),
+        ((5.0, 5.0), "estimated 5 s"),
+        ((61.0, 170.0), "estimated 1-3 min"),
+        ((40.0, 121.0), "estimated up to 3 min"),
+        ((4000.0, 14000.0), "estimated 1-4 h"),
+    ],
+)
+def test_it_is_told_in_a_unit_that_fits(monkeypatch, range_, text):
+    monkeypatch.setattr(estimate, "seconds", lambda plan: range_)
+    assert estimate.told(None) == text
+
+
+def test_the_plan_tells_it(capsys):
+    assert cli.run(["compare", "iris", "--plan", "-j1"]) == 0
+    out = capsys.readouterr().out
+    assert estimate.told(plan_of()) + " on an idle machine" in out
+    assert cli.run(["compare", "iris", "--plan", "-j1", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["estimated_seconds"]
+    assert told == list(estimate.seconds(plan_of()))
