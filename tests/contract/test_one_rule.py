@@ -22,6 +22,14 @@ def asks_new_rows(Model) -> bool:
     return any(has(method)(Model) for method in ("predict", "transform"))
 
 
+def adds_up_columns(Model) -> bool:
+    """Whether a prediction is a sum over columns, by definition."""
+    return has("explain")(Model) and Model.__module__.split(".")[1] in (
+        "linear_model",
+        "naive_bayes",
+    )
+
+
 def test_mixed_table_is_fitted_and_predicted(Model):
     sample = mixed(Model)
     model = fitted(Model, sample)
@@ -114,6 +122,27 @@ def test_cells_missing_only_at_prediction(Model):
     for ask in asks(model):
         found = np.asarray(ask(holes))
         assert found.dtype.kind != "f" or np.all(np.isfinite(found))
+
+
+@applies_to(adds_up_columns)
+@pytest.mark.parametrize("cell", [None, "Oz"])
+def test_unknown_cells_say_nothing(Model, cell):
+    """A cell missing, or a level unseen, only at prediction adds 0, and changes no other column."""
+    sample = numbers(Model)
+    table = pd.DataFrame(sample.X, columns=list("abcd")).astype(object)
+    i = np.arange(60)  # classes go round too, so towns tell of them
+    table["town"] = np.array(["Lund", "Ubud", "Rome"], dtype=object)[(i + (i % 4 == 0)) % 3]
+    model = fitted(Model, sample.with_X(table))
+    new = table.copy()
+    new.loc[::3, "town"] = cell
+    new.loc[1::3, "b"] = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenLevelWarning)
+        found = np.asarray(model.explain(new).contributions)
+    expected = np.array(model.explain(table).contributions)
+    assert np.abs(expected[:, [1, 4]]).max() > 1e-3
+    expected[::3, 4] = expected[1::3, 1] = 0.0
+    np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 def test_missing_is_missing_in_every_spelling(Model):

@@ -1,12 +1,15 @@
 """Naive Bayes on examples whose answers are known: by hand, from R's e1071, from scikit-learn."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.naive_bayes as theirs
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_iris, load_wine
 
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataError, ParameterError, UnseenLevelWarning
 from pellucid.naive_bayes import (
     BernoulliNB,
     CategoricalNB,
@@ -274,3 +277,16 @@ def test_explanation_is_the_likelihood_ratio_of_a_column():
     density = -0.5 * ((PEOPLE[:, None] - model.theta_) ** 2 / model.var_ + np.log(model.var_))
     assert np.allclose(why.contributions[:, :, 0], density[:, 1] - density[:, 0], rtol=1e-10)
     assert why.base[0] == pytest.approx(0.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("Model", [BernoulliNB, ComplementNB, MultinomialNB, PoissonNB])
+@pytest.mark.parametrize("cell", ["d", None])
+def test_category_not_known_from_training_says_nothing(Model, cell):
+    """Class 0 has one level, class 1 two: all levels at once, or their shares, would tell of it."""
+    table = pd.DataFrame({"c": ["a"] * 30 + ["b"] * 15 + ["c"] * 15})
+    model = Model().fit(table, [0] * 30 + [1] * 30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenLevelWarning)
+        found = model.predict_proba(pd.DataFrame({"c": [cell, "a"]}, dtype=object))
+    np.testing.assert_allclose(found[0], [0.5, 0.5])
+    assert found[1, 0] > 0.9

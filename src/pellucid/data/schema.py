@@ -237,6 +237,14 @@ class Schema:
             self._report_unseen(unseen)
         return codes
 
+    def unknown_cells(self, table: Intake) -> dict[int, np.ndarray]:
+        """Rows of an aligned table whose category is a level, or a gap, that training did not have."""
+        codes = self.level_codes(self.raw(table), quiet=True)
+        return {
+            j: np.flatnonzero((own == -2) | ((own == -1) & (self.n_missing[j] == 0)))
+            for j, own in codes.items()
+        }
+
     def _positions(self, j: int) -> dict[Any, int]:
         """Codes by level; made once, for a single row costs as much as a table."""
         cache = self.__dict__.setdefault("_cache", {})

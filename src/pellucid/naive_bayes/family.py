@@ -16,7 +16,7 @@ from pellucid.base import ProbabilisticClassifier
 from pellucid.data import Problem, Wishes
 from pellucid.data.batches import empty
 from pellucid.data.containers import Intake
-from pellucid.data.schema import Schema
+from pellucid.data.schema import CATEGORICAL, Schema
 from pellucid.errors import DataError, ParameterError
 from pellucid.numerics import bayes
 from pellucid.persist.state import expect_array
@@ -141,7 +141,8 @@ def against_others(logs: np.ndarray) -> np.ndarray:
 class MatrixNaiveBayes(NaiveBayes):
     """Naive Bayes on the encoded matrix, where missing numbers stay missing (NaN): they are skipped.
 
-    Their indicator columns are silent.
+    Their indicator columns are silent. Of a category that was never missing, or not at this level,
+    in training, all level columns are NaN.
     """
 
     def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
@@ -156,6 +157,9 @@ class MatrixNaiveBayes(NaiveBayes):
         missing = [np.flatnonzero(cells) for cells in aligned.missing_cells()]
         blocks = list(enumerate(self.schema_.blocks()))
         holes = {k: missing[j] for k, (j, role, _) in blocks if role == "value"}
+        if CATEGORICAL in self.schema_.kinds:
+            unknown = self.schema_.unknown_cells(aligned)
+            holes |= {k: unknown[j] for k, (j, role, _) in blocks if role in ("level", "missing")}
         return with_holes(X, holes, [k for k, (_, role, _) in blocks if role == "indicator"])
 
     @staticmethod
@@ -205,13 +209,13 @@ def with_holes(X: Any, holes: dict[int, np.ndarray], silent: list[int]) -> Any:
         out[:, silent] = 0.0
         return out
     entries = X.tocoo()
-    row, column, data = entries.row, entries.col, entries.data
+    row, column, data = entries.row.astype(np.int64), entries.col, entries.data
+    gone = np.concatenate([np.zeros(0, dtype=np.int64), *holes.values()])
+    where = np.repeat(np.array([*holes], dtype=np.int64), [len(rows) for rows in holes.values()])
     keep = ~np.isin(column, silent)
-    for k, rows in holes.items():
-        keep &= (column != k) | ~np.isin(row, rows)
-    rows = np.concatenate([row[keep], *holes.values()])
-    columns = np.concatenate([column[keep], *(np.full(len(r), k) for k, r in holes.items())])
-    cells = np.concatenate([data[keep], np.full(len(rows) - int(keep.sum()), np.nan)])
+    keep &= ~np.isin(row * X.shape[1] + column, gone * X.shape[1] + where)
+    rows, columns = np.concatenate([row[keep], gone]), np.concatenate([column[keep], where])
+    cells = np.concatenate([data[keep], np.full(len(gone), np.nan)])
     out = type(X)((cells, (rows, columns)), shape=X.shape)
     out.sort_indices()
     return out
