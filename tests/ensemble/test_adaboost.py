@@ -12,12 +12,11 @@ from sklearn.datasets import load_wine
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from pellucid.data import datasets
+from pellucid.data import Wishes, datasets, prepare
 from pellucid.ensemble import AdaBoostClassifier, stumps
 from pellucid.errors import ParameterError
 from pellucid.tree import DecisionTreeClassifier, _histogram
 from pellucid.tree.criteria import CLASS_CRITERIA, IMPURITIES
-from pellucid.tree.presort import presort
 
 
 def test_first_step_by_hand():
@@ -182,8 +181,8 @@ def test_the_filter_leaves_few_columns():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 10))
     y = (X[:, 3] + 0.5 * rng.normal(size=5000) > 0).astype(np.int32)
-    table = presort(X, np.zeros(10, np.uint8), np.zeros(10, np.int32))
-    look = stumps.Filter(table, y, 2, "gini").look(np.full(5000, 1 / 5000))
+    problem, _ = prepare(X, y, None, None, None, Wishes("it", layout="codes", target="classes"))
+    look = stumps.Filter(problem, "gini").look(np.full(5000, 1 / 5000))
     assert look.kept.tolist() == [3]
 
 

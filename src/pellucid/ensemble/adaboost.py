@@ -1,6 +1,8 @@
 """AdaBoost: learners in turn, each on the rows that the earlier ones got wrong (SAMME)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -8,6 +10,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import ProbabilisticClassifier
 from pellucid.data import Problem, Wishes
+from pellucid.data.canonical import canonical, merged
 from pellucid.ensemble import learners, stumps
 from pellucid.ensemble.bags import Bag
 from pellucid.errors import DataError, ParameterError
@@ -15,6 +18,7 @@ from pellucid.parameters import Either, Integer, Learner, Nothing, RandomState, 
 from pellucid.tree import DecisionTreeClassifier, predict
 from pellucid.tree.explaining import TreesExplained
 from pellucid.tree.nodes import Nodes
+from pellucid.tree.rows import Rows
 
 
 class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
@@ -84,7 +88,19 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
         return learners.takes_sparse(self._learner())
 
     def _wishes(self) -> Wishes:
-        return learners.wishes_of(self._learner(), type(self).__name__)
+        wishes = learners.wishes_of(self._learner(), type(self).__name__)
+        if stumps.plain(self._learner()):  # reads the user's array where it stands: `_in_order`
+            return replace(wishes, canonical_rows=False, by_rows=True)
+        return wishes
+
+    def _in_order(self, problem: Problem) -> Problem:
+        """The problem on canonical rows; of a table for the filter no copy is made."""
+        if not stumps.plain(self._learner()):
+            return problem
+        if not stumps.applies(self._learner(), problem):
+            return canonical(problem)
+        first, weights = merged(problem)[:2]
+        return replace(problem, X=Rows(problem.X, first), y=problem.y[first], weights=weights)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the learners one after the other."""
@@ -93,8 +109,8 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
         K = len(problem.classes)
-        coded = learners.coded(problem)
-        fit_one = self._fitter(coded)
+        problem = learners.coded(self._in_order(problem))
+        fit_one = self._fitter(problem)
         log_w = np.log(problem.weights)
         found: list[Any] = []
         weights, errors = np.zeros(self.n_estimators), np.ones(self.n_estimators)
@@ -102,8 +118,8 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
             log_w -= log_w.max()
             w = np.exp(log_w)
             w /= w.sum()
-            learner = fit_one(t, w)
-            wrong = _votes(learner, problem.X, coded, K) != problem.y
+            learner, votes = fit_one(t, w)
+            wrong = votes != problem.y
             error = float(np.where(wrong, w, 0.0).sum())
             if error >= 1 - 1 / K and found:
                 break
@@ -127,34 +143,34 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
         return float(self.learning_rate * (np.log((1 - error) / error) + np.log(K - 1)))
 
     def _fitter(self, problem: Problem) -> Any:
-        """A function (t, weights) -> learner t; trees share their sorted columns."""
-        learner, seed, presorted = self._learner(), parallel.seed_sequence(self.random_state), None
-        filtered = None
+        """A function (t, weights) -> learner t and its votes; trees share their sorted columns."""
+        learner, seed = self._learner(), parallel.seed_sequence(self.random_state)
         if isinstance(learner, DecisionTreeClassifier):
-            from pellucid.tree.presort import presort
-
             learner._check_parameters()
-            presorted = presort(problem.X, problem.kinds, problem.n_levels)
-            if stumps.applies(learner, problem):
-                K = problem.n_classes
-                filtered = stumps.Filter(presorted, problem.y, K, learner.criterion)
-            if learner.max_depth == 1 and (filtered is None or len(filtered.always)):
-                presorted = presorted.placed()  # the engine looks rows up by their places
         elif not learners.takes_weights(learner):
             raise ParameterError(
                 f"AdaBoostClassifier needs an estimator with sample_weight. Got {learner!r} instead."
             )
+        filtered = None
+        if isinstance(problem.X, Rows):
+            filtered = stumps.Filter(problem, learner.criterion)
+        engine = cache(lambda: _sorted(learner, problem))
 
-        def fit_one(t: int, w: np.ndarray) -> Any:
-            own = learners.seeded(learner, seed, t)
+        def fit_one(t: int, w: np.ndarray) -> tuple[Any, np.ndarray]:
+            own, look = learners.seeded(learner, seed, t), None
             if filtered is not None:
                 look = filtered.look(w)
                 stump = filtered.stump(w, look)
                 if stump is not None:
-                    return learners.store_tree(own, problem.reweight(w), stump)
-                if 2 * len(look.kept) <= problem.p:
-                    return learners.fit_some_columns(own, problem, w, look.kept, presorted)
-            return learners.fit(own, problem, Bag(w, None), presorted)
+                    classes = stump.nodes.value.argmax(axis=1)
+                    votes = np.where(stump.left, classes[1], classes[2])
+                    return learners.store_tree(own, problem.reweight(w), stump.nodes), votes
+            whole, presorted = engine()
+            if look is not None and 2 * len(look.kept) <= problem.p:
+                own = learners.fit_some_columns(own, whole, w, look.kept, presorted)
+            else:
+                own = learners.fit(own, whole, Bag(w, None), presorted)
+            return own, _votes(own, whole.X, whole, problem.n_classes)
 
         return fit_one
 
@@ -267,6 +283,19 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
             "scale": "votes",
             "method": "changes of the trees' votes along the paths",
         }
+
+
+def _sorted(learner: Any, problem: Problem) -> tuple[Problem, Any]:
+    """The problem with a table of its own, and for trees its sorted columns."""
+    if isinstance(problem.X, Rows):
+        problem = replace(problem, X=np.asarray(problem.X))
+    if not isinstance(learner, DecisionTreeClassifier):
+        return problem, None
+    from pellucid.tree.presort import presort
+
+    presorted = presort(problem.X, problem.kinds, problem.n_levels)
+    # The engine looks the rows of stumps up by their places.
+    return problem, presorted.placed() if learner.max_depth == 1 else presorted
 
 
 def _votes(learner: Any, X: Any, owner: Any, K: int) -> np.ndarray:

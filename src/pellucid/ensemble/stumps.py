@@ -5,8 +5,9 @@ column are dealt into buckets once. For new weights the class weights of the buc
 every division: inside a bucket the left side's class weights lie in a box, the cost is concave, so it
 is lowest at a corner. Columns whose bound is above the best division between buckets cannot win.
 
-The same bound says in which buckets of these columns the best division may be: they are looked at row
-by row. Columns with levels or missing values are left to the tree engine.
+The same bound says in which buckets of these columns the best division may be: their rows are sorted
+and looked at one by one. Columns with levels or missing values are left to the tree engine. All that
+is kept of a column is the bucket of every row, so the user's table is never copied.
 
 Invariant: the stump is the one that the tree engine finds.
 """
@@ -20,32 +21,36 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.protocol import signature
 from pellucid.tree import DecisionTreeClassifier, _histogram
-from pellucid.tree._presort import places_of
+from pellucid.tree._presort import buckets_of, sort_column
 from pellucid.tree.criteria import CLASS_CRITERIA, IMPURITIES
 from pellucid.tree.histogram_bins import midpoints
 from pellucid.tree.nodes import Nodes
-from pellucid.tree.presort import Presorted
+from pellucid.tree.rows import Rows
 
 MANY_ROWS = 2**14  # from which the filter pays
 MOST_CLASSES = 4  # corners of a box double with each class
-BUCKETS = 1024
+BUCKETS = 1024  # a power of two
 ROUNDING = 1e-9
 TIE = 1e-12  # of the cost of all rows, as in the tree engine
 _FREE = ("criterion", "max_depth", "random_state", "table")
 
 
-def applies(learner: Any, problem: Problem) -> bool:
-    """Whether a learner is a plain stump, and the table worth a filter."""
-    assert problem.classes is not None
+def plain(learner: Any) -> bool:
+    """Whether a learner is a plain stump."""
     if type(learner) is not DecisionTreeClassifier or learner.max_depth != 1:
         return False
-    plain = all(
+    return learner.criterion in CLASS_CRITERIA and all(
         getattr(learner, name) == p.default
         for name, p in signature(DecisionTreeClassifier).items()
         if name not in _FREE
     )
+
+
+def applies(learner: Any, problem: Problem) -> bool:
+    """Whether a learner is a plain stump, and the table worth a filter."""
+    assert problem.classes is not None
     worth = problem.n >= MANY_ROWS and problem.p > 2 and len(problem.classes) <= MOST_CLASSES
-    return plain and worth and learner.criterion in CLASS_CRITERIA
+    return worth and plain(learner)
 
 
 @dataclass(frozen=True)
@@ -57,24 +62,41 @@ class Look:
     limit: float  # no division that costs more than this is the best
 
 
+@dataclass(frozen=True)
+class Stump:
+    """A tree of one division, and which rows it sends to the left."""
+
+    nodes: Nodes
+    left: np.ndarray
+
+
 class Filter:
-    """Buckets of a sorted table; columns with levels or missing values have none."""
+    """Buckets of a table's columns; those with levels or missing values have none.
 
-    def __init__(self, table: Presorted, y: np.ndarray, K: int, criterion: str) -> None:
-        self.table, self.y, self.K, self.criterion = table, y, K, criterion
-        free = (table.kinds == 0) & (table.missing == 0)
-        self.always, self.columns = np.flatnonzero(~free), np.flatnonzero(free)
-        labels, n = y.astype(np.uint16) * np.uint16(BUCKETS), table.n
+    cells : by column uint16 (n,), class * BUCKETS + bucket. starts : rows before each bucket.
+    """
 
-        def deal(j: int) -> tuple[np.ndarray, np.ndarray]:
-            places = np.empty(n, dtype=np.int32)
-            places_of(table.X[:, j], table.order[j], places)
-            bucket = (places.astype(np.int64) * BUCKETS // n).astype(np.uint16)
-            sizes = np.bincount(bucket, minlength=BUCKETS)
-            return bucket + labels, np.append(0, np.cumsum(sizes)).astype(np.int32)
+    def __init__(self, problem: Problem, criterion: str) -> None:
+        self.y, self.K, self.criterion = problem.y, problem.n_classes, criterion
+        self.n, self.n_levels = problem.n, problem.n_levels
+        rows: Any = problem.X
+        self.table = rows.table if isinstance(rows, Rows) else rows
+        order = rows.order if isinstance(rows, Rows) else np.arange(self.n)
+        self.at = order.astype(np.int32)  # row i of the problem stands there
+        dealt = parallel.map(self._deal, np.flatnonzero(problem.kinds == 0).tolist())
+        found = [(j, *part) for j, part in dealt if part is not None]
+        self.columns = np.array([j for j, _, _ in found], dtype=np.int64)
+        self.always = np.setdiff1d(np.arange(problem.p), self.columns)
+        self.cells, self.starts = [part[1] for part in found], [part[2] for part in found]
 
-        dealt = parallel.map(deal, self.columns.tolist())
-        self.cells, self.starts = [part[0] for part in dealt], [part[1] for part in dealt]
+    def _deal(self, j: int) -> tuple[int, tuple[np.ndarray, np.ndarray] | None]:
+        """Cells and starts of a column; None if values are missing."""
+        x, order = self.table[:, j].take(self.at), np.empty(self.n, dtype=np.int32)
+        if sort_column(x, order)[0] > 0:
+            return j, None
+        cells, starts = np.empty(self.n, np.uint16), np.empty(BUCKETS + 1, np.int32)
+        buckets_of(x, order, self.y, cells, starts)
+        return j, (cells, starts)
 
     def look(self, w: np.ndarray) -> Look:
         """1. Class weights of the buckets. 2. Columns whose bound is below the best between them."""
@@ -90,8 +112,8 @@ class Filter:
         worth = self.columns[found[:, 1] <= limit]
         return Look(np.sort(np.concatenate((self.always, worth))), sums, limit)
 
-    def stump(self, w: np.ndarray, look: Look) -> Nodes | None:
-        """The best division as a tree; None where the tree engine has to look for it."""
+    def stump(self, w: np.ndarray, look: Look) -> Stump | None:
+        """The best division; None where the tree engine has to look for it."""
         if len(self.always) or not w.all():
             return None
         number, left, best = CLASS_CRITERIA[self.criterion], np.empty(self.K), None
@@ -99,25 +121,45 @@ class Filter:
         tie = TIE * float(w.sum() * IMPURITIES[self.criterion](total / total.sum()))
         for j in look.kept.tolist():  # ties go to the lowest column
             cost, at = _histogram.best_in_buckets(
-                self.table.X[:, j], self.table.order[j], w, self.y, self.starts[j], look.sums[j],
+                self.table[:, j], self.at, self.cells[j], w, self.y, self.starts[j], look.sums[j],
                 self.K, number, look.limit, tie, left,
             )  # fmt: skip
             if at > 0 and (best is None or cost < best[0] - tie):
                 best = cost, j, at, left.copy()
         return None if best is None else self._divided(total, *best[1:])
 
-    def _divided(self, total: np.ndarray, j: int, at: int, left: np.ndarray) -> Nodes:
-        """The tree that sends the first `at` rows of column j to the left."""
+    def _divided(self, total: np.ndarray, j: int, at: int, left: np.ndarray) -> Stump:
+        """The stump that sends the first `at` rows of column j to the left."""
+        bucket, start = self.cells[j] & np.uint16(BUCKETS - 1), self.starts[j]
+        b = int(np.searchsorted(start, at)) - 1  # the last row of the left side is in this one
+        sent = bucket < b
+        inside = np.flatnonzero(bucket == b)
+        x = self.table[self.at[inside], j]
+        order = np.sort(x)
+        last = order[at - start[b] - 1]
+        after = order[at - start[b]] if at < start[b + 1] else self._lowest(j, bucket, b + 1)
+        sent[inside] = x <= last
+        threshold = float(midpoints(np.asarray(last), np.asarray(after)))
+        return Stump(self._nodes(total, j, at, left, threshold), sent)
+
+    def _lowest(self, j: int, bucket: np.ndarray, b: int) -> float:
+        """The lowest value of the first bucket from b on that has any."""
+        start = self.starts[j]
+        b = int(np.searchsorted(start, start[b], side="right")) - 1
+        return float(self.table[self.at[np.flatnonzero(bucket == b)], j].min())
+
+    def _nodes(
+        self, total: np.ndarray, j: int, at: int, left: np.ndarray, threshold: float
+    ) -> Nodes:
         counts = np.maximum(np.stack((total, left, total - left)), 0.0)
-        weight, rows = counts.sum(axis=1), np.array([self.table.n, at, self.table.n - at])
+        weight, rows = counts.sum(axis=1), np.array([self.n, at, self.n - at])
         shares = counts / weight[:, None]
         impurity = IMPURITIES[self.criterion](shares)
         cost = weight * impurity
         saved = max(cost[0] - cost[1] - cost[2], 0.0) / cost[0]
-        near = self.table.X[self.table.order[j][at - 1 : at + 1], j]
         return Nodes(
             feature=np.array([j, -1, -1], dtype=np.int32),
-            threshold=np.append(midpoints(near[:1], near[1:]), [0.0, 0.0]),
+            threshold=np.array([threshold, 0.0, 0.0]),
             left=np.array([1, -1, -1], dtype=np.int32),
             right=np.array([2, -1, -1], dtype=np.int32),
             missing_left=np.array([weight[1] > weight[2], 0, 0], dtype=np.uint8),
@@ -128,5 +170,5 @@ class Filter:
             decrease=np.array([saved, 0.0, 0.0]),
             n_samples=rows,
             weight=weight,
-            n_levels=self.table.n_levels,
+            n_levels=self.n_levels,
         )

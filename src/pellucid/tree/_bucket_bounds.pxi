@@ -98,55 +98,130 @@ cdef struct Found:              # the best division of a column so far
     Py_ssize_t at               # its rows, 0: there is none
 
 
-cdef void scan_bucket(const double[:] x, const int32_t[::1] order, const double[::1] weights,
-                      const int32_t[::1] labels, Py_ssize_t first, Py_ssize_t last, int criterion,
+cdef struct Valued:             # a row of a bucket
+    double x
+    int32_t row
+
+
+cdef Valued* sort_values(Valued* a, Valued* b, Py_ssize_t m) noexcept nogil:
+    """Rows by value, equal ones in their order, by merging; the sorted ones stand in a or in b."""
+    cdef Py_ssize_t width = 1, start, middle, end, i, j, at
+    while width < m:
+        start = 0
+        while start < m:
+            middle, end = min(start + width, m), min(start + 2 * width, m)
+            i, j = start, middle
+            for at in range(start, end):
+                if j >= end or (i < middle and a[i].x <= a[j].x):
+                    b[at] = a[i]
+                    i += 1
+                else:
+                    b[at] = a[j]
+                    j += 1
+            start = end
+        a, b = b, a
+        width *= 2
+    return a
+
+
+cdef void scan_bucket(const Valued* rows, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n,
+                      const double[::1] weights, const int32_t[::1] labels, int criterion,
                       const double* low, const double* total, int K, double tie,
                       Found* best) noexcept nogil:
-    """Every division behind a row of a bucket that the next row's value differs from."""
+    """Every division behind a row of a bucket that the next row's value differs from: values of the
+    next bucket always do. Before the bucket there are `first` of all n rows."""
     cdef double left[MOST_CLASSES]
     cdef double cost
     cdef Py_ssize_t i
     memcpy(left, low, sizeof(left))
-    for i in range(first, min(last, order.shape[0] - 1)):
-        left[labels[order[i]]] += weights[order[i]]
-        if x[order[i]] == x[order[i + 1]]:
+    for i in range(min(m, n - 1 - first)):
+        left[labels[rows[i].row]] += weights[rows[i].row]
+        if i + 1 < m and rows[i].x == rows[i + 1].x:
             continue
         cost = corner_cost(criterion, 0, left, left, total, K)
         if cost < best.lowest:
             if best.cost > cost + tie:
-                best.at, best.cost = i + 1, cost
+                best.at, best.cost = first + i + 1, cost
                 memcpy(best.left, left, sizeof(left))
             best.lowest = cost
 
 
-def best_in_buckets(const double[:] x, const int32_t[::1] order, const double[::1] weights,
-                    const int32_t[::1] labels, const int32_t[::1] starts, const double[::1] sums,
-                    int n_classes, int criterion, double limit, double tie, double[::1] left):
+cdef Py_ssize_t wanted_buckets(const double* sums, const int32_t[::1] starts, Py_ssize_t buckets,
+                               int criterion, const double* total, int K, double limit,
+                               int32_t* place) noexcept nogil:
+    """Fills where the rows of a bucket shall stand, -1: it cannot hold the best division; returns
+    the number of rows."""
+    cdef double low[MOST_CLASSES]
+    cdef double high[MOST_CLASSES]
+    cdef double behind = INFINITY, before = INFINITY
+    cdef Py_ssize_t b, rows = 0
+    cdef int k
+    memset(low, 0, sizeof(low))
+    for b in range(buckets):
+        place[b] = -1
+        for k in range(K):
+            high[k] = low[k] + sums[k * buckets + b]
+        if starts[b + 1] > starts[b]:
+            if min(before, lowest_corner(criterion, low, high, total, K, &behind)) <= limit:
+                place[b] = <int32_t> rows
+                rows += starts[b + 1] - starts[b]
+            before = behind
+        memcpy(low, high, sizeof(low))
+    return rows
+
+
+cdef void collect(const double[:] x, const int32_t[::1] at, const uint16_t[::1] cells,
+                  Py_ssize_t buckets, int32_t* place, Valued* rows) noexcept nogil:
+    """The rows of the wanted buckets, in their order; `place` moves to the buckets' ends."""
+    cdef Py_ssize_t i, b
+    for i in range(cells.shape[0]):
+        b = cells[i] & (buckets - 1)
+        if place[b] >= 0:
+            rows[place[b]].row, rows[place[b]].x = <int32_t> i, x[at[i]]
+            place[b] += 1
+
+
+def best_in_buckets(const double[:] x, const int32_t[::1] at, const uint16_t[::1] cells,
+                    const double[::1] weights, const int32_t[::1] labels,
+                    const int32_t[::1] starts, const double[::1] sums, int n_classes, int criterion,
+                    double limit, double tie, double[::1] left):
     """(cost, rows on the left, weights of their classes in `left`) of the best division; the first
     of those within `tie` of the lowest. Only buckets with a corner up to `limit` are looked at.
 
-    starts: place of a bucket's first row in the order; sums: as `bucket_bounds` left them.
+    Row i has the value x[at[i]]. starts: rows before each bucket; cells, sums: as for
+    `bucket_bounds`, a power of two of buckets.
     """
     cdef double total[MOST_CLASSES]
     cdef double low[MOST_CLASSES]
-    cdef double high[MOST_CLASSES]
-    cdef double behind, before = INFINITY
-    cdef Py_ssize_t b, buckets = sums.shape[0] // n_classes
+    cdef Py_ssize_t b, m, n = cells.shape[0], buckets = sums.shape[0] // n_classes
+    cdef Py_ssize_t many
+    cdef int32_t* place = <int32_t*> malloc(buckets * sizeof(int32_t))
+    cdef Valued* rows = NULL
+    cdef Valued* here
     cdef Found best
     cdef int k
+    if place == NULL:
+        raise MemoryError
+    class_totals(&sums[0], buckets, n_classes, total)
+    many = wanted_buckets(&sums[0], starts, buckets, criterion, total, n_classes, limit, place)
+    rows = <Valued*> malloc(2 * max(many, 1) * sizeof(Valued))
+    if rows == NULL:
+        free(place)
+        raise MemoryError
     with nogil:
-        class_totals(&sums[0], buckets, n_classes, total)
+        collect(x, at, cells, buckets, place, rows)
         memset(low, 0, sizeof(low))
         best.at, best.lowest, best.cost = 0, INFINITY, INFINITY
         for b in range(buckets):
+            m = starts[b + 1] - starts[b]
+            if place[b] >= 0:
+                here = sort_values(rows + place[b] - m, rows + many, m)
+                scan_bucket(here, m, starts[b], n, weights, labels, criterion, low, total,
+                            n_classes, tie, &best)
             for k in range(n_classes):
-                high[k] = low[k] + sums[k * buckets + b]
-            if starts[b + 1] > starts[b]:
-                if min(before, lowest_corner(criterion, low, high, total, n_classes, &behind)) <= limit:
-                    scan_bucket(x, order, weights, labels, starts[b], starts[b + 1], criterion, low,
-                                total, n_classes, tie, &best)
-                before = behind
-            memcpy(low, high, sizeof(low))
+                low[k] += sums[k * buckets + b]
         for k in range(n_classes if best.at > 0 else 0):
             left[k] = best.left[k]
+        free(rows)
+        free(place)
     return best.cost, best.at

@@ -77,7 +77,8 @@ def bucket_bounds(
 ) -> None: ...
 def best_in_buckets(
     x: np.ndarray,
-    order: np.ndarray,
+    at: np.ndarray,
+    cells: np.ndarray,
     weights: np.ndarray,
     labels: np.ndarray,
     starts: np.ndarray,

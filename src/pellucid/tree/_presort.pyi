@@ -12,3 +12,6 @@ def cut_column(
     low: np.ndarray,
     high: np.ndarray,
 ) -> int: ...
+def buckets_of(
+    x: np.ndarray, order: np.ndarray, labels: np.ndarray, cells: np.ndarray, starts: np.ndarray
+) -> None: ...

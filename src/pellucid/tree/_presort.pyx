@@ -7,7 +7,7 @@ insertion if they are few, by three more counting passes if they are many.
 """
 
 from libc.math cimport isnan
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 include "_room.pxi"
@@ -162,6 +162,23 @@ def places_of(const double[:] x, const int32_t[::1] order, int32_t[::1] places):
                 place = <int32_t> i
             places[order[i]] = place
             last = v
+
+
+def buckets_of(const double[::1] x, const int32_t[::1] order, const int32_t[::1] labels,
+               uint16_t[::1] cells, int32_t[::1] starts):
+    """Rows of a column without missing values dealt by their places, as `places_of` says them, into
+    buckets; cells: label * buckets + bucket; starts: rows before each bucket, and all of them."""
+    cdef Py_ssize_t i, b = 0, last = -1, n = x.shape[0], buckets = starts.shape[0] - 1
+    with nogil:
+        for i in range(n):
+            if i == 0 or x[order[i]] != x[order[i - 1]]:
+                b = i * buckets // n
+            while last < b:
+                last += 1
+                starts[last] = <int32_t> i
+            cells[order[i]] = <uint16_t> (labels[order[i]] * buckets + b)
+        for i in range(last + 1, buckets + 1):
+            starts[i] = <int32_t> n
 
 
 def cut_column(const double[::1] x, const int32_t[::1] order, Py_ssize_t present,
