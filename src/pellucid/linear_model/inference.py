@@ -4,6 +4,7 @@ Invariant: classical errors need no data, robust ones the rows of the fit; nothi
 theory gives no answer (NaN, and a note that says why).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -184,13 +185,18 @@ def missing_notes(schema: Any) -> list[str]:
     return [f"Missing in training ({'; '.join(found)})."] if found else []
 
 
-def penalised_summary(model: Any, facts: dict[str, Any], note: str = SHRUNK) -> SummaryTable:
-    """Estimates alone, and why: with a penalty theory gives no standard errors."""
+def penalised_summary(
+    model: Any, facts: dict[str, Any], note: str = SHRUNK, parts: Sequence[str] = ()
+) -> SummaryTable:
+    """Estimates alone, and why: with a penalty theory gives no standard errors.
+
+    `parts` are the names of the rows of `coef_`, if there are several; else they are numbered.
+    """
     coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
-    several = len(coef) > 1
+    parts = parts or [f"target {k}" for k in range(len(coef))]
     rows = []
     for k, line in enumerate(coef):
-        prefix = f"target {k}: " if several else ""
+        prefix = f"{parts[k]}: " if len(coef) > 1 else ""
         b0 = float(intercept[min(k, len(intercept) - 1)])
         names = ["intercept", *model.terms_] if model.fit_intercept else list(model.terms_)
         values = [b0, *line.tolist()] if model.fit_intercept else line.tolist()

@@ -7,11 +7,16 @@ coefficients that separation sends to infinity have none either.
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, ndtri
+from scipy.special import chdtrc, ndtri, xlogy
 
 from pellucid.data import Problem
 from pellucid.errors import PellucidError
-from pellucid.linear_model.inference import COLUMNS, estimate_lines, missing_notes
+from pellucid.linear_model.inference import (
+    COLUMNS,
+    estimate_lines,
+    missing_notes,
+    penalised_summary,
+)
 from pellucid.linear_model.intervals import check_level, check_span
 from pellucid.numerics.aliases import as_if_absent
 from pellucid.numerics.links import expit
@@ -28,7 +33,7 @@ def facts(known: list[dict[str, Any]], problem: Problem, w: np.ndarray, intercep
     counts = np.bincount(problem.y, w, minlength=K)
     sizes = [counts] if len(known) == 1 else [np.array([counts.sum() - c, c]) for c in counts]
     if intercept:
-        null = sum(float(-(n * np.log(n / n.sum())).sum()) for n in sizes)
+        null = sum(-float(xlogy(n, n / n.sum()).sum()) for n in sizes)
     else:
         null = sum(float(n.sum() * np.log(len(n))) for n in sizes)
     blocks = [one["covariance"] for one in known]
@@ -51,10 +56,10 @@ def logistic_summary(model: Any, level: float) -> SummaryTable:
     """The table of a fitted logistic model."""
     check_level(level)
     kept = vars(model).get("inference_")
-    title = type(model).__name__
-    B = np.column_stack([model.intercept_, model.coef_])
     if kept is None:
-        return _without_errors(model, title, B)
+        labels = [str(label) for label in model.classes_.tolist()]
+        return penalised_summary(model, {"C": _strength(model)}, _why_no_errors(model), labels)
+    title, B = type(model).__name__, np.column_stack([model.intercept_, model.coef_])
     prefixes, estimates = _differences(model, B)
     errors = _errors(kept["covariance"], len(estimates))
     estimates = _without_aliases(estimates, kept)
@@ -134,25 +139,11 @@ def _notes(model: Any, kept: dict[str, Any]) -> tuple[str, ...]:
         notes.append("Firth's bias-reduced estimates; the log-likelihood is without his term.")
     if len(model.separating_):
         notes.append("Standard errors of columns that separate the classes are not shown.")
+    elif len(kept["flat"]):
+        notes.append("Coefficients without a standard error are not told by rows that have weight.")
     if not model.status_.ok:
         notes.append(str(model.status_))
     return (*notes, *missing_notes(model.schema_))
-
-
-def _without_errors(model: Any, title: str, B: np.ndarray) -> SummaryTable:
-    """Estimates alone."""
-    labels = [str(label) for label in model.classes_.tolist()]
-    prefixes = [""] if len(labels) == 2 else [f"{label}: " for label in labels]
-    names = ["intercept", *model.terms_]
-    rows = tuple(
-        (prefix + name, value)
-        for prefix, row in zip(prefixes, B.tolist())
-        for name, value in zip(names, row)
-    )
-    return SummaryTable(
-        title, (("C", _strength(model)),), ("term", "coef"), rows,
-        (_why_no_errors(model), *missing_notes(model.schema_)),
-    )  # fmt: skip
 
 
 def _strength(model: Any) -> float:
