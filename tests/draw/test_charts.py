@@ -276,6 +276,18 @@ def test_heat_map_cells():
     assert {"0", "10", "5"} <= set(texts(markup))
 
 
+def test_heat_map_of_steps_has_round_numbers():
+    steps = [str(k) for k in np.linspace(1.16, 51.37, 40)]
+    values = np.arange(1600.0).reshape(40, 40)
+    ends = {"x_range": (1.16, 51.37), "y_range": (0.8, 6.2)}
+    shown = [t.text for t in parsed(draw.heatmap(values, steps, steps, **ends)).iter(f"{SVG}text")]
+    assert {"10", "50", "2.5", "5.0"} <= set(shown) and len(shown) < 25
+    assert not set(shown) & set(steps)
+    assert "rotate" not in draw.heatmap(values, steps, steps, table=False, **ends)
+    with pytest.raises(ParameterError, match="limits of an axis"):
+        draw.heatmap(values, steps, steps, x_range=(2.0, 1.0))
+
+
 def test_heat_map_colours_stop_at_the_range():
     markup = draw.heatmap([[-9, 1, 9]], ["r"], ["a", "b", "c"], value_range=(0, 2))
     strengths = [float(g.get("opacity")) for g in colour_groups(markup, 0)]

@@ -412,3 +412,11 @@ def test_the_answer_claims_no_more_simplicity_than_there_is(two):
     assert words.answer(summary)[3].endswith(said)
     next(row for row in summary["leaderboard"] if row["model"] == "logistic")["rank"] = 0
     assert words.answer(summary)[3].endswith("logistic is the simplest of the tied.")
+
+
+def test_the_regions_say_what_is_drawn():
+    rows, colour = "points are rows of the table", "the stronger the colour"
+    page = html.render(sample.classification())
+    assert rows in page and colour not in page
+    page = html.render(sample.regression())
+    assert rows not in page and colour in page

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from ..errors import ParameterError
 from . import svg
 from . import text as words
-from .axes import Axis, Panel, layout
+from .axes import Axis, Panel, checked_limits, layout
 from .figure import describe, finish, span
 from .legend import Key
 from .number import coordinate, number
@@ -33,6 +33,8 @@ def heatmap(
     texts: Sequence[Sequence[Any]] | None = None,
     diverging: bool = False,
     value_range: tuple[float, float] | None = None,
+    x_range: tuple[float, float] | None = None,
+    y_range: tuple[float, float] | None = None,
     **look: Unpack[Look],
 ) -> str:
     """One cell per row and column, stronger colour for larger values; NaN cells stay empty.
@@ -44,6 +46,8 @@ def heatmap(
     texts : what to write into the cells instead of the values.
     diverging : negative values in another colour, strongest at the largest absolute value.
     value_range : values at which the colour is weakest and strongest; the data's by default.
+    x_range, y_range : ends of the columns and rows, if they are equal steps of a number; that axis
+        then has a few round numbers in place of all names. The first row is at the upper end.
     """
     matrix = [floats(row) for row in values]
     _check(matrix, len(rows), len(columns))
@@ -54,7 +58,7 @@ def heatmap(
     if "height" not in look:
         settings = replace(settings, height=_height(len(rows), len(columns)))
     keys = _keys(low, high, diverging)
-    panel = layout(Axis(names=column_names), Axis(names=row_names), settings, keys)
+    panel = layout(_axis(column_names, x_range), _axis(row_names, y_range), settings, keys)
     shown = _texts(panel, matrix, texts, len(rows), len(columns))
     marks = [_cells(panel, levels), *(shown or [_minus_signs(panel, levels)])]
     summary = describe(
@@ -63,6 +67,10 @@ def heatmap(
     )
     table = [(name, *row) for name, row in zip(row_names, matrix)]
     return finish(panel, marks, summary, [settings.y_label or "row", *column_names], table)
+
+
+def _axis(names: tuple[str, ...], ends: tuple[float, float] | None) -> Axis:
+    return Axis(names=names) if ends is None else Axis(*checked_limits(ends), grid=False)
 
 
 def _check(matrix: list[list[float]], n_rows: int, n_columns: int) -> None:

@@ -136,7 +136,7 @@ def search(found: dict[str, Any], metric: str, tables: bool) -> Markup | None:
     return markup(
         draw.intervals(
             [
-                words.params(c["params"]) + (f" (chosen {c['chosen']}×)" if c.get("chosen") else "")
+                (f"{c['chosen']}× " if c.get("chosen") else "") + words.params(c["params"])
                 for c in tried
             ],
             [or_nan(c["mean"]) for c in tried],
@@ -144,7 +144,7 @@ def search(found: dict[str, Any], metric: str, tables: bool) -> Markup | None:
             [or_nan(c.get("high")) for c in tried],
             x_label=words.metric_name(metric),
             y_label="setting",
-            note="Dot: mean over the inner folds. Line: lowest to highest.",
+            note="Dot: mean over the inner folds. Line: lowest to highest. 3×: chosen 3 times.",
             **look_of("Settings that were tried", tables),
         )
     )

@@ -116,7 +116,7 @@ def region(found: dict[str, Any], model: str, tables: bool) -> Markup:
         rows = own["grid"][::-1]
         names = [words.number(v, 3) for v in _places(found["y_edges"], len(rows))][::-1]
         columns = [words.number(v, 3) for v in _places(found["x_edges"], len(rows[0]))]
-        return markup(draw.heatmap(rows, names, columns, **look))
+        return markup(draw.heatmap(rows, names, columns, x_range=ends[0], y_range=ends[1], **look))
     points: dict[str, tuple[list[float], list[float]]] = {}
     for point in evenly(found.get("points") or [], MOST_POINTS):
         xs, ys = points.setdefault(str(point["label"]), ([], []))

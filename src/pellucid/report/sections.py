@@ -184,6 +184,7 @@ def regions(summary: dict[str, Any]) -> dict[str, Any] | None:
         "y": found["y"],
         "others": found.get("others") or "",
         "charts": [pictures.region(found, model, False) for model in order],
+        "points": any(found["models"][model].get("classes") for model in order),
     }
 
 
