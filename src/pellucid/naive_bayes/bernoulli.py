@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.naive_bayes.counts import COUNT_PARAMETERS, CountNaiveBayes
+from pellucid.naive_bayes.family import LOWEST
 from pellucid.parameters import Either, Nothing, Real
 from pellucid.persist.state import expect_array, n_terms
 
@@ -86,8 +87,8 @@ class BernoulliNB(CountNaiveBayes):
         return {"feature_log_prob_": np.log(yes), "absent_log_prob_": np.log(np.maximum(no, 0.0))}
 
     def _weights(self) -> tuple[np.ndarray, np.ndarray]:
-        yes = np.maximum(self.feature_log_prob_, -1e8)
-        no = np.maximum(self.absent_log_prob_, -1e8)
+        yes = np.maximum(self.feature_log_prob_, LOWEST)
+        no = np.maximum(self.absent_log_prob_, LOWEST)
         return yes - no, no
 
     def _check_state(self) -> None:

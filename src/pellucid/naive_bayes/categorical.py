@@ -8,7 +8,7 @@ from pellucid.data import Problem
 from pellucid.data.schema import Schema
 from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.naive_bayes.counts import COUNT_PARAMETERS
-from pellucid.naive_bayes.family import NaiveBayes, check_counts, relevelled
+from pellucid.naive_bayes.family import LOWEST, SMALLEST_ALPHA, NaiveBayes, check_counts, relevelled
 from pellucid.parameters import Array, Either, Integer, Nothing, Real
 from pellucid.persist.state import expect_array
 
@@ -126,7 +126,7 @@ class CategoricalNB(NaiveBayes):
 
     def _finish(self, sums: dict[str, Any], problem: Problem) -> dict[str, Any]:
         prior = self._given_prior(len(sums["class_count_"]), sums["class_count_"])
-        alpha = float(self.alpha) if self.force_alpha else max(float(self.alpha), 1e-10)
+        alpha = float(self.alpha) if self.force_alpha else max(float(self.alpha), SMALLEST_ALPHA)
         counts = sums["category_count_"]
         with np.errstate(divide="ignore"):
             logs = [np.log(level_chances(c, alpha)) for c in counts]
@@ -139,7 +139,7 @@ class CategoricalNB(NaiveBayes):
     def _column(self, X: np.ndarray, j: int) -> np.ndarray:
         """(n, K) share of column j; missing and unseen cells say nothing."""
         codes = _codes(X[:, j], self.schema_.name(j), most=np.inf)
-        logs = np.maximum(self.feature_log_prob_[j], -1e8)
+        logs = np.maximum(self.feature_log_prob_[j], LOWEST)
         table = np.vstack([logs.T, np.zeros(len(logs))])
         return table[np.where((codes < 0) | (codes >= len(table) - 1), len(table) - 1, codes)]
 

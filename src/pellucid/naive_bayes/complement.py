@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.naive_bayes.counts import COUNT_PARAMETERS, CountNaiveBayes
+from pellucid.naive_bayes.family import LOWEST
 from pellucid.parameters import Boolean
 
 
@@ -71,7 +72,7 @@ class ComplementNB(CountNaiveBayes):
         others = everything + alpha - sums["feature_count_"]
         total = others.sum(axis=1, keepdims=True)
         logs = np.log(np.divide(others, total, out=np.zeros_like(others), where=total > 0))
-        logs = np.maximum(logs, -1e8)
+        logs = np.maximum(logs, LOWEST)
         if self.norm:
             whole = logs.sum(axis=1, keepdims=True)
             weights = np.divide(logs, whole, out=np.zeros_like(logs), where=whole != 0)

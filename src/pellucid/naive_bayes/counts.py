@@ -14,14 +14,12 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
-from pellucid.naive_bayes.family import MatrixNaiveBayes, check_counts
+from pellucid.naive_bayes.family import SMALLEST_ALPHA, MatrixNaiveBayes, check_counts
 from pellucid.numerics.groups import loops
 from pellucid.numerics.scores import linear_scores
 from pellucid.numerics.tables import Rows
 from pellucid.parameters import Array, Boolean, Either, Nothing, Real, Test
 from pellucid.persist.state import expect_array, n_terms
-
-SMALLEST_ALPHA = 1e-10
 
 Alpha = Either(Real(0, None), Test(lambda v: isinstance(v, np.ndarray | list | tuple), "an array"))
 COUNT_PARAMETERS = {

@@ -21,6 +21,8 @@ from pellucid.errors import DataError, ParameterError
 from pellucid.numerics import bayes
 from pellucid.persist.state import expect_array
 
+LOWEST = -1e8  # the logarithm of no chance at all
+SMALLEST_ALPHA = 1e-10  # without `force_alpha`
 SMALLEST = 1e-300  # a chance of 0 counts as this in explanations
 
 

@@ -12,7 +12,7 @@ from pellucid.data.encode import words
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.errors import DataError, ModelFileError, ParameterError, shown
 from pellucid.naive_bayes.categorical import count_levels, level_chances
-from pellucid.naive_bayes.family import NaiveBayes, against_others, relevelled
+from pellucid.naive_bayes.family import LOWEST, NaiveBayes, against_others, relevelled
 from pellucid.naive_bayes.gaussian import (
     EXTREME,
     LARGEST,
@@ -283,7 +283,7 @@ class MixedNB(NaiveBayes):
             parts = log_likelihood(kind, X.words[j], self.level_log_prob_[j])
             return np.where(missing[:, None], 0.0, parts)
         if kind == "categorical":
-            logs = np.maximum(self.level_log_prob_[j], -1e8)
+            logs = np.maximum(self.level_log_prob_[j], LOWEST)
             table = np.vstack([logs.T, np.zeros(len(logs))])
             return table[np.where(missing, len(table) - 1, np.nan_to_num(x)).astype(np.int64)]
         if self.silent_[j] and kind != "multinomial":
@@ -299,13 +299,13 @@ class MixedNB(NaiveBayes):
         if kind == "normal":
             var = np.maximum(self.var_[:, j], 1e-300)
             return -0.5 * ((x - theta) ** 2 / var + np.log(2 * np.pi * var))
-        log = np.maximum(np.log(theta), -1e8)
+        log = np.maximum(np.log(theta), LOWEST)
         if kind == "multinomial":
             return x * log
         if kind == "poisson":
             return x * log - theta
         trials = 1.0 if kind == "bernoulli" else self.trials_[j]
-        return x * log + np.maximum(trials - x, 0.0) * np.maximum(np.log1p(-theta), -1e8)
+        return x * log + np.maximum(trials - x, 0.0) * np.maximum(np.log1p(-theta), LOWEST)
 
     def _log_likelihood(self, X: Any) -> np.ndarray:
         total = np.zeros((len(_codes(X)), len(self.classes_)))

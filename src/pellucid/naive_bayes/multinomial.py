@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.naive_bayes.counts import COUNT_PARAMETERS, CountNaiveBayes
+from pellucid.naive_bayes.family import LOWEST
 
 
 class MultinomialNB(CountNaiveBayes):
@@ -68,5 +69,5 @@ class MultinomialNB(CountNaiveBayes):
         return {"feature_log_prob_": np.log(chance)}
 
     def _weights(self) -> tuple[np.ndarray, np.ndarray]:
-        coef = np.maximum(self.feature_log_prob_, -1e8)  # a word never seen, without smoothing
+        coef = np.maximum(self.feature_log_prob_, LOWEST)  # a word never seen, without smoothing
         return coef, np.zeros_like(coef)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.naive_bayes.counts import COUNT_PARAMETERS, CountNaiveBayes
+from pellucid.naive_bayes.family import LOWEST
 from pellucid.persist.state import expect_array, n_terms
 
 
@@ -73,7 +74,7 @@ class PoissonNB(CountNaiveBayes):
     def _weights(self) -> tuple[np.ndarray, np.ndarray]:
         """A column that is 0 in all training rows says nothing."""
         silent = (self.rate_ == 0).all(axis=0)
-        coef = np.where(silent, 0.0, np.maximum(self.feature_log_prob_, -1e8))
+        coef = np.where(silent, 0.0, np.maximum(self.feature_log_prob_, LOWEST))
         return coef, -self.rate_
 
     def _check_state(self) -> None:

@@ -12,9 +12,9 @@ import numpy as np
 
 from pellucid.naive_bayes.categorical import level_chances
 from pellucid.naive_bayes.counts import class_sums
+from pellucid.naive_bayes.family import LOWEST
 
 MULTINOMIAL, BERNOULLI = WORD_KINDS = ("multinomial words", "bernoulli words")
-LOWEST = -1e8  # the logarithm of no chance at all
 
 
 def count_words(kind: str, X: Any, y: np.ndarray, w: np.ndarray, n_classes: int) -> np.ndarray:
