@@ -16,16 +16,18 @@ cdef struct Ranked:             # memory of one thread
     double* weight              # (m,)
     int32_t* group              # (m,) of the rows by target
     Sums* tree                  # (m + 1,)
-    double* left_cost           # (m + 1,) of the first i rows of a sweep
-    double* right_cost
-    double* left_value          # (m + 1,) their median
+    double* cost                # (m + 1,) of the two sides, the first i rows of a sweep on the left
+    double* left_value          # (m + 1,) their median; one place only if nobody asks for it
     double* right_value
+    Py_ssize_t step             # between medians
     int32_t* rows               # (m,) in the order of groups
     double* passed              # (groups,)
 
 
-cdef int new_ranked(Py_ssize_t m, Py_ssize_t groups, Ranked* a) noexcept nogil:
-    """Room for nodes of up to m rows; 0 if there is enough memory."""
+cdef int new_ranked(Py_ssize_t m, Py_ssize_t groups, bint medians, Ranked* a) noexcept nogil:
+    """Room for nodes of up to m rows; 0 if there is enough memory. `medians`: constraints ask for
+    them."""
+    a.step = 1 if medians else 0
     a.sorter.keys = <int32_t*> take_room(m * sizeof(int32_t))
     a.sorter.rows = <int32_t*> take_room(m * sizeof(int32_t))
     a.sorter.pairs = <uint64_t*> take_room(2 * m * sizeof(uint64_t))
@@ -33,15 +35,14 @@ cdef int new_ranked(Py_ssize_t m, Py_ssize_t groups, Ranked* a) noexcept nogil:
     a.weight = <double*> take_room(m * sizeof(double))
     a.group = <int32_t*> take_room(m * sizeof(int32_t))
     a.tree = <Sums*> take_room((m + 1) * sizeof(Sums))
-    a.left_cost = <double*> take_room((m + 1) * sizeof(double))
-    a.right_cost = <double*> take_room((m + 1) * sizeof(double))
-    a.left_value = <double*> take_room((m + 1) * sizeof(double))
-    a.right_value = <double*> take_room((m + 1) * sizeof(double))
+    a.cost = <double*> take_room((m + 1) * sizeof(double))
+    a.left_value = <double*> take_room((a.step * m + 1) * sizeof(double))
+    a.right_value = <double*> take_room((a.step * m + 1) * sizeof(double))
     a.rows = <int32_t*> take_room(m * sizeof(int32_t))
     a.passed = <double*> take_room((groups + 3) * sizeof(double))
     if (a.sorter.keys == NULL or a.sorter.rows == NULL or a.sorter.pairs == NULL or a.value == NULL
-            or a.weight == NULL or a.group == NULL or a.tree == NULL or a.left_cost == NULL
-            or a.right_cost == NULL or a.left_value == NULL or a.right_value == NULL
+            or a.weight == NULL or a.group == NULL or a.tree == NULL or a.cost == NULL
+            or a.left_value == NULL or a.right_value == NULL
             or a.rows == NULL or a.passed == NULL):
         return -1
     return 0
@@ -55,8 +56,7 @@ cdef void free_ranked(Ranked* a) noexcept nogil:
     give_room(a.weight)
     give_room(a.group)
     give_room(a.tree)
-    give_room(a.left_cost)
-    give_room(a.right_cost)
+    give_room(a.cost)
     give_room(a.left_value)
     give_room(a.right_value)
     give_room(a.rows)
@@ -161,18 +161,18 @@ cdef void sweep_medians(const Table* t, const int32_t* rows, Py_ssize_t present,
     total.w = total.s = 0.0
     for i in range(present, m if missing_left else present):
         insert(a, m, t.ranks[rows[i]], &total)
-    a.left_cost[0], a.left_value[0] = 0.0, 0.0
+    a.cost[0], a.left_value[0] = 0.0, 0.0
     for i in range(present):
         insert(a, m, t.ranks[rows[i]], &total)
-        a.left_cost[i + 1] = held_cost(a, m, top, &total, exact, a.left_value + i + 1)
+        a.cost[i + 1] = held_cost(a, m, top, &total, exact, a.left_value + (i + 1) * a.step)
     memset(a.tree, 0, (m + 1) * sizeof(Sums))
     total.w = total.s = 0.0
     for i in range(present, present if missing_left else m):
         insert(a, m, t.ranks[rows[i]], &total)
-    a.right_cost[present] = held_cost(a, m, top, &total, exact, a.right_value + present)
+    a.cost[present] += held_cost(a, m, top, &total, exact, a.right_value + present * a.step)
     for i in range(present - 1, -1, -1):
         insert(a, m, t.ranks[rows[i]], &total)
-        a.right_cost[i] = held_cost(a, m, top, &total, exact, a.right_value + i)
+        a.cost[i] += held_cost(a, m, top, &total, exact, a.right_value + i * a.step)
 
 
 cdef void best_of_sweep(const Table* t, const Record* node, int f, Sweep* s, double weight,
@@ -186,9 +186,9 @@ cdef void best_of_sweep(const Table* t, const Record* node, int f, Sweep* s, dou
         if (i < s.first or weight < t.min_weight or node.weight - weight < t.min_weight
                 or same_value(s, i - 1)):
             continue
-        cost = a.left_cost[i] + a.right_cost[i]
-        if cost < s.lowest and in_bounds(t, node, f, node.mean + a.left_value[i],
-                                         node.mean + a.right_value[i]):
+        cost = a.cost[i]
+        if cost < s.lowest and in_bounds(t, node, f, node.mean + a.left_value[i * a.step],
+                                         node.mean + a.right_value[i * a.step]):
             found(node, s, i, cost)
 
 

@@ -228,9 +228,10 @@ cdef double prefix_cost(const Table* t, const Record* node, const double* counts
         if not keeps_order(t, node, counts, f, v.left, weight):
             return INFINITY
         return division_cost(t, node, counts, v.left, weight)
-    if not in_bounds(t, node, f, node.mean + a.left_value[rows], node.mean + a.right_value[rows]):
+    if not in_bounds(t, node, f, node.mean + a.left_value[rows * a.step],
+                     node.mean + a.right_value[rows * a.step]):
         return INFINITY
-    return a.left_cost[rows] + a.right_cost[rows]
+    return a.cost[rows]
 
 
 cdef void sweep_groups(const Table* t, const int32_t* rows, int g, Py_ssize_t m, const Levels* v,

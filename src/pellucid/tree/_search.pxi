@@ -86,7 +86,7 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
             or s.bounds == NULL
             or (t.members != NULL and new_sorter(t, m, s) != 0)
             or (t.triples != NULL and s.sorter.rows == NULL)
-            or (t.ranks != NULL and new_ranked(m, groups, &s.ranked) != 0)
+            or (t.ranks != NULL and new_ranked(m, groups, t.signs != NULL, &s.ranked) != 0)
             or s.levels.groups == NULL or s.levels.ordered == NULL or s.levels.sums == NULL
             or s.levels.left == NULL or s.levels.axis == NULL or s.levels.side == NULL):
         free_scratch(s)
