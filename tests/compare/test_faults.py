@@ -41,7 +41,7 @@ def test_no_model_is_lost(spoiled):
     ("model", "status", "reason"),
     [
         ("raises", "failed", "RuntimeError: the sky is falling"),
-        ("hangs", "timed out", "a round took more than"),
+        ("hangs", "timed out", "a round took more than 5 s (--model-timeout gives it more)"),
         ("eats", "failed", "memory"),
         ("dies", "failed", "killed"),
     ],

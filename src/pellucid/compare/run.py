@@ -53,6 +53,13 @@ class Child:
         return self.member.process
 
     @property
+    def limit(self) -> float:
+        """Seconds after which it is killed."""
+        # The last round also draws the model's portrait; its scores are safe already.
+        grace = 2 * GRACE if self.fold == FINAL else GRACE
+        return max(grace * self.share, LEAST_KILL)
+
+    @property
     def age(self) -> float:
         return time.monotonic() - self.started
 
@@ -187,10 +194,7 @@ class Runner:
     def alive(self, child: Child) -> bool:
         if child.ended is not None:
             return False
-        # The last round also draws the model's portrait; its scores are safe already.
-        grace = 2 * GRACE if child.fold == FINAL else GRACE
-        limit = max(grace * child.share, LEAST_KILL)
-        if child.age <= limit:
+        if child.age <= child.limit:
             return True
         child.process.kill()
         child.ended = {"kind": "late"}
@@ -208,7 +212,7 @@ class Runner:
         elif message["kind"] == "late" and self.can_hurry(child):
             self.launch(child.contender, child.fold, hurry=True)
         elif message["kind"] == "late":
-            self.fail(child, "timed out", f"a round took more than {child.age:.0f} s")
+            self.fail(child, "timed out", _late(child))
         elif message["kind"] == "died" and not (child.stopping or self.stopping):
             self.fail(child, "failed", f"its process ended ({_signal(child.process.exitcode)})")
 
@@ -246,6 +250,11 @@ class Runner:
         record = self.journal.write(event, model=child.contender.id, fold=child.fold, **facts)
         self.memory.add(record)
         self.hear(record)
+
+
+def _late(child: Child) -> str:
+    """Without the clock: results do not tell when they were found."""
+    return f"a round took more than {child.limit:.0f} s (--model-timeout gives it more)"
 
 
 def _signal(code: int | None) -> str:
