@@ -197,6 +197,31 @@ def test_missing_cells_are_skipped():
     assert np.allclose(model.predict_proba(row), other.predict_proba(row[:, rest]), rtol=1e-9)
 
 
+def test_a_missing_number_weighs_in_no_other_row():
+    """Flags of missing numbers have no pseudo-counts: classes of 3 and 300 rows would differ."""
+    y = np.r_[0, 0, 0, np.ones(300, int)]
+    a = np.r_[1, 0, 1, np.tile([0, 1], 150)].astype(float)
+    b = np.r_[1, 0, 1, np.tile([0, 1, 1], 100)].astype(float)
+    b[10] = np.nan
+    X, rows = np.column_stack([a, b]), [[1.0, 1.0], [1.0, np.nan]]
+    yes = {c: [np.nansum(X[y == c, j]) + 1 for j in (0, 1)] for c in (0, 1)}
+    some = {c: [np.isfinite(X[y == c, j]).sum() + 2 for j in (0, 1)] for c in (0, 1)}
+    flags = np.array([[yes[c][j] / some[c][j] for j in (0, 1)] for c in (0, 1)])
+    both, first = flags.prod(axis=1), flags[:, 0]
+    found = BernoulliNB(fit_prior=False).fit(X, y).predict_proba(rows)
+    np.testing.assert_allclose(found, [both / both.sum(), first / first.sum()], rtol=1e-12)
+    words = np.array([np.array(yes[c]) / sum(yes[c]) for c in (0, 1)])
+    both, first = words.prod(axis=1), words[:, 0]
+    found = MultinomialNB(fit_prior=False).fit(X, y).predict_proba(rows)
+    np.testing.assert_allclose(found, [both / both.sum(), first / first.sum()], rtol=1e-12)
+    filled = np.nan_to_num(X)
+    for norm in (False, True):
+        found = ComplementNB(norm=norm).fit(X, y).predict_proba(rows[:1])
+        expected = ComplementNB(norm=norm).fit(filled, y).predict_proba(rows[:1])
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert MultinomialNB(alpha=[1.0, 2.0]).fit(X, y).feature_log_prob_.shape == (2, 3)
+
+
 def test_mixed_equals_its_parts():
     """Normal columns as in GaussianNB, categories as in CategoricalNB, one prior for both."""
     X, y = WINE[0], WINE[1]

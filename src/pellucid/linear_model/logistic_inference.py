@@ -107,11 +107,13 @@ def _errors(covariance: np.ndarray, q: int) -> np.ndarray:
 def _header(model: Any, kept: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
     rows, rank, value = kept["rows"], kept["rank"], kept["log_likelihood"]
     K = len(model.classes_)
-    free = (K if model._separate() else K - 1) * int(model.fit_intercept)
     facts: list[tuple[str, Any]] = [("rows", rows)]
+    if model._separate():
+        return tuple(facts)
+    free = (K - 1) * int(model.fit_intercept)
     if K == 2:
         facts.append(("class", str(model.classes_.tolist()[1])))
-    elif not model._separate():
+    else:
         facts.append(("compared with", str(model.classes_.tolist()[0])))
     facts += [
         ("rank", rank), ("log-likelihood", value), ("deviance", -2 * value),
@@ -129,6 +131,11 @@ def _header(model: Any, kept: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
 def _notes(model: Any, kept: dict[str, Any]) -> tuple[str, ...]:
     notes = []
     names = [*model.terms_, "intercept"]
+    if model._separate():
+        notes.append(
+            "Every class has a fit of its own against the others: the same rows count in all of "
+            "them, so there is no common likelihood, AIC or test."
+        )
     if len(kept["aliased"]):
         named = ", ".join(names[j] for j in kept["aliased"])
         notes.append(

@@ -72,7 +72,8 @@ class ComplementNB(CountNaiveBayes):
         others = everything + alpha - sums["feature_count_"]
         total = others.sum(axis=1, keepdims=True)
         logs = np.log(np.divide(others, total, out=np.zeros_like(others), where=total > 0))
-        logs = np.maximum(logs, LOWEST)
+        never = (everything == 0) & (alpha == 0)  # in no class: it tells none apart
+        logs = np.where(never, 0.0, np.maximum(logs, LOWEST))
         if self.norm:
             whole = logs.sum(axis=1, keepdims=True)
             weights = np.divide(logs, whole, out=np.zeros_like(logs), where=whole != 0)

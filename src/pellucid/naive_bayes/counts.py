@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
+from pellucid.data.schema import Schema
 from pellucid.errors import DataError, ParameterError
 from pellucid.naive_bayes.family import SMALLEST_ALPHA, MatrixNaiveBayes, check_counts
 from pellucid.numerics.groups import loops
@@ -86,24 +87,29 @@ class CountNaiveBayes(MatrixNaiveBayes):
         prior = self._given_prior(len(sums["class_count_"]), sums["class_count_"])
         with np.errstate(divide="ignore"):
             sums = sums | {"class_log_prior_": np.log(prior)}
-            return sums | self._probabilities(
-                sums, self._smoothing(sums["feature_count_"].shape[1])
-            )
+            return sums | self._probabilities(sums, self._smoothing(problem.schema))
 
     def _probabilities(self, sums: dict[str, Any], alpha: np.ndarray) -> dict[str, Any]:
         """`feature_log_prob_` and its like."""
         raise NotImplementedError
 
-    def _smoothing(self, p: int) -> np.ndarray:
-        """Pseudo-counts of the columns; 0 only if `force_alpha` allows it."""
-        alpha = np.asarray(self.alpha, dtype=float)
+    def _smoothing(self, schema: Schema) -> np.ndarray:
+        """Pseudo-counts of the columns; 0 only if `force_alpha` allows it.
+
+        Silent columns, the flags of missing numbers, have none: they would weigh by class.
+        """
+        heard = np.ones(len(schema.owner), dtype=bool)
+        if not schema.plain:
+            heard = np.array([role != "indicator" for _, role, _ in schema.blocks()])
+        alpha, p = np.asarray(self.alpha, dtype=float), int(heard.sum())
         if alpha.ndim and alpha.shape != (p,):
             raise ParameterError(
                 f"When alpha is an array, it should contain `n_features` = {p} numbers. Got "
                 f"shape {alpha.shape}."
             )
-        low = 0.0 if self.force_alpha else SMALLEST_ALPHA
-        return np.maximum(np.broadcast_to(alpha, (p,)), low)
+        out = np.zeros(len(heard))
+        out[heard] = np.maximum(alpha, 0.0 if self.force_alpha else SMALLEST_ALPHA)
+        return out
 
     def _log_likelihood(self, X: Any) -> np.ndarray:
         coef, constant = self._weights()

@@ -235,13 +235,16 @@ def relevelled(counts: np.ndarray, old: tuple[Any, ...], new: tuple[Any, ...]) -
 
 
 def check_counts(X: Any, owner: str, schema: Any) -> None:
-    """Refuse negative numbers, which no count can be."""
+    """Refuse negative numbers, which no count and no code of a category can be."""
     values = X if isinstance(X, np.ndarray) else X.data
     if values.size and np.fmin.reduce(values, axis=None, initial=0.0) < 0:
         rows, columns = (X < 0).nonzero()
         i, j = int(rows[0]), int(columns[0])
         names = schema.columns if schema.layout == "codes" else schema.terms
+        wanted = "counts things: give counts"
+        if schema.layout == "codes":
+            wanted = "takes categories: give their codes 0, 1, ..., or text"
         raise DataError(
             f"Negative values in data passed to {owner} (input X): row {i}, column {names[j]!r} "
-            f"holds {X[i, j]:g}. {owner} counts things: give counts, or use GaussianNB or MixedNB."
+            f"holds {X[i, j]:g}. {owner} {wanted}, or use GaussianNB or MixedNB."
         )
