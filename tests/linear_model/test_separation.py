@@ -348,7 +348,8 @@ def test_nearly_dependent_columns_have_their_standard_errors(n_classes, multicla
     for name, line in lines.items():
         np.testing.assert_allclose(found[name], line, rtol=1e-5, err_msg=name)
     facts, expected = dict(model.summary().header), dict(plain.summary().header)
-    assert facts["rank"] == expected["rank"] and facts["AIC"] == pytest.approx(expected["AIC"])
+    for name in ("rank", "AIC"):  # one fit against the rest has neither in common
+        assert facts.get(name) == pytest.approx(expected.get(name))
     if not model._separate():
         ends, known = model.predict_interval(near), plain.predict_interval(X)
         np.testing.assert_allclose(
