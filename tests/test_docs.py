@@ -22,6 +22,8 @@ from tests.source_tree import PACKAGE, ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TOP = sorted(ROOT.glob("*.md"))
+# Pages with whole comparisons: several processes, several seconds.
+LONG = [ROOT / "docs" / "compare.md"]
 ELLIPSIS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -67,7 +69,13 @@ def run_console(text: str, page: Path, line: int) -> None:
         assert doctest.OutputChecker().check_output(expected, printed, ELLIPSIS), where
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def page_to_run(page: Path):
+    """A page as a parameter of `test_page_runs`."""
+    marks = [pytest.mark.slow] if page in LONG else []
+    return pytest.param(page, id=str(page.relative_to(ROOT)), marks=marks)
+
+
+@pytest.mark.parametrize("page", [page_to_run(page) for page in PAGES])
 def test_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "__main__"}

@@ -169,6 +169,14 @@ def test_openings_are_counted_over_the_runs_of_a_folder(tmp_path, rng):
     assert len(files.runs(tmp_path)) == 2
 
 
+def test_runs_of_other_programs_in_the_temporary_folder_are_not_counted(tmp_path, monkeypatch, rng):
+    table = noise(rng, 80)
+    pellucid.compare(table, "y", models="majority", cv=2, out=tmp_path / "pellucid-run-other")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    result = pellucid.compare(table, "y", models="majority", cv=2)
+    assert result.timings["openings"] == 1
+
+
 def test_a_class_that_a_fold_lacks_has_probability_zero(rng):
     table = noise(rng, 60)
     table.loc[0, "y"] = "once"

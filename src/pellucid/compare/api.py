@@ -59,7 +59,9 @@ def compare(
             folder = files.new_folder(str(out), plan.material.name, force)
             return Session(plan, folder, hear, findings).run()
         with tempfile.TemporaryDirectory(prefix="pellucid-run-") as temporary:
-            return detached(Session(plan, Path(temporary), hear, findings).run())
+            # One level down: runs of other programs lie beside the temporary folder, not beside this.
+            folder = files.new_folder(f"{temporary}/run", plan.material.name, force)
+            return detached(Session(plan, folder, hear, findings).run())
 
 
 @contextmanager
