@@ -54,3 +54,34 @@ def _derivatives(rows, y, B, alpha, metric, p):
                 g[k * d + j] += alpha * metric[k][l] * B[l][j]
                 H[k * d + j, l * d + j] += alpha * metric[k][l]
     return g, H
+
+
+def precise_firth(X, y, digits=60):
+    """Firth's fit of two classes with an intercept, (p + 1,), the intercept last.
+
+    Steps I^-1 U with his score U = sum_i (y_i - p_i + h_i (1/2 - p_i)) x_i, h the leverages.
+    """
+    with mpmath.workdps(digits):
+        rows = [[*(mpmath.mpf(float(v)) for v in row), mpmath.mpf(1)] for row in X]
+        d = len(rows[0])
+        b = mpmath.matrix(d, 1)
+        for _ in range(200):
+            P = [1 / (1 + mpmath.exp(-sum(b[j] * x[j] for j in range(d)))) for x in rows]
+            information, score = mpmath.matrix(d, d), mpmath.matrix(d, 1)
+            for x, chance in zip(rows, P):
+                for i in range(d):
+                    for j in range(d):
+                        information[i, j] += chance * (1 - chance) * x[i] * x[j]
+            inverse = information**-1
+            for x, label, chance in zip(rows, y, P):
+                reach = sum(x[i] * inverse[i, j] * x[j] for i in range(d) for j in range(d))
+                pull = label - chance + chance * (1 - chance) * reach * (mpmath.mpf(1) / 2 - chance)
+                for j in range(d):
+                    score[j] += pull * x[j]
+            step = inverse * score
+            b += step
+            if max(abs(v) for v in step) < mpmath.mpf(10) ** -30 * max(abs(v) for v in b):
+                return np.array([float(v) for v in b]), np.array(
+                    [[float(v) for v in inverse[i, :]] for i in range(d)]
+                )
+        raise AssertionError("the reference did not converge")

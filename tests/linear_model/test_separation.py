@@ -6,6 +6,7 @@ import pytest
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ParameterError, PellucidError
 from pellucid.linear_model import LogisticRegression, LogisticRegressionCV
+from tests.linear_model.precise import precise_firth
 
 # 79 cases of endometrial cancer (Heinze and Schemper 2002; Agresti 2015): neovascularisation,
 # pulsatility index, height of the endometrium; histology grade. No case with neovascularisation
@@ -194,6 +195,68 @@ def test_firth_leaves_out_columns_that_others_span():
     wide = np.column_stack([X, X[:, 1] - 2 * X[:, 2], np.full(len(X), 7.0)])
     model = LogisticRegression(C=np.inf, firth=True).fit(wide, y)
     np.testing.assert_allclose(model.predict_proba(wide), base.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("apart", [1e-5, 1e-6, 1e-7])
+def test_firth_of_nearly_dependent_columns_keeps_the_digits_there_are(apart):
+    """Against 60 digits; the Gram of the information would keep none of them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    X[:, 1] = X[:, 0] + apart * rng.normal(size=40)
+    y = (rng.random(40) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+    model = LogisticRegression(C=np.inf, firth=True).fit(X, y)
+    assert model.status_.code == "converged"
+    right, inverse = precise_firth(X, y, digits=40)
+    found = np.append(model.coef_[0], model.intercept_)
+    np.testing.assert_allclose(found, right, rtol=1e-15 / apart)
+    errors = np.roll(model.summary().frame()["std error"], -1)
+    np.testing.assert_allclose(errors, np.sqrt(np.diagonal(inverse)), rtol=1e-15 / apart)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_firth_has_two_ways_to_the_information(K, monkeypatch):
+    from pellucid.linear_model import logistic_firth
+
+    X, rng = noise(60, 3, 5), np.random.default_rng(6)
+    y, weights = rng.integers(0, K, 60), rng.integers(0, 4, 60)
+    model = LogisticRegression(C=np.inf, firth=True)
+    quick = model.fit(X, y, sample_weight=weights).coef_
+    monkeypatch.setattr(logistic_firth, "SOUND", 0.0)
+    np.testing.assert_allclose(model.fit(X, y, sample_weight=weights).coef_, quick, rtol=1e-11)
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-9])
+def test_firth_and_the_plain_fit_share_out_dependent_columns_alike(apart):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 2))
+    X = np.column_stack([X[:, 0], X[:, 1], 3 * X[:, 0] + apart * rng.normal(size=60)])
+    y = (rng.random(60) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+    for firth in (False, True):
+        model = LogisticRegression(C=np.inf, firth=firth).fit(X, y)
+        assert model.coef_[0, 2] == pytest.approx(3 * model.coef_[0, 0], rel=1e-6)
+        assert model.inference_["aliased"].tolist() == [2]
+
+
+@pytest.mark.parametrize("firth", [False, True])
+def test_columns_of_zeros_without_an_intercept_tell_nothing(firth):
+    model = LogisticRegression(C=np.inf, fit_intercept=False, firth=firth)
+    model.fit(np.zeros((20, 2)), [0, 1] * 10)
+    assert not model.coef_.any() and dict(model.summary().header)["rank"] == 0
+
+
+def test_firth_says_what_helps():
+    X, y = endometrial()
+    model = LogisticRegression(C=np.inf, firth=True, max_iter=2)
+    with pytest.warns(ConvergenceWarning, match=r"Increase max_iter\.$"):
+        model.fit(X, y)
+
+
+def test_firth_begins_anew_where_the_last_coefficients_lead_nowhere():
+    X, y = endometrial()
+    model = LogisticRegression(C=np.inf, firth=True, warm_start=True).fit(X, y)
+    right = model.coef_.copy()
+    model.fit(X * 1e6, y)
+    np.testing.assert_allclose(model.coef_ * 1e6, right, rtol=1e-9)
 
 
 def test_firth_needs_no_other_penalty():

@@ -262,10 +262,15 @@ def flat_solver(H: np.ndarray, least: float = EPS) -> tuple[Solve, np.ndarray]:
 
     Their curvature is up to len(H) times `least` of the largest.
     """
+    root, null = flat_root(H, least)
+    return lambda g: root @ (root.T @ g), null
+
+
+def flat_root(H: np.ndarray, least: float = EPS) -> tuple[np.ndarray, np.ndarray]:
+    """A root of the inverse of a singular H (root @ root.T), and what H maps to 0."""
     diagonal = np.sqrt(np.maximum(np.diagonal(H), 0.0))
     scale = 1.0 / np.where(diagonal > 0, diagonal, 1.0)
     values, vectors = np.linalg.eigh(H * scale * scale[:, None])
-    kept = values > len(H) * least * max(values[-1], 0.0)
+    kept = values > len(H) * least * values.max(initial=0.0)
     basis = vectors[:, kept] * scale[:, None]
-    root = basis / np.sqrt(values[kept])
-    return lambda g: root @ (root.T @ g), vectors[:, ~kept] * scale[:, None]
+    return basis / np.sqrt(values[kept]), vectors[:, ~kept] * scale[:, None]

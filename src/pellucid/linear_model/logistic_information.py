@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.linear_model.likelihood import Likelihood, flat_solver
+from pellucid.linear_model.likelihood import Likelihood, flat_root
 from pellucid.linear_model.logistic_solvers import Prepared
 from pellucid.numerics.aliases import Aliases, find_aliases
 from pellucid.numerics.linalg import GRAM_LIMIT, cholesky_factor
 
+SOUND = 1e3  # condition up to which the digits of the Gram are enough for standard errors
 PART = 1e-6  # of the largest entry of a flat direction (of unit columns): less takes no part
 
 
@@ -30,28 +31,28 @@ def information(prepared: Prepared, x: np.ndarray) -> dict[str, Any]:
     used[:, -1] = F.intercept
     free = np.flatnonzero(used)
     H = F.curvature(x)
-    loss, C = float(F.evaluate(x)[0]), np.zeros((F.size, F.size))
+    loss = float(F.evaluate(x)[0])
     factor = cholesky_factor(H[np.ix_(free, free)])
-    if factor is not None:
-        rows = factor.inverse_rows()
-        C[np.ix_(free, free)] = rows @ rows.T
+    if factor is not None and factor.condition < SOUND:
+        root = np.zeros((F.size, len(free)))
+        root[free] = factor.inverse_rows()
         none = np.zeros(0, dtype=np.int64)
         found = {"rank": len(free), "aliased": none, "flat": none, "null": np.zeros((width, 0))}
     else:
         table = find_aliases(F.triangle(), F.intercept)
-        flat, C = _inverse(F, x, H, table)
+        flat, root = _root(F, x, H, table)
         null = [prepared.to_user(np.tile(change, F.q))[0] for change in table.null.T]
         found = {
             "rank": F.q * len(table.kept), "aliased": table.aliased, "flat": flat,
             "null": np.array(null).reshape(-1, width).T,
         }  # fmt: skip
-    return found | {"covariance": prepared.covariance(C), "loss": loss}
+    return found | {"covariance": prepared.covariance(root), "loss": loss}
 
 
-def _inverse(
+def _root(
     F: Likelihood, x: np.ndarray, H: np.ndarray, table: Aliases
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Columns that remain flat, and the inverse curvature of the others.
+    """Columns that remain flat, and a root of the inverse curvature of the others.
 
     Along orthonormal combinations X V of the kept columns it is the fit alone that may be flat.
     """
@@ -59,16 +60,16 @@ def _inverse(
     V, unit = np.zeros((width, r)), np.zeros((width, 1))
     V[table.kept] = table.factor.inverse_rows()
     unit[table.kept, 0] = np.ldexp(1.0, -table.factor.exponents[table.factor.order])
-    if table.factor.condition < GRAM_LIMIT:
+    if table.factor.condition < SOUND:
         H = np.einsum("ja,kjlm,mb->kalb", V, H.reshape(q, width, q, width), V, optimize=True)
     else:  # too few digits are left in H
         H = _curvature_along(F, x, V)
-    solve, still = flat_solver(H.reshape(q * r, q * r), GRAM_LIMIT**-2)
-    inverse = solve(np.eye(q * r)).reshape(q, r, q, r)
-    C = np.einsum("ja,kalb,mb->kjlm", V, inverse, V, optimize=True).reshape(F.size, F.size)
-    moves = np.abs(np.einsum("ja,kan->kjn", V * unit, still.reshape(q, r, -1)))
+    inner, still = flat_root(H.reshape(q * r, q * r), GRAM_LIMIT**-2)
+    root = np.einsum("ja,kan->kjn", V, inner.reshape(q, r, inner.shape[1]))
+    root = root.reshape(F.size, inner.shape[1])
+    moves = np.abs(np.einsum("ja,kan->kjn", V * unit, still.reshape(q, r, still.shape[1])))
     part = moves > PART * moves.max(axis=(0, 1), initial=1e-300)
-    return np.flatnonzero(part.any(axis=(0, 2))), C
+    return np.flatnonzero(part.any(axis=(0, 2))), root
 
 
 def _curvature_along(F: Likelihood, x: np.ndarray, V: np.ndarray) -> np.ndarray:

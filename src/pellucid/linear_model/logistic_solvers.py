@@ -92,17 +92,15 @@ class Prepared:
             B[:, -1] += B[:, :-1] @ self.likelihood.shift
         return B.ravel()
 
-    def covariance(self, C: np.ndarray) -> np.ndarray:
-        """The covariance of `to_user(x)` where that of x is C."""
-        q, width = self.likelihood.q, self.likelihood.X.p + 1
-        T = np.eye(width)
+    def covariance(self, root: np.ndarray) -> np.ndarray:
+        """The covariance of `to_user(x)` where that of x is root @ root.T, (size, size)."""
+        parts = root.reshape(self.likelihood.q, self.likelihood.X.p + 1, root.shape[1]).copy()
         if self.likelihood.shift is not None:
-            T[-1, :-1] = -self.likelihood.shift
-        blocks = C.reshape(q, width, q, width)
-        moved = np.einsum("ja,kalb,mb->kjlm", T, blocks, T, optimize=True).reshape(C.shape)
-        units = np.tile(np.append(self.units, 0), q)
+            parts[:, -1] -= self.likelihood.shift @ parts[:, :-1]
+        moved = parts.reshape(root.shape)
+        units = np.tile(np.append(self.units, 0), self.likelihood.q)
         with np.errstate(over="ignore"):
-            return np.ldexp(moved, units + units[:, None])
+            return np.ldexp(moved @ moved.T, units + units[:, None])
 
 
 def prepare(X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting) -> Prepared:
@@ -224,19 +222,24 @@ def shortest(prepared: Prepared, found: Solution) -> Solution:
     if cholesky_factor(H) is not None:
         return found
     null = flat_solver(H)[1]
+    x = shorter(prepared, found.x, null)
+    return Solution(x, found.status, found.history, found.n_iter)
+
+
+def shorter(prepared: Prepared, x: np.ndarray, null: np.ndarray) -> np.ndarray:
+    """x plus what makes its slopes shortest, in the user's units, of the columns of `null`."""
+    likelihood = prepared.likelihood
     if not null.shape[1]:
-        return found
+        return x
     slopes = np.ones((likelihood.q, likelihood.X.p + 1), dtype=bool)
     slopes[:, -1] = False
     units = np.ldexp(1.0, np.append(prepared.units - prepared.units.max(initial=0), 0))
     weight = np.tile(units, likelihood.q)[slopes.ravel()]
-    flat, now = null[slopes.ravel()] * weight[:, None], found.x[slopes.ravel()] * weight
+    flat, now = null[slopes.ravel()] * weight[:, None], x[slopes.ravel()] * weight
     size = max(float(np.abs(flat).max()), 1e-300), max(float(np.abs(now).max()), 1e-300)
     move, *_ = np.linalg.lstsq(flat / size[0], now / size[1], rcond=None)
-    move = move * (size[1] / size[0])
-    if not np.isfinite(null @ move).all():
-        return found
-    return Solution(found.x - null @ move, found.status, found.history, found.n_iter)
+    shift = null @ (move * (size[1] / size[0]))
+    return x - shift if np.isfinite(shift).all() else x
 
 
 def _balance(prepared: Prepared) -> tuple[np.ndarray, np.ndarray]:
