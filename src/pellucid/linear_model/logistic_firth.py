@@ -175,6 +175,6 @@ class Jeffreys:
 
 def _root(P: np.ndarray) -> np.ndarray:
     """(n, K, q) roots T with T'T = diag(p) - p p': row k is sqrt(p_k) (e_k - p), e_0 = 0."""
-    n, q = P.shape
+    q = P.shape[1]
     chance = np.column_stack([np.maximum(1.0 - P.sum(axis=1), 0.0), P])
     return np.sqrt(chance)[:, :, None] * (np.eye(q + 1)[:, 1:] - P[:, None, :])
