@@ -382,4 +382,4 @@ def test_wide_models_keep_no_covariance_and_say_so(family):
     with pytest.raises(PellucidError, match="or more columns keep no covariance"):
         model.predict_interval(X)
     fewer = GeneralizedLinearModel(family="normal").fit(X[:, :5], y)
-    assert fewer.inference_["covariance"].shape == (6, 6)
+    assert fewer.inference_["root"].shape == (6, 6)

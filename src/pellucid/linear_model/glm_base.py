@@ -42,12 +42,12 @@ FACTS = ("rank", "total", "rows", "deviance", "pearson", "null_deviance", "log_l
 
 def check_facts(kept: Any, p: int) -> None:
     """Refuse what a forged model file put in place of the facts for `summary()`."""
-    covariance = kept.get("covariance") if isinstance(kept, dict) else None
-    right = isinstance(covariance, np.ndarray) and covariance.shape == (p + 1, p + 1)
-    right = right and all(isinstance(kept.get(name), int | float) for name in FACTS)
-    aliased = np.asarray(kept["aliased"]) if right else np.zeros(0)
-    null = np.asarray(kept.get("null")) if right else np.zeros(0)
-    right = right and aliased.ndim == 1 and null.shape == (p + 1, len(aliased))
+    right = isinstance(kept, dict) and all(isinstance(kept.get(k), int | float) for k in FACTS)
+    names = ("aliased", "root", "centre", "null", "slack")
+    aliased, *others = (np.asarray(kept.get(name) if right else None) for name in names)
+    m = len(aliased) if right and aliased.ndim == 1 else -1
+    shapes = [(p + 1, kept["rank"] if right else 0), (p,), (p + 1, m), (m,)]
+    right = right and [array.shape for array in others] == shapes
     if not right or np.any((aliased < 0) | (aliased >= p + 1)):
         raise DataError("the facts for inference belong to other columns")
 

@@ -21,6 +21,7 @@ from pellucid.linear_model.inference import (
     missing_notes,
     penalised_summary,
 )
+from pellucid.linear_model.intervals import slack
 from pellucid.linear_model.logistic_solvers import INFERENCE_SIZE
 from pellucid.linear_model.robust import Wanted
 from pellucid.numerics.aliases import as_if_absent
@@ -46,7 +47,7 @@ def has_facts(model: Any, p: int) -> bool:
 
 
 def facts(task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
-    """Covariance (for dispersion 1), deviances, log-likelihoods and counts of rows."""
+    """A root of the covariance (for dispersion 1), deviances, log-likelihoods and counts of rows."""
     family = loss.family
     known = information(task, x)
     y, w = problem.y, problem.weights
@@ -71,7 +72,8 @@ def facts(task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss) -> dict[st
     same = family.name in EITHER_WAY
     by_precision = likelihood if same else seen.log_likelihood(float(problem.n), precision=True)
     return {
-        "covariance": known.covariance, "aliased": known.aliased, "null": known.null,
+        "root": known.root, "centre": known.centre, "aliased": known.aliased, "null": known.null,
+        "slack": slack(problem.X, known.null[:-1], known.null[-1]),
         "rank": known.rank, "total": problem.total, "rows": problem.n, "deviance": 2 * own,
         "pearson": pearson,
         "null_deviance": 2 * null,
@@ -237,7 +239,7 @@ def _estimates(
     names = list(model.terms_)
     estimate = np.append(model.coef_, model.intercept_)
     estimate = as_if_absent(estimate, kept["aliased"], kept["null"])
-    errors = np.sqrt(np.diagonal(kept["covariance"]) * dispersion)
+    errors = np.linalg.norm(_user_root(kept), axis=1) * np.sqrt(dispersion)
     estimate[kept["aliased"]] = errors[kept["aliased"]] = np.nan
     if not model.fit_intercept:
         return names, estimate[:-1], errors[:-1]
@@ -297,18 +299,23 @@ def _header(
         ("null deviance", kept["null_deviance"]), ("dispersion", dispersion),
         ("log-likelihood", likelihood), ("AIC", 2 * k - 2 * likelihood),
         ("BIC", k * np.log(n) - 2 * likelihood), *test,
-        ("condition number", _condition(kept["covariance"])),
+        ("condition number", _condition(_user_root(kept))),
     ]  # fmt: skip
 
 
-def _condition(covariance: np.ndarray) -> float:
-    """Of the information of the columns, brought to equal size: the square root, as for X."""
-    used = np.diagonal(covariance) != 0
-    C = covariance[np.ix_(used, used)]
-    if not len(C) or not np.isfinite(C).all():
+def _user_root(kept: dict[str, Any]) -> np.ndarray:
+    """A root of the covariance of (b, b0) for dispersion 1."""
+    root = kept["root"].copy()
+    root[-1] -= kept["centre"] @ root[:-1]
+    return root
+
+
+def _condition(root: np.ndarray) -> float:
+    """Of the coefficients, brought to equal size: the square root, as for X."""
+    used = root.any(axis=1)
+    if not used.any() or not np.isfinite(root).all():
         return float("inf")
-    unit = np.sqrt(np.diagonal(C))
-    return float(np.sqrt(np.linalg.cond(C / unit / unit[:, None])))
+    return float(np.linalg.cond(root[used] / np.linalg.norm(root[used], axis=1)[:, None]))
 
 
 def _notes(model: Any) -> tuple[str, ...]:

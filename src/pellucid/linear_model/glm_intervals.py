@@ -41,7 +41,7 @@ def glm_ends(
             "Intervals need standard errors, which theory gives for alpha=0 only (and not for "
             "solver='gd'). pellucid.inspection.bootstrap gives intervals for any model."
         )
-    if not np.isfinite(kept["covariance"]).all():
+    if not np.isfinite(kept["root"]).all():
         raise PellucidError(
             "The fit ended where rows have no finite information, so there are no standard errors."
         )
@@ -53,8 +53,10 @@ def glm_ends(
     dispersion = dispersion_of(kept, residual)
     dof = np.inf if kept["known"] else residual
     null, edge = kept["null"][:-1], kept["null"][-1]
-    check_span(X @ null + edge, abs(X) @ np.abs(null) + np.abs(edge))
-    error = np.sqrt(_variance(model, kept["covariance"], X) * dispersion)
+    check_span(X @ null + edge, abs(X) @ np.abs(null) + np.abs(edge), kept["slack"])
+    rows = (X if isinstance(X, np.ndarray) else X.toarray()) - kept["centre"]
+    rows = np.column_stack([rows, np.full(len(rows), float(model.fit_intercept))])
+    error = np.linalg.norm(rows @ kept["root"], axis=1) * np.sqrt(dispersion)
     loss, reach = model._loss(), t_reach(level, dof)
     normal = kept["family"] == "normal" and kept["link"] == "identity"
     if kind == "mean" or normal:
@@ -93,16 +95,6 @@ def mean_ends(loss: GLMLoss, eta: np.ndarray, reach: np.ndarray) -> np.ndarray:
     elif loss.link.name == "inverse" and not _never_negative(loss):
         means[around] = [-np.inf, np.inf]
     return means
-
-
-def _variance(model: Any, C: np.ndarray, X: Any) -> np.ndarray:
-    """Variance of x . b + b0 for dispersion 1, around the means, where digits are."""
-    rows = (X if isinstance(X, np.ndarray) else X.toarray()) - model.means_
-    T = np.eye(len(C))
-    T[-1, :-1] = model.means_
-    centred = T @ C @ T.T
-    rows = np.column_stack([rows, np.full(len(rows), float(model.fit_intercept))])
-    return np.maximum(np.einsum("ij,ij->i", rows @ centred, rows), 0.0)
 
 
 def distribution(family: Family, trials: int) -> Distribution:

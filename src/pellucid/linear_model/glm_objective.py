@@ -170,15 +170,24 @@ class GLMObjective:
     def triangle(self, x: np.ndarray) -> np.ndarray:
         """R (p + 1, p + 1) with R'R the expected curvature without penalty, to all digits."""
         self.evaluate(x)
-        eta = self.last["eta"]
+        return block_qr(self._weighted, self.X.blocks)
 
-        def weighted(rows: slice) -> np.ndarray:
-            bend = self.weights[rows] * self.curve.bend(self.y[rows], eta[rows], expected=True)
-            table = np.empty((rows.stop - rows.start, self.X.p + 1))
-            loops.weigh(self._dense(rows), np.sqrt(bend), self.intercept, table)
-            return table
+    def gram_along(self, x: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """V' R' R V, summed over products of V with the rows."""
+        self.evaluate(x)
 
-        return block_qr(weighted, self.X.blocks)
+        def partial(rows: slice) -> np.ndarray:
+            A = self._weighted(rows) @ V
+            return A.T @ A
+
+        return parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
+
+    def _weighted(self, rows: slice) -> np.ndarray:
+        """The block and the constant times the roots of the expected curvature where x was last."""
+        bend = self.curve.bend(self.y[rows], self.last["eta"][rows], expected=True)
+        table = np.empty((rows.stop - rows.start, self.X.p + 1))
+        loops.weigh(self._dense(rows), np.sqrt(self.weights[rows] * bend), self.intercept, table)
+        return table
 
     def factor(self, x: np.ndarray) -> Solve:
         """g -> H^-1 g at x; directions along which F is flat are left alone.

@@ -13,7 +13,7 @@ from pellucid.errors import DataError
 from pellucid.linear_model.glm_objective import GLMObjective, make_curve
 from pellucid.numerics.aliases import find_aliases
 from pellucid.numerics.families import GLMLoss
-from pellucid.numerics.linalg import cholesky_factor
+from pellucid.numerics.linalg import GRAM_DIGITS, cholesky_factor
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
 from pellucid.numerics.penalties import Penalty
 from pellucid.numerics.tables import Rows, exponents, ordinary
@@ -51,6 +51,12 @@ class Task:
         if self.objective.shift is not None:
             x[-1] += x[:-1] @ self.objective.shift
         return x
+
+    def root(self, root: np.ndarray) -> np.ndarray:
+        """A root of the covariance of (b, b0 + shift . b) in the user's units."""
+        units = np.append(self.units, 0)
+        with np.errstate(over="ignore"):
+            return np.ldexp(root, units[:, None]) * 2.0 ** (-self.weights_lift / 2)
 
     def covariance(self, C: np.ndarray) -> np.ndarray:
         """A covariance of (b, b0) in the user's units."""
@@ -232,14 +238,16 @@ def descend(
 
 @dataclass(frozen=True)
 class Information:
-    """Covariance (p + 1, p + 1) of b and b0 for dispersion 1, in the user's units.
+    """For dispersion 1, in the user's units: root root' is the covariance of b and of what is
+    predicted at `centre` (p,).
 
     Aliased columns are spanned by those before them (b0 comes first): their rows are 0, the others
     are what they would be without them. `null` (p + 1, aliased) holds the changes of (b, b0) that
     change no fitted value.
     """
 
-    covariance: np.ndarray
+    root: np.ndarray  # (p + 1, rank)
+    centre: np.ndarray
     rank: int
     aliased: np.ndarray
     null: np.ndarray
@@ -251,17 +259,22 @@ def information(task: Task, x: np.ndarray) -> Information:
     p = objective.X.p
     order = np.append(p, np.arange(p)) if objective.intercept else np.arange(p)
     H = objective.curvature(x, expected=True)[np.ix_(order, order)]
-    C, null = np.zeros((p + 1, p + 1)), np.zeros((p + 1, 0))
+    null, aliased = np.zeros((p + 1, 0)), np.zeros(0, dtype=np.int64)
+    centre = np.zeros(p) if objective.shift is None else np.ldexp(objective.shift, -task.units)
     if not np.isfinite(H).all():
-        return Information(np.full_like(C, np.nan), len(order), np.zeros(0, dtype=np.int64), null)
-    factor, kept, aliased = cholesky_factor(H), order, np.zeros(0, dtype=np.int64)
+        root = np.full((p + 1, len(order)), np.nan)
+        return Information(root, centre, len(order), aliased, null)
+    factor, kept = cholesky_factor(H), order
     if factor is None:
         found = find_aliases(objective.triangle(x), objective.intercept)
         factor, kept, aliased = found.factor, found.kept, found.aliased
         null = np.array([task.to_user(flat) for flat in found.null.T]).reshape(-1, p + 1).T
-    rows = factor.inverse_rows()
-    C[np.ix_(kept, kept)] = rows @ rows.T
-    return Information(task.covariance(C), factor.rank, aliased, null)
+    elif factor.condition > GRAM_DIGITS:
+        place = np.eye(p + 1)[:, order]
+        factor = factor.sharpened(lambda V: objective.gram_along(x, place @ V))
+    root = np.zeros((p + 1, factor.rank))
+    root[kept] = factor.inverse_rows()
+    return Information(task.root(root), centre, factor.rank, aliased, null)
 
 
 def without_constants(X: Any, aliased: np.ndarray, x: np.ndarray) -> np.ndarray:

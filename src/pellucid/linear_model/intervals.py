@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
+from pellucid import parallel
 from pellucid.errors import DataError, ParameterError, PellucidError, shown
 from pellucid.numerics.scores import linear_scores
 
 KINDS = ("observation", "mean")
 OFF = 1e-7  # share by which a row may miss what the training rows span
+ALIKE = 4.0  # times as much as a training row does
 
 
 def check_level(level: float) -> None:
@@ -65,20 +67,28 @@ def least_squares_ends(model: Any, X: Any, level: float, kind: str, weights: str
 
 def leverage(model: Any, kept: dict[str, Any], X: Any) -> np.ndarray:
     """Variance of the prediction of each row for residual variance 1."""
-    rows = (X if isinstance(X, np.ndarray) else X.toarray()) - model.means_
-    null = kept["null"]
-    check_span(rows @ null, (np.abs(rows) + 2 * np.abs(model.means_)) @ np.abs(null))
+    X = X if isinstance(X, np.ndarray) else X.toarray()
+    null, rows = kept["null"], X - model.means_
+    size = (np.abs(rows) + 2 * np.abs(model.means_)) @ np.abs(null)
+    check_span(rows @ null, size, kept["slack"])
     constant = 1.0 / kept["mass"] if model.fit_intercept else 0.0
-    return constant + np.square(rows @ kept["root"]).sum(axis=1)
+    along = (X - kept["centre"]) @ kept["root"] + kept["drift"]
+    return constant + np.square(along).sum(axis=1)
 
 
-def check_span(off: np.ndarray, size: np.ndarray) -> None:
+def slack(X: Any, null: np.ndarray, edge: np.ndarray) -> np.ndarray:
+    """The most that training rows add along directions (columns of null) they do not know."""
+    parts = (X[rows] @ null + edge for rows in parallel.row_blocks(*X.shape))
+    return np.max([np.abs(part).max(axis=0) for part in parts], axis=0)
+
+
+def check_span(off: np.ndarray, size: np.ndarray, slack: Any = 0.0) -> None:
     """Columns that depend on each other in training must do so in every row asked about.
 
     `off` (n, k) is what rows add along k directions that the training rows do not know, `size`
-    (n, k) that of its terms.
+    (n, k) that of its terms; `slack` (k,) is how much the training rows add.
     """
-    far = np.flatnonzero((np.abs(off) > OFF * size).any(axis=1))
+    far = np.flatnonzero((np.abs(off) > OFF * size + ALIKE * slack).any(axis=1))
     if len(far):
         raise DataError(
             f"Row {far[0]} lies outside what the training rows span (columns are combinations of "

@@ -41,7 +41,10 @@ def _check_kept(kept: dict[str, Any], p: int, targets: int) -> None:
         raise DataError("there are no rows")
     if not all(isinstance(kept[name], float) for name in ("condition", "log_weights", "mass")):
         raise DataError("the facts about the table are no numbers")
-    if any(np.ndim(kept[k]) != 2 or len(kept[k]) != p for k in ("root", "null") if k in kept):
+    wide = any(np.ndim(kept[k]) != 2 or len(kept[k]) != p for k in ("root", "null") if k in kept)
+    for name, of in (("slack", "null"), ("drift", "root")):
+        wide = wide or (of in kept and np.shape(kept[name]) != np.shape(kept[of])[1:])
+    if wide or ("root" in kept and np.shape(kept["centre"]) != (p,)):
         raise DataError("the covariance belongs to other columns")
 
 
@@ -145,6 +148,7 @@ class LinearRegression(Regressor):
         return learned
 
     def _fit_directly(self, problem: Problem, Y: np.ndarray) -> dict[str, Any]:
+        from pellucid.linear_model.intervals import slack
         from pellucid.numerics.least_squares import least_squares
 
         found = least_squares(problem.X, Y, problem.weights, self.fit_intercept)
@@ -161,7 +165,11 @@ class LinearRegression(Regressor):
             "mass": float(problem.weights.sum()),
         }
         if found.root.size <= LARGEST_ROOT:
-            inference |= {"root": found.root, "null": found.null}
+            null, left = found.null, np.zeros(found.null.shape[1])
+            if problem.n > found.rank + 1:  # else there are no intervals
+                left = slack(problem.X, null, -found.mean @ null)
+            inference |= {"null": null, "slack": left, "root": found.root}
+            inference |= {"centre": found.centre, "drift": found.drift}
         return {
             "coef_": found.coef,
             "intercept_": found.intercept,

@@ -12,13 +12,20 @@ import numpy as np
 from .. import parallel
 from ..records import Status
 from .double_double import Vector, inverse_gram_diagonal, loops, residual_gradient
-from .linalg import EPS, Factor, block_qr, cholesky_factor, null_space, triangular_factor
+from .linalg import (
+    EPS,
+    GRAM_DIGITS,
+    Factor,
+    block_qr,
+    cholesky_factor,
+    null_space,
+    triangular_factor,
+)
 from .tables import Rows, exponents
 
 MAX_REFINEMENTS = 10
 TAME = 100  # |log2| of a column's size up to which squares and sums of squares are safe
 EXACT_VARIANCE_WORK = 2**22  # n p^2 up to which variances are computed in double-double
-EXACT_VARIANCE_CONDITION = 100.0  # below it, plain arithmetic has 13 digits
 NEAR = 4.0  # offset of a column, in units of its spread, that costs products no digit
 FEW_EDGES = 3
 PANELS = 8  # parts of a large matrix of products
@@ -43,6 +50,8 @@ class LeastSquares:
     refinements: int
     condition: float  # of the columns brought to equal length
     root: np.ndarray  # (p, rank): root root' is the covariance of b for residual variance 1
+    centre: np.ndarray  # (p,) near the mean, or 0 if the mean is near 0
+    drift: np.ndarray  # (rank,): (centre - mean) . root, without the rounding of the mean
     null: np.ndarray  # (p, p - rank), orthonormal: directions of b that change no fitted value
     status: Status
 
@@ -86,6 +95,17 @@ class Design:
         A = self.block(rows)
         return A.T @ A  # NumPy sees one array twice and calls syrk
 
+    def gram_along(self, V: np.ndarray, drift: np.ndarray) -> np.ndarray:
+        """That of (X - shift - drift) V."""
+        targets = np.zeros((self.Y.shape[1], V.shape[1]))
+        sides = np.concatenate([-(drift @ V)[None, :][: int(self.constant)], V, targets])
+
+        def partial(rows: slice) -> np.ndarray:
+            A = self.block(rows) @ sides
+            return A.T @ A
+
+        return parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
+
     def _plain_gram(self) -> np.ndarray:
         """The same where nothing is to be done to the rows of X: they are not copied."""
         c, p = int(self.constant), self.X.p
@@ -126,6 +146,7 @@ class Moments:
     total: float
     mean: np.ndarray
     mean_y: np.ndarray
+    drift: np.ndarray  # mean - shift of the design
     Sxy: np.ndarray
     Syy: np.ndarray
     factor: Factor
@@ -206,6 +227,8 @@ def find_moments(design: Design) -> Moments | None:
     if np.all(np.diagonal(S)[:p] > noise**2):
         factor = cholesky_factor(S[:p, :p])
     if factor is not None:
+        if factor.condition > GRAM_DIGITS:
+            factor = factor.sharpened(lambda V: design.gram_along(V, drift[:p]))
         R, Sxy = factor.triangle(), S[:p, p:]
     else:
         triangle = design.triangle()
@@ -214,7 +237,7 @@ def find_moments(design: Design) -> Moments | None:
         factor = triangular_factor(R, design.X.n)
         Sxy = R.T @ triangle[c:, c + p :]
     mean, mean_y = design.shift + drift[:p], design.start + drift[p:]
-    return Moments(total, mean, mean_y, Sxy, Syy, factor, R)
+    return Moments(total, mean, mean_y, drift[:p], Sxy, Syy, factor, R)
 
 
 @dataclass(frozen=True)
@@ -312,6 +335,8 @@ def _assemble(
         mean = np.ldexp(moments.mean, -units)
         root = np.zeros((design.X.p, factor.rank))
         root[factor.order] = np.ldexp(factor.inverse_rows(), units[factor.order][:, None])
+        drift = -np.ldexp(moments.drift, -units) @ root
+        centre = np.ldexp(design.shift, -units)
     return LeastSquares(
         coef=coef,
         intercept=intercept,
@@ -326,6 +351,8 @@ def _assemble(
         refinements=max(fit.passes for fit in fits),
         condition=factor.condition,
         root=root,
+        centre=centre,
+        drift=drift,
         null=null,
         status=_status(factor),
     )
@@ -343,7 +370,7 @@ def unit_variance(design: Design, moments: Moments) -> np.ndarray:
     spread = np.linalg.norm(moments.R, axis=0) / np.sqrt(moments.total)
     with np.errstate(over="ignore"):
         offset = float(np.max(np.abs(moments.mean) / np.maximum(spread, 1e-300), initial=0.0))
-    rough = max(factor.condition, offset) > EXACT_VARIANCE_CONDITION
+    rough = max(factor.condition, offset) > GRAM_DIGITS
     if not rough or factor.rank < p or design.X.n * (p + 1) ** 2 > EXACT_VARIANCE_WORK:
         return diagonal
     # Far from 0 even 32 digits of x x' are too few; but there x - shift is exact.

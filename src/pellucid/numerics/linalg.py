@@ -5,7 +5,7 @@ rank is decided on scaled columns: pivoted, with the tolerance max(n, p) eps, or
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import lapack, qr
@@ -15,6 +15,8 @@ from .. import parallel
 EPS = np.finfo(float).eps
 # Scaled condition number of X above which X' X no longer holds enough of X.
 GRAM_LIMIT = 1e6
+# And above which its factor has fewer than 11 digits, because rounding counts twice in it.
+GRAM_DIGITS = 100.0
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,16 @@ class Factor:
             return np.zeros((0, 0))
         inverse, _ = lapack.dtrtri(self.T)
         return np.ldexp(inverse, self.exponents[self.order][:, None])
+
+    def sharpened(self, gram: Callable[[np.ndarray], np.ndarray]) -> "Factor":
+        """The same with the digits of a QR decomposition; `gram` is V -> (X V)' W X V.
+
+        The columns of X V are nearly orthonormal, so the factor of their products is exact.
+        """
+        V = np.zeros((len(self.exponents), self.rank))
+        V[self.order] = self.inverse_rows()
+        T, failed = lapack.dpotrf(gram(V), lower=0, clean=1)
+        return self if failed else replace(self, T=np.asfortranarray(T @ self.T))
 
 
 def unit_exponents(diagonal: np.ndarray) -> np.ndarray:
