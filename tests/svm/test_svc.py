@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError
-from pellucid.svm import SVC, _loops, dual, semidefinite, speakers
+from pellucid.svm import SVC, _loops, dual, kernels, semidefinite, speakers
 
 FOUR = np.array([[0.0, 0], [2, 2], [-1, 0], [3, 3]]), np.array([0, 1, 0, 1])
 
@@ -32,6 +32,32 @@ def test_gaussian_kernel_is_exact_in_both_builds():
     far = np.array([[0.0, 0.0]])
     _loops.gaussian(far, np.array([0.0]), np.array([0.0, 2000.0]), 1.0)
     assert far.tolist() == [[1.0, 0.0]]
+
+
+@pytest.mark.parametrize("p, m", [(1, 1), (3, 21), (20, 700), (kernels.NARROW, 40)])
+def test_sums_of_gaussians_without_the_kernel_are_those_of_the_kernel(p, m):
+    rng = np.random.default_rng(p)
+    kernel = kernels.Kernel("rbf", 0.7 / p, 3.0, 0.0)
+    X, Z, weights = rng.normal(size=(263, p)), rng.normal(size=(m, p)), rng.normal(size=(m, 1))
+    X[:m] = Z[:263]  # rows that are vectors
+    found = []
+    for wide in (True, False):
+        _loops.use_wide(wide)
+        found.append(kernels.weighted_sum(kernel, X, Z, weights))
+    _loops.use_wide(True)
+    assert found[0].tobytes() == found[1].tobytes()
+    squared = ((X[:, None] - Z[None]) ** 2).sum(axis=2)
+    expected = np.exp(-kernel.gamma * squared) @ weights
+    assert np.abs(found[0] - expected).max() < 2e-14 * np.abs(weights).sum()
+    alone = [kernels.weighted_sum(kernel, X[[i]], Z, weights)[0] for i in (0, 1, 130, 262)]
+    assert np.array(alone).tobytes() == found[0][[0, 1, 130, 262]].tobytes()
+
+
+def test_rows_beyond_all_numbers_are_far_from_every_vector():
+    kernel = kernels.Kernel("rbf", 1.0, 3.0, 0.0)
+    Z, far = np.array([[1.0, 1e100], [2.0, -1e100]]), np.array([[1e300, 1e300], [-1e200, 0.0]])
+    with np.errstate(over="ignore"):
+        assert kernels.weighted_sum(kernel, far, Z, np.ones((2, 1))).tolist() == [[0.0], [0.0]]
 
 
 def plain_steps(K, s, C, a, g, tol):

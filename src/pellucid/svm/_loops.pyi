@@ -12,11 +12,12 @@ def single_gaussian(
     out: np.ndarray,
 ) -> None: ...
 def gaussian_sums(
-    products: np.ndarray,
+    X: np.ndarray,
+    panels: np.ndarray,
     left: np.ndarray,
     right: np.ndarray,
-    gamma: float,
     weights: np.ndarray,
+    some: int,
     out: np.ndarray,
 ) -> None: ...
 def add_rows(

@@ -13,8 +13,9 @@ cdef extern from "lanes.h":
                Py_ssize_t n) noexcept nogil
     void single_bells(const double *row, const double *norms, double own, double gamma,
                       Py_ssize_t n, float *out) noexcept nogil
-    double bell_sum(const double *row, const double *norms, double own, double gamma,
-                    const double *weights, Py_ssize_t n) noexcept nogil
+    void bell_sums(const double *x, Py_ssize_t n, Py_ssize_t p, const double *panels,
+                   const double *own, const double *norms, const double *weights,
+                   Py_ssize_t count, double *out) noexcept nogil
     void add_double(double *out, const double *const *rows, const double *weights, Py_ssize_t m,
                     Py_ssize_t n) noexcept nogil
     void add_single(double *out, const float *const *rows, const double *weights, Py_ssize_t m,
@@ -64,15 +65,23 @@ def single_gaussian(const double[:, ::1] products, const double[::1] left,
                          &out[slots[i], start])
 
 
-def gaussian_sums(const double[:, ::1] products, const double[::1] left,
-                  const double[::1] right, double gamma, const double[::1] weights,
-                  double[::1] out):
-    """out[i] += sum_j weights[j] exp(-gamma |x_i - z_j|**2), without keeping the kernel."""
-    cdef Py_ssize_t i
+def gaussian_sums(const double[:, ::1] X, const double[:, :, ::1] panels,
+                  const double[::1] left, const double[::1] right, const double[::1] weights,
+                  Py_ssize_t some, double[::1] out):
+    """out[i] += sum_j weights[j] 2**-|x_i - z_j|**2, without keeping the kernel.
+
+    panels (m, p, 8) hold 2 z_j, eight vectors beside each other, left and right -|x_i|**2 and
+    -|z_j|**2; `some` panels are read at a time.
+    """
+    cdef Py_ssize_t j, n = X.shape[0], p = X.shape[1], m = panels.shape[0]
+    if n == 0:
+        return
     with nogil:
-        for i in range(products.shape[0]):
-            out[i] += bell_sum(&products[i, 0], &right[0], left[i], gamma, &weights[0],
-                               products.shape[1])
+        j = 0
+        while j < m:
+            bell_sums(&X[0, 0], n, p, &panels[j, 0, 0], &left[0], &right[8 * j],
+                      &weights[8 * j], min(some, m - j), &out[0])
+            j += some
 
 
 def add_rows(const real[:, ::1] rows, const int64_t[::1] slots, const double[::1] weights,

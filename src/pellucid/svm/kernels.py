@@ -1,7 +1,8 @@
 """Kernels: inner products of rows in another space, block by block.
 
 Invariant: a block is a C-contiguous float64 array whose bits depend on its rows alone, not on threads.
-Products come from BLAS in blocks that stay in the cache; the exponential follows at once.
+Products come from BLAS in blocks that stay in the cache, and the exponential follows at once; sums over
+Gaussians of few columns are formed in registers.
 """
 
 from collections.abc import Callable
@@ -17,6 +18,8 @@ from pellucid.svm import _loops
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 BLOCK = 128  # rows per task
 CHUNK = 256  # columns of kernel values that are held at once
+NARROW = 256  # columns up to which products of rows need no BLAS
+PANELS = 2048  # columns of panels of eight vectors that stay in the nearer caches
 STRIP = 32  # kernel rows computed at once where whole rows are kept
 
 
@@ -116,31 +119,37 @@ class Kernel:
         parallel.map(task, range(0, n, BLOCK))
         return out
 
-    def sums(self, X: Any, Z: Any, right: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-        """sum_j k(x_i, z_j) coefficients[j], (rows of X, m), for a block of rows."""
-        out = np.zeros((X.shape[0], coefficients.shape[1]))
-        if coefficients.shape[1] == 1 and self.name == "rbf":
-            self._one_sum(X, Z, right, np.ascontiguousarray(coefficients[:, 0]), out[:, 0])
-            return out
-        left = self.norms(X)
-        for j in range(0, Z.shape[0], CHUNK):
-            part = slice(j, j + CHUNK)
-            out += self.block(X, Z[part], left, right[part]) @ coefficients[part]
-        return out
+    def sums(self, Z: Any, coefficients: np.ndarray) -> Callable[[Any], np.ndarray]:
+        """The function that gives sum_j k(x_i, z_j) coefficients[j], (rows, m), of a block of rows."""
+        right = self.norms(Z)
 
-    def _one_sum(
-        self, X: Any, Z: Any, right: np.ndarray, weights: np.ndarray, out: np.ndarray
-    ) -> None:
-        """out += sum_j weights[j] k(x_i, z_j) of a Gaussian, without keeping the kernel."""
-        left, dense = self.norms(X), isinstance(X, np.ndarray) and isinstance(Z, np.ndarray)
-        room = np.empty((X.shape[0], min(CHUNK, Z.shape[0])))  # the same memory for all products
-        for j in range(0, Z.shape[0], CHUNK):
-            part = slice(j, min(j + CHUNK, Z.shape[0]))
-            if dense and part.stop - j == room.shape[1]:
-                products = np.matmul(X, Z[part].T, out=room)
-            else:
-                products = np.ascontiguousarray(_products(X, Z[part]))
-            _loops.gaussian_sums(products, left, right[part], self.gamma, weights[part], out)
+        def of(X: Any) -> np.ndarray:
+            out, left = np.zeros((X.shape[0], coefficients.shape[1])), self.norms(X)
+            for j in range(0, Z.shape[0], CHUNK):
+                part = slice(j, j + CHUNK)
+                out += self.block(X, Z[part], left, right[part]) @ coefficients[part]
+            return out
+
+        return of
+
+    def narrow_sums(self, Z: np.ndarray, weights: np.ndarray) -> Callable[[Any], np.ndarray]:
+        """The same for dense rows of few columns, a Gaussian and one coefficient per vector.
+
+        Rows are measured in units in which the kernel is 2**-|x - z|**2. Eight vectors lie beside each
+        other; zeros of weight 0 fill the last panel.
+        """
+        unit, p, m = np.sqrt(self.gamma / np.log(2.0)), Z.shape[1], -(-len(Z) // 8)
+        Z = np.pad(Z * unit, ((0, 8 * m - len(Z)), (0, 0)))
+        weights = np.pad(weights, (0, 8 * m - len(weights)))
+        right, some = -self.norms(Z), max(1, PANELS // p)
+        panels = np.ascontiguousarray((2.0 * Z).reshape(m, 8, p).transpose(0, 2, 1))
+
+        def of(X: Any) -> np.ndarray:
+            X, out = np.ascontiguousarray(X * unit), np.zeros(len(X))
+            _loops.gaussian_sums(X, panels, -self.norms(X), right, weights, some, out)
+            return out[:, None]
+
+        return of
 
 
 def _products(X: Any, Z: Any) -> np.ndarray:
@@ -151,11 +160,15 @@ def _products(X: Any, Z: Any) -> np.ndarray:
 def weighted_sum(kernel: Kernel, X: Any, Z: Any, coefficients: np.ndarray) -> np.ndarray:
     """sum_j k(x_i, z_j) coefficients[j], (n, m), in parallel blocks of rows."""
     out = np.empty((X.shape[0], coefficients.shape[1]))
-    right = kernel.norms(Z)
+    dense = isinstance(X, np.ndarray) and isinstance(Z, np.ndarray)
+    if dense and kernel.name == "rbf" and out.shape[1] == 1 and X.shape[1] <= NARROW:
+        sums = kernel.narrow_sums(Z, coefficients[:, 0])
+    else:
+        sums = kernel.sums(Z, coefficients)
 
     def task(i: int) -> None:
         rows = slice(i, min(i + BLOCK, X.shape[0]))
-        out[rows] = kernel.sums(X[rows], Z, right, coefficients)
+        out[rows] = sums(X[rows])
 
     parallel.map(task, range(0, X.shape[0], BLOCK))
     return out

@@ -33,17 +33,19 @@ INLINE lanes power_of_two(lanes x)
     const lanes magic = ALL(6755399441055744.0); /* 1.5 * 2^52: adding it rounds to an integer */
     const lanes shifted = x + magic;
     const lanes r = x - (shifted - magic); /* without rounding */
-    const lanes r2 = r * r, r4 = r2 * r2;
-    const lanes a = fused(fused(ALL(0.0013333558146423209), r, ALL(0.009618129107618658)), r2,
-                          fused(ALL(0.05550410866482158), r, ALL(0.24022650695910075)));
-    const lanes b = fused(fused(ALL(1.0178067259946989e-07), r, ALL(1.3215451619146607e-06)), r2,
-                          fused(ALL(1.5252733820805852e-05), r, ALL(0.0001540353042479538)));
-    const lanes c = fused(ALL(4.454105125293416e-10), r, ALL(7.070981083365768e-09));
-    const lanes s = fused(fused(fused(c, r4, b), r4, a), r2,
-                          r * 0.6931471805599453) + 1.0;
-    const marks power = ((marks)shifted << 52) + ((uint64_t)1023 << 52);
+    lanes s = fused(ALL(4.454105125293416e-10), r, ALL(7.070981083365768e-09));
+    s = fused(s, r, ALL(1.0178067259946989e-07));
+    s = fused(s, r, ALL(1.3215451619146607e-06));
+    s = fused(s, r, ALL(1.5252733820805852e-05));
+    s = fused(s, r, ALL(0.0001540353042479538));
+    s = fused(s, r, ALL(0.0013333558146423209));
+    s = fused(s, r, ALL(0.009618129107618658));
+    s = fused(s, r, ALL(0.05550410866482158));
+    s = fused(s, r, ALL(0.24022650695910075));
+    s = fused(s, r, ALL(0.6931471805599453));
+    s = fused(s, r, ALL(1.0));
     const marks kept = (marks)(x > ALL(-1021.0));
-    return (lanes)((marks)(s * (lanes)power) & kept);
+    return (lanes)(((marks)s + ((marks)shifted << 52)) & kept);
 }
 
 INLINE lanes bell(lanes products, lanes norms, double own, double gamma)
@@ -81,20 +83,57 @@ INLINE void single_bells_body(const double *restrict row, const double *restrict
     for (; j < n; j++) out[j] = (float)bell(ALL(row[j]), ALL(norms[j]), own, gamma)[0];
 }
 
-/* sum_j weights[j] exp(-gamma max(own + norms[j] - 2 row[j], 0)). */
-INLINE double bell_sum_body(const double *restrict row, const double *restrict norms, double own,
-                            double gamma, const double *restrict weights, ptrdiff_t n)
+/* A loop of constant length, unrolled so that what it fills can live in registers. */
+#define EACH(i, m) _Pragma("GCC unroll 4") for (int i = 0; i < m; i++)
+
+/* The kernel of `m` rows and the eight vectors of a panel (p, 8), both in units in which it is
+   2^-|x - z|^2; the panel holds 2 z, `own` and `norms` -|x|^2 and -|z|^2. Products start from these and
+   stay in registers until they are kernel values. */
+INLINE void bell_tile(const double *restrict x, ptrdiff_t p, int m, const double *restrict panel,
+                      const double *own, const double *norms, lanes (*out)[2])
 {
-    ptrdiff_t j = 0;
-    lanes first = ALL(0.0), second = ALL(0.0);
-    for (; j + 8 <= n; j += 8) {
-        first += READ(weights + j) * bell(READ(row + j), READ(norms + j), own, gamma);
-        second += READ(weights + j + 4) * bell(READ(row + j + 4), READ(norms + j + 4), own, gamma);
+    EACH(i, m)
+        EACH(q, 2) out[i][q] = own[i] + READ(norms + 4 * q);
+    for (ptrdiff_t f = 0; f < p; f++)
+        EACH(i, m)
+            EACH(q, 2)
+                out[i][q] = fused(ALL(x[i * p + f]), READ(panel + 8 * f + 4 * q), out[i][q]);
+    EACH(i, m)
+        EACH(q, 2) {
+            const marks above = (marks)(out[i][q] > ALL(0.0));
+            out[i][q] = power_of_two((lanes)((marks)out[i][q] & ~above));
+        }
+}
+
+/* out[i] += sum_j weights[j] 2^-|x_i - z_j|^2 for `m` rows and `count` panels. */
+INLINE void bell_strip(const double *x, ptrdiff_t p, int m, const double *panels,
+                       const double *own, const double *norms,
+                       const double *weights, ptrdiff_t count, double *out)
+{
+    lanes sums[4][2], tile[4][2];
+    EACH(i, m) sums[i][0] = sums[i][1] = ALL(0.0);
+    for (ptrdiff_t j = 0; j < count; j++) {
+        bell_tile(x, p, m, panels + 8 * p * j, own, norms + 8 * j, tile);
+        EACH(i, m)
+            EACH(q, 2)
+                sums[i][q] = fused(READ(weights + 8 * j + 4 * q), tile[i][q], sums[i][q]);
     }
-    first += second;
-    double total = (first[0] + first[1]) + (first[2] + first[3]);
-    for (; j < n; j++) total += weights[j] * bell(ALL(row[j]), ALL(norms[j]), own, gamma)[0];
-    return total;
+    EACH(i, m) {
+        const lanes s = sums[i][0] + sums[i][1];
+        out[i] += (s[0] + s[1]) + (s[2] + s[3]);
+    }
+}
+
+/* The same for n rows, four at a time. */
+INLINE void bell_sums_body(const double *x, ptrdiff_t n, ptrdiff_t p, const double *panels,
+                           const double *own, const double *norms,
+                           const double *weights, ptrdiff_t count, double *out)
+{
+    ptrdiff_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        bell_strip(x + i * p, p, 4, panels, own + i, norms, weights, count, out + i);
+    for (; i < n; i++)
+        bell_strip(x + i * p, p, 1, panels, own + i, norms, weights, count, out + i);
 }
 
 /* out += sum_i weights[i] * rows[i], in the order of i. */
@@ -213,10 +252,10 @@ BOTH(void, bells, (double *row, const double *norms, double own, double gamma, p
 BOTH(void, single_bells,
      (const double *row, const double *norms, double own, double gamma, ptrdiff_t n, float *out),
      (row, norms, own, gamma, n, out))
-BOTH(double, bell_sum,
-     (const double *row, const double *norms, double own, double gamma, const double *weights,
-      ptrdiff_t n),
-     (row, norms, own, gamma, weights, n))
+BOTH(void, bell_sums,
+     (const double *x, ptrdiff_t n, ptrdiff_t p, const double *panels, const double *own,
+      const double *norms, const double *weights, ptrdiff_t count, double *out),
+     (x, n, p, panels, own, norms, weights, count, out))
 BOTH(void, add_double,
      (double *out, const double *const *rows, const double *weights, ptrdiff_t m, ptrdiff_t n),
      (out, rows, weights, m, n))
