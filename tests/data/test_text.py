@@ -29,8 +29,10 @@ def test_equal_to_scikit_learn(mode):
               "tfidf": TfidfVectorizer(**options)}[mode]  # fmt: skip
     expected = theirs.fit_transform([c or "" for c in CELLS]).toarray()
     found = problem(Text(mode, **options))
-    assert found.schema.terms[:-1] == tuple(f"note:{w}" for w in theirs.get_feature_names_out())
-    assert np.allclose(found.X.toarray()[:, :-1], expected, rtol=1e-14, atol=0)
+    words = tuple(f"note:{w}" for w in theirs.get_feature_names_out())
+    assert found.schema.terms == (*words, "note missing", "x")
+    assert np.allclose(found.X.toarray()[:, :-2], expected, rtol=1e-14, atol=0)
+    assert np.array_equal(found.X.toarray()[:, -2], [cell is None for cell in CELLS])
     assert np.array_equal(found.X.toarray()[:, -1], np.arange(len(CELLS)))
     dense = problem(Text(mode, **options), takes_sparse=False)
     assert np.array_equal(dense.X, found.X.toarray())

@@ -146,6 +146,8 @@ def _term(
         missing = np.isnan(values)
         return np.where(missing, schema.mean[j], values) if missing.any() else values
     if role == "indicator":
+        if schema.kinds[j] == TEXT:
+            return np.array([cell is None for cell in columns[j].values], dtype=float)
         return np.isnan(columns[j].values).astype(float)
     position = schema.levels[j].index(level) if role == "level" else -1
     codes = levels[j]

@@ -121,12 +121,13 @@ class Schema:
     def blocks(self) -> list[tuple[int, str, Any]]:
         """The encoded columns in order, each (user column, role, level).
 
-        Roles: "value", "indicator" of a missing number, "level", "missing" level, "word".
+        Roles: "value", "indicator" of a missing number or text, "level", "missing" level, "word".
         """
         out: list[tuple[int, str, Any]] = []
         for j, levels in enumerate(self.levels):
             if self.kinds[j] == TEXT:
                 out += [(j, "word", word) for word in levels]
+                out += [(j, "indicator", None)] * bool(self.n_missing[j])
                 continue
             if self.kinds[j] != CATEGORICAL:
                 out.append((j, "value", None))

@@ -1,7 +1,8 @@
 """Free text as columns of words: the vocabulary is learned in `fit`, counted in `predict`.
 
-A cell is lower-cased and cut into words; a missing cell is an empty document; a word outside the
-vocabulary does not count. Weights mean repetition here too: frequencies are sums of weights.
+A cell is lower-cased and cut into words; a missing cell has none of them, and a flag of its own if
+cells were missing in training; a word outside the vocabulary does not count. Weights mean repetition
+here too: frequencies are sums of weights.
 """
 
 import re

@@ -15,7 +15,16 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.schema import Schema
 from pellucid.errors import DataError, ParameterError
-from pellucid.naive_bayes.family import SMALLEST_ALPHA, MatrixNaiveBayes, check_counts
+from pellucid.naive_bayes.family import (
+    FLAGS,
+    SMALLEST_ALPHA,
+    MatrixNaiveBayes,
+    check_counts,
+    cleared,
+    first_terms,
+    gaps,
+    silent_terms,
+)
 from pellucid.numerics.groups import loops
 from pellucid.numerics.scores import linear_scores
 from pellucid.numerics.tables import Rows
@@ -51,37 +60,25 @@ class CountNaiveBayes(MatrixNaiveBayes):
 
     def _statistics(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
-        K = len(problem.classes)
-        X, holes = self._training_holes(problem)
-        ranges = problem.schema.low  # of this very table, unless it is a later batch
-        known = problem.schema.plain and not self.__sklearn_is_fitted__()
-        if not self._takes_negative and not (known and ranges.min(initial=0.0) >= 0):
-            check_counts(X, type(self).__name__, problem.schema)
+        K, X, schema = len(problem.classes), problem.X, problem.schema
+        known = (
+            schema.plain and not self.__sklearn_is_fitted__()
+        )  # the ranges are of this very table
+        if not self._takes_negative and not (known and schema.low.min(initial=0.0) >= 0):
+            check_counts(X, type(self).__name__, schema)
         count = np.bincount(problem.y, problem.weights, minlength=K)
-        present = np.repeat(count[:, None], X.shape[1], axis=1)
-        if holes:
-            X, missing = self._parted(X)
-            present -= class_sums(missing, problem.y, problem.weights, K)
+        present = np.repeat(count[:, None], schema.n_columns, axis=1)
+        missing = None if schema.plain else gaps(X, schema)
+        if missing is not None:
+            X = cleared(X, missing, schema)
+            present -= class_sums(missing.astype(float), problem.y, problem.weights, K)
         with np.errstate(over="ignore"):
-            sums = class_sums(X, problem.y, problem.weights, K, None if holes else self._cells)
-        check_size(sums, problem.schema)
-        return {"class_count_": count, "feature_count_": sums, "present_": np.maximum(present, 0.0)}
+            sums = class_sums(X, problem.y, problem.weights, K, self._cells)
+        check_size(sums, schema)
+        present = np.maximum(present, 0.0)[:, schema.owner]
+        return {"class_count_": count, "feature_count_": sums, "present_": present}
 
     _sums = ("feature_count_",)
-
-    def _always_missing(self, sums: dict[str, Any], ones: np.ndarray) -> dict[str, Any]:
-        counts = sums["class_count_"][:, None] * self._cells(np.ones((1, 1)))
-        return sums | {"feature_count_": np.where(ones, counts, sums["feature_count_"])}
-
-    def _parted(self, X: Any) -> tuple[Any, Any]:
-        """The cells, 0 where they are missing, and 1 where they are; sparse if X is."""
-        if isinstance(X, np.ndarray):
-            missing = np.isnan(X)
-            return np.where(missing, 0.0, self._cells(X)), missing.astype(float)
-        holes = np.isnan(X.data)
-        cells, missing = self._cells(X).copy(), X.copy()
-        cells.data, missing.data = np.where(holes, 0.0, cells.data), holes.astype(float)
-        return cells, missing
 
     def _finish(self, sums: dict[str, Any], problem: Problem) -> dict[str, Any]:
         prior = self._given_prior(len(sums["class_count_"]), sums["class_count_"])
@@ -94,55 +91,80 @@ class CountNaiveBayes(MatrixNaiveBayes):
         raise NotImplementedError
 
     def _smoothing(self, schema: Schema) -> np.ndarray:
-        """Pseudo-counts of the columns; 0 only if `force_alpha` allows it.
-
-        Silent columns, the flags of missing numbers, have none: they would weigh by class.
-        """
-        heard = np.ones(len(schema.owner), dtype=bool)
+        """Pseudo-counts of the terms; 0 only if `force_alpha` allows it, and for silent ones."""
+        flag = np.zeros(len(schema.owner), dtype=bool)
         if not schema.plain:
-            heard = np.array([role != "indicator" for _, role, _ in schema.blocks()])
-        alpha, p = np.asarray(self.alpha, dtype=float), int(heard.sum())
+            flag[:] = [role in FLAGS for _, role, _ in schema.blocks()]
+        alpha, p = np.asarray(self.alpha, dtype=float), int((~flag).sum())
         if alpha.ndim and alpha.shape != (p,):
             raise ParameterError(
                 f"When alpha is an array, it should contain `n_features` = {p} numbers. Got "
                 f"shape {alpha.shape}."
             )
-        out = np.zeros(len(heard))
-        out[heard] = np.maximum(alpha, 0.0 if self.force_alpha else SMALLEST_ALPHA)
-        return out
+        out = np.zeros(len(flag))
+        out[~flag] = np.maximum(alpha, 0.0 if self.force_alpha else SMALLEST_ALPHA)
+        return np.where(silent_terms(schema), 0.0, out)
+
+    def _linear(self) -> tuple[np.ndarray, np.ndarray]:
+        """coef and constant (K, p), 0 for terms that say nothing."""
+        coef, constant = self._weights()
+        if self.schema_.plain:
+            return coef, constant
+        silent = silent_terms(self.schema_)
+        return np.where(silent, 0.0, coef), np.where(silent, 0.0, constant)
+
+    def _reveals(self) -> bool:
+        """`_counted` looks at every cell."""
+        return True
 
     def _log_likelihood(self, X: Any) -> np.ndarray:
-        coef, constant = self._weights()
+        coef, constant = self._linear()
+        if not self.schema_.plain:
+            return self._skipping(X, coef, constant)
         offset = constant.sum(axis=1)
-        dense = isinstance(X, np.ndarray)
-        if self.schema_.plain or not np.isnan(X if dense else X.data).any():
-            if dense:
-                return _scores(X, coef, offset, lambda block: self._counted(block, X))
+        if not isinstance(X, np.ndarray):
             self._check(X)
             return _scores(self._cells(X), coef, offset)
+        total = _scores(X, coef, offset, lambda block: self._counted(block, X))
+        odd = np.flatnonzero(~np.isfinite(total).all(axis=1))
+        if odd.size:
+            if np.isinf(X[odd]).any():
+                raise DataError("Input X contains infinity.")  # `_answer` finds the cell
+            total[odd] = self._skipping(X[odd], coef, constant)
+        return total
+
+    def _skipping(self, X: Any, coef: np.ndarray, constant: np.ndarray) -> np.ndarray:
+        """The log-likelihood of rows with missing cells, which have no part in it."""
         self._check(X)
-        cells, missing = self._parted(X)
-        total = _scores(cells, coef, offset)
-        with np.errstate(invalid="ignore"):
-            return total - missing @ np.where(np.isfinite(constant), constant, 0.0).T
+        missing = gaps(X, self.schema_)
+        if missing is None:
+            return _scores(self._cells(X), coef, constant.sum(axis=1))
+        cells = self._cells(cleared(X, missing, self.schema_))
+        by_column = np.add.reduceat(constant, first_terms(self.schema_), axis=1)
+        return _scores(cells, coef, np.zeros(len(coef))) + ~missing @ by_column.T
 
     def _check(self, X: Any) -> None:
         if not self._takes_negative:
             check_counts(X, type(self).__name__, self.schema_)
 
     def _counted(self, block: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """The cells of some rows of X; negative ones are looked for while the rows are at hand."""
-        if not self._takes_negative and block.min(initial=0.0) < 0:
+        """The cells of some rows of X, not finite where they are not; negative ones are refused."""
+        if not self._takes_negative and not block.min(initial=0.0) >= 0:
             self._check(X)
-        return self._cells(block)
+        cells = self._cells(block)
+        if cells is block or np.isfinite(block.sum()):
+            return cells
+        return np.where(np.isfinite(block), cells, block)
 
     def _column_likelihoods(self, X: Any) -> np.ndarray:
-        coef, constant = self._weights()
+        self._check(X)
+        coef, constant = self._linear()
         X = X if isinstance(X, np.ndarray) else X.toarray()
-        missing = np.isnan(X)
-        cells = np.where(missing, 0.0, self._cells(X))
-        parts = cells[:, :, None] * coef.T + constant.T
-        return np.where(missing[:, :, None], 0.0, parts)
+        missing = gaps(X, self.schema_)
+        if missing is None:
+            return self._cells(X)[:, :, None] * coef.T + constant.T
+        parts = self._cells(cleared(X, missing, self.schema_))[:, :, None] * coef.T + constant.T
+        return np.where(missing[:, self.schema_.owner, None], 0.0, parts)
 
     def _check_state(self) -> None:
         K, p = len(self.classes_), n_terms(self)

@@ -141,10 +141,10 @@ def against_others(logs: np.ndarray) -> np.ndarray:
 
 
 class MatrixNaiveBayes(NaiveBayes):
-    """Naive Bayes on the encoded matrix, where missing numbers stay missing (NaN): they are skipped.
+    """Naive Bayes on the encoded matrix: a missing cell is skipped, whatever its column holds.
 
-    Their indicator columns are silent. Of a category that was never missing, or not at this level,
-    in training, all level columns are NaN.
+    A cell is missing where the flag of its column (the term "x missing") is not 0 or a term of its
+    column is NaN: columns that were never empty in training have no flag.
     """
 
     def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
@@ -152,75 +152,91 @@ class MatrixNaiveBayes(NaiveBayes):
         if rows.sparse is not None:
             return X
         if finite and self.schema_.plain:
-            return X  # as it is, holes and all
+            return X  # as it is, gaps and all
         if rows.dense is not None and self.schema_.plain and np.may_share_memory(X, rows.dense):
             return X  # nothing was filled in
-        aligned = self.schema_.align(rows, type(self).__name__)
-        missing = [np.flatnonzero(cells) for cells in aligned.missing_cells()]
-        blocks = list(enumerate(self.schema_.blocks()))
-        holes = {k: missing[j] for k, (j, role, _) in blocks if role == "value"}
-        if CATEGORICAL in self.schema_.kinds:
-            unknown = self.schema_.unknown_cells(aligned)
-            holes |= {k: unknown[j] for k, (j, role, _) in blocks if role in ("level", "missing")}
-        return with_holes(X, holes, [k for k, (_, role, _) in blocks if role == "indicator"])
-
-    @staticmethod
-    def _training_holes(problem: Problem) -> tuple[Any, bool]:
-        """The matrix with NaN where a number was missing, and whether there are such columns."""
-        if problem.schema.plain:
-            return problem.X, False
-        blocks = problem.schema.blocks()
-        indicators = [k for k, (_, role, _) in enumerate(blocks) if role == "indicator"]
-        if not indicators:
-            return problem.X, False
-        rows = {k - 1: problem.X[:, [k]].nonzero()[0] for k in indicators}
-        return with_holes(problem.X, rows, indicators), True
+        return with_gaps(X, self.schema_, self.schema_.align(rows, type(self).__name__))
 
     # The names of the learned sums, (K, p) each, beside `present_`.
     _sums: tuple[str, ...] = ()
 
     def _carried(self, schema: Schema) -> dict[str, Any]:
-        """New columns were 0 in all earlier rows; a column never filled was missing in all."""
-        names = ("class_count_", "present_", *self._sums)
-        sums = {name: getattr(self, name) for name in names}
+        """New terms were 0 in all earlier rows, and missing where their column was."""
+        sums = {name: getattr(self, name) for name in ("class_count_", "present_", *self._sums)}
         if self.schema_.plain and schema.plain:
             return sums
         before = {block: k for k, block in enumerate(self.schema_.blocks())}
-        blocks = schema.blocks()
-        source = np.array([before.get(block, -1) for block in blocks])
-        late = [empty(self.schema_, j) and not empty(schema, j) for j, _, _ in blocks]
-        holes = np.array([role == "value" for _, role, _ in blocks]) & late
-        ones = np.array([role == "missing" for _, role, _ in blocks]) & late
+        source = np.array([before.get(block, -1) for block in schema.blocks()])
         for name in self._sums:
-            sums[name] = np.where((source < 0) | holes, 0.0, sums[name][:, source])
-        rows = sums["class_count_"][:, None]
-        present = np.where(source < 0, rows, sums["present_"][:, source])
-        return self._always_missing(sums | {"present_": np.where(holes, 0.0, present)}, ones)
-
-    def _always_missing(self, sums: dict[str, Any], ones: np.ndarray) -> dict[str, Any]:
-        """The sums where these columns were 1 in all earlier rows."""
-        raise NotImplementedError
+            sums[name] = np.where(source < 0, 0.0, sums[name][:, source])
+        sums["present_"] = sums["present_"][:, first_terms(self.schema_)][:, schema.owner]
+        return sums
 
 
-def with_holes(X: Any, holes: dict[int, np.ndarray], silent: list[int]) -> Any:
-    """A copy with NaN in the given rows of some columns and 0 in the silent ones; sparse stays so."""
+FLAGS = ("indicator", "missing")  # roles of the terms that say that a cell is missing
+
+
+def first_terms(schema: Schema) -> np.ndarray:
+    """Position of the first term of each of the user's columns."""
+    return np.searchsorted(schema.owner, np.arange(schema.n_columns))
+
+
+def silent_terms(schema: Schema) -> np.ndarray:
+    """Which terms say nothing of any class: flags, and columns that training never saw filled."""
+    if schema.plain:
+        return np.zeros(schema.n_columns, dtype=bool)
+    never = [empty(schema, j) for j in range(schema.n_columns)]
+    return np.array([role in FLAGS or never[j] for j, role, _ in schema.blocks()])
+
+
+def with_gaps(X: Any, schema: Schema, rows: Intake) -> Any:
+    """X with a NaN for each cell that is missing, or a level unseen, where no flag can say so."""
+    flagged = schema.n_missing > 0
+    holes = {
+        j: np.flatnonzero(cells) for j, cells in enumerate(rows.missing_cells()) if not flagged[j]
+    }
+    if CATEGORICAL in schema.kinds:
+        holes |= schema.unknown_cells(rows)
+    place = first_terms(schema)
     if isinstance(X, np.ndarray):
-        out = X.copy()
-        for k, rows in holes.items():
-            out[rows, k] = np.nan
-        out[:, silent] = 0.0
-        return out
-    entries = X.tocoo()
-    row, column, data = entries.row.astype(np.int64), entries.col, entries.data
-    gone = np.concatenate([np.zeros(0, dtype=np.int64), *holes.values()])
-    where = np.repeat(np.array([*holes], dtype=np.int64), [len(rows) for rows in holes.values()])
-    keep = ~np.isin(column, silent)
-    keep &= ~np.isin(row * X.shape[1] + column, gone * X.shape[1] + where)
-    rows, columns = np.concatenate([row[keep], gone]), np.concatenate([column[keep], where])
-    cells = np.concatenate([data[keep], np.full(len(gone), np.nan)])
-    out = type(X)((cells, (rows, columns)), shape=X.shape)
-    out.sort_indices()
-    return out
+        for j, cells in holes.items():
+            X[cells, place[j]] = np.nan
+        return X
+    row = np.concatenate([np.zeros(0, dtype=np.int64), *holes.values()])
+    column = np.repeat([place[j] for j in holes], [len(cells) for cells in holes.values()])
+    return X + type(X)((np.full(len(row), np.nan), (row, column)), shape=X.shape)
+
+
+def gaps(X: Any, schema: Schema) -> np.ndarray | None:
+    """Which of the user's columns are missing in each encoded row: (n, d), None if none is.
+
+    A column that was always missing in training stays so.
+    """
+    flag = np.zeros(X.shape[1], dtype=bool)
+    never = np.zeros(schema.n_columns, dtype=bool)
+    if not schema.plain:
+        flag[:] = [role in FLAGS for _, role, _ in schema.blocks()]
+        never[:] = [empty(schema, j) for j in range(schema.n_columns)]
+    if isinstance(X, np.ndarray):
+        hit = np.isnan(X)
+        hit[:, flag] |= X[:, flag] != 0
+        out = hit if schema.plain else np.logical_or.reduceat(hit, first_terms(schema), axis=1)
+    else:
+        hit = np.isnan(X.data) | (flag[X.indices] & (X.data != 0))
+        row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[hit]
+        out = np.zeros((X.shape[0], schema.n_columns), dtype=bool)
+        out[row, schema.owner[X.indices[hit]]] = True
+    out[:, never] = True
+    return out if out.any() else None
+
+
+def cleared(X: Any, missing: np.ndarray, schema: Schema, cell: float = 0.0) -> Any:
+    """A copy of X with `cell` in all terms of missing cells; sparse stays so."""
+    if isinstance(X, np.ndarray):
+        return np.where(missing if schema.plain else missing[:, schema.owner], cell, X)
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    data = np.where(missing[row, schema.owner[X.indices]], cell, X.data)
+    return type(X)((data, X.indices, X.indptr), shape=X.shape)
 
 
 def relevelled(counts: np.ndarray, old: tuple[Any, ...], new: tuple[Any, ...]) -> np.ndarray:

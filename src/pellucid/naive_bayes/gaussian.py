@@ -7,12 +7,13 @@ import numpy as np
 from pellucid.data import Problem
 from pellucid.data.schema import Schema
 from pellucid.errors import DataError
-from pellucid.naive_bayes.family import MatrixNaiveBayes
+from pellucid.naive_bayes.family import MatrixNaiveBayes, cleared, gaps, silent_terms
 from pellucid.numerics.densities import LARGEST, normal_log_density
 from pellucid.numerics.groups import DiagonalMoments, class_moments
 from pellucid.parameters import Array, Either, Nothing, Real
 from pellucid.persist.state import expect_array, n_terms
 
+PARTS = 2**20  # shares of columns that are held at a time
 EXTREME = 100  # |log2| of a column's size beyond which it is scaled
 
 
@@ -64,15 +65,19 @@ class GaussianNB(MatrixNaiveBayes):
 
     def _statistics(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
-        K = len(problem.classes)
-        X, holes = self._training_holes(problem)
-        units = problem.schema.units(EXTREME)
+        K, X, schema = len(problem.classes), problem.X, problem.schema
+        missing = None if schema.plain else gaps(X, schema)
+        if missing is not None:
+            X = cleared(X, missing, schema, np.nan)
+        units = schema.units(EXTREME)
         if units.any():
             X = np.ldexp(X, -units)
         w = problem.weights
         lift = int(np.frexp(w.max())[1])
-        found = class_moments(X, problem.y, np.ldexp(w, -lift), K, "diagonal", holes)
-        present = found.total if holes else np.repeat(found.total[:, None], X.shape[1], axis=1)
+        found = class_moments(X, problem.y, np.ldexp(w, -lift), K, "diagonal", missing is not None)
+        present = found.total
+        if missing is None:
+            present = np.repeat(present[:, None], X.shape[1], axis=1)
         with np.errstate(over="ignore"):
             return {
                 "class_count_": np.bincount(problem.y, w, minlength=K),
@@ -97,9 +102,6 @@ class GaussianNB(MatrixNaiveBayes):
             "spreads_": np.ldexp(sums["spreads_"], 2 * (old - units)),
             "units_": units,
         }
-
-    def _always_missing(self, sums: dict[str, Any], ones: np.ndarray) -> dict[str, Any]:
-        return sums | {"centres_": np.where(ones, 1.0, sums["centres_"])}
 
     def _merge(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         return merged_moments(old, new) | {
@@ -136,12 +138,16 @@ class GaussianNB(MatrixNaiveBayes):
     def _variances(self) -> tuple[np.ndarray, np.ndarray]:
         """1 / variance, and log(2 pi variance) in the user's units; silent columns have 0, 0."""
         var = self.spreads_ + self.floor_
-        silent = (var == 0).all(axis=0)
+        silent = (var == 0).all(axis=0) | silent_terms(self.schema_)
         var = np.maximum(var, 1e-300)
         logs = np.log(2 * np.pi * var) + 2 * np.log(2) * self.units_
         return np.where(silent, 0.0, 1 / var), np.where(silent, 0.0, logs)
 
     def _scaled(self, X: np.ndarray) -> np.ndarray:
+        """In computing units, NaN in every term of a missing cell."""
+        missing = None if self.schema_.plain else gaps(X, self.schema_)
+        if missing is not None:
+            X = cleared(X, missing, self.schema_, np.nan)
         with np.errstate(over="ignore"):
             X = np.ldexp(X, -self.units_) if self.units_.any() else X
         return np.ascontiguousarray(X)
@@ -160,7 +166,8 @@ class GaussianNB(MatrixNaiveBayes):
         if np.isinf(X).any():
             raise DataError("Input X contains infinity.")  # `_answer` finds the cell
         odd = np.isnan(total).any(axis=1)
-        total[odd] = self._parts(A[odd], precision, logs).sum(axis=1)
+        for rows in np.array_split(np.flatnonzero(odd), 1 + odd.sum() * precision.size // PARTS):
+            total[rows] = self._parts(A[rows], precision, logs).sum(axis=1)
         return total
 
     def _column_likelihoods(self, X: np.ndarray) -> np.ndarray:
