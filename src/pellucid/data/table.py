@@ -22,7 +22,8 @@ class Table:
     missing : {"indicator", "drop", "error"}
         "indicator": the one rule (trees learn the side, naive Bayes skips the cell, other matrix
         models use the training mean, or no word, plus an indicator column); "drop": training rows
-        with a missing value are left out; "error": a missing value in training is an error that names the column.
+        with a missing value are left out; "error": a missing value in training is an error that
+        names the column.
     unseen : {"missing", "error"}
         A level that did not occur in training counts as missing, or is an error.
     kinds : dict of column name (or position) to kind, optional
