@@ -43,11 +43,11 @@ FACTS = ("rank", "total", "rows", "deviance", "pearson", "null_deviance", "log_l
 def check_facts(kept: Any, p: int) -> None:
     """Refuse what a forged model file put in place of the facts for `summary()`."""
     right = isinstance(kept, dict) and all(isinstance(kept.get(k), int | float) for k in FACTS)
-    names = ("aliased", "root", "centre", "null", "slack")
-    aliased, *others = (np.asarray(kept.get(name) if right else None) for name in names)
+    names = ("aliased", "root", "endless", "centre", "null", "slack")
+    aliased, *wide = (np.asarray(kept.get(name) if right else None) for name in names)
     m = len(aliased) if right and aliased.ndim == 1 else -1
-    shapes = [(p + 1, kept["rank"] if right else 0), (p,), (p + 1, m), (m,)]
-    right = right and [array.shape for array in others] == shapes
+    right = right and [array.shape for array in wide[2:]] == [(p,), (p + 1, m), (m,)]
+    right = right and all(part.ndim == 2 and len(part) == p + 1 for part in wide[:2])
     if not right or np.any((aliased < 0) | (aliased >= p + 1)):
         raise DataError("the facts for inference belong to other columns")
 
@@ -220,10 +220,11 @@ class GLMRegressor(Regressor):
             self.fit_intercept,
         )  # fmt: skip
         x = task.from_user(np.append(learned["coef_"], learned["intercept_"]))
-        return facts(task, x, problem, self._loss())
+        return facts(task, x, problem, self._loss(), np.zeros((len(x), 0)))
 
     def _fit_iteratively(self, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
         from pellucid.linear_model import glm_solver as solver
+        from pellucid.linear_model.glm_edges import named_endless, without_limit
         from pellucid.linear_model.glm_inference import facts, has_facts
         from pellucid.linear_model.predictor import check_size
 
@@ -252,7 +253,10 @@ class GLMRegressor(Regressor):
             x = task.to_user(found.x)
         more = {}
         if has_facts(self, problem.p):
-            more["inference_"] = facts(task, found.x, problem, loss)
+            endless = without_limit(task.objective, found.x, loss)
+            if endless.size and found.status.code != "edge":
+                found = replace(found, status=named_endless(endless, problem.schema.terms, loss))
+            more["inference_"] = facts(task, found.x, problem, loss, endless)
             if self.fit_intercept:
                 x = solver.without_constants(problem.X, more["inference_"]["aliased"], x)
         check_size(x[:-1], x[-1:])

@@ -46,10 +46,12 @@ def has_facts(model: Any, p: int) -> bool:
     return model.alpha == 0 and model.solver != "gd" and p < INFERENCE_SIZE
 
 
-def facts(task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
+def facts(
+    task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss, endless: np.ndarray
+) -> dict[str, Any]:
     """A root of the covariance (for dispersion 1), deviances, log-likelihoods and counts of rows."""
     family = loss.family
-    known = information(task, x)
+    known = information(task, x, endless)
     y, w = problem.y, problem.weights
     task.objective.evaluate(x)
     eta, null_eta = task.objective.last["eta"], constant_scores(task, loss)
@@ -73,6 +75,7 @@ def facts(task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss) -> dict[st
     by_precision = likelihood if same else seen.log_likelihood(float(problem.n), precision=True)
     return {
         "root": known.root, "centre": known.centre, "aliased": known.aliased, "null": known.null,
+        "endless": known.endless,
         "slack": slack(problem.X, known.null[:-1], known.null[-1]),
         "rank": known.rank, "total": problem.total, "rows": problem.n, "deviance": 2 * own,
         "pearson": pearson,
@@ -241,6 +244,7 @@ def _estimates(
     estimate = as_if_absent(estimate, kept["aliased"], kept["null"])
     errors = np.linalg.norm(_user_root(kept), axis=1) * np.sqrt(dispersion)
     estimate[kept["aliased"]] = errors[kept["aliased"]] = np.nan
+    errors[kept["endless"].any(axis=1)] = np.nan
     if not model.fit_intercept:
         return names, estimate[:-1], errors[:-1]
     return ["intercept", *names], np.roll(estimate, 1), np.roll(errors, 1)

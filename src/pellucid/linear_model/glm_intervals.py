@@ -15,7 +15,7 @@ from scipy.special import bdtr, betainc, gammainc, gammaln, log_ndtr, ndtr, pdtr
 
 from pellucid.errors import PellucidError
 from pellucid.linear_model.glm_inference import WIDE, dispersion_of, extra_variance, power_of
-from pellucid.linear_model.intervals import check_span, t_reach
+from pellucid.linear_model.intervals import OFF, check_span, t_reach
 from pellucid.numerics.families import Family, GLMLoss
 
 NODES, SHARES = np.polynomial.hermite_e.hermegauss(15)
@@ -53,6 +53,7 @@ def glm_ends(
     dispersion = dispersion_of(kept, residual)
     dof = np.inf if kept["known"] else residual
     null, edge = kept["null"][:-1], kept["null"][-1]
+    _check_finite(model, X, kept["endless"])
     check_span(X @ null + edge, abs(X) @ np.abs(null) + np.abs(edge), kept["slack"])
     rows = (X if isinstance(X, np.ndarray) else X.toarray()) - kept["centre"]
     rows = np.column_stack([rows, np.full(len(rows), float(model.fit_intercept))])
@@ -71,6 +72,17 @@ def glm_ends(
         ends = [quantile(F, means, dispersion, q, whole) for q in (low, high)]
     ends_array = np.column_stack(ends)
     return ends_array / trials if kept["family"] == "binomial" else ends_array
+
+
+def _check_finite(model: Any, X: Any, endless: np.ndarray) -> None:
+    """Refuse rows whose linear predictor has no finite best value."""
+    off, size = X @ endless[:-1] + endless[-1], abs(X) @ np.abs(endless[:-1]) + np.abs(endless[-1])
+    far = np.flatnonzero((np.abs(off) > OFF * size).any(axis=1))
+    if len(far):
+        raise PellucidError(
+            f"Row {far[0]} has no interval: the coefficients that its prediction needs grow without "
+            f"limit. {model.status_}"
+        )
 
 
 def possible_means(loss: GLMLoss, eta: np.ndarray) -> np.ndarray:

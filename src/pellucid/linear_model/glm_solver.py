@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import DataError
+from pellucid.linear_model.glm_edges import settled, steady, table_aliases
 from pellucid.linear_model.glm_objective import GLMObjective, make_curve
 from pellucid.numerics.aliases import find_aliases
 from pellucid.numerics.families import GLMLoss
@@ -17,7 +18,7 @@ from pellucid.numerics.linalg import GRAM_DIGITS, cholesky_factor
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
 from pellucid.numerics.penalties import Penalty
 from pellucid.numerics.tables import Rows, exponents, ordinary
-from pellucid.records import Solution, Status
+from pellucid.records import Solution
 
 EXTREME = 100  # |log2| of a size beyond which it is scaled
 FAR = 8.0  # offset in units of spread beyond which a column is centred
@@ -25,7 +26,6 @@ NEWTON_SIZE = 1000  # coefficients up to which curvature is made in full
 ACCURACY = 2.0**-47
 SAMPLE, SAMPLED_ROWS = 16, 4096  # every so many rows, and at least so many, give the start
 LARGEST_PENALTY = 1e250
-EDGE = 1e-6  # share of what rows add to a slope that remains where there is no optimum inside
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,10 @@ class Task:
         if self.objective.shift is not None:
             x[-1] += x[:-1] @ self.objective.shift
         return x
+
+    def directions(self, D: np.ndarray) -> np.ndarray:
+        """Changes of x, the columns of D, in the user's units."""
+        return np.array([self.to_user(one) for one in D.T]).reshape(-1, len(D)).T
 
     def root(self, root: np.ndarray) -> np.ndarray:
         """A root of the covariance of (b, b0 + shift . b) in the user's units."""
@@ -101,18 +105,13 @@ def prepare(
     return Task(objective, spread, units, lift)
 
 
-def _pulls(objective: GLMObjective, x: np.ndarray) -> np.ndarray:
-    """Sums over rows of the size of what they add to the gradient: at an optimum they cancel."""
-    objective.evaluate(x)
-    eta, total = objective.last["eta"], np.abs(np.append(objective.alpha * x[:-1], 0.0))
-    for rows in objective.X.blocks:
-        with np.errstate(all="ignore"):
-            slope = objective.curve.visit(objective.y[rows], eta[rows])[1]
-        pull = objective.weights[rows] * np.abs(slope)
-        block = objective.block(rows)
-        total[:-1] += abs(block).T @ pull
-        total[-1] += pull.sum()
-    return total
+def _possible(mean: float, y: np.ndarray, loss: GLMLoss) -> float:
+    """The mean of y, or a mean that the link can give."""
+    low, high = loss.link.domain
+    top = min(high, float(np.abs(y).max(initial=0.0)))
+    if mean <= low:
+        return low + 0.01 * (top - low)
+    return mean if mean < high else high - 0.01 * (high - low)
 
 
 def start(task: Task, loss: GLMLoss) -> np.ndarray:
@@ -120,7 +119,7 @@ def start(task: Task, loss: GLMLoss) -> np.ndarray:
     objective = task.objective
     y, w, offset = objective.y, objective.weights, objective.offset
     x = np.zeros(objective.X.p + 1)
-    mean = float(w @ y / w.sum())
+    mean = _possible(float(w @ y / w.sum()), y, loss)
     if objective.intercept:
         if offset is not None and loss.link.name == "log":
             top = float(offset.max())
@@ -157,7 +156,7 @@ def solve(task: Task, loss: GLMLoss, solver: str, tol: float, max_iter: int, x0:
         objective.evaluate, objective.factor, x, max_iter=max_iter,
         scale=np.append(task.spread, 1.0), accuracy=ACCURACY,
     )  # fmt: skip
-    return found if steady(loss) or not found.status.ok else _settled(objective, found, loss)
+    return found if steady(loss) or not found.status.ok else settled(objective, found, loss)
 
 
 def head_start(task: Task, x: np.ndarray) -> np.ndarray:
@@ -180,40 +179,6 @@ def head_start(task: Task, x: np.ndarray) -> np.ndarray:
     )
     value = whole.evaluate(x)[0] if x[:-1].any() else whole.loss_of_constant(x[-1])
     return found.x if whole.evaluate(found.x)[0] < value else x
-
-
-def steady(loss: GLMLoss) -> bool:
-    """Whether every linear predictor is a possible mean, so that no optimum lies on an edge."""
-    if loss.family.name == "binomial":
-        return loss.link.domain == (0.0, 1.0)
-    return loss.family.name == "normal" or loss.link.name == "log"
-
-
-def _settled(objective: GLMObjective, found: Solution, loss: GLMLoss) -> Solution:
-    """Last steps with fresh curvature, while slopes fall; an edge where slopes remain is named."""
-    x = found.x
-    _, g = objective.evaluate(x)
-    fall = np.inf
-    for _ in range(3):
-        with np.errstate(all="ignore"):
-            d = -objective.factor(x)(g)
-            own = -float(d @ g)
-        if not 0 < own < fall:
-            break
-        fall, trial = own, x + d
-        trial_value, trial_g = objective.evaluate(trial)
-        if not (np.isfinite(trial_value) and np.abs(trial_g).max() < np.abs(g).max()):
-            break
-        x, g = trial, trial_g
-    if np.any(np.abs(g) > EDGE * _pulls(objective, x)):
-        status = Status(
-            "edge",
-            f"The best means lie on the edge of what the {loss.family.name} family allows: with the "
-            f"{loss.link.name} link there is no optimum inside.",
-            "Use a link whose means are always possible, such as log or logit.",
-        )
-        return replace(found, x=x, status=status)
-    return replace(found, x=x)
 
 
 def descend(
@@ -243,7 +208,8 @@ class Information:
 
     Aliased columns are spanned by those before them (b0 comes first): their rows are 0, the others
     are what they would be without them. `null` (p + 1, aliased) holds the changes of (b, b0) that
-    change no fitted value.
+    change no fitted value, `endless` (p + 1, m) those along which the fit improves for ever:
+    coefficients that take part have no variance.
     """
 
     root: np.ndarray  # (p + 1, rank)
@@ -251,9 +217,10 @@ class Information:
     rank: int
     aliased: np.ndarray
     null: np.ndarray
+    endless: np.ndarray
 
 
-def information(task: Task, x: np.ndarray) -> Information:
+def information(task: Task, x: np.ndarray, endless: np.ndarray) -> Information:
     """The inverse of the expected information, or of as much of it as there is."""
     objective = task.objective
     p = objective.X.p
@@ -261,20 +228,23 @@ def information(task: Task, x: np.ndarray) -> Information:
     H = objective.curvature(x, expected=True)[np.ix_(order, order)]
     null, aliased = np.zeros((p + 1, 0)), np.zeros(0, dtype=np.int64)
     centre = np.zeros(p) if objective.shift is None else np.ldexp(objective.shift, -task.units)
+    further = task.directions(endless)
     if not np.isfinite(H).all():
         root = np.full((p + 1, len(order)), np.nan)
-        return Information(root, centre, len(order), aliased, null)
+        return Information(root, centre, len(order), aliased, null, further)
     factor, kept = cholesky_factor(H), order
-    if factor is None:
+    rank = len(order)
+    if factor is None or endless.size:
         found = find_aliases(objective.triangle(x), objective.intercept)
-        factor, kept, aliased = found.factor, found.kept, found.aliased
-        null = np.array([task.to_user(flat) for flat in found.null.T]).reshape(-1, p + 1).T
+        factor, kept = found.factor, found.kept
+        table = table_aliases(objective) if endless.size else found
+        aliased, null, rank = table.aliased, task.directions(table.null), len(table.kept)
     elif factor.condition > GRAM_DIGITS:
         place = np.eye(p + 1)[:, order]
         factor = factor.sharpened(lambda V: objective.gram_along(x, place @ V))
     root = np.zeros((p + 1, factor.rank))
     root[kept] = factor.inverse_rows()
-    return Information(task.root(root), centre, factor.rank, aliased, null)
+    return Information(task.root(root), centre, rank, aliased, null, further)
 
 
 def without_constants(X: Any, aliased: np.ndarray, x: np.ndarray) -> np.ndarray:

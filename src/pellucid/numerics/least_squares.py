@@ -334,8 +334,9 @@ def _assemble(
             singular = np.linalg.svd(np.ldexp(moments.R, -units), compute_uv=False)
         mean = np.ldexp(moments.mean, -units)
         root = np.zeros((design.X.p, factor.rank))
-        root[factor.order] = np.ldexp(factor.inverse_rows(), units[factor.order][:, None])
-        drift = -np.ldexp(moments.drift, -units) @ root
+        rows = factor.inverse_rows()
+        root[factor.order] = np.ldexp(rows, units[factor.order][:, None])
+        drift = -moments.drift[factor.order] @ rows
         centre = np.ldexp(design.shift, -units)
     return LeastSquares(
         coef=coef,
