@@ -132,7 +132,6 @@ class Wishes:
     schema: Schema | None = None  # a learned schema, for partial_fit and warm starts
     declared: bool = False  # keep levels that only the dtype declares, for partial_fit
     seen: float | None = None  # weight of the rows behind `schema`, which later batches extend
-    positive: bool = False  # X must not be negative
     table: Table | None = None  # of a meta-estimator's learner
     by_rows: bool = False  # codes may stay in row order
 
@@ -175,8 +174,6 @@ def prepare(
     encoded = encode.encode(
         schema, used, wishes.takes_sparse, wishes.owner, finite, by_rows=wishes.by_rows
     )
-    if wishes.positive:
-        _check_positive(encoded, schema, wishes.owner)
     words = encode.words(schema, used) if wishes.layout == "codes" else {}
     problem = Problem(encoded, target, w, schema, shift, classes, position, words)
     return (canonical.canonical(problem) if wishes.canonical_rows else problem), rows
@@ -200,17 +197,6 @@ def _schema(
             schema = learn(rows, w, options, wishes.layout, coding, wishes.declared)
     _check_text(schema, wishes)
     return schema, rows
-
-
-def _check_positive(X: Any, schema: Schema, owner: str) -> None:
-    cells = X if isinstance(X, np.ndarray) else X.data
-    if cells.size and np.nanmin(cells) < 0:
-        rows, columns = np.nonzero(X < 0) if isinstance(X, np.ndarray) else (X < 0).nonzero()
-        name = schema.name(int(schema.owner[columns[0]]))
-        raise DataError(
-            f"Negative values in data passed to {owner}: row {int(rows[0])}, column {name!r}. It "
-            "counts things: give counts, or use a model for measured numbers."
-        )
 
 
 def _check_text(schema: Schema, wishes: Wishes) -> None:

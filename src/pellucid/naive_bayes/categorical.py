@@ -8,7 +8,8 @@ from pellucid.data import Problem
 from pellucid.data.schema import Schema
 from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.naive_bayes.counts import COUNT_PARAMETERS
-from pellucid.naive_bayes.family import LOWEST, SMALLEST_ALPHA, NaiveBayes, check_counts, relevelled
+from pellucid.naive_bayes.family import LOWEST, SMALLEST_ALPHA, NaiveBayes, relevelled
+from pellucid.naive_bayes.possible import check_counts
 from pellucid.parameters import Array, Either, Integer, Nothing, Real
 from pellucid.persist.state import expect_array
 
@@ -89,7 +90,7 @@ class CategoricalNB(NaiveBayes):
     def _statistics(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
         K, d = len(problem.classes), problem.p
-        check_counts(problem.X, type(self).__name__, problem.schema)
+        check_counts(problem.X, type(self).__name__, problem.schema, problem.position)
         least = self._least(d)
         counts = []
         for j in range(d):

@@ -17,14 +17,15 @@ from pellucid.data.schema import Schema
 from pellucid.errors import DataError, ParameterError
 from pellucid.naive_bayes.family import (
     FLAGS,
+    MOST,
     SMALLEST_ALPHA,
     MatrixNaiveBayes,
-    check_counts,
     cleared,
     first_terms,
     gaps,
     silent_terms,
 )
+from pellucid.naive_bayes.possible import check_counts
 from pellucid.numerics.groups import loops
 from pellucid.numerics.scores import linear_scores
 from pellucid.numerics.tables import Rows
@@ -65,7 +66,7 @@ class CountNaiveBayes(MatrixNaiveBayes):
             schema.plain and not self.__sklearn_is_fitted__()
         )  # the ranges are of this very table
         if not self._takes_negative and not (known and schema.low.min(initial=0.0) >= 0):
-            check_counts(X, type(self).__name__, schema)
+            check_counts(X, type(self).__name__, schema, problem.position)
         count = np.bincount(problem.y, problem.weights, minlength=K)
         present = np.repeat(count[:, None], schema.n_columns, axis=1)
         missing = None if schema.plain else gaps(X, schema)
@@ -122,13 +123,18 @@ class CountNaiveBayes(MatrixNaiveBayes):
         if not self.schema_.plain:
             return self._skipping(X, coef, constant)
         offset = constant.sum(axis=1)
-        if not isinstance(X, np.ndarray):
+        dense = isinstance(X, np.ndarray)
+        if not dense:
             self._check(X)
-            return _scores(self._cells(X), coef, offset)
-        total = _scores(X, coef, offset, lambda block: self._counted(block, X))
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = (
+                _scores(X, coef, offset, lambda block: self._counted(block, X))
+                if dense
+                else _scores(self._cells(X), coef, offset)
+            )
         odd = np.flatnonzero(~np.isfinite(total).all(axis=1))
         if odd.size:
-            if np.isinf(X[odd]).any():
+            if dense and np.isinf(X[odd]).any():
                 raise DataError("Input X contains infinity.")  # `_answer` finds the cell
             total[odd] = self._skipping(X[odd], coef, constant)
         return total
@@ -138,8 +144,8 @@ class CountNaiveBayes(MatrixNaiveBayes):
         self._check(X)
         missing = gaps(X, self.schema_)
         if missing is None:
-            return _scores(self._cells(X), coef, constant.sum(axis=1))
-        cells = self._cells(cleared(X, missing, self.schema_))
+            return _scores(_capped(self._cells(X)), coef, constant.sum(axis=1))
+        cells = _capped(self._cells(cleared(X, missing, self.schema_)))
         by_column = np.add.reduceat(constant, first_terms(self.schema_), axis=1)
         return _scores(cells, coef, np.zeros(len(coef))) + ~missing @ by_column.T
 
@@ -181,6 +187,15 @@ def check_size(sums: np.ndarray, schema: Any) -> None:
             f"The counts in column {schema.terms[j]!r} are too large to be added up. Divide the "
             "column by a large number."
         )
+
+
+def _capped(X: Any) -> Any:
+    """No cell above MOST."""
+    cells = X if isinstance(X, np.ndarray) else X.data
+    if cells.max(initial=0.0) <= MOST:
+        return X
+    most = np.minimum(cells, MOST)
+    return most if cells is X else type(X)((most, X.indices, X.indptr), shape=X.shape)
 
 
 def _scores(X: Any, coef: np.ndarray, offset: np.ndarray, cells: Any = None) -> np.ndarray:

@@ -17,12 +17,13 @@ from pellucid.data import Problem, Wishes
 from pellucid.data.batches import empty
 from pellucid.data.containers import Intake
 from pellucid.data.schema import CATEGORICAL, Schema
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import ParameterError
 from pellucid.numerics import bayes
 from pellucid.persist.state import expect_array
 
 LOWEST = -1e8  # the logarithm of no chance at all
 SMALLEST_ALPHA = 1e-10  # without `force_alpha`
+MOST = 1e200  # counts beyond it count as this: their products with logarithms stay floats
 SMALLEST = 1e-300  # a chance of 0 counts as this in explanations
 
 
@@ -248,19 +249,3 @@ def relevelled(counts: np.ndarray, old: tuple[Any, ...], new: tuple[Any, ...]) -
     out = np.zeros((len(counts), len(new)))
     out[:, source >= 0] = counts[:, source[source >= 0]]
     return out
-
-
-def check_counts(X: Any, owner: str, schema: Any) -> None:
-    """Refuse negative numbers, which no count and no code of a category can be."""
-    values = X if isinstance(X, np.ndarray) else X.data
-    if values.size and np.fmin.reduce(values, axis=None, initial=0.0) < 0:
-        rows, columns = (X < 0).nonzero()
-        i, j = int(rows[0]), int(columns[0])
-        names = schema.columns if schema.layout == "codes" else schema.terms
-        wanted = "counts things: give counts"
-        if schema.layout == "codes":
-            wanted = "takes categories: give their codes 0, 1, ..., or text"
-        raise DataError(
-            f"Negative values in data passed to {owner} (input X): row {i}, column {names[j]!r} "
-            f"holds {X[i, j]:g}. {owner} {wanted}, or use GaussianNB or MixedNB."
-        )

@@ -10,9 +10,9 @@ from pellucid.data.batches import empty
 from pellucid.data.containers import Intake
 from pellucid.data.encode import words
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
-from pellucid.errors import DataError, ModelFileError, ParameterError, shown
+from pellucid.errors import ModelFileError, ParameterError, shown
 from pellucid.naive_bayes.categorical import count_levels, level_chances
-from pellucid.naive_bayes.family import LOWEST, NaiveBayes, against_others, relevelled
+from pellucid.naive_bayes.family import LOWEST, MOST, NaiveBayes, against_others, relevelled
 from pellucid.naive_bayes.gaussian import (
     EXTREME,
     LARGEST,
@@ -20,6 +20,7 @@ from pellucid.naive_bayes.gaussian import (
     merged_moments,
     pooled,
 )
+from pellucid.naive_bayes.possible import check_column
 from pellucid.naive_bayes.words import (
     WORD_KINDS,
     count_words,
@@ -125,7 +126,8 @@ class MixedNB(NaiveBayes):
         kinds = self._still_fit(problem) if fitted else self._chosen(problem)
         units = _units(problem.schema, kinds)
         A = np.ldexp(X, -units) if units.any() else X
-        self._check_counts(A, kinds, problem.schema)
+        for j, kind in enumerate(kinds):
+            check_column(X[:, j], kind, problem.schema.name(j), position=problem.position)
         lift = int(np.frexp(w.max())[1])
         found = class_moments(A, y, np.ldexp(w, -lift), K, "diagonal", holes=True)
         levels = [self._level_counts(problem, j, kind) for j, kind in enumerate(kinds)]
@@ -252,17 +254,6 @@ class MixedNB(NaiveBayes):
                 kinds[j] = "normal"
         return tuple(kinds)
 
-    def _check_counts(self, X: np.ndarray, kinds: tuple[str, ...], schema: Any) -> None:
-        for j, kind in enumerate(kinds):
-            if kind in ("normal", "categorical", *WORD_KINDS):
-                continue
-            low, high = np.fmin.reduce(X[:, j], initial=0.0), np.fmax.reduce(X[:, j], initial=0.0)
-            if low < 0 or (kind == "bernoulli" and high > 1):
-                raise DataError(
-                    f"Column {schema.name(j)!r} is {kind}, but holds {low if low < 0 else high:g}. "
-                    "Negative values in data passed to MixedNB must be normal; flags are 0 or 1."
-                )
-
     # Predicting -----------------------------------------------------------------------------------
 
     @property
@@ -288,6 +279,8 @@ class MixedNB(NaiveBayes):
             return table[np.where(missing, len(table) - 1, np.nan_to_num(x)).astype(np.int64)]
         if self.silent_[j] and kind != "multinomial":
             return np.zeros((len(x), len(self.classes_)))
+        trials = self.trials_[j] if kind == "binomial" else np.inf
+        check_column(x, kind, self.schema_.name(j), trials)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             parts = self._density(kind, np.ldexp(x, -self.units_[j])[:, None], j)
         parts = np.clip(parts, -LARGEST, LARGEST)
@@ -300,6 +293,7 @@ class MixedNB(NaiveBayes):
             var = np.maximum(self.var_[:, j], 1e-300)
             return -0.5 * ((x - theta) ** 2 / var + np.log(2 * np.pi * var))
         log = np.maximum(np.log(theta), LOWEST)
+        x = np.minimum(x, MOST)
         if kind == "multinomial":
             return x * log
         if kind == "poisson":
