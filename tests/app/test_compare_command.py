@@ -305,7 +305,9 @@ def test_fewer_folds_than_asked_for_are_told(tmp_path, monkeypatch, capsys):
     )
     plan = ["compare", "t.csv", "-t", "y", "--plan", "--repeats", "2"]
     told = " ".join(call(capsys, *plan, "--cv", "40")[1].split())
-    assert "24-fold x 2 CV (shuffled; too few rows for 40)" in told
-    assert "5-fold x 2 CV (shuffled)," in " ".join(call(capsys, *plan)[1].split())
+    assert "nested 24-fold x 2 shuffled CV (too few rows for 40)" in told
+    assert "nested 5-fold x 2 shuffled CV, normal search" in " ".join(
+        call(capsys, *plan)[1].split()
+    )
     code, out, _ = call(capsys, "compare", "penguins", "--plan", "--json")
     assert code == 0 and json.loads(out)["data"]["task_why"] == "a known data set"

@@ -291,6 +291,35 @@ def test_an_encoding_can_be_named(tree, table, capsys):
     assert "röd" in capsys.readouterr().err  # an unseen level, told by its name
 
 
+def test_a_model_of_a_run_reads_files_in_the_encoding_of_its_table(tree, table, capsys):
+    """A semicolon file of an older program: what the run was told need not be told again."""
+    colours = ["grün" if c == "green" else c for c in table["colour"].to_pylist()]
+    own = table.set_column(1, "colour", pa.array(colours))
+    model = DecisionTreeClassifier(max_depth=2, random_state=0)
+    Path("run").mkdir()
+    model.fit(own, np.array(colours)).save("run/model.pellucid")
+    Path("run/events.jsonl").write_text("")
+    Path("run/config.toml").write_text('data = "old.csv"\nencoding = "latin-1"\n')
+    write_csv(own, "old.csv")
+    text = Path("old.csv").read_text().replace(",", ";").replace(".", ",")
+    Path("old.csv").write_bytes(text.encode("latin-1"))
+    for model in ("run", "run/model.pellucid"):
+        assert cli.run(["predict", model, "old.csv"]) == 0
+        said = capsys.readouterr()
+        assert [line.split(",")[0] for line in said.out.splitlines()[1:]] == colours
+        assert "is not UTF-8: read as latin-1, like the table of the model's run" in said.err
+        assert cli.run(["explain", model, "old.csv", "--row", "1"]) == 0
+        assert "row 1 -> " in capsys.readouterr().out
+    Path("new.csv").write_text(text, encoding="utf-8")  # a file that says itself what it is
+    assert cli.run(["predict", "run", "new.csv"]) == 0
+    said = capsys.readouterr()
+    assert [line.split(",")[0] for line in said.out.splitlines()[1:]] == colours
+    assert "latin-1" not in said.err
+    Path("loose.pellucid").write_bytes(Path("run/model.pellucid").read_bytes())
+    assert cli.run(["predict", "loose.pellucid", "old.csv"]) == 2
+    assert "is not UTF-8" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
 def test_reasons_in_every_format(tree, table, form):
     assert cli.run(["predict", "m.pellucid", "new.csv", "--explain", "3", "-o", f"o.{form}"]) == 0

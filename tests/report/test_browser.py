@@ -35,9 +35,15 @@ def test_quiet_complete_and_inside_the_window(browser, pages, name, width, dark)
     assert browser.ask("document.documentElement.scrollWidth") <= width
     empty = (
         "[...document.querySelectorAll('details')].forEach(d => d.open = true);"
-        "[...document.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().width < 50).length"
+        "[...document.querySelectorAll('svg')]"
+        ".filter(s => s.checkVisibility() && s.getBoundingClientRect().width < 50).length"
     )
     assert browser.ask(empty) == 0
+    hidden = "[...document.querySelectorAll('svg')].filter(s => !s.checkVisibility())"
+    assert browser.ask(f"{hidden}.length") == 1, "the board in the other width"
+    other = "small" if width > 768 else "broad"
+    assert browser.ask(f"{hidden}[0].closest('div').className") == other
+    assert browser.ask("document.querySelector('#board .scroll').scrollWidth") <= max(width, 700)
     assert browser.ask("document.documentElement.scrollWidth") <= width, "with everything open"
     assert browser.ask("typeof window.hacked") == "undefined"
 

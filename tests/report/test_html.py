@@ -97,7 +97,10 @@ def hostile():
 def test_all_nine_sections_are_there_and_full(summary):
     page = html.render(summary)
     heads = re.findall(r'<h2 id="\w+-title"><span class="step">(\d)</span> (.*?)</h2>', page)
-    assert heads == [(str(k), text) for k, text in enumerate(SECTIONS, 1)]
+    names = list(SECTIONS)
+    if summary["data"]["task"] == "regression":
+        names[5] = "Maps of predictions"
+    assert heads == [(str(k), text) for k, text in enumerate(names, 1)]
     assert "Nothing to show here" not in page
     assert "Answer" in page and summary["answer"][1] in Page(page).words
 
@@ -108,7 +111,8 @@ def test_every_chart_of_a_classifier(two, two_page):
     for title in ("ROC curve", "Precision and recall", "Do probabilities keep their word?",
                   "How sure it is, by true class", "Settings that were tried"):  # fmt: skip
         assert titles.count(title) == len(scored), title
-    for title in ("ROC AUC of each model", "Score and time to fit", "Score and time to predict",
+    assert titles.count("ROC AUC of each model") == 2, "for wide and for narrow windows"
+    for title in ("Score and time to fit", "Score and time to predict",
                   "Would more rows help?", "Weights towards malignant", "The way to the solution",
                   "The locked rows"):  # fmt: skip
         assert titles.count(title) == 1, title
@@ -420,3 +424,20 @@ def test_the_regions_say_what_is_drawn():
     assert rows in page and colour not in page
     page = html.render(sample.regression())
     assert rows not in page and colour in page
+
+
+def test_maps_of_predictions_share_one_scale_that_runaways_do_not_pale():
+    found = {"models": {"a": {"grid": [[1.0, 2.0]] * 50}, "b": {"grid": [[1e9, -1e9]] * 1}}}
+    assert sections._one_scale(found, ["a", "b"], [0.0, 1.0, 5.0]) == (1.0, 2.0)
+    assert sections._one_scale(found, ["a", "b"], None) is None
+    summary = sample.regression()
+    summary["data"]["target_range"] = [0.0, 1.0, 2.0]
+    part = html.render(summary).split('<section id="regions"')[1].split("</section>")[0]
+    keys = re.findall(r">([-\d.]+ to [-\d.]+)</text>", part)
+    assert len(keys) > 1 and len(set(keys)) == 1
+
+
+def test_scores_of_one_size_have_the_same_decimals():
+    assert [words.score(v, "rmse") for v in (1.06, 1.0567, 26000.4)] == ["1.060", "1.057", "26000"]
+    assert words.interval([0.747, 1.38], "mae") == "0.7470 to 1.380"
+    assert words.with_names("how much worse roc_auc is") == "how much worse ROC AUC is"

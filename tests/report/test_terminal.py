@@ -31,13 +31,42 @@ def test_numbers_of_a_column_have_the_same_decimals():
 def test_no_probabilities_are_told_where_the_loss_is_not_known():
     sure = row("logistic", 1, 0.9, roc_auc=0.9, accuracy=0.8, log_loss=0.4)
     dumb = row("svm_linear", 2, 0.8, roc_auc=0.8, accuracy=0.7, log_loss=None)
-    told = "n/a log loss: the model gives no probabilities"
-    assert told in "\n".join(table("classification", "roc_auc", sure, dumb))
-    assert told not in "\n".join(table("classification", "roc_auc", sure, sure | {"place": 2}))
+    lines = table("classification", "roc_auc", sure, dumb)
+    assert lines[0].endswith("  use") and lines[2].endswith(" no probabilities")
+    assert not any("probabilities" in text for text in (lines[1], *lines[3:]))
+
+
+def test_a_wide_board_keeps_to_its_width_and_its_columns():
+    best = row("gradient_boosting", 1, 0.9, roc_auc=0.9, accuracy=0.8, log_loss=0.4)
+    mute = row("ridge_classifier", 2, 0.8, roc_auc=0.8, accuracy=0.7, log_loss=None)
+    mute |= {"tied": False, "p": 1e-9, "ci": [0.7, 1.0]}
+    late = row("svm_rbf", None, 0.0) | {"status": "timed out", "reason": "a round " * 20}
+    seconds = {"models": {"gradient_boosting": {"fit": 123.456}}}
+    facts = {"plan": {"metric": "roc_auc"}, "data": {"task": "classification"}}
+    lines = terminal.table(facts | {"leaderboard": [best, mute, late]}, seconds)
+    assert max(map(len, lines)) <= 96
+    assert lines[1].endswith(" 123 s <- recommended")
+    assert lines[2].endswith(" no probabilities")
+    starts = [text.index(word) for text, word in zip(lines, ("use", "<-", "no prob"))]
+    assert len(set(starts)) == 1
+    assert lines[0].index("model") == lines[2].index("ridge") == lines[3].index("svm_rbf")
+
+
+def test_a_recommended_model_without_probabilities_is_told():
+    data = sample.classification()
+    data["recommended"] = data["verdict"]["recommended"]
+    best = next(r for r in data["leaderboard"] if r["recommended"])
+    assert "probabilities" not in " ".join(terminal.verdict(data))
+    best["metrics"]["log_loss"] = None
+    assert "the simplest of the tied. It gives no probabilities." in " ".join(
+        terminal.verdict(data)
+    )
 
 
 def test_the_plan_says_how_long_it_will_take():
     plan = sample.classification()["plan"] | {"fits": 1608, "repeats": 1, "cv": 5}
-    told = "\n".join(terminal.plan_lines(plan, "quick", "estimated 1-3 min"))
-    assert "about 1,608 fits, estimated 1-3 min on an idle machine" in told
-    assert max(map(len, told.splitlines())) <= 96
+    told = terminal.plan_lines(plan, "quick", "estimated 1-3 min")
+    assert len(told) == 2 and max(map(len, told)) <= 96
+    assert "about 1,608 fits, estimated 1-3 min (--plan shows every step)" in told[1]
+    late = terminal.plan_lines(plan | {"test_why": "the latest rows", "folds": "time"}, "quick", "")
+    assert "rows locked away (the latest rows) | nested 5-fold time CV, quick search" in late[0]

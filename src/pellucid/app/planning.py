@@ -49,8 +49,11 @@ def plan_text(plan: Any, findings: Any, format_: str) -> str:
         return json.dumps(plain(facts), ensure_ascii=False, indent=1) + "\n"
     lines = terminal.data_line(facts["data"])
     lines += terminal.check_lines(facts["checks"], findings.fine)
-    lines += terminal.plan_lines(facts["plan"], plan.settings.effort, estimate.told(plan))[:-1]
-    lines.append(f"        metric {facts['plan']['metric']}: {facts['plan']['metric_why']}")
+    lines += terminal.plan_lines(facts["plan"], plan.settings.effort, estimate.told(plan), "")
+    lines.append(
+        f"        {facts['plan']['inner_folds']} inner folds | metric {facts['plan']['metric']}: "
+        f"{facts['plan']['metric_why']}"
+    )
     settings = [
         [name, _shown(entry["value"]), entry["source"]] for name, entry in facts["settings"].items()
     ]

@@ -68,7 +68,9 @@ def run_checks(material: Material, settings: Settings, rows: np.ndarray) -> Find
     found.sort(key=lambda f: (order[f.level], f.code))
     seen = {f.code for f in found}
     seen |= {"D006"} if facts.repeated else set()  # by chance, but there are some
-    silent = [text for codes, text in FINE.items() if not seen & {*codes} and codes[0] in active]
+    full = all(_present(column).all() for column in raw.values())
+    fine = {**FINE, ("D003",): "no missing values"} if full else FINE
+    silent = [text for codes, text in fine.items() if not seen & {*codes} and codes[0] in active]
     return Findings(found, ", ".join(silent), facts.alone)
 
 

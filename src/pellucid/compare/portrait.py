@@ -143,7 +143,7 @@ def importances(bench: Bench, job: Any, seconds: float) -> dict[str, Any] | None
     return {
         "columns": list(columns), "values": mean.tolist(), "low": (mean - half).tolist(),
         "high": (mean + half).tolist(),
-        "method": f"loss of {found.name} when the column is shuffled, {REPEATS} times",
+        "method": f"how much worse {found.name} is when the column is shuffled, {REPEATS} times",
     }  # fmt: skip
 
 

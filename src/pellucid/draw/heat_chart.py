@@ -179,11 +179,11 @@ def _image(panel: Panel, levels: list[list[int | None]]) -> str:
     rows = [bytes(0 if v is None else v + LEVELS + 1 for v in row) for row in levels]
     return svg.element(
         "image",
+        class_="pl-heat",
         href=data_address(png(rows, palette)),
         width=panel.plot_width,
         height=panel.plot_height,
         preserveAspectRatio="none",
-        image_rendering="pixelated",
     )
 
 

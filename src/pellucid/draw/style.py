@@ -46,7 +46,7 @@ CSS = (
     ".pl th,.pl td{padding:.15em .7em;text-align:left;vertical-align:top;"
     "border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent)}"
     ".pl thead th{border-bottom:1px solid color-mix(in srgb,currentColor 55%,transparent)}"
-    ".pl .pl-n{text-align:right}"
+    ".pl .pl-n{text-align:right}.pl-heat{image-rendering:pixelated}"
     ".pl .pl-title{font-weight:600;margin:.2em 0}"
     ".pl summary{cursor:pointer;font-size:.85rem;opacity:.8}"
     ".pl .pl-note{font-size:.85rem;opacity:.8;margin:.3em 0}"

@@ -182,6 +182,7 @@ def _page(summary: dict[str, Any], detail: Detail, plane: Any) -> str:
         title=summary.get("title") or summary["data"]["name"],
         plan=summary["plan"],
         target=summary["data"]["target"],
+        task=summary["data"]["task"],
         no_rows=bool(summary.get("no_rows")),
         policy=policy(style, script),
         style=Markup(style),

@@ -212,7 +212,7 @@ def importances(found: dict[str, Any], tables: bool, most: int = 20) -> Markup:
     order = sorted(range(len(values)), key=lambda j: -(values[j] or 0.0))[:most]
     names = [found["columns"][j] for j in order]
     look = look_of("How much each column matters", tables)
-    method = clean(found.get("method") or "", 200)
+    method = words.with_names(clean(found.get("method") or "", 200))
     cut = f"The {most} largest of {len(values)}." if len(values) > most else ""
     look["note"] = " ".join(
         filter(None, [f"{method[:1].upper()}{method[1:]}." if method else "", cut])

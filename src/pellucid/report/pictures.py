@@ -12,12 +12,14 @@ from typing import Any
 from markupsafe import Markup
 
 from pellucid import draw
+from pellucid.draw.number import exponent
 from pellucid.draw.points import evenly
 from pellucid.draw.text import clean
 from pellucid.report import words
 
 NARROW = 340  # two or three charts beside each other, or one on a telephone
 WIDE = 400
+BROAD = 720  # where there is room for one across the page
 MOST_SERIES = 8
 MOST_POINTS = 150  # of a decision region: they repeat in every picture
 
@@ -36,12 +38,12 @@ def look_of(title: str, tables: bool, **more: Any) -> dict[str, Any]:
 # Leaderboard ----------------------------------------------------------------------------------
 
 
-def board(summary: dict[str, Any]) -> Markup:
+def board(summary: dict[str, Any], width: int) -> Markup:
     """Means, intervals and fold scores, the tied stretch shaded."""
     metric = summary["plan"]["metric"]
     rows, away = _near(summary)
     tied = [row["mean"] for row in rows if row.get("tied")]
-    look = look_of(f"{words.metric_name(metric)} of each model", True, width=WIDE)
+    look = look_of(f"{words.metric_name(metric)} of each model", True, width=width)
     look["note"] = "Dot: mean. Line: 95 % interval. Strokes: folds. Shaded: tied with the best."
     look["note"] += away
     return markup(
@@ -106,8 +108,10 @@ def score_by_time(summary: dict[str, Any], key: str, title: str) -> Markup | Non
 # Regions, columns, rows, test -----------------------------------------------------------------
 
 
-def region(found: dict[str, Any], model: str, tables: bool) -> Markup:
-    """Where a model says what, on the plane of two columns."""
+def region(
+    found: dict[str, Any], model: str, tables: bool, scale: tuple[float, float] | None = None
+) -> Markup:
+    """Where a model says what, on the plane of two columns; `scale` is that of the colours."""
     own = found["models"][model]
     ends = [(found[f"{a}_edges"][0], found[f"{a}_edges"][-1]) for a in ("x", "y")]
     look = look_of(model, tables, x_label=found["x"], y_label=found["y"], height=220)
@@ -116,7 +120,8 @@ def region(found: dict[str, Any], model: str, tables: bool) -> Markup:
         rows = own["grid"][::-1]
         names = [words.number(v, 3) for v in _places(found["y_edges"], len(rows))][::-1]
         columns = [words.number(v, 3) for v in _places(found["x_edges"], len(rows[0]))]
-        return markup(draw.heatmap(rows, names, columns, x_range=ends[0], y_range=ends[1], **look))
+        look |= {"x_range": ends[0], "y_range": ends[1], "value_range": scale}
+        return markup(draw.heatmap(rows, names, columns, **look))
     points: dict[str, tuple[list[float], list[float]]] = {}
     for point in evenly(found.get("points") or [], MOST_POINTS):
         xs, ys = points.setdefault(str(point["label"]), ([], []))
@@ -171,7 +176,8 @@ def contributions(row: dict[str, Any], most: int = 10) -> Markup | None:
         look["note"] = (
             f"The other {rest} add nothing." if rest > 1 else "The other one adds nothing."
         )
-    values = [amount for _, amount in parts]
+    decimals = 2 - exponent(parts[0][1]) if parts[0][1] else 0  # three digits of the largest
+    values = [round(amount, decimals) or amount for _, amount in parts]
     return markup(draw.bar([name for name, _ in parts], {"adds": values}, **look))
 
 
@@ -184,8 +190,11 @@ def test(summary: dict[str, Any]) -> Markup | None:
         return None
     names, middles = ["foretold by the folds", "locked rows"], [row["mean"], value]
     ends = [row["ci"], found["intervals"].get(metric) or [None, None]]
-    base = found["baseline"].get(metric)
-    if base is not None:
+    base, note = found["baseline"].get(metric), ""
+    known = [v for v in (*middles, *ends[0], *ends[1]) if v is not None]
+    if base is not None and _far(base, known):  # beside it the intervals could not be seen
+        note = f"Far outside: the baseline ({words.score(base, metric)})."
+    elif base is not None:
         names, middles, ends = [*names, "baseline"], [*middles, base], [*ends, [base, base]]
     return markup(
         draw.intervals(
@@ -194,6 +203,6 @@ def test(summary: dict[str, Any]) -> Markup | None:
             [or_nan(e[0]) for e in ends],
             [or_nan(e[1]) for e in ends],
             x_label=words.metric_name(metric),
-            **look_of("The locked rows", True, width=WIDE),
+            **look_of("The locked rows", True, width=WIDE, note=note),
         )
     )

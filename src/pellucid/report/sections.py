@@ -113,10 +113,12 @@ def board(summary: dict[str, Any]) -> dict[str, Any]:
         "metric": words.metric_name(metric),
         "meaning": words.metric_meaning(metric),
         "better": "higher" if plan["greater_is_better"] else "lower",
-        "chart": pictures.board(summary) if scored else None,
+        "charts": [pictures.board(summary, width) for width in (pictures.BROAD, pictures.WIDE)]
+        if scored else [],
         "heads": ["model", words.metric_name(metric), "95 % interval", "against the best",
                   *map(words.metric_name, beside), "fit", "predict"],
         "rows": [_board_row(row, metric, beside) for row in scored],
+        "mute": any(row["metrics"].get("log_loss", 0.0) is None for row in scored),
         "failed": [row for row in summary["leaderboard"] if not row["place"]],
         "notes": [(row["model"], note) for row in scored for note in row["notes"]],
         "pairs": _pairs(summary),
@@ -179,13 +181,27 @@ def regions(summary: dict[str, Any]) -> dict[str, Any] | None:
     if not found:
         return None
     order = [row["model"] for row in summary["leaderboard"] if row["model"] in found["models"]]
+    scale = _one_scale(found, order, summary["data"].get("target_range"))
     return {
         "x": found["x"],
         "y": found["y"],
         "others": found.get("others") or "",
-        "charts": [pictures.region(found, model, False) for model in order],
+        "charts": [pictures.region(found, model, False, scale) for model in order],
         "points": any(found["models"][model].get("classes") for model in order),
     }
+
+
+def _one_scale(
+    found: dict[str, Any], models: list[str], target: list[float] | None
+) -> tuple[float, float] | None:
+    """Most predictions of all models, where the target itself reaches; None for classes."""
+    if target is None:
+        return None
+    grids = (found["models"][model]["grid"] for model in models)
+    said = sorted(v for grid in grids for row in grid for v in row if v is not None)
+    few = len(said) // 50  # at either end: one model that runs away must not pale the others
+    low, high = max(said[few], target[0]), min(said[-1 - few], target[-1])
+    return (low, high) if low < high else None
 
 
 # Rows, test, reproduce ------------------------------------------------------------------------

@@ -5,6 +5,7 @@ Input is the content of results.json and timings.json, output is a string.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pellucid.draw.number import column as align_numbers
@@ -115,21 +116,24 @@ def check_lines(checks: list[dict[str, Any]], fine: str) -> list[str]:
     return lines
 
 
-def plan_lines(plan: dict[str, Any], effort: str, estimate: str) -> list[str]:
-    """What is going to happen; `estimate` says how long it will take."""
+def plan_lines(
+    plan: dict[str, Any], effort: str, estimate: str, more: str = " (--plan shows every step)"
+) -> list[str]:
+    """What is going to happen; `estimate` says how long it will take, `more` where more is told."""
     if plan["test_rows"]:
-        locked = f"test {plan['test_rows']} rows locked away ({plan['test_why']})"
+        usual = plan["test_why"] in ("stratified", "drawn")  # as the folds are
+        locked = f"test {plan['test_rows']} rows locked away"
+        locked += "" if usual else f" ({plan['test_why']})"
     else:
         locked = f"no test part{plan['test_why'].removeprefix('none')}"
     fewer = plan["n_folds"] // plan["repeats"] < plan["cv"]
-    why = f"; too few rows for {plan['cv']}" if fewer else ""
+    why = f" (too few rows for {plan['cv']})" if fewer else ""
     text = (
-        f"{locked} | {folds(plan)} CV ({plan['folds']}{why}), search inside each "
-        f"({plan['inner_folds']} folds, effort {effort}) | metric {plan['metric']}"
+        f"{locked} | nested {folds(plan)} {plan['folds']} CV{why}, {effort} search "
+        f"| metric {plan['metric']}"
     )
-    lines = wrapped(text, "plan    ", "        ")
-    more = f"{plan['models']} models, about {plan['fits']:,} fits, {estimate} on an idle machine"
-    return [*lines, f"        {more}", "        (--plan shows every setting)"]
+    work = f"{plan['models']} models, about {plan['fits']:,} fits, {estimate}{more}"
+    return [*wrapped(text, "plan    ", "        "), *wrapped(work, "        ", "        ")]
 
 
 # After the run --------------------------------------------------------------------------------
@@ -177,39 +181,49 @@ def table(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
     metric = data["plan"]["metric"]
     beside = [m for m in BESIDE[data["data"]["task"]] if m != metric][:2]
     scored = [row for row in data["leaderboard"] if row["place"]]
-    cells_ = columns(scored, metric, beside, timings)
-    sizes = [max(map(cells, column)) for column in cells_]
-    names = max([5, *(cells(clean(row["model"], 24)) for row in data["leaderboard"])])
-    head = "     " + pad("model", names) + "  " + line([c[0] for c in cells_], sizes)
-    lines = [head.rstrip()]
-    for i, row in enumerate(scored, 1):
-        mark = "=" if row["tied"] else "x"
-        text = line([column[i] for column in cells_], sizes) + "  " + use(row)
-        lines.append(f"  {mark}  {pad(clean(row['model'], 24), names)}  {text}".rstrip())
-    for row in data["leaderboard"]:
-        if not row["place"]:
-            state = "no score" if row["status"] == "ok" else row["status"]
-            reason = f"{state}: {row['reason']}" if row["reason"] else state
-            head = f"  -  {pad(clean(row['model'], 24), names)}  "
-            lines += wrapped(reason, head, " " * (len(head)))
+    others = [row for row in data["leaderboard"] if not row["place"]]
+    marks = ["", *("=" if row["tied"] else "x" for row in scored)]
+    names = ["model", *(clean(row["model"], 24) for row in scored)]
+    uses = ["use", *map(use, scored)]
+    parts = [marks, names, *columns(scored, metric, beside, timings), uses]
+    sizes = [max(map(cells, column)) for column in parts]
+    sizes[1] = max([sizes[1], *(cells(clean(row["model"], 24)) for row in others)])
+    blanks = gaps(sizes)
+    lines = [aligned(cells_, sizes, blanks) for cells_ in zip(*parts)]
+    for row in others:
+        state = "no score" if row["status"] == "ok" else row["status"]
+        reason = f"{state}: {row['reason']}" if row["reason"] else state
+        head = aligned(("-", clean(row["model"], 24), "."), sizes, blanks)[:-1]
+        lines += wrapped(reason, head, " " * cells(head))
+    return lines + legend(scored)
+
+
+def gaps(sizes: list[int]) -> list[int]:
+    """Blanks before each column: two, of which those to the right give one up in a wide table."""
+    spare = WIDTH - sum(sizes) - len(sizes)
+    order = [2, 0, 1, *range(3, len(sizes))]  # the first are the last to do so
+    return [2 if order.index(k) < spare else 1 for k in range(len(sizes))]
+
+
+def aligned(parts: Sequence[str], sizes: list[int], blanks: list[int]) -> str:
+    """The cells of one line."""
+    return "".join(" " * b + pad(p, size) for p, size, b in zip(parts, sizes, blanks)).rstrip()
+
+
+def legend(scored: list[dict[str, Any]]) -> list[str]:
+    """What the marks mean."""
     if len(scored) < 2:
-        return lines
+        return []
     others = sum(not row["baseline"] for row in scored) - 1
     over = f", Holm over {others}" if others > 1 else ""
-    lines.append(f"  = not distinguishable from the best on this data (corrected t-test{over})")
+    lines = [f"  = not distinguishable from the best on this data (corrected t-test{over})"]
     if any(starred(row) for row in scored):
         lines.append("  * different if it were the only comparison; not among so many (Holm)")
-    if any(row["metrics"].get("log_loss", 0.0) is None for row in scored):
-        lines.append("  n/a log loss: the model gives no probabilities")
     return lines
 
 
 def pad(text: str, width: int) -> str:
     return text + " " * (width - cells(text))
-
-
-def line(parts: list[str], sizes: list[int]) -> str:
-    return "  ".join(pad(part, size) for part, size in zip(parts, sizes))
 
 
 def starred(row: dict[str, Any]) -> bool:
@@ -245,8 +259,15 @@ def columns(
             values = align_numbers(known, 4)
         out.append([TITLES.get(name, name), *values])
     fits = [seconds.get(row["model"], {}).get("fit") for row in scored]
-    out.append(["fit", *("" if s is None else f"{s:.2f} s" for s in fits)])
+    out.append(["fit", *map(time_of, fits)])
     return out
+
+
+def time_of(seconds: float | None) -> str:
+    """At most six characters up to some hours."""
+    if seconds is None:
+        return ""
+    return f"{seconds:.{2 if seconds < 9.995 else 1 if seconds < 99.95 else 0}f} s"
 
 
 def use(row: dict[str, Any]) -> str:
@@ -255,8 +276,15 @@ def use(row: dict[str, Any]) -> str:
         return "<- recommended"
     if row["baseline"]:
         return "baseline"
+    if silent(row):
+        return "no probabilities"
     count = len(row["notes"])
     return f"{count} note{'s' if count > 1 else ''}" if count else ""
+
+
+def silent(row: dict[str, Any]) -> bool:
+    """Whether a classifier gives no probabilities."""
+    return row["metrics"].get("log_loss", 0.0) is None
 
 
 def verdict(data: dict[str, Any]) -> list[str]:
@@ -278,7 +306,7 @@ def verdict(data: dict[str, Any]) -> list[str]:
             f"{len(tied)} of {scored} models are tied: this table cannot tell them apart. "
             f"Recommended: {best} - {why_it(data, own)}."
         )
-    lines = wrapped(text, "", "")
+    lines = wrapped(text + (" It gives no probabilities." if silent(own) else ""), "", "")
     warning = too_good(data["verdict"])
     lines += wrapped(f"! {warning}", "", "  ") if warning else []
     for found in data["checks"]:  # the scores above probably mean nothing

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pellucid.draw.number import number
+from pellucid.draw.number import exponent, number
 from pellucid.draw.text import clean
 
 METRICS = {
@@ -52,6 +52,11 @@ def metric_name(metric: str) -> str:
     return METRICS.get(metric, (metric.replace("_", " "), ""))[0]
 
 
+def with_names(text: str) -> str:
+    """A sentence in which metrics have the names people use."""
+    return " ".join(metric_name(word) if word in METRICS else word for word in text.split(" "))
+
+
 def metric_meaning(metric: str) -> str:
     """What it measures, in one sentence; empty for a metric that is not ours."""
     return METRICS.get(metric, ("", ""))[1]
@@ -61,7 +66,11 @@ def score(value: float | None, metric: str, decimals: int = 3) -> str:
     """A score as a table shows it."""
     if value is None or value != value:
         return NOT_AVAILABLE
-    return f"{round(value, decimals) + 0.0:.{decimals}f}" if metric in BOUNDED else number(value, 4)
+    if metric in BOUNDED:
+        return f"{round(value, decimals) + 0.0:.{decimals}f}"
+    power = exponent(value, 4) if value else 0
+    # Scores of one size have the same decimals, so that a column of them can be read.
+    return f"{value:.{3 - power}f}" if -4 <= power <= 3 else number(value, 4)
 
 
 def interval(ends: Any, metric: str) -> str:

@@ -47,12 +47,12 @@ def explain(
     """
     import numpy as np
 
-    from pellucid.app.commands.predict import load_model, match_columns
+    from pellucid.app.commands.predict import encoding_of_run, load_model, match_columns
     from pellucid.data import exchange
 
     path, data, stored = find(model, data)
     fitted = load_model(path, data, "explain")[1]
-    table = read_table(fitted, data, voice, encoding or stored)
+    table = read_table(fitted, data, voice, encoding or stored, encoding_of_run(path))
     chosen = rows or tuple(range(min(FIRST, table.num_rows)))
     refuse_outside(chosen, table.num_rows, data)
     matched = match_columns(fitted, table, data, voice, allow_missing, extra_is_fine=True)
@@ -65,7 +65,7 @@ def explain(
 
 
 def find(model: str, data: str | None) -> tuple[str, str, str | None]:
-    """The model file, the table and its encoding: of a run folder if one is given."""
+    """The model file, the table and, if it is the run's own table, its encoding."""
     from pellucid.app.options import read_config
     from pellucid.compare.folder import find_run
     from pellucid.errors import DataError
@@ -98,14 +98,16 @@ def _why_none(folder: Path) -> str:
     return "no model had a score" if best is None else f"{best} is not a model of Pellucid"
 
 
-def read_table(fitted: Any, data: str, voice: Voice, encoding: str | None) -> Any:
+def read_table(
+    fitted: Any, data: str, voice: Voice, encoding: str | None, usual: str | None
+) -> Any:
     """A file, or the name of a built-in data set."""
-    from pellucid.app.commands.predict import read_for
+    from pellucid.app.commands.predict import read_like
     from pellucid.data import datasets
 
     if data in datasets.names() and not Path(data).is_file():
         return datasets.load(data).table
-    return read_for(fitted, data, voice, encoding)
+    return read_like(fitted, data, voice, encoding, usual)
 
 
 def refuse_outside(rows: tuple[int, ...], n: int, source: str) -> None:

@@ -87,7 +87,7 @@ def predict(
 
     format_ = format_ or format_of(out)  # a wrong name is said before any work is done
     model, fitted = load_model(model, file, "predict")
-    table = read_for(fitted, file, voice, encoding)
+    table = read_like(fitted, file, voice, encoding, encoding_of_run(model))
     source = "standard input" if file == "-" else file
     kept = {name: table.column(require(name, table, source)) for name in ids}
     rows = match_columns(fitted, table, source, voice, allow_missing, copied=ids)
@@ -182,6 +182,36 @@ def read_for(fitted: Any, file: str, voice: Voice, encoding: str | None) -> Any:
             )  # fmt: skip
             place = table.column_names.index(name)
             table = table.set_column(place, name, own.column(name))
+    return table
+
+
+def encoding_of_run(model: str) -> str | None:
+    """The encoding that the run of a model was told; None if it was told none, or there is no run."""
+    from pathlib import Path
+
+    from pellucid.app.options import read_config
+
+    stored = Path(model).parent / "config.toml"
+    if Path(model).name != "model.pellucid" or not stored.is_file():
+        return None
+    return read_config(stored, required=False).get("encoding")
+
+
+def read_like(fitted: Any, file: str, voice: Voice, encoding: str | None, usual: str | None) -> Any:
+    """As `read_for`; a file that is not UTF-8 is read in the encoding of the run's own table."""
+    from pellucid.errors import DataError
+
+    try:
+        return read_for(fitted, file, voice, encoding)
+    except DataError as error:
+        if encoding is not None or usual is None:
+            raise
+        try:
+            table = read_for(fitted, file, Voice(-2), usual)
+        except DataError:
+            raise error from None
+    name = "standard input" if file == "-" else file
+    voice.note(f"{name} is not UTF-8: read as {usual}, like the table of the model's run")
     return table
 
 
