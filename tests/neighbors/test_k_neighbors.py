@@ -335,6 +335,44 @@ def test_large_sparse_tables_are_spread_out_in_chunks(monkeypatch):
         assert np.array_equal(ours[1][0], dense.radius_neighbors(X[:5], radius=5.0)[1][0])
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_few_copies_of_rows_exist_at_once(monkeypatch, sparse):
+    """Rows are visited some at a time, wide ones fewer at once: the answers keep their bits."""
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng(3)
+    X, Q = rng.integers(0, 3, size=(900, 40)) * 0.5, rng.normal(size=(70, 40))
+    if sparse:
+        monkeypatch.setattr(search, "DENSE_CELLS", 100)
+    X, Q = (csr_array(X), csr_array(Q)) if sparse else (X, Q)
+    model = NearestNeighbors(n_neighbors=7, algorithm="brute").fit(X)
+    whole = [*model.kneighbors(Q), *model.radius_neighbors(Q, 7.0)]
+    monkeypatch.setattr(search, "CELLS", 4000)
+    monkeypatch.setattr(search, "HALVES", 9000)
+    held = [len(scored.__defaults__[0]) for scored in model._index()._scored()]
+    assert held == [2] * 7 + [1]  # chunks of 64 rows, for each group of copies
+    assert len(search.query_blocks(900, 40)) == 9
+    parts = [*model.kneighbors(Q), *model.radius_neighbors(Q, 7.0)]
+    assert whole[0].tobytes() == parts[0].tobytes() and np.array_equal(whole[1], parts[1])
+    assert sum(map(len, whole[2])) > 70
+    for a, b in zip([*whole[2], *whole[3]], [*parts[2], *parts[3]], strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+@pytest.mark.parametrize(
+    "options", [{"algorithm": "brute"}, {}, {"metric": lambda a, b: abs(a - b).sum()}]
+)
+def test_rows_belong_to_the_model(options):
+    rng = np.random.default_rng(5)
+    X, y, Q = rng.normal(size=(600, 3)), rng.integers(0, 3, 600), rng.normal(size=(20, 3))
+    model = KNeighborsClassifier(**options).fit(X, y)
+    before = model.kneighbors(Q)
+    X[:], y[:] = 0.0, 1
+    for a, b in zip(before, model.kneighbors(Q)):
+        assert a.tobytes() == b.tobytes()
+    assert len(set(model.predict(Q))) > 1
+
+
 def test_several_targets():
     rng = np.random.default_rng(1)
     X, Y = rng.normal(size=(80, 2)), rng.normal(size=(80, 2))

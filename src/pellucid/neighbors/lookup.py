@@ -106,9 +106,10 @@ class Lookup(Estimator):
             return X[order], None, space
         if not self._grows(n, d, space["kind"]):
             return search.packed(X, search.flat_starts(n), order), None, space
-        tree = search.build_tree(X[order], self.leaf_size)
+        room = X[order]
+        tree = search.build_tree(room, self.leaf_size)
         starts = search.tree_starts(n, tree["depth"])
-        return search.packed(X, starts, order[tree["order"]]), tree, space
+        return search.packed(X, starts, order[tree["order"]], room), tree, space
 
     def _hashed(self, X: Any, learned: dict[str, Any]) -> dict[str, Any]:
         """Buckets, their recall and which search will be used, for `algorithm="lsh"`."""

@@ -1,13 +1,13 @@
 """Searching: which training rows are nearest, by panels, by products or down a tree.
 
 Invariant: every way gives the k smallest pairs (distance, row), with the same bits; blocks of queries
-have a fixed size, so results do not depend on the number of threads, and memory is bounded: about
-`BLOCK` x `CHUNK` scores per thread beside the rows themselves.
+have a fixed size, so results do not depend on the number of threads, and memory is bounded: beside the
+rows themselves, `HALVES` cells of copies in all and `BLOCK` x `CHUNK` scores per thread.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ PANEL = 64  # rows in a panel outside trees
 PACKED = 128  # panels that one task writes
 CHUNK = 1024  # rows whose products with a block of queries are held at once
 BLOCK = 256  # queries per task
+CELLS = 2**22  # of a block or a chunk of very wide rows, at most
+HALVES = 2**21  # cells of single-precision copies that exist at once
 FEW = 16  # queries for which single-precision copies do not pay
 DENSE_CELLS = 2**25  # larger sparse tables are spread out chunk by chunk
 TREE_COLUMNS = 16  # up to so many columns a tree pays
@@ -45,9 +47,9 @@ def tree_starts(n: int, depth: int) -> np.ndarray:
     return (np.arange(2**depth + 1, dtype=np.int64) * n) >> depth
 
 
-def packed(X: np.ndarray, starts: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Panels of the rows X[order]."""
-    out = np.empty_like(X)
+def packed(X: np.ndarray, starts: np.ndarray, order: np.ndarray, out: Any = None) -> np.ndarray:
+    """Panels of the rows X[order], written to `out` if given."""
+    out = np.empty_like(X) if out is None else out
     tasks = [slice(i, i + PACKED + 1) for i in range(0, len(starts) - 1, PACKED)]
     parallel.map(lambda part: _loops.pack(X, order, out, starts[part]), tasks)
     return out
@@ -114,18 +116,15 @@ class Index:
         index, Q, power = self._in_range(Q)
         m = Q.shape[0]
         near, rows = np.full((m, k), np.inf), np.full((m, k), NONE, dtype=np.int32)
-        stop, one = parallel.StopFlag(), index._way(Q, k)
+        stop = parallel.StopFlag()
+        for one in index._hashed() if index.buckets is not None else index._ways(Q, k):
 
-        def task(block: slice) -> None:
-            part = Q[block] if isinstance(Q, np.ndarray) else Q[block].toarray()
-            one(part, near[block], rows[block], stop.array)
-            _loops.sort(near[block], rows[block])
+            def task(block: slice, one: Any = one) -> None:
+                one(spread(Q[block]), near[block], rows[block], stop.array)
 
-        if index.buckets is not None:
-            one = index._hashed(one)
-
-        parallel.map(task, query_blocks(m), jobs)
-        stop.check()
+            parallel.map(task, query_blocks(m, self.d), jobs)
+            stop.check()
+        _loops.sort(near, rows)
         return self._finished(near, power), rows
 
     def _finished(self, raw: np.ndarray, power: int) -> np.ndarray:
@@ -153,14 +152,20 @@ class Index:
         # Scaled rows have other thresholds: such tables are searched exactly.
         return Index(_scaled(self.rows, power), tree, space, self.metric), _scaled(Q, power), power
 
-    def _way(self, Q: Any, k: int) -> Any:
-        """A function that offers all rows to the best lists of a block of queries."""
+    def _ways(self, Q: Any, k: int) -> Iterator[Any]:
+        """Functions that together offer all rows to the best lists of a block of queries."""
         kind, p, m = metrics.RAW[self.space["kind"]], self.space["p"], Q.shape[0]
         if self.tree is not None:
             walk = self._down_the_tree(kind, p)
-            return self._by_products() if kind == 0 and self._spread_out(walk, Q, k) else walk
+            if kind != 0 or not self._spread_out(walk, Q, k):
+                yield walk
+                return
         if kind == 0 and (m > FEW or not isinstance(self.rows, np.ndarray)):
-            return self._by_products()
+            yield from self._by_products()
+        else:
+            yield self._by_panels(kind, p)
+
+    def _by_panels(self, kind: int, p: float) -> Any:
         scale = self._scale()
 
         def panels(Q: Any, near: Any, rows: Any, stop: Any) -> None:
@@ -169,12 +174,13 @@ class Index:
 
         return panels
 
-    def _hashed(self, exact: Any) -> Any:
+    def _hashed(self) -> Iterator[Any]:
         """Candidates of the buckets; a query with fewer than k of them is searched exactly."""
         from pellucid.neighbors.hashing import Buckets
 
         assert self.buckets is not None
         buckets, X = Buckets(**self.buckets), self.dense()
+        exact = self._by_panels(metrics.RAW[self.space["kind"]], self.space["p"])
 
         def hashed(Q: Any, near: Any, rows: Any, stop: Any) -> None:
             none = np.full(len(Q), -1, dtype=np.int32)
@@ -185,7 +191,7 @@ class Index:
                 exact(np.ascontiguousarray(Q[lacking]), own, places, stop)
                 near[lacking], rows[lacking] = own, places
 
-        return hashed
+        yield hashed
 
     def _down_the_tree(self, kind: int, p: float) -> Any:
         tree = self.tree
@@ -215,62 +221,60 @@ class Index:
     def _chunks(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """About `CHUNK` rows at a time: the place of the first, their panels, where each one starts."""
         starts = self.starts
-        many = max(CHUNK // int(np.diff(starts).max()), 1)
+        many = max(chunk_rows(self.d) // int(np.diff(starts).max()), 1)
         for j in range(0, len(starts) - 1, many):
             first, last = int(starts[j]), int(starts[min(j + many, len(starts) - 1)])
             own = starts[j : j + many + 1] - first
             if isinstance(self.rows, np.ndarray):
                 yield first, self.rows[first:last], own
             else:
-                spread = np.ascontiguousarray(self.rows[first:last].toarray())
-                yield first, packed(spread, own, np.arange(len(spread))), own
+                wide = np.ascontiguousarray(self.rows[first:last].toarray())
+                yield first, packed(wide, own, np.arange(len(wide))), own
 
-    def _by_products(self) -> Any:
-        scored, tree = self._scored(), self.tree
+    def _by_products(self) -> Iterator[Any]:
+        tree = self.tree
         numbers = np.arange(self.n, dtype=np.int32) if tree is None else tree["order"]
+        for scored in self._scored():
 
-        def multiply(Q: Any, near: Any, rows: Any, stop: Any) -> None:
-            for scores, lengths, bound, first, chunk, starts, unit in scored(Q):
-                _loops.screen(
-                    scores, lengths, bound, Q, chunk, starts, numbers[first : first + len(chunk)],
-                    unit, near, rows, stop,
-                )  # fmt: skip
+            def multiply(Q: Any, near: Any, rows: Any, stop: Any, scored: Any = scored) -> None:
+                for scores, lengths, bound, first, chunk, starts, unit in scored(Q):
+                    _loops.screen(
+                        scores, lengths, bound, Q, chunk, starts,
+                        numbers[first : first + len(chunk)], unit, near, rows, stop,
+                    )  # fmt: skip
 
-        return multiply
+            yield multiply
 
-    def _scored(self) -> Any:
+    def _scored(self) -> Iterator[Any]:
         """|x|^2 / 2 - q x in single precision leaves out most rows; the others are measured.
 
         Rows are centred and scaled first. An error bound for the products, which holds for any order
-        of summation, makes the choice safe; what overflows is measured too.
+        of summation, makes the choice safe; what overflows is measured too. One function for as many
+        rows as `HALVES` cells of single-precision copies hold: no more of them exist at a time.
         """
         centre, d = self.space["centre"], self.d
         power = int(np.clip(np.frexp(self.space["reach"])[1], -500, 500))
         factor = float(np.ldexp(1.0, -power))
-        copies: list[tuple[int, Any, Any, Any]] = []
-        longest = 0.0
-        dense = isinstance(self.rows, np.ndarray)
-        for part in self._halved(centre, factor):
-            longest = max(longest, float(part[-1][:, d].max(initial=0.0)))
-            if dense:
-                copies.append(part)
         error = 1.5 * (d + 8) * 2.0**-24
+        chunks = self._halved(centre, factor)
+        while copies := list(islice(chunks, max(HALVES // (chunk_rows(d) * (d + 1)), 1))):
+            longest = max(float(half[:, d].max(initial=0.0)) for *_, half in copies)
 
-        def scored(Q: Any) -> Iterator[tuple]:
-            with np.errstate(over="ignore", invalid="ignore"):
-                C = (Q - centre) * factor
-                lengths = 0.5 * np.einsum("ij,ij->i", C, C)
-                left = np.hstack([-C, np.ones((len(C), 1))]).astype(np.float32)
-                bound = error * (lengths + 2.0 * longest)
-                bound[~(lengths < 2.0**100)] = np.inf
-            room = np.empty(len(Q) * min(CHUNK, self.n), dtype=np.float32)  # for all products
-            for first, chunk, starts, half in copies if dense else self._halved(centre, factor):
-                out = room[: len(Q) * len(half)].reshape(len(Q), len(half))
+            def scored(Q: Any, copies: Any = copies, longest: float = longest) -> Iterator[tuple]:
                 with np.errstate(over="ignore", invalid="ignore"):
-                    np.matmul(left, half.T, out=out)
-                yield out, lengths, bound, first, chunk, starts, factor**2
+                    C = (Q - centre) * factor
+                    lengths = 0.5 * np.einsum("ij,ij->i", C, C)
+                    left = np.hstack([-C, np.ones((len(C), 1))]).astype(np.float32)
+                    bound = error * (lengths + 2.0 * longest) + 2.0**-120  # what is lost below
+                    bound[~(lengths < 2.0**100)] = np.inf
+                room = np.empty(len(Q) * max(len(half) for *_, half in copies), dtype=np.float32)
+                for first, chunk, starts, half in copies:
+                    out = room[: len(Q) * len(half)].reshape(len(Q), len(half))  # the same memory
+                    with np.errstate(over="ignore", invalid="ignore"):
+                        np.matmul(left, half.T, out=out)
+                    yield out, lengths, bound, first, chunk, starts, factor**2
 
-        return scored
+            yield scored
 
     def _halved(self, centre: np.ndarray, factor: float) -> Iterator[tuple[int, Any, Any, Any]]:
         for first, chunk, starts in self._chunks():
@@ -282,53 +286,68 @@ class Index:
         """For each query the distances and numbers of the rows within `radius`, nearest first."""
         index, Q, power = self._in_range(Q)
         limit = np.inf if power else metrics.rawest(self.space, self.metric, radius, self.d)
-        stop, rows = parallel.StopFlag(), max(1, min(BLOCK, 2**22 // max(self.n, 1)))
-        one = index._collector(limit, Q.shape[0])
+        stop, rows = parallel.StopFlag(), max(1, min(BLOCK, CELLS // max(self.n, self.d, 1)))
+        blocks = [slice(i, min(i + rows, Q.shape[0])) for i in range(0, Q.shape[0], rows)]
+        found: list[Any] = [_within.Found() for _ in blocks]
+        for one in index._collectors(limit, Q.shape[0]):
 
-        def task(block: slice) -> Lists:
-            part = Q[block] if isinstance(Q, np.ndarray) else Q[block].toarray()
-            found = _within.Found()
-            one(part, found, stop.array)
-            lists = grouped(found, len(part))
+            def task(i: int, one: Any = one) -> None:
+                one(spread(Q[blocks[i]]), found[i], stop.array)
+
+            parallel.map(task, range(len(blocks)), jobs)
+            stop.check()
+
+        def listed(i: int) -> Lists:
+            lists = grouped(found[i], blocks[i].stop - blocks[i].start)
+            found[i] = None
             return lists.within(self._finished(lists.distances, power), radius)
 
-        blocks = [slice(i, min(i + rows, Q.shape[0])) for i in range(0, Q.shape[0], rows)]
-        parts = parallel.map(task, blocks, jobs)
-        stop.check()
-        return joined(parts)
+        return joined(parallel.map(listed, range(len(blocks)), jobs))
 
-    def _collector(self, limit: float, m: int) -> Any:
-        """A function that collects the rows within a raw distance for a block of queries."""
+    def _collectors(self, limit: float, m: int) -> Iterator[Any]:
+        """Functions that together collect the rows within a raw distance for a block of queries."""
         kind, p, scale = metrics.RAW[self.space["kind"]], self.space["p"], self._scale()
         if self.tree is not None:
             order, boxes, depth = (self.tree[name] for name in ("order", "boxes", "depth"))
-            return lambda Q, found, stop: _within.collect_down(
+            yield lambda Q, found, stop: _within.collect_down(
                 kind, p, Q, self.rows, order, boxes, depth, limit, found, stop
             )
+            return
         if kind == 0 and m > FEW and np.isfinite(limit):
-            return self._collected_by_products(limit)
+            yield from self._collected_by_products(limit)
+            return
 
         def panels(Q: Any, found: Any, stop: Any) -> None:
             for first, chunk, starts in self._chunks():
                 _within.collect(kind, p, scale, Q, chunk, starts, first, limit, found, stop)
 
-        return panels
+        yield panels
 
-    def _collected_by_products(self, limit: float) -> Any:
-        scored = self._scored()
+    def _collected_by_products(self, limit: float) -> Iterator[Any]:
+        for scored in self._scored():
 
-        def multiply(Q: Any, found: Any, stop: Any) -> None:
-            for scores, lengths, bound, first, chunk, starts, unit in scored(Q):
-                _within.collect_screened(
-                    scores, lengths, bound, Q, chunk, starts, unit, first, limit, found, stop
-                )
+            def multiply(Q: Any, found: Any, stop: Any, scored: Any = scored) -> None:
+                for scores, lengths, bound, first, chunk, starts, unit in scored(Q):
+                    _within.collect_screened(
+                        scores, lengths, bound, Q, chunk, starts, unit, first, limit, found, stop
+                    )
 
-        return multiply
+            yield multiply
 
 
-def query_blocks(m: int) -> list[slice]:
-    """Blocks of queries, the same for any number of threads."""
-    return [slice(i, min(i + BLOCK, m)) for i in range(0, m, BLOCK)]
+def query_blocks(m: int, d: int = 1) -> list[slice]:
+    """Blocks of queries of d columns, the same for any number of threads."""
+    rows = max(1, min(BLOCK, CELLS // d))
+    return [slice(i, min(i + rows, m)) for i in range(0, m, rows)]
+
+
+def chunk_rows(d: int) -> int:
+    """Rows of d columns that are visited at once."""
+    return max(1, min(CHUNK, CELLS // d))
+
+
+def spread(X: Any) -> np.ndarray:
+    return X if isinstance(X, np.ndarray) else X.toarray()
 
 
 def _scaled(X: Any, power: int) -> Any:
