@@ -93,11 +93,10 @@ def test_states_are_copies_and_only_kept_when_watched():
         Recorder().add(iteration=0, state=never)
     with watching() as watch:
         recorder = Recorder("sgd")
-        assert recorder.keeps_state
         for i in range(3):
             w[:] += 1
             recorder.add(iteration=i, state=lambda: {"w": w})
-    assert not Recorder().keeps_state
+    assert Recorder()._track is None
     assert [state["w"][0] for state in watch.states] == [1, 2, 3]
     assert watch.states[1]["source"] == "sgd"
 
@@ -126,7 +125,7 @@ def test_progress_gets_rows_and_may_stop_the_fit():
 
     with pytest.raises(KeyboardInterrupt), watching(progress=stop):
         Recorder().add(iteration=0)
-    assert not Recorder().keeps_state
+    assert Recorder()._track is None
 
 
 def test_watching_in_one_thread_does_not_reach_another():
@@ -134,7 +133,7 @@ def test_watching_in_one_thread_does_not_reach_another():
 
     def fit(name):
         recorder = Recorder(name)
-        seen[name] = recorder.keeps_state
+        seen[name] = recorder._track is not None
         recorder.add(iteration=0, state={"w": 1.0})
 
     with watching() as watch:
@@ -169,3 +168,26 @@ def test_solution_is_frozen():
     solution = Solution(np.ones(2), Status("ok", "direct"), {}, 1)
     with pytest.raises(dataclasses.FrozenInstanceError):
         solution.n_iter = 2
+
+
+def test_progress_may_look_at_states_and_fit_models():
+    """In a thread of its own: what fails here waits for ever."""
+    seen = []
+
+    def look(row):
+        Recorder("inner").add(iteration=0, state={"w": 2.0})  # a fit of its own, not watched
+        seen.append((row["source"], len(watch.states)))
+
+    def fit():
+        nonlocal watch
+        with watching(progress=look) as watch:
+            outer = Recorder("outer")
+            for i in range(2):
+                outer.add(iteration=i, state={"w": 1.0})
+
+    watch = None
+    thread = threading.Thread(target=fit, daemon=True)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert seen == [("outer", 1), ("outer", 2)]

@@ -158,3 +158,41 @@ def test_what_cannot_be_is_said():
         bootstrap(None, X)
     with pytest.raises(DataError, match=r"inconsistent|length|rows"):
         bootstrap(LinearRegression(), X, y[:-1])
+
+
+def test_a_class_that_was_not_drawn():
+    from pellucid.linear_model import LogisticRegression
+
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = np.array([0] * 19 + [1] * 19 + [2] * 2)
+    found = bootstrap(LogisticRegression(), X, y, n_resamples=60, random_state=0)
+    unknown = np.isnan(found.replicates).reshape(60, -1)
+    lacking = unknown.any(axis=1)
+    assert 0 < lacking.sum() < 30 and unknown[lacking].all()
+    known = found.replicates[~lacking]
+    np.testing.assert_allclose(known.sum(axis=1), 0, atol=1e-6)  # three classes, not one thrice
+    np.testing.assert_allclose(found.std_error, known.std(axis=0, ddof=1))
+    assert f"0 ({lacking.sum()})" in str(found)
+    four = bootstrap(LogisticRegression(), X, np.append(y[:-1], 3), n_resamples=20, random_state=0)
+    assert four.replicates.shape == (20, 4, 2) and np.isnan(four.replicates).any()
+
+
+def test_a_model_that_draws_is_drawn_by_the_seed():
+    from pellucid.ensemble import RandomForestRegressor
+
+    X, y = table(30)
+    options = {"statistic": "feature_importances_", "n_resamples": 4, "random_state": 0}
+    one, other = (bootstrap(RandomForestRegressor(3), X, y, **options) for _ in range(2))
+    np.testing.assert_array_equal(one.estimate, other.estimate)
+    np.testing.assert_array_equal(one.replicates, other.replicates)
+    given = bootstrap(RandomForestRegressor(3, random_state=5), X, y, **options)
+    own = RandomForestRegressor(3, random_state=5).fit(X, y).feature_importances_
+    np.testing.assert_array_equal(given.estimate, own)
+
+
+def test_populations_are_counted_not_copied():
+    X, y = table(50)
+    w = np.full(50, 1e12)
+    found = bootstrap(LinearRegression(), X, y, sample_weight=w, n_resamples=5, random_state=0)
+    np.testing.assert_allclose(found.replicates, np.tile(found.estimate, (5, 1)), rtol=1e-4)
+    assert (found.std_error > 0).all()

@@ -219,3 +219,19 @@ def test_iterations_are_counted(rng):
 def test_bad_input_is_named(rng, options, words):
     with pytest.raises(DataError, match=words):
         TSNE(**{"perplexity": 5.0} | options).fit(rng.normal(size=(20, 3)))
+
+
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
+def test_variances_of_a_metric_are_those_of_all_rows(rng, metric):
+    """From 257 rows on there are several blocks, which must not have variances of their own."""
+    X = rng.normal(size=(600, 3))
+    X[:300, 0] *= 100
+    V = X.var(axis=0, ddof=1)
+    given = {"V": V} if metric == "seuclidean" else {"VI": np.linalg.inv(np.cov(X.T))}
+    P = [
+        affinities.whole(X, 10.0, metric, affinities.with_estimates(X, metric, params))
+        for params in (None, given)
+    ]
+    np.testing.assert_allclose(P[0], P[1], rtol=1e-7)
+    still = np.column_stack((X[:40], np.ones(40)))  # tells no rows apart, and has no variance
+    assert np.isfinite(TSNE(metric=metric, perplexity=5.0).fit(still).embedding_).all()

@@ -225,3 +225,38 @@ def test_without_a_floor_a_collapsed_component_is_named():
     X = np.array([[0.0], [0.0], [0.0], [5.0], [6.0], [7.0]])
     with pytest.raises(DataError, match=r"component \d is singular.*reg_covar"):
         GaussianMixture(2, reg_covar=0.0, means_init=[[0.0], [6.0]], random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_precisions_to_start_from_have_their_covariances(rng, kind):
+    X = rng.normal(size=(60, 2))
+    A = np.array([[2.0, 0.5], [0.5, 1.0]])
+    given = {
+        "full": [A, 2 * A],
+        "tied": A,
+        "diag": [[2.0, 1.0], [4.0, 3.0]],
+        "spherical": [2.0, 5.0],
+    }
+    options = {"weights_init": [0.5, 0.5], "precisions_init": given[kind], "covariance_type": kind}
+    model = GaussianMixture(2, max_iter=0, means_init=[[0, 0], [1, 1]], **options).fit(X)
+    P = np.asarray(given[kind])
+    expected = np.linalg.inv(P) if kind in ("full", "tied") else 1 / P
+    np.testing.assert_allclose(model.covariances_, expected, rtol=1e-12)
+    # A component that no row speaks for keeps what it was given.
+    model = quiet(GaussianMixture(2, means_init=[[0, 0], [1e3, 1e3]], **options), X)
+    np.testing.assert_allclose(model.weights_, [1, 0], atol=1e-12)
+    if kind != "tied":
+        np.testing.assert_allclose(model.covariances_[1], expected[1], rtol=1e-12)
+
+
+def test_warm_start_with_other_covariances_is_refused(rng):
+    X = rng.normal(size=(60, 2))
+    for kind in TYPES:
+        for other in TYPES:  # two components of two columns: "tied" and "diag" look alike
+            model = quiet(GaussianMixture(2, covariance_type=kind, warm_start=True), X)
+            model.set_params(covariance_type=other)
+            if kind == other:
+                quiet(model, X)
+            else:
+                with pytest.raises(DataError, match=f"covariance_type='{other}'"):
+                    model.fit(X)

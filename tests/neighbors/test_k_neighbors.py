@@ -452,3 +452,30 @@ def test_trees_that_leave_few_rows_out_give_way_to_products(monkeypatch, columns
     monkeypatch.setattr(search, "SHARE", 2.0 if columns == 12 else -1.0)
     other = model.kneighbors(X)
     assert all(np.array_equal(a, b) for a, b in zip(found, other)) and used
+
+
+def test_mahalanobis_does_not_depend_on_units():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 1] + 0.1 * rng.normal(size=300) > 0).astype(int)
+    near = KNeighborsClassifier(metric="mahalanobis")
+    distances, rows = near.fit(X, y).kneighbors(X[:50])
+    far = near.fit(X * [1e12, 1e-9] + [1e13, 0.0], y).kneighbors(
+        X[:50] * [1e12, 1e-9] + [1e13, 0.0]
+    )
+    np.testing.assert_allclose(far[0], distances, rtol=1e-3, atol=1e-3)
+    assert (far[1] == rows).mean() > 0.99
+
+
+@pytest.mark.parametrize("scale", [(1.0, 1e-7), (1e7, 1e-1), (1e-8, 1e8)])
+def test_a_given_covariance_of_any_units_is_taken_as_it_is(scale):
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(60, 2)) * scale
+    V = np.array([[1.0, 0.3], [0.3, 2.0]]) * np.outer(scale, scale)
+    gap = (X[:9, None] - X) / scale
+    inverse = np.linalg.inv([[1.0, 0.3], [0.3, 2.0]])
+    truth = np.sort(np.sqrt(np.einsum("ijk,kl,ijl->ij", gap, inverse, gap)), axis=1)[:, :4]
+    for given in ({"V": V}, {"VI": inverse / np.outer(scale, scale)}):
+        model = KNeighborsClassifier(4, metric="mahalanobis", metric_params=given)
+        found = model.fit(X, np.arange(60) % 2).kneighbors(X[:9])[0]
+        np.testing.assert_allclose(found, truth, rtol=1e-9, atol=1e-12)

@@ -185,7 +185,8 @@ def test_estimated_covariance_is_the_shrunk_one():
     rng = np.random.default_rng(0)
     for offset, d in ((0.0, 3), (1e8, 3), (0.0, 60)):  # more columns than rows: singular unshrunk
         X = offset + np.round(64 * rng.normal(size=(50, d)) * np.arange(1, d + 1)) / 64
-        V = ledoit_wolf(X - offset, np.ones(50))[0]
+        unit = X.std(axis=0)
+        V = ledoit_wolf((X - offset) / unit, np.ones(50))[0] * np.outer(unit, unit)
         truth = oracle("mahalanobis", X[:9], X, np.linalg.inv(V))
         distances, _ = (
             NearestNeighbors(n_neighbors=6, metric="mahalanobis").fit(X).kneighbors(X[:9])

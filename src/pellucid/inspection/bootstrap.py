@@ -5,7 +5,7 @@ computed anew for each draw; the spread of these values estimates that of the st
 
 Invariant: a draw depends on (seed, its number) alone, so results are equal for any number of
 threads; every draw counts, and one that fails is an error that says which. What a draw does not
-determine (a level that it lacks, or that others are compared with) is NaN in it, and counted.
+determine (a level or class that it lacks, or that others are compared with) is NaN in it, and counted.
 """
 
 import inspect
@@ -23,6 +23,7 @@ from pellucid.parameters import Integer, Real
 from pellucid.records import SummaryTable
 
 Statistic = str | Callable[..., Any]
+MANY_COPIES = 2**24  # samples beyond which copies of a row are not made, but counted by a weight
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Bootstrap:
         if not listed:
             return (note,)
         lacking = (
-            "Resamples that lack its level, or the one it is compared with, do not count for: "
+            "Resamples that lack its level or class, or what it is compared with, do not count: "
         )
         return (note, lacking + ", ".join(listed) + ".")
 
@@ -140,17 +141,18 @@ def bootstrap(
     y = None if y is None else as_vector(y)
     if y is not None:
         check_lengths(n, len(y))
-    draw, more = _drawer(n, sample_weight, groups), _more(estimator, n, offset, exposure)
-    whole = _fitted(estimator, X, y, sample_weight, more)
-    estimate, names = _value(whole, statistic, X, y), _names(whole, statistic)
+    draw = _drawer(n, sample_weight, groups, _takes_weights(estimator))
+    more = _more(estimator, n, offset, exposure)
     seed = parallel.seed_sequence(random_state)
+    whole = _fitted(_seeded(estimator, seed, "whole"), X, y, sample_weight, more)
+    estimate, names = _value(whole, statistic, X, y), _names(whole, statistic)
 
     def one(number: int) -> np.ndarray:
         rows, weights = draw(parallel.stream(seed, "bootstrap", number))
         part, target = taken(X, rows), None if y is None else y[rows]
         try:
             given = {name: values[rows] for name, values in more.items()}
-            model = _fitted(estimator, part, target, weights, given)
+            model = _fitted(_seeded(estimator, seed, number), part, target, weights, given)
             value = _value(model, statistic, part, target)
         except PellucidError as error:
             raise DataError(f"Resample {number} cannot be used: {error}") from error
@@ -193,7 +195,13 @@ def taken(X: Any, rows: np.ndarray) -> Any:
     return X[rows]
 
 
-def _drawer(n: int, weights: Any, groups: Any) -> Callable[..., tuple[np.ndarray, Any]]:
+def _takes_weights(estimator: Any) -> bool:
+    return estimator is not None and "sample_weight" in inspect.signature(estimator.fit).parameters
+
+
+def _drawer(
+    n: int, weights: Any, groups: Any, weighable: bool
+) -> Callable[..., tuple[np.ndarray, Any]]:
     """generator -> row numbers and their weights (None: each counts once)."""
     w = weights_or_ones(weights, n)
     copies = bool((w == np.floor(w)).all())
@@ -209,6 +217,8 @@ def _drawer(n: int, weights: Any, groups: Any) -> Callable[..., tuple[np.ndarray
 
         return by_group
     if copies and weights is not None:
+        if weighable and w.sum() > MANY_COPIES:
+            return lambda rng: _counted(rng.multinomial(int(w.sum()), w / w.sum()))
         all_rows = np.repeat(np.arange(n), w.astype(np.int64))
         return lambda rng: (all_rows[rng.integers(0, len(all_rows), len(all_rows))], None)
 
@@ -217,6 +227,11 @@ def _drawer(n: int, weights: Any, groups: Any) -> Callable[..., tuple[np.ndarray
         return rows, None if weights is None else w[rows]
 
     return by_row
+
+
+def _counted(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    rows = np.flatnonzero(times)
+    return rows, times[rows].astype(float)
 
 
 def _more(estimator: Any, n: int, offset: Any, exposure: Any) -> dict[str, np.ndarray]:
@@ -230,11 +245,19 @@ def _more(estimator: Any, n: int, offset: Any, exposure: Any) -> dict[str, np.nd
     return more
 
 
-def _fitted(estimator: Any, X: Any, y: Any, weights: Any, more: dict[str, np.ndarray]) -> Any:
+def _seeded(estimator: Any, seed: np.random.SeedSequence, number: int | str) -> Any:
+    """A copy whose random states, where the user left them open, follow from (seed, number)."""
     if estimator is None:
         return None
+    left = [name for name, value in estimator.get_params().items()
+            if value is None and name.split("__")[-1] == "random_state"]  # fmt: skip
+    states = parallel.stream(seed, "model", number).integers(0, 2**31 - 1, len(left)).tolist()
+    return fresh(estimator, dict(zip(sorted(left), states)))
+
+
+def _fitted(model: Any, X: Any, y: Any, weights: Any, more: dict[str, np.ndarray]) -> Any:
     given = more if weights is None else more | {"sample_weight": weights}
-    return fresh(estimator, {}).fit(X, y, **given)
+    return None if model is None else model.fit(X, y, **given)
 
 
 def _value(model: Any, statistic: Statistic, X: Any, y: Any) -> np.ndarray:
@@ -259,9 +282,12 @@ def _names(model: Any, statistic: Statistic) -> tuple[str, ...]:
 def _aligned(
     value: np.ndarray, estimate: np.ndarray, model: Any, whole: Any, number: int
 ) -> np.ndarray:
-    """A draw may lack levels of a category: with a penalty their coefficients are 0 in it."""
+    """A draw may lack levels of a category: with a penalty their coefficients are 0 in it. Without a
+    class it compares the others with each other alone: it says nothing of values by class."""
     if value.shape == estimate.shape:
         return value
+    if len(getattr(model, "classes_", ())) < len(getattr(whole, "classes_", ())):
+        return np.full(estimate.shape, np.nan)
     mine, all_terms = getattr(model, "terms_", ()), getattr(whole, "terms_", ())
     if value.ndim and value.shape[-1] == len(mine) and estimate.shape[-1] == len(all_terms):
         full = np.zeros(estimate.shape)
@@ -271,7 +297,7 @@ def _aligned(
         return full
     raise DataError(
         f"The statistic has shape {estimate.shape} on all rows but {value.shape} in resample "
-        f"{number}: a level or class is missing there. Give a statistic of fixed shape."
+        f"{number}: a level is missing there. Give a statistic of fixed shape."
     )
 
 

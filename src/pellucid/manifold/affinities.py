@@ -27,6 +27,24 @@ def centred(X: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.ldexp(Z, -int(np.frexp(np.abs(Z).max(initial=0.0))[1])))
 
 
+def with_estimates(X: np.ndarray, metric: Any, params: dict[str, Any] | None) -> dict[str, Any]:
+    """Parameters of a metric, with the variances it takes from the rows: from all of them, once.
+    Columns that do not vary, or that others determine, tell no rows apart."""
+    given = dict(params or {})
+    wanted = (
+        {"seuclidean": "V", "mahalanobis": "VI"}.get(metric) if isinstance(metric, str) else None
+    )
+    if wanted is None or given.get(wanted) is not None:
+        return given
+    variance = X.var(axis=0, ddof=1)
+    variance = np.where(variance > 0, variance, 1.0)
+    if wanted == "V":
+        return given | {"V": variance}
+    Z = (X - X.mean(axis=0)) / np.sqrt(variance)
+    inverse = np.linalg.pinv(Z.T @ Z / (len(X) - 1), hermitian=True)
+    return given | {"VI": inverse / np.sqrt(np.outer(variance, variance))}
+
+
 def squared_distances(
     X: np.ndarray, rows: slice, metric: Any, params: dict[str, Any] | None
 ) -> np.ndarray:

@@ -184,7 +184,8 @@ class TSNE(Estimator):
             if isinstance(self.metric, str) and self.metric in ("euclidean", "l2"):
                 rows = affinities.centred(X)
             near = affinities.whole if self.method == "exact" else affinities.nearest
-            P = near(rows, float(self.perplexity), self.metric, self.metric_params)
+            params = affinities.with_estimates(rows, self.metric, self.metric_params)
+            P = near(rows, float(self.perplexity), self.metric, params)
             found = embed(P, self._start(X), plan)
         Y, divergence = found.x
         if problem.position is not None:

@@ -172,7 +172,7 @@ class GaussianMixture(Explained):
     def _start(self, problem: Problem, run: Any, rng: np.random.Generator) -> Any:
         from pellucid.mixture import starts
         from pellucid.mixture.em import Mixture, estimated
-        from pellucid.mixture.shapes import from_precisions
+        from pellucid.mixture.shapes import covariances_of, from_precisions
 
         K, p, rows = self.n_components, problem.p, run.rows
         own: dict[str, Any] = {}
@@ -184,7 +184,7 @@ class GaussianMixture(Explained):
             precisions = starts.given(self.precisions_init, "precisions")
             roots = from_precisions(precisions, self.covariance_type, K, p)
             own["roots"] = np.ascontiguousarray(np.ldexp(roots, rows.power))
-            own["covariances"] = run.shape.empty(K)
+            own["covariances"] = covariances_of(own["roots"])
         if {"weights", "means", "roots"} <= set(own):
             return Mixture(**own)
         shares = starts.METHODS[self.init_params](problem.X, rows.w, K, rng)
@@ -193,13 +193,19 @@ class GaussianMixture(Explained):
     def _kept(self, run: Any) -> Any:
         """The mixture of the last fit, in units of the new rows."""
         from pellucid.mixture.em import Mixture
+        from pellucid.mixture.shapes import is_of
 
-        roots = np.ascontiguousarray(np.ldexp(self._roots(), run.rows.power))
         if self.means_.shape[0] != self.n_components:
             raise DataError(
                 f"warm_start goes on with {len(self.means_)} components; n_components is "
                 f"{self.n_components}."
             )
+        if not is_of(self.covariance_type, self.precisions_cholesky_, *self.means_.shape):
+            raise DataError(
+                "warm_start goes on with covariances of the last fit, which are not of "
+                f"covariance_type={self.covariance_type!r}. Use warm_start=False."
+            )
+        roots = np.ascontiguousarray(np.ldexp(self._roots(), run.rows.power))
         covariances = self._stacked(self.covariances_)
         power = run.rows.power
         both = -power if run.shape.diagonal else -power[:, None]
@@ -269,14 +275,15 @@ class GaussianMixture(Explained):
 
     def _check_state(self) -> None:
         """Refuse parameters of the wrong shape (model files)."""
+        from pellucid.mixture.shapes import shape_of
         from pellucid.persist.state import expect_array, n_terms
 
         expect_array(self, "weights_", None, finite=True)
         K, p = len(self.weights_), n_terms(self)
-        shape = {"full": (K, p, p), "tied": (p, p), "diag": (K, p), "spherical": (K,)}
+        shape = shape_of(self.covariance_type, K, p)
         expect_array(self, "means_", K, p, finite=True)
         for name in ("covariances_", "precisions_", "precisions_cholesky_"):
-            expect_array(self, name, *shape[self.covariance_type], finite=True)
+            expect_array(self, name, *shape, finite=True)
         if not K or (self.weights_ < 0).any() or not (self._diagonals() > 0).all():
             raise DataError("weights are negative, or a component has no density")
 

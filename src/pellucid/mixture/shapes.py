@@ -91,9 +91,32 @@ def singular(k: int) -> DataError:
     )
 
 
+def shape_of(kind: str, K: int, p: int) -> tuple[int, ...]:
+    """Shape of covariances and precisions as the user sees them, which is scikit-learn's."""
+    return {"full": (K, p, p), "tied": (p, p), "diag": (K, p), "spherical": (K,)}[kind]
+
+
+def is_of(kind: str, upper: np.ndarray, K: int, p: int) -> bool:
+    """Whether roots of precisions, as the user sees them, are of that kind. A matrix (p, p) of one
+    for all components has zeros, one of variances (K, p) has none."""
+    if upper.shape != shape_of(kind, K, p):
+        return False
+    if kind == "tied":
+        return not np.tril(upper, -1).any()
+    return kind != "diag" or bool((upper > 0).all())
+
+
+def covariances_of(roots: np.ndarray) -> np.ndarray:
+    """Back from roots to covariances."""
+    if roots.shape[1] == 1:
+        return 1.0 / roots**2
+    inverse = np.linalg.inv(roots)
+    return inverse @ inverse.transpose(0, 2, 1)
+
+
 def from_precisions(precisions: np.ndarray, kind: str, K: int, p: int) -> np.ndarray:
     """Roots of the user's precisions, given in scikit-learn's layout; units as given."""
-    shape = {"full": (K, p, p), "tied": (p, p), "diag": (K, p), "spherical": (K,)}[kind]
+    shape = shape_of(kind, K, p)
     if precisions.shape != shape:
         raise DataError(
             f"The parameter '{kind} precision' should have the shape of {shape}, "

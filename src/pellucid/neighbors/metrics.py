@@ -123,30 +123,44 @@ def _standard(X: Any, weights: np.ndarray, measured: np.ndarray) -> dict[str, An
 
 
 def _directions(X: Any, weights: np.ndarray, params: dict, shift: Any) -> dict[str, Any]:
-    """B with |B'(a - b)|**2 = (a - b)' V^-1 (a - b); V is shrunk towards a sphere if estimated."""
-    from pellucid.numerics.covariance import ledoit_wolf
-
+    """B with |B'(a - b)|**2 = (a - b)' V^-1 (a - b). Everything is done in units of the columns'
+    deviations: the distance does not depend on units. An estimated V is shrunk towards uncorrelated
+    columns.
+    """
     p = X.shape[1]
     moved = {"shift": _origin(X)} if shift is None else {}
     if params.get("VI") is not None:
-        inverse = _matrix(params["VI"], p, "VI")
+        unit, values, vectors = _in_units(_matrix(params["VI"], p, "VI"))
+        if values[0] < -1e-12 * abs(values[-1]):
+            raise DataError("metric_params['VI'] is not positive semi-definite.")
+        basis = unit[:, None] * (vectors * np.sqrt(np.maximum(values, 0.0)))
+    elif params.get("V") is not None:
+        unit, values, vectors = _in_units(_matrix(params["V"], p, "V"))
+        if values[0] <= p * np.finfo(float).eps * values[-1]:
+            raise DataError("metric_params['V'] is not positive definite.")
+        basis = vectors / np.sqrt(values) / unit[:, None]
     else:
-        given = params.get("V")
-        with np.errstate(all="ignore"):
-            V = ledoit_wolf(X, weights)[0] if given is None else _matrix(given, p, "V")
-        _check_finite(V, "covariances")
-        values, vectors = np.linalg.eigh(V)
-        floor = values[-1] * p * np.finfo(float).eps
-        if values[-1] <= 0 or (given is not None and values[0] <= floor):
-            if given is not None:
-                raise DataError("metric_params['V'] is not positive definite.")
-            values = np.ones(p)
-        values = np.maximum(values, values[-1] * 1e-12)
-        return {"basis": np.ascontiguousarray(vectors / np.sqrt(values))} | moved
-    values, vectors = np.linalg.eigh(inverse)
-    if values[0] < -1e-12 * abs(values[-1]):
-        raise DataError("metric_params['VI'] is not positive semi-definite.")
-    return {"basis": np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0)))} | moved
+        basis = _estimated_directions(X, weights)
+    return {"basis": np.ascontiguousarray(basis)} | moved
+
+
+def _in_units(V: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Powers of two near the roots of the diagonal, and eigenvalues and -vectors of the matrix that is
+    divided by them, without rounding."""
+    unit = np.ldexp(1.0, np.frexp(np.diag(V))[1] // 2)
+    return unit, *np.linalg.eigh(V / unit / unit[:, None])
+
+
+def _estimated_directions(X: Any, weights: np.ndarray) -> np.ndarray:
+    from pellucid.numerics.covariance import ledoit_wolf
+
+    units = _standard(X, weights, np.ones(X.shape[1], dtype=bool))
+    with np.errstate(all="ignore"):
+        V = ledoit_wolf(place({"kind": "", "basis": None} | units, X), weights)[0]
+    _check_finite(V, "covariances")
+    values, vectors = np.linalg.eigh(V)
+    values = np.maximum(values, values[-1] * 1e-12) if values[-1] > 0 else np.ones(len(V))
+    return units["scale"][:, None] * (vectors / np.sqrt(values))
 
 
 def _common_direction(X: Any) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Watch:
         self.progress = progress
         self._max_states = max_states
         self._tracks: list[_Thinned] = []
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # `progress` may look at `states`
 
     def _track(self) -> _Thinned:
         track = _Thinned(self._max_states)
@@ -66,7 +66,11 @@ class Watch:
     def _report(self, row: dict) -> None:
         if self.progress is not None:
             with self._lock:
-                self.progress(row)
+                token = _watch.set(None)  # what it fits itself is not watched
+                try:
+                    self.progress(row)
+                finally:
+                    _watch.reset(token)
 
     @property
     def states(self) -> list[dict]:
@@ -141,11 +145,6 @@ class Recorder:
         self._watch = _watch.get()
         watch = self._watch
         self._track = watch._track() if watch is not None and watch.state else None
-
-    @property
-    def keeps_state(self) -> bool:
-        """True if a state passed to `add` is kept, so that solvers need not build one in vain."""
-        return self._track is not None
 
     def add(
         self,
