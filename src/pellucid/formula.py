@@ -252,7 +252,11 @@ def _made(source: Any, table: Any, missing: str) -> Any:
             warnings.simplefilter("error", DataMismatchWarning)
             return source.get_model_matrix(table, context={}, na_action=missing)
     except DataMismatchWarning as error:
-        raise DataError(f"A level was not in the training table: {error}") from error
+        levels = ", ".join(re.findall(r"'[^']*'", str(error))) or str(error)
+        raise DataError(
+            f"The training table did not have the level(s) {levels}, so the model knows nothing "
+            "about them. Leave such rows out, or fit with rows that have them."
+        ) from error
     except Exception as error:
         raise DataError(f"The formula cannot be applied to this table: {error}") from error
 

@@ -5,6 +5,7 @@ import pytest
 
 from pellucid.errors import DataError, ParameterError, PellucidError
 from pellucid.linear_model import (
+    BayesianRegression,
     BayesianRidge,
     ElasticNet,
     ElasticNetCV,
@@ -43,6 +44,26 @@ def test_exposure_must_be_positive(exposure):
         PoissonRegressor().fit(X, np.round(Y), exposure=time)
 
 
+@pytest.mark.parametrize("level", ["a", None, 1, 0.0])
+@pytest.mark.parametrize("model", [
+    LinearRegression(), PoissonRegressor(alpha=0), BayesianRegression(), BayesianRidge(),
+])  # fmt: skip
+def test_levels_are_probabilities(model, level):
+    model.fit(X, Y)
+    with pytest.raises(ParameterError, match="level must be in"):
+        model.predict_interval(X, level)
+    if not isinstance(model, BayesianRidge):
+        with pytest.raises(ParameterError, match="level must be in"):
+            model.summary(level=level)
+
+
+@pytest.mark.parametrize("trials", [0, 1.5, True, "many"])
+def test_trials_are_counted(trials):
+    model = GeneralizedLinearModel(family="binomial").fit(X, np.arange(20) % 2.0)
+    with pytest.raises(ParameterError, match="trials must be an integer >= 1"):
+        model.predict_interval(X, trials=trials)
+
+
 @pytest.mark.parametrize("model, name", [
     (Ridge(-1.0), "alpha"), (Lasso(-1.0), "alpha"), (PoissonRegressor(alpha=-1.0), "alpha"),
     (RidgeCV([-1.0]), "alphas"), (LassoCV(alphas=[-1.0]), "alphas"),
@@ -64,6 +85,8 @@ def test_collinear_columns_are_named(make):
     notes = " ".join(model.summary().notes)
     assert "Spanned by the other terms" in notes
     assert "dose" in notes
+    if make is LinearRegression:
+        assert "dose: the rank is 3 of 4" in model.status_.message
     plain = make().fit(table[["age", "dose", "time"]], np.round(Y))
     np.testing.assert_allclose(model.predict(table), plain.predict(table.iloc[:, :3]), rtol=1e-7)
 

@@ -137,6 +137,21 @@ def test_exposure_is_an_offset():
     np.testing.assert_allclose(np.exp(one.linear_predictor(X)), one.predict(X), rtol=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("family", "link"), [("poisson", "log"), ("gamma", "log"), ("normal", "log")]
+)
+def test_d2_with_an_offset_is_that_of_the_deviances(family, link):
+    rng = np.random.default_rng(0)
+    X, shift, w = rng.normal(size=(80, 3)), rng.uniform(-2, 2, 80), rng.integers(1, 4, 80) * 1.0
+    y = rng.poisson(np.exp(shift + X @ [0.5, -0.2, 0.1])) + 1.0
+    model = GeneralizedLinearModel(family=family, link=link).fit(X, y, w, offset=shift)
+    facts = dict(model.summary().header)
+    wanted = 1 - facts["deviance"] / facts["null deviance"]
+    assert model.score(X, y, w, offset=shift) == pytest.approx(wanted, rel=1e-9)
+    assert model.score(X, y, w, exposure=np.exp(shift)) == pytest.approx(wanted, rel=1e-9)
+    assert abs(model.score(X, y, w) - wanted) > 0.01
+
+
 def precise(X, y, family, digits=40):
     """Log-link coefficients (intercept first) by Fisher scoring with 40 digits."""
     with mpmath.workdps(digits):

@@ -92,7 +92,6 @@ def test_rank_deficient_gives_the_shortest_solution(constant, shape):
     shortest = np.linalg.pinv(centred, rcond=1e-12) @ target
     np.testing.assert_allclose(found.coef[0], shortest, rtol=1e-10, atol=1e-12)
     assert found.rank == np.linalg.matrix_rank(centred) == X.shape[1] - len(found.aliased)
-    assert "combinations" in found.status.message and found.status.ok
     residual_ss = np.ldexp(found.residual_ss[0], 2 * found.exponent[0])
     np.testing.assert_allclose(residual_ss, np.sum((target - centred @ shortest) ** 2), atol=1e-12)
 

@@ -13,7 +13,7 @@ from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.data.output import opened
 from pellucid.data.targets import check_lengths, numbers, offset_values, weights_or_ones
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model.linear_classifier import column_means
 from pellucid.linear_model.predictor import additive_parts, check_coefficients
 from pellucid.linear_model.units import penalised_evenly
@@ -318,21 +318,29 @@ class GLMRegressor(Regressor):
 
         self._check_fitted()
         check_interval(level, kind)
-
+        if isinstance(trials, bool) or not isinstance(trials, int | np.integer) or trials < 1:
+            raise ParameterError(f"trials must be an integer >= 1. Got {shown(trials)} instead.")
         encoded = self._encoded(X)
         with np.errstate(over="ignore", invalid="ignore"):
             eta = self._finite(self._eta(encoded, offset, exposure))
             return glm_ends(self, encoded, eta, level, kind, trials)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """D2: the share of the deviance of the mean of y that the model explains."""
-        X, y, sample_weight = opened(X, y, sample_weight)
-        mu = self.predict(X)
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None
+    ) -> float:
+        """D2: the share of the deviance of a constant (beside the offset) that the model explains."""
+        shift = self._shift(offset, exposure, X)
+        X, y, sample_weight, shift = opened(X, y, sample_weight, shift)
+        mu = self.predict(X, offset=shift)
         y = numbers(y, type(self).__name__, several=False)
         check_lengths(len(mu), len(y))
         w = weights_or_ones(sample_weight, len(y))
         family = self._family()
         mean = np.full_like(mu, w @ y / w.sum())
+        if shift is not None:
+            from pellucid.linear_model.glm_inference import constant_means
+
+            mean = constant_means(self._loss(), y, w, offset_values(shift, len(mu)))
         with np.errstate(divide="ignore", invalid="ignore"):
             own = float(w @ family.half_deviance(y, mu))
             null = float(w @ family.half_deviance(y, mean))

@@ -13,7 +13,7 @@ from scipy.special import chdtrc, fdtrc, gammaln, xlogy
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, PellucidError
-from pellucid.linear_model.glm_solver import Task, information, solve
+from pellucid.linear_model.glm_solver import Task, information, prepare, solve
 from pellucid.linear_model.inference import (
     COLUMNS,
     SHRUNK,
@@ -102,6 +102,15 @@ def constant_scores(task: Task, loss: GLMLoss) -> np.ndarray | None:
             x[0] = np.nan
     alone.evaluate(x)
     return alone.last["eta"]
+
+
+def constant_means(loss: GLMLoss, y: np.ndarray, w: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    """Means of the best constant beside an offset."""
+    task = prepare(np.zeros((len(y), 0)), y, w, offset, loss, 0.0, True)
+    eta = constant_scores(task, loss)
+    assert eta is not None
+    with np.errstate(over="ignore"):
+        return loss.link.inverse(eta)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,18 @@ def _check_size(coef: np.ndarray, terms: tuple[str, ...]) -> None:
         )
 
 
+def _status(aliased: np.ndarray, terms: tuple[str, ...]) -> Status:
+    if not len(aliased):
+        return Status("ok", "Solved directly.")
+    named = ", ".join(terms[j] for j in aliased[:10]) + (", ..." if len(aliased) > 10 else "")
+    return Status(
+        "ok",
+        f"Others span {named}: the rank is {len(terms) - len(aliased)} of {len(terms)}, coefficients "
+        "are not unique and the shortest solution was taken.",
+        "Predictions are not affected; to interpret coefficients, drop the columns named.",
+    )
+
+
 def _check_kept(kept: dict[str, Any], p: int, targets: int) -> None:
     """What `summary()` reads, from a model file."""
     lengths = {
@@ -177,7 +189,7 @@ class LinearRegression(Regressor):
             "rank_": found.rank,
             "singular_": found.singular,
             "aliased_": found.aliased,
-            "status_": found.status,
+            "status_": _status(found.aliased, problem.schema.terms),
             "inference_": inference,
         }
 

@@ -78,7 +78,9 @@ def penalty_grid(
         except (TypeError, ValueError):
             given = np.empty(0)
         if not len(given) or not np.isfinite(given).all() or given[-1] < 0:
-            raise ParameterError(f"alphas must be numbers >= 0. Got {shown(alphas)} instead.")
+            raise ParameterError(
+                f"The 'alphas' parameter must be numbers >= 0. Got {shown(alphas)} instead."
+            )
         return given
     share = weights / weights.sum()
     centred = Y - share @ Y if intercept else Y

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.errors import ParameterError, shown
 from pellucid.linear_model.inference import missing_notes
-from pellucid.linear_model.intervals import normal_reach
+from pellucid.linear_model.intervals import check_level, normal_reach
 from pellucid.linear_model.spectrum import make_spectrum
 from pellucid.numerics.linalg import cholesky_factor
 from pellucid.records import SummaryTable
@@ -84,8 +83,7 @@ def _solve(H: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def posterior_summary(model: Any, level: float) -> SummaryTable:
     """Posterior mean, sd and the interval that holds the coefficient with probability `level`."""
-    if not 0 < level < 1:
-        raise ParameterError(f"level must be in (0, 1). Got {shown(level)} instead.")
+    check_level(level)
     sd = np.sqrt(np.maximum(np.diagonal(model.covariance_), 0.0))
     names, estimate, errors = list(model.terms_), model.coef_, sd[:-1]
     if model.fit_intercept:

@@ -17,6 +17,7 @@ from pellucid.data.problem import prepare
 from pellucid.data.targets import as_vector, check_lengths
 from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model import glm_solver
+from pellucid.linear_model.intervals import check_level
 from pellucid.linear_model.likelihood import flat_solver
 from pellucid.numerics.families import GLMLoss
 from pellucid.numerics.linalg import cholesky_factor
@@ -46,8 +47,7 @@ class Wanted:
                 raise ParameterError(
                     f"{name} must be one of {options}. Got {shown(value)} instead."
                 )
-        if not 0 < self.level < 1:
-            raise ParameterError(f"level must be in (0, 1). Got {shown(self.level)} instead.")
+        check_level(self.level)
         if self.errors != "classical" and (self.X is None or self.y is None):
             raise ParameterError(
                 f"{self.errors} standard errors are computed from the training rows, which a fitted "

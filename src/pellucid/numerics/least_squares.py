@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .. import parallel
-from ..records import Status
 from .double_double import Vector, inverse_gram_diagonal, loops, residual_gradient
 from .linalg import (
     EPS,
@@ -53,7 +52,6 @@ class LeastSquares:
     centre: np.ndarray  # (p,) near the mean, or 0 if the mean is near 0
     drift: np.ndarray  # (rank,): (centre - mean) . root, without the rounding of the mean
     null: np.ndarray  # (p, p - rank), orthonormal: directions of b that change no fitted value
-    status: Status
 
 
 @dataclass(frozen=True)
@@ -355,7 +353,6 @@ def _assemble(
         centre=centre,
         drift=drift,
         null=null,
-        status=_status(factor),
     )
 
 
@@ -382,16 +379,3 @@ def unit_variance(design: Design, moments: Moments) -> np.ndarray:
         known = p if far else len(exact)
         diagonal[:known] = exact[:known]
     return diagonal
-
-
-def _status(factor: Factor) -> Status:
-    aliased = factor.aliased
-    if not len(aliased):
-        return Status("ok", "Solved directly.")
-    named = ", ".join(str(j) for j in aliased[:10]) + (", ..." if len(aliased) > 10 else "")
-    return Status(
-        "ok",
-        f"The rank is {factor.rank} of {len(factor.exponents)}: columns {named} are combinations "
-        "of the others; coefficients are not unique and the shortest solution was taken.",
-        "Predictions are not affected; to interpret coefficients, drop the columns named.",
-    )
