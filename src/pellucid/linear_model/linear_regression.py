@@ -5,11 +5,9 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model.predictor import additive_parts
-from pellucid.numerics.scores import linear_scores
+from pellucid.linear_model.predictor import LinearPredictor, check_coefficients
 from pellucid.parameters import Boolean, Jobs, Real
 from pellucid.records import Status
 
@@ -60,7 +58,7 @@ def _check_kept(kept: dict[str, Any], p: int, targets: int) -> None:
         raise DataError("the covariance belongs to other columns")
 
 
-class LinearRegression(Regressor):
+class LinearRegression(LinearPredictor):
     """Least squares: the coefficients b and intercept b0 that minimise
 
         sum_i w_i (y_i - b0 - x_i . b)^2
@@ -112,9 +110,6 @@ class LinearRegression(Regressor):
         "positive": Boolean,
     }
 
-    coef_: np.ndarray
-    intercept_: Any
-    means_: np.ndarray
     status_: Status
     inference_: dict[str, Any]
 
@@ -216,30 +211,14 @@ class LinearRegression(Regressor):
 
     def _check_state(self) -> None:
         """Refuse arrays that do not belong to the columns or to each other (model files)."""
-        from pellucid.persist.state import expect_array, expect_number, expect_positions, n_terms
+        from pellucid.persist.state import expect_number, expect_positions
 
-        p, several = n_terms(self), self.coef_.ndim == 2
-        targets = len(self.coef_) if several else 1
-        expect_array(self, "coef_", *([None, p] if several else [p]), finite=True)
-        expect_array(self, "means_", p, finite=True)
-        if several and isinstance(self.intercept_, np.ndarray):
-            expect_array(self, "intercept_", targets, finite=True)
-        else:
-            expect_number(self, "intercept_")
+        check_coefficients(self)
         if "inference_" in vars(self):
+            targets, p = np.atleast_2d(self.coef_).shape
             expect_number(self, "rank_", 0)
             expect_positions(self, "aliased_", p)
             _check_kept(self.inference_, p, targets)
-
-    def _predict(self, X: Any) -> np.ndarray:
-        return linear_scores(X, self.coef_, self.intercept_)
-
-    def _reveals(self) -> bool:
-        """Sums do, unless a factor of 0 lets the cell be passed over."""
-        return bool(np.all(self.coef_))
-
-    def _explain(self, X: Any) -> dict[str, Any]:
-        return additive_parts(self, X, "response")
 
     def predict_interval(
         self, X: Any, level: float = 0.95, *, kind: str = "observation", weights: str = "frequency"

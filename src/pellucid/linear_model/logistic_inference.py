@@ -168,7 +168,10 @@ def _why_no_errors(model: Any) -> str:
             "The penalty was chosen by the same rows: theory gives no standard errors after that. "
             "Fit LogisticRegression(C=np.inf) for them."
         )
-    return "This solver, or so wide a table, keeps no standard errors: use solver='auto'."
+    return (
+        "No standard errors were kept: solver='auto' keeps them, for tables that are not very wide and "
+        "weights of ordinary size."
+    )
 
 
 def probability_interval(model: Any, X: Any, level: float) -> tuple[np.ndarray, np.ndarray]:
