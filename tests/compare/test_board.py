@@ -92,6 +92,19 @@ def test_scorers_of_scikit_learn_see_codes_and_weights(bench):
     })  # fmt: skip
 
 
+def test_models_inside_an_extra_model_have_seeds(bench):
+    forest = pytest.importorskip("sklearn.ensemble").RandomForestClassifier(3)
+    pipeline = pytest.importorskip("sklearn.pipeline").make_pipeline(forest)
+    foreign = Bench(bench.shared, "mine", pipeline, (), foreign=True)
+    seeds = [
+        foreign.fresh({}, *task).get_params()["randomforestclassifier__random_state"]
+        for task in (("0",), ("0",), ("1",))
+    ]
+    assert seeds[0] == seeds[1] != seeds[2] and forest.random_state is None
+    forest.random_state = 5
+    assert foreign.fresh({}, "0").get_params()["randomforestclassifier__random_state"] == 5
+
+
 def test_what_a_model_does_not_say_is_missing_for_scorers_too(bench):
     from pellucid.linear_model import RidgeClassifier
 

@@ -7,7 +7,7 @@ import pytest
 from pellucid.app import cli
 from pellucid.compare import estimate
 from pellucid.compare.prepare import prepare
-from pellucid.compare.settings import Settings
+from pellucid.compare.settings import Settings, duration
 
 
 def plan_of(data="iris", **settings):
@@ -32,6 +32,14 @@ def test_levels_count_as_columns_for_models_that_see_them_so(tmp_path):
 
     assert seconds(1500, "logistic") > seconds(3, "logistic")
     assert seconds(1500, "forest") == pytest.approx(seconds(3, "forest"), rel=0.1)
+
+
+def test_durations():
+    said = {"90": 90, "90s": 90, "1.5m": 90, "1h30m": 5400, "1h30": 3630, 7: 7}
+    assert {text: duration(text) for text in said} == said
+    for wrong in ("", "x", "0", "5 m", "1d", "9" * 40 + "x", "-3", True):
+        with pytest.raises(ValueError):
+            duration(wrong)
 
 
 def test_limits_bound_it():

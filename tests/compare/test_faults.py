@@ -1,8 +1,14 @@
 """Whatever one model does, the others finish and its row says why it has no score."""
 
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
 import pytest
 
 import pellucid
+from pellucid.compare.job import best_of
 from pellucid.errors import DataError, ParameterError
 from tests.compare import troublemakers
 
@@ -166,3 +172,56 @@ def test_a_full_disk_is_told_by_the_file_that_could_not_be_written(tmp_path):
             journal.write("done", text="x" * 10)
         finally:
             journal.close()
+
+
+def test_a_fold_that_fails_while_the_last_round_runs_ends_its_model_alone(rng):
+    table = pd.DataFrame({"x": rng.normal(size=40), "y": np.tile(["a", "b"], 20)})
+    result = pellucid.compare(
+        table, "y", models=["naive_bayes"], cv=2, test_size=0, jobs=8,
+        extra={"bad": troublemakers.FitsLongAndSaysNothing(5.0)},
+    )  # fmt: skip
+    assert row(result, "bad")["reason"] == "RuntimeError: no answer"
+    assert row(result, "naive_bayes")["place"]
+
+
+SCRIPT = """
+import numpy as np, pandas as pd, pellucid
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+class Squares(TransformerMixin, BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+    def transform(self, X):
+        return np.square(X)
+
+def work():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    table = pd.DataFrame(X).assign(y=(X**2).sum(axis=1) > 1.4).rename(columns=str)
+    extra = {"mine": make_pipeline(Squares(), LogisticRegression())}
+    result = pellucid.compare(table, "y", models=["majority"], cv=2, extra=extra)
+    print([row for row in result.rows if row["model"] == "mine"][0])
+
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("guard", ['if __name__ == "__main__":\n    work()', "work()"])
+def test_parts_of_a_model_may_be_defined_in_a_script(tmp_path, guard):
+    (tmp_path / "script.py").write_text(SCRIPT + guard)
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    if "if" in guard:
+        assert "'status': 'ok'" in done.stdout
+    else:
+        assert "put that into a module" in done.stdout
+
+
+def test_scores_that_went_through_the_journal_may_be_undefined():
+    found = {0: {"scores": [None, 0.9]}, 1: {"scores": [0.5, 0.7]}, 2: {"scores": []}}
+    assert best_of(found, 1) == 1
+    assert best_of({2: {"scores": [None]}, 1: {"scores": [None]}}, -1) == 1
+    assert best_of({0: {"scores": []}}, 1) is None

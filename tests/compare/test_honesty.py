@@ -7,6 +7,7 @@ import pytest
 import pellucid
 from pellucid.compare import folder as files
 from pellucid.compare.checks import run_checks
+from pellucid.compare.folds import inner_splits
 from pellucid.compare.material import gather
 from pellucid.compare.plan import make_plan
 from pellucid.compare.settings import Settings
@@ -175,6 +176,40 @@ def test_runs_of_other_programs_in_the_temporary_folder_are_not_counted(tmp_path
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     result = pellucid.compare(table, "y", models="majority", cv=2)
     assert result.timings["openings"] == 1
+
+
+@pytest.mark.parametrize("journal", [b"\xff\n", b"[]\n", b"no journal\n", b""])
+def test_a_damaged_run_beside_this_one_is_passed_over(tmp_path, rng, journal):
+    table = noise(rng, 60)
+    pellucid.compare(table, "y", models="majority", cv=2, out=tmp_path / "a")
+    with (tmp_path / "a" / "events.jsonl").open("ab") as file:
+        file.write(journal)
+    second = pellucid.compare(table, "y", models="majority", cv=2, out=tmp_path / "b")
+    assert second.timings["openings"] == (1 if journal else 2)
+
+
+def test_a_link_to_a_run_is_followed_when_it_is_replaced(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "log.txt").write_text("old")
+    (tmp_path / "latest").symlink_to("run")
+    assert files.new_folder(str(tmp_path / "latest"), "t", force=True) == tmp_path / "run"
+    assert not (tmp_path / "run" / "log.txt").exists()
+
+
+def test_few_groups_or_times_leave_inner_folds(rng):
+    y = np.tile([0, 1], 20)
+    for kind, n_folds in (("group", 2), ("time", 1)):
+        two = inner_splits(kind, 3, y, np.arange(40) // 20, "roc_auc", 0, classes=True)
+        assert len(two) == n_folds and {len(test) for _, test in two} == {20}
+        alone = inner_splits(kind, 3, y, np.zeros(40), "roc_auc", 0, classes=True)
+        assert [np.bincount(y[test]).tolist() for _, test in alone] == [[10, 10]] * 2
+    rare = inner_splits("stratified", 3, np.r_[0, 0, y], None, "roc_auc", 0, classes=True)
+    assert len(rare) == 3
+    rare = inner_splits("stratified", 3, np.r_[0, 0, np.ones(30)], None, "roc_auc", 0, classes=True)
+    assert len(rare) == 2
+    table = noise(rng, 60).assign(g=np.arange(60) % 3)
+    known = Settings.of({"target": "y", "group": "g", "cv": 2})
+    assert len(make_plan(gather(table, known), known).folds) == 2
 
 
 def test_a_class_that_a_fold_lacks_has_probability_zero(rng):

@@ -53,6 +53,17 @@ class Dies(Troublemaker):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+class FitsLongAndSaysNothing(Troublemaker):
+    """Its rounds on folds fail while the one on all 40 rows still fits."""
+
+    def fit(self, X, y):
+        time.sleep(self.seconds if len(X) == 40 else 0)
+        return super().fit(X, y)
+
+    def predict(self, X):
+        raise RuntimeError("no answer")
+
+
 class Sleeps(Troublemaker):
     def trouble(self):
         time.sleep(self.seconds)

@@ -77,6 +77,39 @@ def test_holdout():
     assert not set(groups[train]) & set(groups[test])
 
 
+@given(st.integers(0, 999), st.integers(1, 4))
+def test_rows_of_one_time_stay_together(seed, k):
+    rng = np.random.default_rng(seed)
+    times = np.sort(rng.integers(0, rng.integers(k + 1, 30), 60))[rng.permutation(60)]
+    times[: k + 1] = np.arange(k + 1)
+    splits = list(TimeFolds(k).split(times, times))
+    assert len(splits) == k and all(len(test) for _, test in splits)
+    for train, test in [*splits, holdout(times, 0.2, time=times, stratify=False)]:
+        assert times[train].max() < times[test].min()
+    assert len(np.concatenate([splits[0][0], *(test for _, test in splits)])) == 60
+
+
+def test_equal_parts_where_times_allow_them():
+    times = np.repeat(np.arange(12), 5)
+    assert [len(test) for _, test in TimeFolds(5).split(times, times)] == [10] * 5
+    _, test = holdout(times, 0.25, time=times, stratify=False)
+    assert set(times[test]) == {9, 10, 11}
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.4, 0.6, 0.9])
+def test_whole_groups_are_locked_away_up_to_the_share_asked_for(share):
+    groups = np.random.default_rng(0).integers(0, 40, 1000)
+    train, test = holdout(groups, share, groups=groups, stratify=False)
+    assert not set(groups[train]) & set(groups[test])
+    assert abs(len(test) / 1000 - share) <= 0.5 * np.bincount(groups).max() / 1000
+
+
+def test_of_large_groups_one_is_locked_away():
+    groups = np.repeat([0, 1, 2], [40, 30, 35])
+    assert set(groups[holdout(groups, 0.1, groups=groups, stratify=False)[1]]) == {1}
+    assert len(set(groups[holdout(groups, 0.99, groups=groups, stratify=False)[1]])) == 2
+
+
 def test_errors():
     with pytest.raises(ParameterError, match="at least 2"):
         list(PlainFolds(1).split([1, 2]))
@@ -84,6 +117,10 @@ def test_errors():
         list(PlainFolds(5).split([1, 2]))
     with pytest.raises(DataError, match="that many groups"):
         list(GroupFolds(5).split([1] * 9, [1] * 9))
+    with pytest.raises(ParameterError, match="at least 2"):
+        list(GroupFolds(1).split([1] * 9, [1] * 9))
+    with pytest.raises(DataError, match=r"3 folds need that many times, but there are 2 .*--cv 2"):
+        list(TimeFolds(2).split([1] * 9, [1] * 4 + [2] * 5))
 
 
 def test_grids():

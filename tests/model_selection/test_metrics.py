@@ -61,6 +61,14 @@ def test_scores_of_two_classes_may_be_one_column():
         )
 
 
+def test_scores_of_minus_infinity_are_equal():
+    y, w = np.array([1, 0, 1, 0, 0]), np.ones(5)
+    score = np.array([0.3, -np.inf, -np.inf, -np.inf, 0.1])
+    for order in (slice(None), slice(None, None, -1)):
+        found = METRICS["average_precision"].compute(y[order], score[order], w, np.arange(2))
+        assert found == pytest.approx(0.5 * 1 + 0.5 * 2 / 5)
+
+
 def test_impossible_is_nan():
     one = np.zeros(3, dtype=int)
     scores, w, classes = np.array([0.1, 0.2, 0.3]), np.ones(3), np.array([0, 1])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.compare import folds
 from pellucid.data import Table, exchange
 from pellucid.model_selection.metrics import Metric, metric
 from pellucid.model_selection.search import fit, fresh
@@ -84,43 +86,40 @@ class Bench:
         part = exchange.take(self.table, rows)
         return exchange.native(part, self.shared.container) if self.foreign else part
 
-    def inner_splits(self, rows: np.ndarray, fold: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    def inner_splits(
+        self, rows: np.ndarray, fold: str, ranking: str
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Folds inside some training rows: the same for every model."""
-        from pellucid.model_selection import GroupFolds, PlainFolds, StratifiedFolds, TimeFolds
-
-        y = self.y[rows]
-        n_folds = max(2, min(self.shared.inner, len(rows) // 2))
         seed = parallel.stream(parallel.seed_sequence(self.shared.seed), "inner", fold)
         word = int(seed.integers(2**31))
         groups = None if self.beside is None else self.beside[rows]
-        if self.shared.beside == "time":
-            folds: Any = TimeFolds(n_folds)
-        elif groups is not None:
-            folds = GroupFolds(min(n_folds, len(np.unique(groups))), word)
-        elif self.shared.n_classes:
-            folds = StratifiedFolds(n_folds, word)
-        else:
-            folds = PlainFolds(n_folds, word)
-        return [(rows[a], rows[b]) for a, b in folds.split(y, groups)]
+        classes = bool(self.shared.n_classes)
+        kind = folds.kind_of(self.shared.beside, classes)
+        found = folds.inner_splits(
+            kind, self.shared.inner, self.y[rows], groups, ranking, word, classes
+        )
+        return [(rows[a], rows[b]) for a, b in found]
 
     def fresh(self, params: dict[str, Any], *task: Any) -> Any:
         """The unfitted model with parameters and its own seed."""
-        known = self.model.get_params(deep=False)
+        known = self.model.get_params(deep=self.foreign)
+        unseeded = sorted(
+            name
+            for name, value in known.items()
+            if value is None and re.search(r"(^|__)random_state$", name)
+        )
         more = dict(params)
-        if "random_state" in known and known["random_state"] is None:
+        if unseeded:
             key = json.dumps(params, sort_keys=True, default=str)
             seed = parallel.seed_sequence(self.shared.seed)
             words = [str(part) for part in task]
-            more["random_state"] = int(
-                parallel.stream(seed, "model", self.name, key, *words).integers(2**31)
-            )
+            rng = parallel.stream(seed, "model", self.name, key, *words)
+            more |= {name: int(rng.integers(2**31)) for name in unseeded}
         if self.text and "table" in known and known["table"] is None:
             # The baseline looks at no column, so it need not read words.
             kind = "text" if getattr(type(self.model), "_takes_text", False) else "categorical"
             more["table"] = Table(kinds=dict.fromkeys(self.text, kind))
-        if (
-            self.foreign
-        ):  # an unfitted copy without scikit-learn's clone, which takes long to import
+        if self.foreign:  # a copy without scikit-learn's clone, which takes long to import
             return copy.deepcopy(self.model).set_params(**more)
         return fresh(self.model, more)
 

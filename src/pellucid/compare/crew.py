@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import pkgutil
 import signal
 import sys
@@ -140,7 +141,7 @@ class Crew:
 
     def order(self, function: Callable[..., None], task: Any, model: Any) -> Member:
         """Give an order to a member that waits, or to a new one. `model` may be the user's own."""
-        main = type(model).__module__ == "__main__"
+        main = b"__main__" in pickle.dumps(model)
         waiting = next((m for m in self.idle if m.main == main), None)
         if waiting is not None:
             self.idle.remove(waiting)

@@ -131,7 +131,10 @@ def learning_curve(bench: Bench, task: Finish) -> dict[str, Any] | None:
 
 def _part(bench: Bench, rows: np.ndarray, share: float) -> np.ndarray:
     rng = parallel.stream(parallel.seed_sequence(bench.shared.seed), "learning")
-    order = rows if bench.shared.beside == "time" else rng.permutation(rows)
+    if bench.shared.beside == "time":  # the latest
+        order = rows[np.argsort(bench.beside[rows], kind="stable")]
+    else:
+        order = rng.permutation(rows)
     return np.sort(order[-max(2, int(share * len(rows))) :])
 
 

@@ -56,7 +56,7 @@ def new_folder(out: str | None, name: str, force: bool) -> Path:
         raise DataError(f"{RUNS} holds too many runs of this minute.")
     except OSError as error:
         where = error.filename or out or RUNS
-        raise DataError(f"cannot make the run folder {where}: {error.strerror}.") from None
+        raise DataError(f"cannot make the run folder {where}: {error.strerror or error}.") from None
 
 
 def _asked_for(path: Path, force: bool) -> Path:
@@ -70,6 +70,7 @@ def _asked_for(path: Path, force: bool) -> Path:
             )
         if strange:
             raise DataError(f"{path} holds {strange[0]}, which is no part of a run: not replaced.")
+        path = path.resolve()  # of a link such as runs/latest
         shutil.rmtree(path)
     path.mkdir(parents=True, exist_ok=True)
     return path
@@ -103,26 +104,29 @@ def runs(where: Path) -> list[Path]:
     """All run folders inside a folder, oldest first."""
     if not where.is_dir():
         return []
-    found = [p for p in where.iterdir() if not p.is_symlink() and (p / "events.jsonl").is_file()]
-    return sorted(found, key=lambda p: p.name)
+    return sorted((p for p in where.iterdir() if _is_run(p)), key=lambda p: p.name)
+
+
+def _is_run(path: Path) -> bool:
+    try:
+        return not path.is_symlink() and (path / "events.jsonl").is_file()
+    except OSError:  # a folder of somebody else
+        return False
 
 
 def openings(folder: Path, vault: str) -> int:
     """How often the test part of this name was opened by the runs beside this one, itself included."""
-    count = 0
-    for run in runs(folder.resolve().parent):
-        path = run / "events.jsonl"
-        if vault in path.read_text(encoding="utf-8", errors="replace"):
-            count += sum(_opens(record, vault) for record in _readable(path))
-    return count
+    journals = (run / "events.jsonl" for run in runs(folder.resolve().parent))
+    return sum(_opens(record, vault) for path in journals for record in _readable(path, vault))
 
 
 def _opens(record: dict[str, Any], vault: str) -> bool:
     return record.get("event") == "opened" and record.get("vault") == vault
 
 
-def _readable(path: Path) -> list[dict[str, Any]]:
+def _readable(path: Path, vault: str) -> list[dict[str, Any]]:
     try:
-        return list(read_events(path))
-    except DataError:  # a damaged journal of another run is its own problem
+        known = vault in path.read_text(encoding="utf-8", errors="replace")
+        return list(read_events(path)) if known else []
+    except (DataError, OSError):  # an unreadable journal of another run is its own problem
         return []

@@ -133,7 +133,7 @@ class Worker:
             return 0, False
         if job.hurry:
             return self.choose(job.known), True
-        splits = self.bench.inner_splits(job.train, job.fold)
+        splits = self.bench.inner_splits(job.train, job.fold, self.ranking.name)
         found, cut = dict(job.known), False
         for c in from_the_middle(len(job.candidates)):
             if c in found:
@@ -226,7 +226,7 @@ def from_the_middle(n: int) -> list[int]:
 
 def best_of(found: dict[int, dict[str, Any]], sign: int) -> int | None:
     """The best mean; of equals the lowest log loss, then the earlier one. None without scores."""
-    means = {c: np.mean(r["scores"]) * sign for c, r in found.items() if r["scores"]}
+    means = {c: mean_of(r["scores"]) * sign for c, r in found.items() if r["scores"]}
     usable = {c: m for c, m in sorted(means.items()) if m == m}
     if usable:
         return min(usable, key=lambda c: (-round(usable[c], 12), _loss(found[c])))
@@ -234,9 +234,13 @@ def best_of(found: dict[int, dict[str, Any]], sign: int) -> int | None:
 
 
 def _loss(record: dict[str, Any]) -> float:
-    losses = record.get("losses") or [None]
-    mean = float("nan") if None in losses else float(np.mean(losses))
+    mean = mean_of(record.get("losses") or [None])
     return mean if mean == mean else float("inf")
+
+
+def mean_of(scores: list[float | None]) -> float:
+    """NaN where a score is: None in records that went through the journal."""
+    return float("nan") if None in scores else float(np.mean(scores))  # type: ignore[arg-type]
 
 
 def seen_classes(fitted: Any) -> int:

@@ -81,17 +81,25 @@ def read_events(path: Path) -> Iterator[dict[str, Any]]:
     """The events of a journal; a torn last line is passed over."""
     if not path.exists():
         return
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            if not line.endswith("\n"):
+            if not line.endswith(b"\n"):
                 return
-            try:
-                yield json.loads(line)
-            except json.JSONDecodeError:
+            event = _parsed(line)
+            if event is None:
                 raise DataError(
                     f"{path}, line {number}: not a journal line. The file was changed by hand; "
                     "start a new run."
-                ) from None
+                )
+            yield event
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        event = json.loads(line)
+    except ValueError:  # no JSON, or no UTF-8
+        return None
+    return event if isinstance(event, dict) else None
 
 
 @dataclass

@@ -62,6 +62,13 @@ class Material:
     def columns(self) -> list[str]:
         return list(self.table.column_names)
 
+    @property
+    def beside(self) -> tuple[str, np.ndarray | None]:
+        """What folds respect beside classes: "time", "group" or "", and its value by row."""
+        if self.times is not None:
+            return "time", self.times
+        return ("", None) if self.groups is None else ("group", self.groups)
+
     def raw(self) -> dict[str, RawColumn]:
         """The features as plain columns of their kinds."""
         pairs = zip(self.columns, self.table.columns)

@@ -16,17 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.compare import folds
 from pellucid.compare.material import Material
 from pellucid.compare.registry import BASELINES, Entry, chosen
 from pellucid.compare.settings import Settings
 from pellucid.errors import DataError, ParameterError
 from pellucid.model_selection import (
     METRICS,
-    GroupFolds,
     Metric,
-    PlainFolds,
-    StratifiedFolds,
-    TimeFolds,
     holdout,
     metric,
 )
@@ -45,7 +42,6 @@ AUTO_WHY = {
     "accuracy": "more than two classes",
     "rmse": "numbers, in units of the target",
 }
-EVERY_CLASS = {"roc_auc", "average_precision"}  # not defined where a class has no row
 BOUNDED = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision"}
 
 
@@ -192,30 +188,16 @@ def _lock(material: Material, settings: Settings) -> tuple[np.ndarray, np.ndarra
     return train, test, "the latest rows" if material.times is not None else how
 
 
-def fold_maker(material: Material, n_folds: int, seed: Any, repeat: int = 0) -> tuple[Any, str]:
-    """Folds that respect time, groups or classes, and their name."""
-    if material.times is not None:
-        return TimeFolds(n_folds), "time"
-    if material.groups is not None:
-        return GroupFolds(n_folds, seed, repeat), "group"
-    if material.classes is not None:
-        return StratifiedFolds(n_folds, seed, repeat), "stratified"
-    return PlainFolds(n_folds, seed, repeat), "shuffled"
-
-
 def _folds(
     material: Material, settings: Settings, train: np.ndarray, ranking: Metric
 ) -> tuple[list[tuple[np.ndarray, np.ndarray]], str]:
-    n_folds = max(2, min(settings.cv, len(train) // 2))
-    plainly = material.times is None and material.groups is None
-    if material.classes is not None and plainly and ranking.name in EVERY_CLASS:
-        n_folds = max(2, min(n_folds, np.unique(material.y[train], return_counts=True)[1].min()))
-    beside = material.times if material.times is not None else material.groups
-    groups = None if beside is None else beside[train]
-    splits, name = [], ""
-    for repeat in range(1 if material.times is not None else settings.repeats):
-        maker, name = fold_maker(material, n_folds, settings.seed, repeat)
-        splits += [(train[a], train[b]) for a, b in maker.split(material.y[train], groups)]
+    kind, beside = material.beside
+    name = folds.kind_of(kind, material.classes is not None)
+    y, own = material.y[train], None if beside is None else beside[train]
+    splits = []
+    for repeat in range(1 if name == "time" else settings.repeats):
+        found = folds.outer_splits(name, settings.cv, y, own, ranking.name, settings.seed, repeat)
+        splits += [(train[a], train[b]) for a, b in found]
     if material.classes is not None:
         for fit_rows, _ in splits:
             if len(np.unique(material.y[fit_rows])) < 2:

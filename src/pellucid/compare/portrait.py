@@ -119,7 +119,7 @@ def importances(bench: Bench, job: Any, seconds: float) -> dict[str, Any] | None
     if len(columns) > MOST_COLUMNS or bench.foreign:
         return None
     began = time.process_time()
-    train, test = bench.inner_splits(job.train, "importance")[0]
+    train, test = bench.inner_splits(job.train, "importance", job.metrics[0])[0]
     test = test[:MOST_ROWS]
     params = job.candidates[job.best]
     fitted = bench.fit(bench.fresh(params, "importance"), bench.rows(train), train)

@@ -203,6 +203,8 @@ class Runner:
     def conclude(self, child: Child) -> None:
         """Write down how a child ended."""
         message = child.ended or {"kind": "died"}
+        if child.contender.id in self.memory.failed:
+            return  # another round of this model failed and ended this one
         if message["kind"] == "done":
             self.take("done", child, message)
         elif message["kind"] == "failed":
@@ -214,7 +216,7 @@ class Runner:
         elif message["kind"] == "late":
             self.fail(child, "timed out", _late(child))
         elif message["kind"] == "died" and not (child.stopping or self.stopping):
-            self.fail(child, "failed", f"its process ended ({_signal(child.process.exitcode)})")
+            self.fail(child, "failed", _died(child))
 
     def settle(self, child: Child) -> None:
         """The last round did not end; the scores of the folds stand, and so does the model's row.
@@ -224,7 +226,8 @@ class Runner:
         model = child.contender.id
         best = best_of(self.memory.candidates.get((model, child.fold), {}), self.plan.metric.sign)
         if best is None:
-            chosen = [self.memory.done[model, str(k)]["best"] for k in range(len(self.plan.folds))]
+            folds = (self.memory.done.get((model, str(k))) for k in range(len(self.plan.folds)))
+            chosen = [done["best"] for done in folds if done] or [0]
             best = min(set(chosen), key=lambda c: (-chosen.count(c), c))
         self.take("done", child, {
             "best": best, "cut": True, "fit_seconds": None, "portrait": {}, "warnings": [],
@@ -257,7 +260,13 @@ def _late(child: Child) -> str:
     return f"a round took more than {child.limit:.0f} s (--model-timeout gives it more)"
 
 
-def _signal(code: int | None) -> str:
+def _died(child: Child) -> str:
+    code = child.process.exitcode
     if code in (-9, 137):
-        return "killed, perhaps because memory ran out"
-    return f"exit code {code}"
+        return "its process ended (killed, perhaps because memory ran out)"
+    if child.member.main:
+        return (
+            f"its process ended (exit code {code}). A part of it is defined in the script or notebook "
+            "itself: put that into a module, or the script's calls under if __name__ == '__main__'"
+        )
+    return f"its process ended (exit code {code})"

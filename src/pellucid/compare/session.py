@@ -110,11 +110,7 @@ class Session:
     def share(self, scratch: str) -> Shared:
         """The table where children find it."""
         material = self.plan.material
-        beside, word = None, ""
-        if material.times is not None:
-            beside, word = material.times, "time"
-        elif material.groups is not None:
-            beside, word = material.groups, "group"
+        word, beside = material.beside
         shared = Shared(
             folder=scratch,
             text=tuple(name for name, kind in material.kinds.items() if kind == "text"),

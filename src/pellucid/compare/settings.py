@@ -66,7 +66,8 @@ def duration(text: Any) -> float:
         if text > 0:
             return float(text)
         raise ValueError
-    parts = re.fullmatch(r"(?:(\d+(?:\.\d+)?)(h|m|s|))+", str(text).strip())
+    # The unit may be left out at the end only: elsewhere a number could be divided in many ways.
+    parts = re.fullmatch(r"(?:\d+(?:\.\d+)?[hms])*(?:\d+(?:\.\d+)?)?", str(text).strip())
     if parts is None:
         raise ValueError
     seconds = sum(

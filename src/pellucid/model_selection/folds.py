@@ -4,6 +4,7 @@ Each has `split(y, groups)`, which yields (train, test) row numbers; every row i
 once per repeat (in time folds: every row after the first part). Same seed, same folds.
 """
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,16 @@ def _check(n_folds: int, n: int) -> None:
         raise ParameterError(f"folds need at least 2 parts. Got {n_folds!r} instead.")
     if n < n_folds:
         raise DataError(f"{n_folds} folds need at least {n_folds} rows, but there are {n}.")
+
+
+def _check_units(needed: int, there: int, what: str, without: str) -> None:
+    """Folds of whole groups or times need enough of them."""
+    if there < needed:
+        fewer = f"Ask for fewer folds (--cv {there}) or " if there > 1 else "Give more of them, or "
+        raise DataError(
+            f"{needed} folds need that many {what}, but there are {there} to learn from. "
+            f"{fewer}{without} (--test-size 0)."
+        )
 
 
 @dataclass(frozen=True)
@@ -78,13 +89,9 @@ class GroupFolds:
     def split(self, y: Any, groups: Any = None) -> Iterator[Split]:
         if groups is None:
             raise DataError("group folds need the group of each row.")
+        _check(self.n_folds, len(y))
         names, codes = np.unique(np.asarray(groups), return_inverse=True)
-        if len(names) < self.n_folds:
-            raise DataError(
-                f"{self.n_folds} folds need that many groups, but there are {len(names)} to learn "
-                f"from. Ask for fewer folds (--cv {max(2, len(names))}) or lock no group away "
-                "(--test-size 0)."
-            )
+        _check_units(self.n_folds, len(names), "groups", "lock no group away")
         sizes = np.bincount(codes)
         order = _rng(self.seed, self.repeat).permutation(len(names))
         order = order[np.argsort(-sizes[order], kind="stable")]
@@ -98,7 +105,10 @@ class GroupFolds:
 
 @dataclass(frozen=True)
 class TimeFolds:
-    """Rows in time order, the last K parts of equal size: each is predicted from all before it."""
+    """Rows in time order, the last K parts of equal size: each is predicted from all before it.
+
+    Rows of one time stay together, so parts are equal only as far as that allows.
+    """
 
     n_folds: int = 5
 
@@ -109,8 +119,22 @@ class TimeFolds:
         times = np.arange(n) if groups is None else np.asarray(groups)
         order = np.argsort(times, kind="stable")
         size = n // (self.n_folds + 1)
-        for start in range(n - self.n_folds * size, n, size):
-            yield np.sort(order[:start]), np.sort(order[start : start + size])
+        wanted = range(n - self.n_folds * size, n, size)
+        cuts = [*_between_times(times[order], list(wanted)), n]
+        for start, stop in itertools.pairwise(cuts):
+            yield np.sort(order[:start]), np.sort(order[start:stop])
+
+
+def _between_times(times: np.ndarray, wanted: list[int]) -> list[int]:
+    """Rows where a new time begins, in order, each as near to the wanted row as the others allow."""
+    begins = np.flatnonzero(times[1:] != times[:-1]) + 1
+    _check_units(len(wanted) + 1, len(begins) + 1, "times", "lock no rows away")
+    cuts, first = [], 0
+    for number, row in enumerate(wanted, 1):
+        allowed = begins[first : len(begins) - len(wanted) + number]
+        first += int(np.abs(allowed - row).argmin()) + 1
+        cuts.append(int(begins[first - 1]))
+    return cuts
 
 
 @dataclass(frozen=True)
@@ -142,16 +166,42 @@ def holdout(
     """Training and locked test rows: by time the latest, by groups whole groups, else drawn."""
     n = len(y)
     if time is not None:
-        order = np.argsort(np.asarray(time), kind="stable")
-        cut = n - max(1, round(n * share))
+        times = np.asarray(time)
+        order = np.argsort(times, kind="stable")
+        (cut,) = _between_times(times[order], [n - max(1, round(n * share))])
         return np.sort(order[:cut]), np.sort(order[cut:])
-    n_folds = max(2, round(1 / share))
-    if groups is not None:
-        return next(iter(GroupFolds(n_folds, seed).split(y, groups)))
     rng = _rng(seed, "holdout")
     test = np.zeros(n, dtype=bool)
+    if groups is not None:
+        test[_whole_groups(np.asarray(groups), n * share, rng)] = True
+        return np.flatnonzero(~test), np.flatnonzero(test)
     codes = np.unique(np.asarray(y), return_inverse=True)[1] if stratify else np.zeros(n, int)
     for k in range(codes.max() + 1):
         rows = rng.permutation(np.flatnonzero(codes == k))
         test[rows[: round(len(rows) * share)]] = True
     return np.flatnonzero(~test), np.flatnonzero(test)
+
+
+def _whole_groups(groups: np.ndarray, wanted: float, rng: np.random.Generator) -> np.ndarray:
+    """Rows of groups drawn one after the other, each kept if that comes nearer to the wanted rows.
+
+    At least one group, and never all: where each has too many rows it is the smallest.
+    """
+    names, codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    _check_units(2, len(names), "groups", "lock no group away")
+    kept: list[int] = []
+    rows = 0
+    for group in rng.permutation(len(names)).tolist():
+        nearer = abs(rows + sizes[group] - wanted) < abs(rows - wanted)
+        if nearer and len(kept) < len(names) - 1:
+            kept.append(group)
+            rows += int(sizes[group])
+    return np.flatnonzero(np.isin(codes, kept or [int(sizes.argmin())]))
+
+
+def folds_by_name(name: str, n_folds: int, seed: Any, repeat: int = 0) -> Any:
+    """The folds of a comparison: time, group, stratified or shuffled."""
+    if name == "time":
+        return TimeFolds(n_folds)
+    makers = {"group": GroupFolds, "stratified": StratifiedFolds, "shuffled": PlainFolds}
+    return makers[name](n_folds, seed, repeat)

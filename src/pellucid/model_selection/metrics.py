@@ -66,8 +66,11 @@ def log_losses(codes: np.ndarray, proba: np.ndarray) -> np.ndarray:
 
 
 def log_loss(y: np.ndarray, proba: np.ndarray, w: np.ndarray, classes: np.ndarray) -> float:
-    """Mean negative log probability of the true class."""
-    return _mean(log_losses(np.searchsorted(classes, y), proba), w)
+    """Mean negative log probability of the true class; 1 ulp for one that the model does not know."""
+    known = np.isin(y, classes)
+    losses = np.full(len(y), -np.log(np.finfo(float).eps))
+    losses[known] = log_losses(np.searchsorted(classes, y[known]), proba[known])
+    return _mean(losses, w)
 
 
 def _binary_auc(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
@@ -90,13 +93,18 @@ def roc_auc(y: np.ndarray, scores: np.ndarray, w: np.ndarray, classes: np.ndarra
     return float(np.mean([_binary_auc(y == c, scores[:, k], w) for k, c in enumerate(classes)]))
 
 
+def last_of_equals(ordered: np.ndarray) -> np.ndarray:
+    """Positions after which an ordered score changes, and the end; two infinities are equal."""
+    return np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), len(ordered) - 1)
+
+
 def _binary_precision(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> float:
     if w[positive].sum() == 0:
         return float("nan")
     positive, score, w = positive[w > 0], score[w > 0], w[w > 0]
     order = np.argsort(-score, kind="stable")
     hit, seen = np.cumsum((w * positive)[order]), np.cumsum(w[order])
-    last = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
+    last = last_of_equals(score[order])
     recall = hit[last] / hit[-1]
     precision = hit[last] / seen[last]
     return float(np.sum(np.diff(recall, prepend=0.0) * precision))

@@ -1,0 +1,48 @@
+"""Which folds suit a table: one rule for the outer folds of a plan and the inner ones of a search.
+
+Folds respect the time or the group of rows where one is given, else the classes. Outer folds that
+cannot be made are refused; inner ones are as many as the training rows of an outer fold allow.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.model_selection.folds import Split, folds_by_name
+
+EVERY_CLASS = {"roc_auc", "average_precision"}  # not defined where a class has no row
+
+
+def kind_of(beside: str, classes: bool) -> str:
+    """The name of the folds; `beside` is "time", "group" or ""."""
+    return beside or ("stratified" if classes else "shuffled")
+
+
+def outer_splits(
+    kind: str, n_folds: int, y: np.ndarray, beside: Any, ranking: str, seed: Any, repeat: int = 0
+) -> list[Split]:
+    """Folds for the score of a model."""
+    n_folds = _filled(kind, n_folds, y, ranking)
+    return list(folds_by_name(kind, n_folds, seed, repeat).split(y, beside))
+
+
+def inner_splits(
+    kind: str, n_folds: int, y: np.ndarray, beside: Any, ranking: str, seed: Any, classes: bool
+) -> list[Split]:
+    """Folds for a search; rows of one time or group alone are divided as if they had none."""
+    if beside is not None:
+        most = len(np.unique(beside)) - (kind == "time")
+        n_folds = min(n_folds, most)
+        if most < (1 if kind == "time" else 2):
+            kind, beside = kind_of("", classes), None
+            n_folds = 2
+    n_folds = _filled(kind, n_folds, y, ranking)
+    return list(folds_by_name(kind, n_folds, seed).split(y, beside))
+
+
+def _filled(kind: str, n_folds: int, y: np.ndarray, ranking: str) -> int:
+    """Not more folds than there are pairs of rows, or rows of each class where all must be met."""
+    n_folds = min(n_folds, max(2, len(y) // 2))
+    if kind == "stratified" and ranking in EVERY_CLASS:
+        n_folds = max(2, min(n_folds, int(np.unique(y, return_counts=True)[1].min())))
+    return n_folds
