@@ -35,8 +35,9 @@ def numbers(rng, n=300):
 def problem_of(X, y, w=None):
     model = BaggingClassifier()
     from pellucid.data import prepare
+    from pellucid.data.canonical import canonical
 
-    return prepare(X, y, w, None, None, model._wishes())[0]
+    return canonical(prepare(X, y, w, None, None, model._wishes())[0])
 
 
 def drawn(problem, seed, **options):

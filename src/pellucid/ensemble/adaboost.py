@@ -10,7 +10,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import ProbabilisticClassifier
 from pellucid.data import Problem, Wishes
-from pellucid.data.canonical import canonical, merged
+from pellucid.data.canonical import canonical
 from pellucid.ensemble import learners, stumps
 from pellucid.ensemble.bags import Bag
 from pellucid.errors import DataError, ParameterError
@@ -18,7 +18,7 @@ from pellucid.parameters import Either, Integer, Learner, Nothing, RandomState, 
 from pellucid.tree import DecisionTreeClassifier, predict
 from pellucid.tree.explaining import TreesExplained
 from pellucid.tree.nodes import Nodes
-from pellucid.tree.rows import Rows
+from pellucid.tree.rows import Rows, in_canonical_order
 
 
 class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
@@ -99,8 +99,7 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
             return problem
         if not stumps.applies(self._learner(), problem):
             return canonical(problem)
-        first, weights = merged(problem)[:2]
-        return replace(problem, X=Rows(problem.X, first), y=problem.y[first], weights=weights)
+        return in_canonical_order(problem)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the learners one after the other."""

@@ -8,7 +8,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Regressor
 from pellucid.data import Problem, Wishes
-from pellucid.ensemble import learners, medians
+from pellucid.ensemble import in_place, learners, medians
 from pellucid.ensemble.bags import Bag, Drawer
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Choice, Either, Integer, Learner, Nothing, RandomState, Real
@@ -96,13 +96,17 @@ class AdaBoostRegressor(TreesExplained, Regressor):
         return learners.takes_sparse(self._learner())
 
     def _wishes(self) -> Wishes:
-        return learners.wishes_of(self._learner(), type(self).__name__, "regressor")
+        learner = self._learner()
+        return in_place.wishes(
+            learners.wishes_of(learner, type(self).__name__, "regressor"), learner
+        )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the learners one after the other."""
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
+        problem = in_place.in_order(problem, self._learner())
         fit_one = self._fitter(problem)
         log_w = np.log(problem.weights)
         found: list[Any] = []
@@ -111,10 +115,8 @@ class AdaBoostRegressor(TreesExplained, Regressor):
             log_w -= log_w.max()
             w = np.exp(log_w)
             w /= w.sum()
-            learner = fit_one(t, w)
-            losses = self._losses(
-                problem, learners.predictions(learner, problem.X, None, problem.schema)
-            )
+            learner, predicted = fit_one(t, w)
+            losses = self._losses(problem, predicted)
             error = float((w * losses).sum())
             if error >= 0.5 and found:
                 break
@@ -146,21 +148,19 @@ class AdaBoostRegressor(TreesExplained, Regressor):
         return float(self.learning_rate * np.log((1 - error) / error))
 
     def _fitter(self, problem: Problem) -> Any:
-        """A function (t, weights) -> learner t; trees share their sorted columns."""
-        learner, seed, presorted = self._learner(), parallel.seed_sequence(self.random_state), None
-        if isinstance(learner, TreeModel):
-            from pellucid.tree.presort import presort
+        """A function (t, weights) -> learner t and what it says; trees share their sorted columns."""
+        learner, seed = self._learner(), parallel.seed_sequence(self.random_state)
+        weighted, table = learners.takes_weights(learner), in_place.Standing.of(problem, learner)
 
-            learner._check_parameters()
-            presorted = presort(problem.X, problem.kinds, problem.n_levels)
-        weighted = learners.takes_weights(learner)
-
-        def fit_one(t: int, w: np.ndarray) -> Any:
+        def fit_one(t: int, w: np.ndarray) -> tuple[Any, np.ndarray]:
             bag = Bag(w, None)
             if not weighted:
                 drawer = Drawer(problem.reweight(w), None, 1.0, True, False)
                 bag = drawer.draw(parallel.stream(seed, "bag", t))
-            return learners.fit(learners.seeded(learner, seed, t), problem, bag, presorted)
+            own = learners.seeded(learner, seed, t)
+            own = learners.fit(own, table.problem, table.bag(bag), table.sorted)
+            said = learners.predictions(own, table.problem.X, None, problem.schema)
+            return own, table.canonical(said)
 
         return fit_one
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem, Wishes
-from pellucid.ensemble import learners
+from pellucid.ensemble import in_place, learners
 from pellucid.ensemble.bagged import BAGGED_PARAMETERS, SHARE, Bagged, class_count
 from pellucid.ensemble.bags import Bag, Drawer, keys_of
 from pellucid.ensemble.out_of_bag import OutOfBag
@@ -46,7 +46,9 @@ class Bagging(Bagged):
         return learners.takes_sparse(self._learner())
 
     def _wishes(self) -> Wishes:
-        wishes = learners.wishes_of(self._learner(), type(self).__name__, str(self._kind))
+        learner = self._learner()
+        wishes = learners.wishes_of(learner, type(self).__name__, str(self._kind))
+        wishes = in_place.wishes(wishes, learner)
         if self.warm_start and "estimators_" in self.__dict__:
             return replace(wishes, schema=self.schema_, classes=vars(self).get("classes_"))
         return wishes
@@ -56,6 +58,7 @@ class Bagging(Bagged):
         if self.oob_score and self.warm_start:
             raise ParameterError("Out of bag estimate only available if warm_start=False")
         old = self._kept("estimators_")
+        problem = in_place.in_order(problem, self._learner())
         drawer = Drawer(
             problem, self.max_samples, self.max_features, self.bootstrap, self.bootstrap_features
         )
@@ -101,16 +104,14 @@ class Bagging(Bagged):
         bag_of: Callable[[int], Bag],
     ) -> list[tuple[Any, np.ndarray | None]]:
         """The learners and their columns."""
-        learner, presorted = self._learner(), None
-        if isinstance(learner, TreeModel) and len(numbers) > 0:
-            from pellucid.tree.presort import presort
-
-            learner._check_parameters()
-            presorted = presort(problem.X, problem.kinds, problem.n_levels, self.n_jobs)
+        learner = self._learner()
+        if not numbers:
+            return []
+        table = in_place.Standing.of(problem, learner, self.n_jobs)
 
         def task(i: int) -> tuple[Any, np.ndarray | None]:
-            own, bag = learners.seeded(learner, seed, numbers[i]), bag_of(i)
-            return learners.fit(own, problem, bag, presorted), bag.columns
+            own, bag = learners.seeded(learner, seed, numbers[i]), table.bag(bag_of(i))
+            return learners.fit(own, table.problem, bag, table.sorted), bag.columns
 
         return parallel.map(task, range(len(numbers)), self.n_jobs)
 

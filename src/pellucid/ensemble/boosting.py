@@ -11,7 +11,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem, Wishes, prepare
-from pellucid.data.canonical import canonical, merged
+from pellucid.data.canonical import canonical
 from pellucid.data.output import opened
 from pellucid.data.targets import offset_values
 from pellucid.ensemble.boosting_trees import BoostedTrees
@@ -40,18 +40,11 @@ class Boosting(TreesExplained):
     def _in_order(self, problem: Problem) -> Problem:
         """The problem on canonical rows; only their bins are ever needed in that order, unless
         other models look at them."""
-        from pellucid.tree.rows import Rows
+        from pellucid.tree.rows import in_canonical_order
 
         if self.warm_start or getattr(self, "init", None) is not None:
             return canonical(problem)
-        first, weights, _ = merged(problem)
-        return replace(
-            problem,
-            X=Rows(problem.X, first),
-            y=problem.y[first],
-            weights=weights,
-            offset=None if problem.offset is None else problem.offset[first],
-        )
+        return in_canonical_order(problem)
 
     def _own_score(self, raw: np.ndarray, rows: Problem) -> float:
         """What `score` would say of rows with these raw predictions."""

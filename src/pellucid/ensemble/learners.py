@@ -165,7 +165,7 @@ def predictions(learner: Any, X: Any, columns: Any, schema: Schema) -> np.ndarra
     part = X if columns is None else X[:, _encoded_columns(schema, columns)]
     if not isinstance(learner, Estimator):
         return np.asarray(learner.predict(part), dtype=np.float64).reshape(part.shape[0])
-    if learner._layout == "codes":
+    if learner._layout == "codes" and not learner._by_rows:
         part = np.asfortranarray(part)
     return learner._predict(part)
 
@@ -178,7 +178,7 @@ def probabilities(learner: Any, X: Any, columns: Any, schema: Schema, n_classes:
     if len(learner.classes_) == 1:  # it may be a leaf over columns in another form
         return np.tile(np.arange(n_classes) == learner.classes_[0], (X.shape[0], 1)).astype(float)
     part = X if columns is None else X[:, _encoded_columns(schema, columns)]
-    if isinstance(learner, Estimator) and learner._layout == "codes":
+    if isinstance(learner, Estimator) and learner._layout == "codes" and not learner._by_rows:
         part = np.asfortranarray(part)
     if isinstance(learner, ProbabilisticClassifier):
         shares = learner._proba(part)

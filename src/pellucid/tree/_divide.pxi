@@ -1,11 +1,11 @@
 # Steps 4 and 5 of a node's life: which rows go left, the lists partitioned, a whole subtree grown.
 
-cdef Py_ssize_t partition_rows(const Table* t, int32_t* rows, Py_ssize_t start, Py_ssize_t end,
-                               int32_t* right) noexcept nogil:
+cdef Py_ssize_t partition_rows(const Table* t, row_number* rows, Py_ssize_t start, Py_ssize_t end,
+                               row_number* right) noexcept nogil:
     """Rows that go left to the front, the others behind, both in their old order."""
     cdef const uint8_t* goes_left = t.goes_left
     cdef Py_ssize_t i, l = start, r = 0, b
-    cdef int32_t row
+    cdef row_number row
     for i in range(start, end):
         row = rows[i]
         b = goes_left[row]
@@ -13,7 +13,7 @@ cdef Py_ssize_t partition_rows(const Table* t, int32_t* rows, Py_ssize_t start, 
         right[r] = row
         l += b
         r += 1 - b
-    memcpy(rows + l, right, r * sizeof(int32_t))
+    memcpy(rows + l, right, r * sizeof(row_number))
     return l
 
 
@@ -36,21 +36,24 @@ cdef void partition_triples(const Table* t, uint8_t* list, Py_ssize_t start, Py_
 cdef inline void partition_list(const Table* t, int f, const Record* node,
                                 int32_t* right) noexcept nogil:
     """Step 5 for the list of column f."""
-    if t.triples != NULL:
+    if t.shorts != NULL:
+        partition_rows(t, t.shorts + f * t.stride, node.start, node.end, <uint16_t*> right)
+    elif t.triples != NULL:
         partition_triples(t, t.triples + 3 * f * t.stride, node.start, node.end, right)
     else:
         partition_rows(t, t.lists + f * t.stride, node.start, node.end, right)
 
 
 cdef Py_ssize_t partition_members(const Table* t, Record* node, int32_t* right) noexcept nogil:
-    """Step 4 for a threshold with members: by place, or by value if the threshold was drawn."""
+    """Step 4 for a threshold with members: by place, or by value if the threshold was drawn or there
+    are no places."""
     cdef int32_t* rows = t.members + node.start
     cdef const int32_t* places = t.places + node.feature * t.n_rows
     cdef const double* x = t.X + node.feature * t.column_step
     cdef Py_ssize_t i, m = node.end - node.start, l = 0, r = 0, b, absent = 0
     cdef int32_t row, last = <int32_t> node.at
     cdef double threshold = node.threshold
-    cdef bint drawn = t.drawn_splits, missing = t.missing[node.feature]
+    cdef bint drawn = t.drawn_splits or t.shared, missing = t.missing[node.feature]
     if not missing and not drawn:
         for i in range(m):
             row = rows[i]

@@ -13,31 +13,24 @@ cdef class Draft:
         self.size = size
 
     def __dealloc__(self):
-        free(self.nodes)
-        free(self.counts)
-        free(self.words)
+        give_room(self.nodes)
+        give_room(self.counts)
+        give_room(self.words)
 
     cdef int reserve(self, Py_ssize_t nodes, Py_ssize_t words) noexcept nogil:
         """Room for that many more; 0 if there is enough memory."""
-        cdef Py_ssize_t room
-        cdef void* moved
+        cdef Py_ssize_t room, size = self.size * sizeof(double)
         if self.n_nodes + nodes > self.room:
-            room = 2 * (self.n_nodes + nodes) + 6
-            moved = realloc(self.nodes, room * sizeof(Record))
-            if moved == NULL:
+            room = (self.n_nodes + nodes) * 3 // 2 + 6
+            if (more_room(<void**> &self.nodes, self.n_nodes * sizeof(Record), room * sizeof(Record)) != 0
+                    or more_room(<void**> &self.counts, self.n_nodes * size, room * size) != 0):
                 return -1
-            self.nodes = <Record*> moved
-            moved = realloc(self.counts, room * self.size * sizeof(double))
-            if moved == NULL:
-                return -1
-            self.counts = <double*> moved
             self.room = room
         if self.n_words + words > self.word_room:
             room = 2 * (self.n_words + words)
-            moved = realloc(self.words, room * sizeof(uint32_t))
-            if moved == NULL:
+            if more_room(<void**> &self.words, self.n_words * sizeof(uint32_t),
+                         room * sizeof(uint32_t)) != 0:
                 return -1
-            self.words = <uint32_t*> moved
             self.word_room = room
         return 0
 

@@ -63,42 +63,34 @@ cdef void count_draws(uint64_t key, Py_ssize_t draws, Py_ssize_t n, double* coun
         counts[<Py_ssize_t> (<double> (mix(state) >> 11) * scale)] += 1.0
 
 
-cdef void take_bag(const Table* whole, const double* w, uint8_t[::1] wanted, int32_t[::1] rows,
-                   uint16_t[::1] packed, Table* t) noexcept nogil:
-    """The table of the rows that have weight: integers. `rows`: room for its lists or members."""
+cdef void take_bag(const Table* whole, const double* w, int32_t[::1] rows, uint16_t[::1] packed,
+                   Table* t) noexcept nogil:
+    """The table of the rows that have weight: integers. `rows`: room for its members."""
     cdef Py_ssize_t n = whole.n_rows, i, m = 0
     cdef double most = 0.0
     t[0] = whole[0]
     t.weights = w
     for i in range(n):
-        wanted[i] = w[i] > 0.0
-        m += wanted[i]
-        most = w[i] if w[i] > most else most
-    t.n = m
+        if w[i] > 0.0:
+            rows[m] = <int32_t> i
+            m += 1
+            most = w[i] if w[i] > most else most
+    t.members, t.n = &rows[0], m
     if 0 < whole.K <= 4 and most < 256.0:
         for i in range(n):
             packed[i] = <uint16_t> whole.labels[i] + 4 * <uint16_t> w[i]
         t.packed = &packed[0]
-    if whole.members == NULL:
-        keep_wanted(whole.lists, whole.d, n, wanted, m, &rows[0])
-        t.lists, t.stride = &rows[0], m
-        return
-    t.members, m = &rows[0], 0
-    for i in range(n):
-        if wanted[i]:
-            rows[m] = <int32_t> i
-            m += 1
 
 
 cdef int grow_bags_into(Workspace work, const double[:, ::1] bags, const uint64_t[::1] keys,
-                        Draft draft, int32_t[::1] roots, uint8_t[::1] wanted, int32_t[::1] rows,
-                        uint16_t[::1] packed, Scratch* s) noexcept nogil:
+                        Draft draft, int32_t[::1] roots, int32_t[::1] rows, uint16_t[::1] packed,
+                        Scratch* s) noexcept nogil:
     """Trees one after the other; -1 without memory, 1 if stopped."""
     cdef Table t
     cdef Py_ssize_t k
     cdef int status = 0
     for k in range(keys.shape[0]):
-        take_bag(&work.t, &bags[k, 0], wanted, rows, packed, &t)
+        take_bag(&work.t, &bags[k, 0], rows, packed, &t)
         roots[k] = <int32_t> draft.n_nodes
         if add_root(&t, draft, keys[k], s) != 0:
             return -1
@@ -112,11 +104,10 @@ cdef int grow_bags_into(Workspace work, const double[:, ::1] bags, const uint64_
 def grow_bags(Workspace work, const double[:, ::1] bags, const uint64_t[::1] keys,
               const int32_t[::1] n_levels, bint bounded):
     """A `Gathered` with the tree of every bag (rows of integer weights), whole in one thread."""
-    cdef Py_ssize_t n = work.t.n_rows, d = work.t.d, k
+    cdef Py_ssize_t n = work.t.n_rows, k
     cdef Draft draft = Draft(max(work.t.K, 1))
     cdef int32_t[::1] roots = np.empty(len(keys), np.int32)
-    cdef uint8_t[::1] wanted = np.empty(n, np.uint8)
-    cdef int32_t[::1] rows = np.empty(n * d if work.t.members == NULL else n, np.int32)
+    cdef int32_t[::1] rows = np.empty(n, np.int32)
     cdef uint16_t[::1] packed = np.empty(n, np.uint16)
     cdef int32_t[:, ::1] waiting
     cdef Gathered out
@@ -126,7 +117,7 @@ def grow_bags(Workspace work, const double[:, ::1] bags, const uint64_t[::1] key
     if new_scratch(&work.t, n, &s) != 0:
         raise MemoryError
     with nogil:
-        status = grow_bags_into(work, bags, keys, draft, roots, wanted, rows, packed, &s)
+        status = grow_bags_into(work, bags, keys, draft, roots, rows, packed, &s)
         free_scratch(&s)
     if status < 0:
         raise MemoryError

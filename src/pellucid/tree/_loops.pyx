@@ -77,7 +77,9 @@ cdef struct Table:              # what all loops see; invariant: labels or targe
     const uint8_t* compared     # 1: the loops compare values of the column, not only their order
     int32_t* lists              # (d, stride) sorted rows
     uint8_t* triples            # (d, stride, 3) the same in three bytes each, lowest first, or NULL
+    uint16_t* shorts            # (d, stride) the same in two bytes each, or NULL
     int32_t* members            # (n,) rows of the nodes side by side, or NULL: the lists are divided
+    bint shared                 # members without places or bins
     const int32_t* places       # (d, n_rows) where a value stands in the lists; with members
     Binned binned               # columns of numbers in bins, with members; bins NULL: not
     uint8_t* goes_left          # (n_rows,)
@@ -189,19 +191,25 @@ cdef class Workspace:
         if members is not None:
             self.t.members, self.t.n = &members[0], members.shape[0]
             self.t.places = &places[0, 0] if places is not None else NULL
+        self.t.shared = members is not None and places is None and binned is None
         self.t.K, self.t.criterion, self.t.stop = n_classes, criterion, &stop[0]
         self.t.size = n_classes if n_classes > 0 else 2
         self.t.most_levels = max(n_levels) if X.shape[1] else 0
         self.t.origin = NULL
 
     cdef int set_lists(self, lists) except -1:
-        """Sorted rows (d, n) as int32, or (d, 3 n) as bytes. With members nothing is written."""
+        """Sorted rows (d, n) as int32, or uint16 if they are shared, or (d, 3 n) as bytes. With
+        members nothing is written."""
         cdef const int32_t[:, ::1] numbers
+        cdef const uint16_t[:, ::1] shorts
         cdef uint8_t[:, ::1] triples
-        self.t.lists, self.t.triples = NULL, NULL
+        self.t.lists, self.t.triples, self.t.shorts = NULL, NULL, NULL
         if lists.dtype == np.uint8:
             triples = lists
             self.t.triples, self.t.stride = &triples[0, 0], triples.shape[1] // 3
+        elif lists.dtype == np.uint16:
+            shorts = lists
+            self.t.shorts, self.t.stride = <uint16_t*> &shorts[0, 0], shorts.shape[1]
         else:
             numbers = lists
             self.t.stride = numbers.shape[1]

@@ -4,6 +4,9 @@
 # Members: only one list of the rows, `members`, is partitioned; `places` says where a row stands in
 # the columns' lists, equal values at the place of the first of them. That pays where a node looks at
 # few of the columns. What has to be sorted is sorted by place: never by value.
+# Shared: members without places. The lists of the whole table belong to many trees and stay as they
+# are; a node's order is a list without the rows of the others. That pays for nodes that hold a good
+# part of the table; smaller ones are branches, which have lists of their own.
 
 cdef enum:
     FEW_ROWS = 32               # up to this number places are counted against each other
@@ -14,6 +17,7 @@ cdef struct Sorter:             # memory of one thread
     int32_t* keys               # (m,) places of the node's rows
     int32_t* rows               # (m,) rows in order
     uint64_t* pairs             # (2 m,) place and row in one word
+    uint8_t* mark               # (n_rows,) 0, but for the rows of a node while they are picked
 
 
 cdef void sort_few(const int32_t* rows, const int32_t* keys, Py_ssize_t m,
@@ -101,18 +105,78 @@ cdef inline void set_triple(uint8_t* at, int32_t row) noexcept nogil:
     at[0], at[1], at[2] = <uint8_t> row, <uint8_t> (row >> 8), <uint8_t> (row >> 16)
 
 
+ctypedef fused row_number:
+    int32_t
+    uint16_t
+
+
+ctypedef fused written:
+    int32_t
+    uint16_t
+
+
+cdef inline void pick_marked(const row_number* list, Py_ssize_t m, const int32_t* number,
+                             const uint8_t* mark, written* out) noexcept nogil:
+    cdef Py_ssize_t i = 0, k = 0
+    while k < m:
+        out[k] = <written> (list[i] if number == NULL else number[list[i]])
+        k += mark[list[i]]
+        i += 1
+
+
+cdef void pick_listed(const Table* t, const Record* node, int f, const int32_t* number,
+                      const uint8_t* mark, written* out) noexcept nogil:
+    """The shared list of column f without the rows of other nodes, which are not marked; `number`:
+    what to write for a row, NULL: itself."""
+    cdef Py_ssize_t m = node.end - node.start
+    if t.shorts != NULL:
+        pick_marked(<const uint16_t*> t.shorts + f * t.stride, m, number, mark, out)
+    else:
+        pick_marked(<const int32_t*> t.lists + f * t.stride, m, number, mark, out)
+
+
+cdef void mark_rows(const Table* t, const Record* node, uint8_t* mark, uint8_t to) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(node.start, node.end):
+        mark[t.members[i]] = to
+
+
+cdef const int32_t* segment(const Table* t, int f, Py_ssize_t start, Py_ssize_t end,
+                            Sorter* o) noexcept nogil:
+    """Rows [start, end) of the list of column f."""
+    cdef const uint16_t* short = t.shorts + f * t.stride
+    cdef const uint8_t* triple = t.triples + 3 * f * t.stride
+    cdef Py_ssize_t i
+    if t.shorts != NULL:
+        for i in range(start, end):
+            o.rows[i - start] = short[i]
+        return o.rows
+    if t.triples != NULL:
+        for i in range(start, end):
+            o.rows[i - start] = get_triple(triple + 3 * i)
+        return o.rows
+    return t.lists + f * t.stride + start
+
+
+cdef const int32_t* listed_rows(const Table* t, const Record* node, int f,
+                                Sorter* o) noexcept nogil:
+    """The rows of a node in the order of column f, from a shared list."""
+    if node.end - node.start == t.stride:
+        return segment(t, f, 0, t.stride, o)
+    mark_rows(t, node, o.mark, 1)
+    pick_listed(t, node, f, NULL, o.mark, o.rows)
+    mark_rows(t, node, o.mark, 0)
+    return o.rows
+
+
 cdef const int32_t* rows_of(const Table* t, const Record* node, int f, Sorter* o) noexcept nogil:
-    """The rows of a node; with lists those of column f, whose list was partitioned."""
-    cdef const uint8_t* triple
-    cdef Py_ssize_t i, m = node.end - node.start
+    """The rows of a node; with lists those of column f, whose list was partitioned. Shared lists
+    give them in the same order, so that sums of weights have equal bits."""
+    if t.shared:
+        return listed_rows(t, node, f, o)
     if t.members != NULL:
         return t.members + node.start
-    if t.triples == NULL:
-        return t.lists + f * t.stride + node.start
-    triple = t.triples + 3 * (f * t.stride + node.start)
-    for i in range(m):
-        o.rows[i] = get_triple(triple + 3 * i)
-    return o.rows
+    return segment(t, f, node.start, node.end, o)
 
 
 cdef void gather_keys(const Table* t, const Record* node, int f, Sorter* o, int32_t* low,
@@ -147,6 +211,8 @@ cdef const int32_t* sorted_rows(const Table* t, const Record* node, int f,
     cdef int32_t low, high
     if t.members == NULL:
         return rows_of(t, node, f, o)
+    if t.shared:
+        return listed_rows(t, node, f, o)
     if m == t.stride:
         return t.lists + f * t.stride
     look_at(t, f)

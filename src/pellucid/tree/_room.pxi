@@ -4,6 +4,7 @@
 cdef extern from *:
     """
     #include <stdlib.h>
+    #include <string.h>
     #ifdef __linux__
     #include <sys/mman.h>
     #define ROOM_MAPPED ((size_t) 1 << 18)
@@ -39,6 +40,16 @@ cdef extern from *:
     #endif
         free(at);
     }
+
+    static int more_room(void** room, size_t used, size_t size) {
+        void* larger = take_room(size);
+        if (larger == NULL) return -1;
+        if (used) memcpy(larger, *room, used);
+        give_room(*room);
+        *room = larger;
+        return 0;
+    }
     """
     void* take_room(size_t size) nogil
     void give_room(void* room) nogil
+    int more_room(void** room, size_t used, size_t size) nogil

@@ -30,6 +30,7 @@ cdef void free_scratch(Scratch* s) noexcept nogil:
     give_room(s.sorter.keys)
     give_room(s.sorter.rows)
     give_room(s.sorter.pairs)
+    give_room(s.sorter.mark)
     give_room(s.buckets.words)
     give_room(s.buckets.packed)
     give_room(s.buckets.sums)
@@ -42,8 +43,13 @@ cdef void free_scratch(Scratch* s) noexcept nogil:
 
 cdef int new_sorter(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     """Room for nodes of up to m members; 0 if there is enough memory."""
+    if t.shared:
+        s.sorter.mark = <uint8_t*> take_room(t.n_rows)
+        if s.sorter.mark == NULL:
+            return -1
+        memset(s.sorter.mark, 0, t.n_rows)
+        return 0
     s.sorter.keys = <int32_t*> take_room(m * sizeof(int32_t))
-    s.sorter.rows = <int32_t*> take_room(m * sizeof(int32_t))
     s.sorter.pairs = <uint64_t*> take_room(2 * m * sizeof(uint64_t))
     s.buckets.words = <uint64_t*> take_room(m * sizeof(uint64_t))
     s.buckets.packed = <uint64_t*> take_room(MOST_BUCKETS * sizeof(uint64_t))
@@ -52,7 +58,7 @@ cdef int new_sorter(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     s.buckets.wanted = <uint8_t*> take_room(MOST_BUCKETS)
     s.buckets.rows = <int32_t*> take_room((m + 1) * sizeof(int32_t))
     s.buckets.keys = <int32_t*> take_room((m + 1) * sizeof(int32_t))
-    if (s.sorter.keys == NULL or s.sorter.rows == NULL or s.sorter.pairs == NULL
+    if (s.sorter.keys == NULL or s.sorter.pairs == NULL
             or s.buckets.words == NULL or s.buckets.packed == NULL or s.buckets.sums == NULL
             or s.buckets.weights == NULL or s.buckets.wanted == NULL or s.buckets.rows == NULL
             or s.buckets.keys == NULL):
@@ -70,8 +76,7 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     s.sweep.left_cost = <double*> take_room(blocks * sizeof(double))
     s.sweep.right_cost = <double*> take_room(blocks * sizeof(double))
     s.rows = <int32_t*> take_room((m + 1) * sizeof(int32_t))
-    if t.triples != NULL:
-        s.sorter.rows = <int32_t*> take_room(m * sizeof(int32_t))
+    s.sorter.rows = <int32_t*> take_room(m * sizeof(int32_t))
     s.splits = <Split*> take_room(t.d * sizeof(Split))
     s.drawn = <int32_t*> take_room(t.d * sizeof(int32_t))
     s.bounds = <double*> take_room(t.d * sizeof(double))
@@ -85,7 +90,7 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
             or s.sweep.right_cost == NULL or s.rows == NULL or s.splits == NULL or s.drawn == NULL
             or s.bounds == NULL
             or (t.members != NULL and new_sorter(t, m, s) != 0)
-            or (t.triples != NULL and s.sorter.rows == NULL)
+            or s.sorter.rows == NULL
             or (t.ranks != NULL and new_ranked(m, groups, t.signs != NULL, &s.ranked) != 0)
             or s.levels.groups == NULL or s.levels.ordered == NULL or s.levels.sums == NULL
             or s.levels.left == NULL or s.levels.axis == NULL or s.levels.side == NULL):
@@ -160,9 +165,9 @@ cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* co
 
 
 cdef inline bint in_buckets(const Table* t, const Record* node, int f) noexcept nogil:
-    return (t.members != NULL and node.end - node.start > FEW_ROWS and not t.missing[f]
+    return (t.places != NULL and node.end - node.start > FEW_ROWS and not t.missing[f]
             and not t.kinds[f] and not t.drawn_splits and t.min_rows <= 1
-            and t.signs == NULL and t.criterion != ABSOLUTE and t.binned.bins == NULL)
+            and t.signs == NULL and t.criterion != ABSOLUTE)
 
 
 cdef inline double split_column(const Table* t, const Record* node, const double* counts, int f,
@@ -270,7 +275,7 @@ cdef bint choose(const Table* t, Record* node, const Split* splits) noexcept nog
         node.threshold = bin_threshold(t, splits + best)
     elif not t.kinds[best] and not t.drawn_splits:
         node.threshold = threshold_of(t, node, splits + best)
-        if t.members != NULL:
+        if t.places != NULL:
             node.at = t.places[best * t.n_rows + splits[best].below]
     node.missing_left = splits[best].missing_left
     return True

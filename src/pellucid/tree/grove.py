@@ -69,7 +69,7 @@ class Grove:
             table.X, table.order, table.kinds, table.n_levels, table.repeated, table.missing,
             self.labels, self.target, None, None, self.logs, self.n_classes,
             CRITERIA[self.criterion], self.compiled, stop.array, table.places if few else None,
-            np.empty(table.n, dtype=np.int32) if few else None, None, signs,
+            np.empty(table.n, dtype=np.int32), None, signs,
         )  # fmt: skip
         found = grow_bags(work, bags, keys, table.n_levels, signs is not None)
         stop.check()

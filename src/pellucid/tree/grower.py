@@ -23,6 +23,7 @@ from pellucid.tree.splitter import Limits, Splitter
 
 BRANCH_ROWS = 2**14  # of a node that grows in one thread, at most
 BRANCH_CELLS = 2**19  # of such a node: threads hold copies of them
+SHARED = 4  # times as many rows: trees of a common table up to which they share its lists
 LOG_TABLE = 2**22  # entropy of integer weights is looked up to this total weight
 
 
@@ -45,8 +46,8 @@ def grow(
     table's order is used up, which saves a copy.
     """
     w, w_exponent, counts, all_rows, packable = _weights(weights, count_rows)
-    total = float(table.n if w is None else w.sum())
-    target, scale = scaled_target(y, w, n_classes, counts, w_exponent, criterion)
+    total = float(table.n if w is None else (w if table.rows is None else w[table.rows]).sum())
+    target, scale = scaled_target(y, w, n_classes, counts, w_exponent, criterion, table.rows)
     lists, places, members = _rows(table, None if all_rows else w, limits, consume, n_jobs)
     stop = parallel.StopFlag()
     work = Workspace(
@@ -55,7 +56,7 @@ def grow(
         w, _packed(y, w, n_classes) if packable else None, class_logs(criterion, counts, total),
         n_classes, CRITERIA[criterion],
         limits.compiled(counts, total, w_exponent, scale.power * scale.exponent), stop.array,
-        places, members, _places(target) if criterion == "absolute_error" else None,
+        places, members, _places(target, table.rows) if criterion == "absolute_error" else None,
         None if limits.signs is None else np.array(limits.signs, dtype=np.int8), table.binned,
     )  # fmt: skip
     parts, attach = _parts(work, table, limits, key, n_jobs, stop, members is None)
@@ -122,13 +123,16 @@ def _rows(
     be divided with the nodes. `w` is None if all rows have weight. Which way is taken changes no
     division."""
     if table.binned is not None:
-        rows = np.arange(table.n) if w is None else np.flatnonzero(w)
-        return table.order, None, rows.astype(np.int32)
+        return table.order, None, table.members(w)
     if table.order.dtype == np.uint8:
         return table.order, None, None
     if looks_at_few(limits, table.d) or (limits.max_depth == 1 and w is None):
-        rows = np.arange(table.n) if w is None else np.flatnonzero(w)
-        return table.order, table.placed(n_jobs).places, rows.astype(np.int32)
+        table = table.wide().placed(n_jobs)
+        return table.order, table.places, table.members(w)
+    small = table.order.shape[1] <= SHARED * branch_rows(table.d)
+    if small and not consume and limits.max_leaf_nodes is None:
+        return table.order, None, table.members(w)
+    table = table.wide()
     if w is None:
         return table.order if consume else table.order.copy(), None, None
     wanted = (w > 0).astype(np.uint8)
@@ -137,20 +141,21 @@ def _rows(
     return lists, None, None
 
 
-def _places(target: np.ndarray | None) -> np.ndarray:
-    """Place of every row in the order of the target."""
+def _places(target: np.ndarray | None, rows: np.ndarray | None) -> np.ndarray:
+    """Place of every row in the order of the target, of equal ones in their order."""
     assert target is not None
     places = np.empty(len(target), dtype=np.int32)
-    places[np.argsort(target, kind="stable")] = np.arange(len(target), dtype=np.int32)
+    order = np.argsort(target if rows is None else target[rows], kind="stable")
+    places[order if rows is None else rows[order]] = np.arange(len(order), dtype=np.int32)
     return places
 
 
 def scaled_target(
     y: np.ndarray, w: np.ndarray | None, n_classes: int, counts: bool, w_exponent: int,
-    criterion: str,
+    criterion: str, rows: np.ndarray | None = None,
 ) -> tuple[np.ndarray | None, Scale]:  # fmt: skip
     """A numerical target is scaled by a power of two, so its squares stay finite, and centred for
-    them; medians must be values of the target, and deviances need its origin."""
+    them; medians must be values of the target, and deviances need its origin. Sums go over `rows`."""
     if n_classes:
         return None, Scale(True, counts, w_exponent)
     y = np.asarray(y, dtype=np.float64)
@@ -160,7 +165,10 @@ def scaled_target(
     small = np.ldexp(y, -exponent)
     if criterion != "squared_error":
         return small, Scale(False, counts, w_exponent, 0.0, exponent, POWERS[criterion])
-    shift = float(np.average(small, weights=w))
+    if rows is None:
+        shift = float(np.average(small, weights=w))
+    else:
+        shift = float(np.average(small[rows], weights=None if w is None else w[rows]))
     centred = small - shift
     return centred, Scale(False, counts, w_exponent, float(np.ldexp(shift, exponent)), exponent)
 

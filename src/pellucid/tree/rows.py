@@ -1,12 +1,16 @@
 """Some rows of a table in some order, gathered only as far as somebody asks for them.
 
-Binning looks at a table once, column by column: a reordered copy of it would be the largest array of
-the whole fit. Invariant: `np.asarray(rows)` is `table[order]`.
+Binning and sorting look at a table once, column by column: a reordered copy of it would be the
+largest array of the whole fit. Invariant: `np.asarray(rows)` is `table[order]`.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+
+from pellucid.data import Problem
+from pellucid.data.canonical import merged
 
 
 class Rows:
@@ -29,3 +33,16 @@ class Rows:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return np.asfortranarray(self.table[self.order]).astype(dtype or np.float64, copy=False)
+
+
+def in_canonical_order(problem: Problem) -> Problem:
+    """The problem on canonical rows whose X is `Rows` of the table as it stands."""
+    first, weights, position = merged(problem)
+    return replace(
+        problem,
+        X=Rows(problem.X, first),
+        y=problem.y[first],
+        weights=weights,
+        offset=None if problem.offset is None else problem.offset[first],
+        position=position,
+    )
