@@ -42,6 +42,15 @@ def test_durations():
             duration(wrong)
 
 
+def test_models_that_would_make_words_dense_do_without_them(tmp_path):
+    rows = "".join(f"w{i} is a text of word{i % 50},{i % 7},{i % 2}\n" for i in range(200))
+    (tmp_path / "t.csv").write_text("say,size,y\n" + rows)
+    given = {"models": "lda,naive_bayes", "task": "classification", "ignore": "D"}
+    plan = plan_of(tmp_path / "t.csv", target="y", **given)
+    notes = {one.id: one.note for one in plan.contenders}
+    assert notes["lda"] == "without say (text)" and notes["naive_bayes"] == ""
+
+
 def test_limits_bound_it():
     low, high = estimate.seconds(plan_of(effort="thorough"))
     assert estimate.seconds(plan_of(effort="thorough", time_limit=high / 2))[1] == high / 2

@@ -63,7 +63,7 @@ KINDS = [
 def random_case(Model, seed):
     rng = np.random.default_rng(seed)
     kinds = list(rng.choice(KINDS, rng.integers(1, 5)))
-    if Model in (*COUNTING, MixedNB) and rng.random() < 0.4:
+    if rng.random() < 0.4:
         kinds.append("text")
     n = int(rng.integers(6, 40))
     frame = pd.DataFrame({f"{kind} {j}": column(kind, n, rng) for j, kind in enumerate(kinds)})

@@ -1,4 +1,4 @@
-"""Text columns of MixedNB: words as one multinomial or as flags, beside columns of other kinds."""
+"""Text columns: words as one multinomial, as flags or as numbers, beside columns of other kinds."""
 
 import tracemalloc
 
@@ -8,9 +8,16 @@ import pytest
 
 import pellucid
 from pellucid.data import Table, Text
+from pellucid.discriminant_analysis import (
+    FisherDiscriminant,
+    GaussianBayesClassifier,
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
 from pellucid.ensemble import BaggingClassifier
 from pellucid.errors import DataError, ModelFileError, ParameterError
-from pellucid.naive_bayes import BernoulliNB, GaussianNB, MixedNB, MultinomialNB
+from pellucid.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MixedNB, MultinomialNB
+from pellucid.neighbors import KNeighborsClassifier
 
 SAY = ["free prize, call now", "are you home", "call for a free free ticket", "home at six now"] * 6
 SPAM = np.array(["spam", "ham", "spam", "ham"] * 6)
@@ -188,3 +195,111 @@ def test_words_and_numbers_tell_more_than_either():
     )
     size = GaussianNB().fit(X[["size"]][known], y[known]).score(X[["size"]][new], y[new])
     assert both > max(words, size)
+
+
+NORMAL = [
+    FisherDiscriminant,
+    GaussianBayesClassifier,
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+]
+
+
+def counted(X, mode="count"):
+    """The table as scikit-learn's vectorizers make it, a flag for missing texts, and the sizes."""
+    from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+    make = TfidfVectorizer() if mode == "tfidf" else CountVectorizer(binary=mode == "binary")
+    words = make.fit_transform(X["say"].fillna("")).toarray()
+    return np.column_stack([words, X["say"].isna(), X["size"]]).astype(float)
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.errors.ConvergenceWarning")  # words of one class only
+@pytest.mark.parametrize("Model", NORMAL)
+@pytest.mark.parametrize("mode", ["count", "binary", "tfidf"])
+def test_words_as_numbers(Model, mode):
+    X, y = table_of_all_kinds()
+    X = X[["say", "size"]].assign(size=X["size"].fillna(0.0))
+    if Model is GaussianNB:  # the others have a flag of missing texts, which it skips
+        X["say"] = X["say"].fillna("")
+    numbers = np.delete(counted(X, mode), -2, axis=1) if Model is GaussianNB else counted(X, mode)
+    model, plain = Model(table=kinds(mode=mode)).fit(X, y), Model().fit(numbers, y)
+    ask = "decision_function" if Model is FisherDiscriminant else "predict_proba"
+    np.testing.assert_allclose(
+        getattr(model, ask)(X), getattr(plain, ask)(numbers), rtol=1e-10, atol=1e-300
+    )
+    why = model.explain(X)
+    assert why.columns == ("say", "size") and why.is_additive(1e-9)
+    assert model.score(X, y) > 0.8
+
+
+def test_words_as_normal_numbers_are_scikit_learns():
+    import sklearn.naive_bayes
+
+    X, y = table_of_all_kinds()
+    X = X[["say", "size"]].fillna({"say": "", "size": 0.0})
+    numbers = np.delete(counted(X), -2, axis=1)
+    theirs = sklearn.naive_bayes.GaussianNB().fit(numbers, y)
+    ours = GaussianNB(table=kinds()).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(numbers), rtol=1e-8)
+
+
+def test_words_as_categories_of_two_levels(tmp_path):
+    """Present or absent: what BernoulliNB says of the same words, and a column of levels beside."""
+    X, y = table_of_all_kinds()
+    model = CategoricalNB(table=kinds(), alpha=0.5).fit(X[["say"]], y)
+    flags = BernoulliNB(table=kinds(), alpha=0.5).fit(X[["say"]], y)
+    np.testing.assert_allclose(
+        model.predict_joint_log_proba(X[["say"]]),
+        flags.predict_joint_log_proba(X[["say"]]),
+        rtol=1e-12,
+    )
+    both = CategoricalNB(table=kinds()).fit(X[["say", "colour"]], y)
+    mixed = MixedNB(table=kinds(), distributions={"say": "bernoulli"}).fit(X[["say", "colour"]], y)
+    np.testing.assert_allclose(
+        both.predict_proba(X[["colour", "say"]]),
+        mixed.predict_proba(X[["say", "colour"]]),
+        rtol=1e-12,
+    )
+    why = both.explain(X[["say", "colour"]])
+    assert why.is_additive(1e-10) and not why.contributions[::11, 0].any()
+    both.save(tmp_path / "m.pellucid")
+    np.testing.assert_array_equal(
+        pellucid.load(tmp_path / "m.pellucid").predict_proba(X[["say", "colour"]]),
+        both.predict_proba(X[["say", "colour"]]),
+    )
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.errors.ConvergenceWarning")
+@pytest.mark.parametrize("Model", NORMAL)
+def test_too_many_words_for_a_dense_table_are_named(Model, monkeypatch):
+    X = messages()
+    monkeypatch.setattr("pellucid.data.encode.DENSE", 24 * 5)
+    with pytest.raises(
+        DataError, match=rf"'say'.*{Model.__name__} needs.*max_words=5\)\), give fewer"
+    ):
+        Model(table=kinds()).fit(X, SPAM)
+    Model(table=kinds(max_words=5)).fit(X, SPAM)  # what the message says is enough
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.errors.ConvergenceWarning")
+@pytest.mark.parametrize("Model", [Model for Model in NORMAL if Model is not GaussianNB])
+def test_too_many_words_for_covariances_are_named(Model, monkeypatch):
+    X = messages().assign(size=np.arange(24.0))
+    monkeypatch.setattr("pellucid.discriminant_analysis.clouds.PAIRS", 50)
+    fits = 4 if Model in (GaussianBayesClassifier, QuadraticDiscriminantAnalysis) else 6
+    with pytest.raises(
+        DataError, match=rf"'say'.*covariance.*max_words={fits}\)\), or use a model"
+    ):
+        Model(table=kinds()).fit(X, SPAM)
+    Model(table=kinds(max_words=fits)).fit(X, SPAM)
+
+
+def test_models_without_words_name_those_that_have_them():
+    with pytest.raises(
+        DataError, match=r"'say' holds free text, which KNeigh.*MixedNB or Logistic"
+    ):
+        KNeighborsClassifier(table=kinds()).fit(messages(), SPAM)
+    with pytest.raises(DataError, match=r"no words left: loosen .* or pattern of .*two letters"):
+        MixedNB(table=kinds()).fit(pd.DataFrame({"say": ["a b", "c d"]}), [0, 1])

@@ -250,12 +250,18 @@ def deviation(material: Material, train: np.ndarray) -> float:
     return float(f"{spread:.2g}") if 0 < spread < np.inf else 1.0
 
 
+def _reads_words(Model: Any) -> bool:
+    """Whether thousands of words are little work: models that would make them dense are not asked."""
+    sparse = getattr(Model, "_takes_sparse", False) or getattr(Model, "_layout", "") == "codes"
+    return sparse and getattr(Model, "_takes_text", False)
+
+
 def _contender(
     entry: Entry, material: Material, settings: Settings, train: np.ndarray, unit: float
 ) -> Contender:
     y = material.y[train]
     text = tuple(name for name, kind in material.kinds.items() if kind == "text")
-    reads_text = entry.rank == 0 or getattr(entry.model_class(), "_takes_text", False)
+    reads_text = entry.rank == 0 or _reads_words(entry.model_class())
     dropped = () if reads_text else text
     if entry.only == "text":  # it counts words: other numbers would drown them
         dropped = tuple(name for name in material.kinds if name not in text)

@@ -18,9 +18,10 @@ from pellucid.data.containers import Intake
 from pellucid.data.scan import check_column, check_finite
 from pellucid.data.schema import CATEGORICAL, DATETIME, NUMBER, TEXT, Schema
 from pellucid.data.text import word_entries
-from pellucid.errors import DataTypeError
+from pellucid.errors import DataError, DataTypeError
 
 SPARSE_COLUMNS = 50
+DENSE = 2**27  # cells of words that are made dense at most: 1 GB
 
 
 def encode(
@@ -52,7 +53,26 @@ def encode(
         return table.sparse.astype(np.float64, copy=False)
     if schema.layout == "codes":
         return _codes(schema, table, quiet, by_rows)
+    if TEXT in schema.kinds and not takes_sparse:
+        n, what = table.n_rows, f"the dense table that {owner} needs"
+        hint = ", give fewer rows at a time"
+        check_room(schema, what, n * len(schema.owner), DENSE, DENSE // max(n, 1), hint)
     return _matrix(schema, table, takes_sparse, finite, quiet)
+
+
+def check_room(schema: Schema, what: str, cells: int, most: int, fits: int, hint: str = "") -> None:
+    """Refuse words of which `what` would hold more than `most` numbers; `fits` columns would do."""
+    if cells <= most:
+        return
+    texts, p = _texts(schema), len(schema.owner)
+    n_words = sum(len(schema.levels[j]) for j in texts)
+    fewer = max((fits - (p - n_words)) // len(texts), 1)
+    raise DataError(
+        f"the words of column {schema.name(texts[0])!r} and the other columns make {p} columns: "
+        f"{what} would hold {cells:.2g} numbers ({8 * cells / 2**30:.1f} GB). Keep fewer words with "
+        f"Table(text=Text(max_words={fewer})){hint}, or use a model that keeps words sparse: "
+        "LogisticRegression, MultinomialNB or MixedNB."
+    )
 
 
 def _codes(schema: Schema, table: Intake, quiet: bool, by_rows: bool) -> np.ndarray:

@@ -202,9 +202,11 @@ def _schema(
 def _check_text(schema: Schema, wishes: Wishes) -> None:
     if TEXT in schema.kinds and not wishes.takes_text:
         name = schema.name(schema.kinds.index(TEXT))
+        readers = {"classes": "MixedNB or LogisticRegression", "numbers": "SGDRegressor"}
+        other = f", or use {readers[wishes.target]}" if wishes.target in readers else ""
         raise DataError(
             f"column {name!r} holds free text, which {wishes.owner} cannot use. Drop it, or make it "
-            f"a category with Table(kinds={{{name!r}: 'categorical'}})."
+            f"a category with Table(kinds={{{name!r}: 'categorical'}}){other}."
         )
 
 

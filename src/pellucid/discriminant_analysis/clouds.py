@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
+from pellucid.data.encode import check_room
+from pellucid.data.schema import TEXT
 from pellucid.errors import ParameterError
 from pellucid.numerics.covariance import ledoit_wolf
 from pellucid.numerics.groups import class_moments
@@ -25,6 +27,7 @@ FAR = {"svd": 8.0, "lsqr": 1e4, "eigen": 1e4}
 PART = 1e-3  # entry of a unit vector above which a column takes part in a direction
 NO_VARIANCE = 1e-10  # of a standardised covariance: a direction without variance
 IMPOSSIBLE = -1e300  # logarithm of a chance of 0: no distance makes up for it
+PAIRS = 2**24  # entries of covariances of words at most
 LEAST_SHARE = 1e-6  # of the total variance that a class may have where the pooled one has none
 
 
@@ -52,6 +55,10 @@ def clouds(problem: Problem, own: bool) -> Clouds:
     """One pass over the table."""
     assert problem.classes is not None
     K, units, w = len(problem.classes), problem.schema.units(EXTREME), problem.weights
+    if TEXT in problem.schema.kinds:
+        many = K if own else 1
+        what, fits = f"covariance matrices ({many} of them)", int((PAIRS / many) ** 0.5)
+        check_room(problem.schema, what, many * problem.p**2, PAIRS, fits)
     X = np.ldexp(problem.X, -units) if units.any() else problem.X
     w = np.ldexp(w, -int(np.frexp(w.max())[1]))
     found = class_moments(X, problem.y, w, K, "own" if own else "shared")

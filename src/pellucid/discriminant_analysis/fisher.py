@@ -50,6 +50,7 @@ class FisherDiscriminant(Classifier, Transformer):
     """
 
     _takes_sparse = False
+    _takes_text = True
     _parameters = {"cutoff": Choice("midpoint", "density", "error")}
 
     def __init__(self, *, cutoff: str = "midpoint", table: Any = None) -> None:

@@ -59,6 +59,7 @@ class LinearDiscriminantAnalysis(ProbabilisticClassifier, Transformer):
     """
 
     _takes_sparse = False
+    _takes_text = True
     _parameters = {
         "solver": Choice("svd", "lsqr", "eigen"),
         "shrinkage": Either(Nothing, Choice("auto"), Real(0, 1, "both")),

@@ -59,6 +59,7 @@ class QuadraticClassifier(ProbabilisticClassifier):
     """Base of the classifiers with one normal distribution per class."""
 
     _takes_sparse = False
+    _takes_text = True
 
     @property
     def _chances(self) -> np.ndarray:

@@ -5,11 +5,26 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
-from pellucid.data.schema import Schema
+from pellucid.data.containers import Intake
+from pellucid.data.schema import TEXT, Schema
 from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.naive_bayes.counts import COUNT_PARAMETERS
-from pellucid.naive_bayes.family import LOWEST, SMALLEST_ALPHA, NaiveBayes, relevelled
+from pellucid.naive_bayes.family import (
+    LOWEST,
+    SMALLEST_ALPHA,
+    NaiveBayes,
+    level_chances,
+    relevelled,
+)
 from pellucid.naive_bayes.possible import check_counts
+from pellucid.naive_bayes.words import (
+    BERNOULLI,
+    beside_words,
+    codes_of,
+    count_words,
+    log_chances,
+    text_likelihood,
+)
 from pellucid.parameters import Array, Either, Integer, Nothing, Real
 from pellucid.persist.state import expect_array
 
@@ -31,8 +46,9 @@ class CategoricalNB(NaiveBayes):
         log p(c) + sum_j log p(x_j | c),    p(v | c) = (N_cjv + alpha) / (N_cj + alpha L_j)
 
     N_cjv counts the rows of class c with level v in column j, which has L_j levels. Columns of
-    words are categories by themselves; in columns of numbers, 0, 1, 2, ... are the categories.
-    Missing cells and levels not seen in training say nothing.
+    words are categories by themselves; in columns of numbers, 0, 1, 2, ... are the categories; each
+    word of a text column is a category of two levels, present and absent. Missing cells and levels
+    not seen in training say nothing.
 
     Parameters
     ----------
@@ -49,8 +65,10 @@ class CategoricalNB(NaiveBayes):
 
     Attributes
     ----------
-    category_count_, feature_log_prob_ : lists of arrays (classes, levels), one per column
-    n_categories_ : levels of each column
+    category_count_, feature_log_prob_ : lists of arrays (classes, levels), one per column; of a text
+        (classes, words), of the texts that hold the word
+    n_categories_ : levels, or words, of each column
+    present_ : (classes, columns), weight of the cells that are not missing
     class_count_, class_log_prior_, classes_
     n_features_in_, feature_names_in_, schema_
 
@@ -64,6 +82,7 @@ class CategoricalNB(NaiveBayes):
 
     _layout = "codes"
     _takes_sparse = False
+    _takes_text = True
     _positive_only = True
     _parameters = COUNT_PARAMETERS | {
         "alpha": Real(0, None),
@@ -91,14 +110,18 @@ class CategoricalNB(NaiveBayes):
         assert problem.classes is not None
         K, d = len(problem.classes), problem.p
         check_counts(problem.X, type(self).__name__, problem.schema, problem.position)
-        least = self._least(d)
-        counts = []
+        y, w, least = problem.y, problem.weights, self._least(d)
+        counts, present = [], np.zeros((K, d))
         for j in range(d):
+            present[:, j] = np.bincount(y, w * ~np.isnan(problem.X[:, j]), minlength=K)
+            if j in problem.words:
+                counts.append(count_words(BERNOULLI, problem.words[j], y, w, K))
+                continue
             codes = _codes(problem.X[:, j], problem.schema.name(j))
             known = problem.n_levels[j] or max(int(codes.max(initial=0)) + 1, least[j])
-            counts.append(count_levels(codes, problem.y, problem.weights, K, known))
-        total = np.bincount(problem.y, problem.weights, minlength=K)
-        return {"class_count_": total, "category_count_": counts}
+            counts.append(count_levels(codes, y, w, K, known))
+        total = np.bincount(y, w, minlength=K)
+        return {"class_count_": total, "category_count_": counts, "present_": present}
 
     def _least(self, d: int) -> np.ndarray:
         given = 0 if self.min_categories is None else np.asarray(self.min_categories)
@@ -116,46 +139,60 @@ class CategoricalNB(NaiveBayes):
             relevelled(own, self.schema_.levels[j], schema.levels[j]) if schema.levels[j] else own
             for j, own in enumerate(self.category_count_)
         ]
-        return {"class_count_": self.class_count_, "category_count_": counts}
+        sums = {"class_count_": self.class_count_, "present_": self.present_}
+        return sums | {"category_count_": counts}
 
     def _merge(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         both = []
         for a, b in zip(old["category_count_"], new["category_count_"]):
             levels = max(a.shape[1], b.shape[1])
             both.append(sum(np.pad(c, ((0, 0), (0, levels - c.shape[1]))) for c in (a, b)))
-        return {"class_count_": old["class_count_"] + new["class_count_"], "category_count_": both}
+        sums = {name: old[name] + new[name] for name in ("class_count_", "present_")}
+        return sums | {"category_count_": both}
 
     def _finish(self, sums: dict[str, Any], problem: Problem) -> dict[str, Any]:
         prior = self._given_prior(len(sums["class_count_"]), sums["class_count_"])
         alpha = float(self.alpha) if self.force_alpha else max(float(self.alpha), SMALLEST_ALPHA)
         counts = sums["category_count_"]
         with np.errstate(divide="ignore"):
-            logs = [np.log(level_chances(c, alpha)) for c in counts]
+            logs = [
+                log_chances(BERNOULLI, c, sums["present_"][:, j], alpha)
+                if problem.schema.kinds[j] == TEXT
+                else np.log(level_chances(c, alpha))
+                for j, c in enumerate(counts)
+            ]
             return sums | {
                 "class_log_prior_": np.log(prior),
                 "feature_log_prob_": logs,
                 "n_categories_": np.array([c.shape[1] for c in counts], dtype=np.int64),
             }
 
-    def _column(self, X: np.ndarray, j: int) -> np.ndarray:
+    def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
+        codes = super()._encode_intake(rows, quiet, finite)
+        return beside_words(codes, self.schema_, rows, type(self).__name__)
+
+    def _column(self, X: Any, j: int) -> np.ndarray:
         """(n, K) share of column j; missing and unseen cells say nothing."""
-        codes = _codes(X[:, j], self.schema_.name(j), most=np.inf)
+        if self.schema_.kinds[j] == TEXT:
+            return text_likelihood(BERNOULLI, X, j, self.feature_log_prob_[j])
+        codes = _codes(codes_of(X)[:, j], self.schema_.name(j), most=np.inf)
         logs = np.maximum(self.feature_log_prob_[j], LOWEST)
         table = np.vstack([logs.T, np.zeros(len(logs))])
         return table[np.where((codes < 0) | (codes >= len(table) - 1), len(table) - 1, codes)]
 
-    def _log_likelihood(self, X: np.ndarray) -> np.ndarray:
-        check_counts(X, type(self).__name__, self.schema_)
-        return sum((self._column(X, j) for j in range(X.shape[1])), np.zeros(1))
+    def _log_likelihood(self, X: Any) -> np.ndarray:
+        check_counts(codes_of(X), type(self).__name__, self.schema_)
+        return sum((self._column(X, j) for j in range(self.n_features_in_)), np.zeros(1))
 
-    def _column_likelihoods(self, X: np.ndarray) -> np.ndarray:
-        check_counts(X, type(self).__name__, self.schema_)
-        return np.stack([self._column(X, j) for j in range(X.shape[1])], axis=1)
+    def _column_likelihoods(self, X: Any) -> np.ndarray:
+        check_counts(codes_of(X), type(self).__name__, self.schema_)
+        return np.stack([self._column(X, j) for j in range(self.n_features_in_)], axis=1)
 
     def _check_state(self) -> None:
         K, d = len(self.classes_), self.schema_.n_columns
         expect_array(self, "class_count_", K)
         expect_array(self, "class_log_prior_", K)
+        expect_array(self, "present_", K, d)
         expect_array(self, "n_categories_", d, dtype=np.int64)
         for name in ("category_count_", "feature_log_prob_"):
             tables = vars(self).get(name)
@@ -165,13 +202,6 @@ class CategoricalNB(NaiveBayes):
                 for t, levels in zip(tables or (), self.n_categories_)
             ):
                 raise ModelFileError(f"its CategoricalNB has no {name} of the right shape")
-
-
-def level_chances(counts: np.ndarray, alpha: float) -> np.ndarray:
-    """(N + alpha) / (sum N + alpha L) of each class; equal chances where nothing is known."""
-    total = counts.sum(axis=1, keepdims=True) + alpha * counts.shape[1]
-    equal = np.full_like(counts, 1 / counts.shape[1])
-    return np.divide(counts + alpha, total, out=equal, where=total > 0)
 
 
 def _codes(column: np.ndarray, name: str, most: float = MOST) -> np.ndarray:

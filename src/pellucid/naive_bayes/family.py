@@ -249,3 +249,10 @@ def relevelled(counts: np.ndarray, old: tuple[Any, ...], new: tuple[Any, ...]) -
     out = np.zeros((len(counts), len(new)))
     out[:, source >= 0] = counts[:, source[source >= 0]]
     return out
+
+
+def level_chances(counts: np.ndarray, alpha: float) -> np.ndarray:
+    """(N + alpha) / (sum N + alpha L) of each class; equal chances where nothing is known."""
+    total = counts.sum(axis=1, keepdims=True) + alpha * counts.shape[1]
+    equal = np.full_like(counts, 1 / counts.shape[1])
+    return np.divide(counts + alpha, total, out=equal, where=total > 0)

@@ -49,6 +49,7 @@ class GaussianNB(MatrixNaiveBayes):
     """
 
     _takes_sparse = False
+    _takes_text = True
     _prior_name = "priors"
     _invariant = ("weight scale",)
     _parameters = {

@@ -1,18 +1,24 @@
 """Naive Bayes with one distribution per column."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from pellucid.data import Problem
 from pellucid.data.batches import empty
 from pellucid.data.containers import Intake
-from pellucid.data.encode import words
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.errors import ModelFileError, ParameterError, shown
-from pellucid.naive_bayes.categorical import count_levels, level_chances
-from pellucid.naive_bayes.family import LOWEST, MOST, NaiveBayes, against_others, relevelled
+from pellucid.naive_bayes.categorical import count_levels
+from pellucid.naive_bayes.family import (
+    LOWEST,
+    MOST,
+    NaiveBayes,
+    against_others,
+    level_chances,
+    relevelled,
+)
 from pellucid.naive_bayes.gaussian import (
     EXTREME,
     LARGEST,
@@ -23,9 +29,12 @@ from pellucid.naive_bayes.gaussian import (
 from pellucid.naive_bayes.possible import check_column
 from pellucid.naive_bayes.words import (
     WORD_KINDS,
+    Rows,
+    beside_words,
+    codes_of,
     count_words,
     log_chances,
-    log_likelihood,
+    text_likelihood,
     word_shares,
 )
 from pellucid.numerics.groups import class_moments
@@ -35,13 +44,6 @@ from pellucid.records import Explanation
 
 KINDS = ("normal", "bernoulli", "categorical", "poisson", "binomial", "multinomial", *WORD_KINDS)
 HELD = {CATEGORICAL: "categories", TEXT: "text"}
-
-
-class Rows(NamedTuple):
-    """A table with text columns: codes, and the words of each text column."""
-
-    codes: np.ndarray
-    words: dict[int, Any]
 
 
 class MixedNB(NaiveBayes):
@@ -262,17 +264,14 @@ class MixedNB(NaiveBayes):
 
     def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
         codes = super()._encode_intake(rows, quiet, finite)
-        if TEXT not in self.schema_.kinds:
-            return codes
-        return Rows(codes, words(self.schema_, self.schema_.align(rows, type(self).__name__)))
+        return beside_words(codes, self.schema_, rows, type(self).__name__)
 
     def _column(self, X: Any, j: int) -> np.ndarray:
         """(n, K) share of column j; a missing cell says nothing."""
-        kind, x = self.distributions_[j], _codes(X)[:, j]
-        missing = np.isnan(x)
+        kind, x = self.distributions_[j], codes_of(X)[:, j]
         if kind in WORD_KINDS:
-            parts = log_likelihood(kind, X.words[j], self.level_log_prob_[j])
-            return np.where(missing[:, None], 0.0, parts)
+            return text_likelihood(kind, X, j, self.level_log_prob_[j])
+        missing = np.isnan(x)
         if kind == "categorical":
             logs = np.maximum(self.level_log_prob_[j], LOWEST)
             table = np.vstack([logs.T, np.zeros(len(logs))])
@@ -302,7 +301,7 @@ class MixedNB(NaiveBayes):
         return x * log + np.maximum(trials - x, 0.0) * np.maximum(np.log1p(-theta), LOWEST)
 
     def _log_likelihood(self, X: Any) -> np.ndarray:
-        total = np.zeros((len(_codes(X)), len(self.classes_)))
+        total = np.zeros((len(codes_of(X)), len(self.classes_)))
         for j in range(self.schema_.n_columns):
             total += self._column(X, j)
         return total
@@ -349,10 +348,6 @@ class MixedNB(NaiveBayes):
         widths = [(K, int(n)) for n in self.schema_.n_levels]
         if not isinstance(tables, list) or [np.shape(t) for t in tables] != widths:
             raise ModelFileError("its MixedNB has no level_log_prob_ of the right shape")
-
-
-def _codes(X: Any) -> np.ndarray:
-    return X.codes if isinstance(X, Rows) else X
 
 
 def _flags(column: np.ndarray) -> bool:

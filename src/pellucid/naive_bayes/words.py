@@ -1,4 +1,4 @@
-"""A text column of `MixedNB`: its words as one multinomial, or each as present or absent.
+"""Text beside codes, in `MixedNB` and `CategoricalNB`: words as one multinomial, or as flags.
 
     multinomial words : log p(x | c) = sum_w x_w log theta_cw
     bernoulli words   : log p(x | c) = sum_w [ in x: log theta_cw, else log(1 - theta_cw) ]
@@ -6,15 +6,42 @@
 Invariant: words stay sparse; a text that is missing says nothing.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pellucid.naive_bayes.categorical import level_chances
+from pellucid.data.containers import Intake
+from pellucid.data.encode import words
+from pellucid.data.schema import TEXT, Schema
 from pellucid.naive_bayes.counts import class_sums
-from pellucid.naive_bayes.family import LOWEST
+from pellucid.naive_bayes.family import LOWEST, level_chances
 
 MULTINOMIAL, BERNOULLI = WORD_KINDS = ("multinomial words", "bernoulli words")
+
+
+class Rows(NamedTuple):
+    """A table with text columns: codes, and the words of each text column."""
+
+    codes: np.ndarray
+    words: dict[int, Any]
+
+
+def beside_words(codes: np.ndarray, schema: Schema, rows: Intake, owner: str) -> Any:
+    """The codes, with the words of the text columns if there are any."""
+    if TEXT not in schema.kinds:
+        return codes
+    return Rows(codes, words(schema, schema.align(rows, owner)))
+
+
+def codes_of(X: Any) -> np.ndarray:
+    """The codes of encoded rows, with or without words."""
+    return X.codes if isinstance(X, Rows) else X
+
+
+def text_likelihood(kind: str, X: Any, j: int, logs: np.ndarray) -> np.ndarray:
+    """(n, K) share of text column j; a missing text says nothing."""
+    missing = np.isnan(X.codes[:, j])
+    return np.where(missing[:, None], 0.0, log_likelihood(kind, X.words[j], logs))
 
 
 def count_words(kind: str, X: Any, y: np.ndarray, w: np.ndarray, n_classes: int) -> np.ndarray:
