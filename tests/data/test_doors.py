@@ -34,6 +34,13 @@ def test_row_order_and_copies_do_not_change_a_fit_with_gaps(seed):
     assert np.array_equal(a.cluster_centers_, b.cluster_centers_)
 
 
+def test_many_columns_with_gaps_are_counted_not_listed():
+    with pytest.raises(
+        DataError, match=r"'x0' \(2\), .*'x4' \(2\) and 295 more columns: 2 of 3 rows"
+    ):
+        problem(np.where([[1], [1], [0]], np.nan, np.ones((3, 300))), table=Table(missing="error"))
+
+
 def test_sparse_training_knows_its_means():
     A = np.array([[1.0, 10], [2, 0], [3, 12], [4, 14]])
     w = [1, 2, 1, 1]

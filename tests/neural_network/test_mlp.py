@@ -210,6 +210,14 @@ def test_divergence_names_layer_and_step():
     assert np.isfinite(model.predict(X)).all() and np.isfinite(model.history_["objective"]).all()
 
 
+def test_divergence_without_a_step_size_speaks_of_none(rng):
+    X = rng.normal(size=(40, 3))
+    model = MLPRegressor(hidden_layer_sizes=5, solver="lbfgs", random_state=0)
+    with pytest.warns(ConvergenceWarning, match="diverged in step 1 .* kept. Standardise the col"):
+        model.fit(X * 1e160, X[:, 0] * 1e160)
+    assert np.isfinite(model.predict(X)).all()
+
+
 def test_a_loss_that_ends_far_above_its_start_has_not_converged(rng):
     X = rng.normal(size=(60, 3))
     model = MLPRegressor(hidden_layer_sizes=20, learning_rate_init=10, random_state=0)

@@ -261,7 +261,8 @@ def _without_missing(rows: Intake, w: np.ndarray, rule: str, owner: str) -> np.n
         return w
     if rule == "error":
         counts = {rows.name(j): int(m[w > 0].sum()) for j, m in enumerate(by_column)}
-        named = ", ".join(f"{name!r} ({count})" for name, count in counts.items() if count)
+        told = [f"{name!r} ({count})" for name, count in counts.items() if count]
+        named = ", ".join(told[:5]) + f" and {len(told) - 5} more columns" * (len(told) > 5)
         raise DataError(
             f"Input X contains NaN in {named}: {int(missing.sum())} of {len(w)} rows have missing "
             f"values (first: row {int(np.argmax(missing))}). {owner} was told Table(missing='error')."

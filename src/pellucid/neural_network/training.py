@@ -60,9 +60,8 @@ class Plan:
 
     def slower(self) -> str:
         """What to try after a divergence."""
-        return (
-            f"Lower {self.named('rate')}, or standardise the columns (and a regression's target)."
-        )
+        scale = "tandardise the columns (and a regression's target)."
+        return f"S{scale}" if self.solver == "lbfgs" else f"Lower {self.named('rate')}, or s{scale}"
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> "Plan":
