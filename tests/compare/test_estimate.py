@@ -7,7 +7,14 @@ import pytest
 from pellucid.app import cli
 from pellucid.compare import estimate
 from pellucid.compare.prepare import prepare
+from pellucid.compare.registry import ENTRIES
 from pellucid.compare.settings import Settings, duration
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch):
+    """No other program runs."""
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
 
 
 def plan_of(data="iris", **settings):
@@ -70,7 +77,22 @@ def test_limits_bound_it():
 )
 def test_it_is_told_in_a_unit_that_fits(monkeypatch, range_, text):
     monkeypatch.setattr(estimate, "seconds", lambda plan: range_)
+    monkeypatch.setattr(estimate, "_jobs", lambda plan: 1)
     assert estimate.told(None) == text
+
+
+def test_other_programs_stretch_its_end_and_are_told(monkeypatch):
+    plan = plan_of()
+    low, high = estimate.seconds(plan)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr("os.getloadavg", lambda: (7.0, 7.0, 7.0))
+    assert estimate.seconds(plan) == (low, pytest.approx(4 * high))
+    assert estimate.told(plan).endswith(" on this busy machine")
+
+
+def test_every_model_of_ours_has_its_own_figures():
+    assert set(estimate.SPEED) == {entry.id for entry in ENTRIES}
+    assert set(estimate.OF_NUMBERS) <= {e.id for e in ENTRIES if e.task == "regression"}
 
 
 def test_the_plan_tells_it(capsys):

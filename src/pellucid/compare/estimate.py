@@ -1,50 +1,92 @@
 """How long a run will take, roughly, before any model was fitted.
 
-    seconds of a fit = cost * (FIT + CELL * rows * columns)
-    seconds of a run = START + (sum over rounds and their fits + sum of portraits) / jobs
+    seconds of a fit = start + cells * (a + b * min(rows, columns) + c * rows)
+    seconds of a run = START + sum over models of (folds + LAST) * fits of a round * a fit / jobs
 
-`cost` is the registry's, columns are those the model sees: a categorical column counts once for a
-model that splits sets of levels, else once per level. The constants were fitted by eye to the whole
-time of runs on tables from 120 x 4 to 39,000 x 15 with two cores. Runs differed from the figure by a
-factor of two either way, more on a busy machine: a range is told and not a number.
-Invariant: an estimate shapes nothing but text; equal plans give equal results.
+`SPEED` holds start, a, b and c of each model, measured on one core of a machine of 2025 on seven
+tables of 120 x 4 to 39,000 x 15. Columns are those the model sees: a categorical column counts once
+for a model that splits sets of levels, else once per level. Runs on an idle machine of that kind
+lay within a factor of two of the figure, so a range is told and not a number; what other programs
+use now is added to its upper end. Invariant: an estimate shapes nothing but text.
 """
 
 from __future__ import annotations
 
+import os
 from math import ceil, floor
 
 from pellucid.compare.plan import Contender, Plan
 from pellucid.parallel import get_threads
 
-START = 2.0  # the first process, the kept model, the report
-ROUND = 0.03  # search and scores of one (model, fold) beside its fits
-PORTRAIT, LOOK = 0.1, 8e-6  # what the report tells of a model: at least, and per cell
-FIT = 0.006  # a fit of cost 1 on next to no rows
-CELL = 2e-7  # more of it per cell
+START = 2.5  # the first process, the kept model, the report
+LAST = 2.0  # the last round also draws the model's portrait: so many others
+PORTRAIT = 0.1  # seconds of it at least
+SPEED = {  # of one fit: milliseconds, then nanoseconds, picoseconds and picoseconds per cell
+    "adaboost": (40, 1000, 0, 0), "bagging": (25, 2200, 0, 0), "bayesian_ridge": (15, 90, 400, 0),
+    "elastic_net": (8, 25, 100, 0), "extra_trees": (20, 3500, 0, 0), "forest": (12, 2600, 0, 0),
+    "gamma": (10, 80, 250, 0), "gradient_boosting": (48, 350, 0, 0), "knn": (4, 40, 0, 12),
+    "lasso": (7, 30, 140, 0), "lda": (5, 10, 280, 0), "logistic": (7, 30, 90, 0),
+    "logistic_l1": (25, 150, 0, 0), "majority": (15, 30, 0, 0), "mean": (15, 30, 0, 0),
+    "mlp": (100, 2000, 0, 0), "multinomial_nb": (5, 30, 0, 0), "naive_bayes": (8, 40, 0, 0),
+    "ols": (60, 50, 100, 0), "perceptron": (10, 25, 15, 0), "poisson": (10, 80, 300, 0),
+    "qda": (5, 10, 280, 0), "ridge": (6, 35, 130, 0), "ridge_classifier": (25, 15, 60, 0),
+    "sgd": (14, 40, 0, 0), "svm_linear": (12, 80, 0, 0), "svm_rbf": (8, 120, 0, 6),
+    "tree": (5, 140, 0, 0),
+}  # fmt: skip
+OF_NUMBERS = {"svm_linear": (45, 700, 0, 0), "knn": (5, 40, 0, 30)}  # where regression is slower
+TREES = {"bagging": 20}  # trees of the fits above; 50 of any other
 UNITS = (
     ("h", 3600.0, 7200.0),
     ("min", 60.0, 120.0),
     ("s", 1.0, 0.0),
 )  # length, least end of a range
 WORDS = 1000  # columns that a text column counts for
-FASTER, SLOWER = 0.75, 2.5  # the range that is told
+FASTER, SLOWER = 0.6, 1.8  # the range that is told
+BUSY = 2.0  # processes to a processor that are worth a word
 
 
-def seconds(plan: Plan) -> tuple[float, float]:
-    """The least and the most that the run will probably take."""
-    rounds = len(plan.folds) + 1
-    narrow, wide = _columns(plan)
-    work = 0.0
+def seconds(plan: Plan, load: float | None = None) -> tuple[float, float]:
+    """The least and the most that the run will probably take; `load` as in `crowd`."""
+    rounds, work = len(plan.folds) + LAST, 0.0
+    narrow, text, wide = _columns(plan)
     for contender in plan.running:
-        columns = narrow if _splits_levels(contender) else wide
-        own = plan.fits_of(contender) * contender.cost * (FIT + CELL * len(plan.train) * columns)
-        own += PORTRAIT + LOOK * len(plan.train) * narrow
-        work += rounds * ROUND + min(own, plan.model_timeout)
-    jobs = min(plan.settings.jobs or get_threads(), max(1, rounds * len(plan.running)))
+        columns = narrow if _splits_levels(contender) else wide + (0 if contender.dropped else text)
+        own = rounds * plan.fits_of_round(contender) * fit(plan, contender, columns) + PORTRAIT
+        work += min(own, plan.model_timeout)
+    jobs = _jobs(plan)
     middle = START + work / jobs
     most = float("inf") if plan.settings.time_limit is None else plan.settings.time_limit
-    return min(FASTER * middle, most), min(SLOWER * middle, most)
+    return min(FASTER * middle, most), min(SLOWER * crowd(jobs, load) * middle, most)
+
+
+def fit(plan: Plan, contender: Contender, columns: int) -> float:
+    """Seconds of one fit."""
+    cost = contender.cost
+    found = SPEED.get(contender.id, (6 * cost, 200 * cost, 0, 0))
+    if plan.material.classes is None:
+        found = OF_NUMBERS.get(contender.id, found)
+    start, cell, narrower, longer = found
+    rows = len(plan.train)
+    each = cell * 1e-9 + 1e-12 * (narrower * min(rows, columns) + longer * rows)
+    return _trees(contender) * (start * 1e-3 + each * rows * columns)
+
+
+def _trees(contender: Contender) -> float:
+    """How many times the trees of the measured fits a model of trees has."""
+    first = contender.candidates[0] if contender.rank == 5 and contender.candidates else {}
+    usual = TREES.get(contender.id, 50)
+    return first.get("n_estimators", first.get("max_iter", usual)) / usual
+
+
+def _jobs(plan: Plan) -> int:
+    return min(plan.settings.jobs or get_threads(), max(1, len(plan.folds) * len(plan.running)))
+
+
+def crowd(jobs: int, load: float | None = None) -> float:
+    """How many processes share a processor, at least 1; `load`: those of other programs, now."""
+    if load is None:
+        load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return max(1.0, (jobs + load) / (os.cpu_count() or 1))
 
 
 def told(plan: Plan) -> str:
@@ -52,22 +94,25 @@ def told(plan: Plan) -> str:
     low, high = seconds(plan)
     unit, size = next((u, s) for u, s, least in UNITS if high >= least)
     few, many = floor(low / size), ceil(high / size)
+    text = f"{few} {unit}" if few == many else f"{few}-{many} {unit}"
     if few == 0:
-        return f"estimated up to {many} {unit}"
-    return f"estimated {few} {unit}" if few == many else f"estimated {few}-{many} {unit}"
+        text = f"up to {many} {unit}"
+    return f"estimated {text}" + (" on this busy machine" if crowd(_jobs(plan)) > BUSY else "")
 
 
-def _columns(plan: Plan) -> tuple[int, int]:
-    """Columns as they are, and with one per level."""
-    narrow = wide = 0
+def _columns(plan: Plan) -> tuple[int, int, int]:
+    """Columns as they are; columns for words; and the others with one per level."""
+    narrow = text = wide = 0
     for name, kind in plan.material.kinds.items():
         narrow += 1
-        wide += {"categorical": 0, "text": WORDS}.get(kind, 1)
+        text += WORDS if kind == "text" else 0
+        wide += {"categorical": 0, "text": 0}.get(kind, 1)
         if kind == "categorical":
             wide += plan.material.n_levels(name)
-    return narrow, wide
+    return narrow, text, wide
 
 
 def _splits_levels(contender: Contender) -> bool:
+    """Whether a model takes columns as they are: baselines, trees, counts of levels."""
     made = contender.make()
-    return getattr(made, "_layout", "matrix") == "codes"
+    return contender.rank in (0, 2, 5) or getattr(made, "_layout", "matrix") == "codes"

@@ -99,7 +99,11 @@ class Plan:
 
     def fits_of(self, contender: Contender) -> int:
         """Fits of one model in its folds and its last round."""
-        return (len(self.folds) + 1) * (_searches(contender) * self.inner + 1)
+        return (len(self.folds) + 1) * self.fits_of_round(contender)
+
+    def fits_of_round(self, contender: Contender) -> int:
+        """Fits of one search, and of the best of it."""
+        return _searches(contender) * self.inner + 1
 
     def key(self) -> str:
         """Hash of all that shapes the result: a resumed run must have the same."""
