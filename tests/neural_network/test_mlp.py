@@ -571,6 +571,34 @@ def test_larger_batches_than_the_table_are_all_rows():
     np.testing.assert_allclose(one.coefs_[0], other.coefs_[0], rtol=1e-12)
 
 
+@pytest.mark.parametrize("n_levels", [3, 300])
+def test_numbers_far_from_0_are_centred_beside_many_levels(n_levels):
+    """300 levels make the encoded table sparse; a year must not keep its distance from 0 there."""
+    rng = np.random.default_rng(0)
+    year, level = rng.normal(2000.0, 10.0, 900), rng.integers(0, n_levels, 900)
+    X = pd.DataFrame({"year": year, "level": [f"v{k}" for k in level]})
+    model = quiet(MLPRegressor(hidden_layer_sizes=16, standardize=True, random_state=0), X, year)
+    assert model.score(X, year) > 0.99
+    said = model.explain(X[:3])
+    np.testing.assert_allclose(
+        said.base + said.contributions.sum(axis=1), said.prediction, rtol=1e-9
+    )
+
+
+def test_sparse_columns_that_are_mostly_0_keep_their_zeros():
+    from scipy import sparse
+
+    from pellucid.neural_network.scaling import can_be_centred, standardised
+
+    X = sparse.csr_array(np.array([[5.0, 0.0], [6.0, 0.0], [7.0, 3.0], [0.0, 0.0]]))
+    centred = can_be_centred(X, np.array([True, True]))
+    assert centred.tolist() == [True, False]
+    shift, scale = np.array([4.5, 0.0]), np.array([2.0, 3.0])
+    inside = standardised(X, shift, scale)
+    np.testing.assert_array_equal(inside.toarray(), (X.toarray() - shift) / scale)
+    assert inside.nnz == 5
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "target"), [("mnist_test10k.csv.gz", "digit"), ("fashion_mnist_10k.csv.gz", "label")]

@@ -132,9 +132,11 @@ class MultiLayer(Explained):
         if warm:
             return {"shift_": self.shift_, "scale_": self.scale_}
         if self.standardize:
+            from pellucid.neural_network.scaling import can_be_centred
+
             centre, unit = units(lessons.X, lessons.weights, schema)
-            dense = isinstance(lessons.X, np.ndarray)  # sparse tables keep their 0
-            return {"shift_": centre if dense else np.zeros(p), "scale_": unit}
+            centred = can_be_centred(lessons.X, schema.measured)
+            return {"shift_": np.where(centred, centre, 0.0), "scale_": unit}
         return {"shift_": np.zeros(p), "scale_": np.ones(p)}
 
     def _inside(self, X: Any, scaling: dict[str, np.ndarray] | None = None) -> Any:
@@ -145,7 +147,9 @@ class MultiLayer(Explained):
         if isinstance(X, np.ndarray):
             with np.errstate(over="ignore", invalid="ignore"):
                 return (X - own["shift_"]) / own["scale_"]
-        return X.multiply(1.0 / own["scale_"]).tocsr()
+        from pellucid.neural_network.scaling import standardised
+
+        return standardised(X, own["shift_"], own["scale_"])
 
     def _train(self, problem: Problem, warm: bool, more: bool = False) -> dict[str, Any]:
         from pellucid.neural_network.scaling import column_means

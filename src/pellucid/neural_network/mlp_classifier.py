@@ -66,7 +66,8 @@ class MLPClassifier(MultiLayer, ProbabilisticClassifier):
         Precision of the network; float32 is about twice as fast.
     standardize : bool, default=False
         Subtract the mean of each column and divide numbers by their standard deviations, inside
-        (levels, flags of missing cells and words keep their unit; sparse tables their zeros).
+        (levels, flags of missing cells and words keep their unit; in sparse tables, and in tables of
+        many levels, only numbers that are seldom 0 are centred).
     table : Table, optional
 
     Attributes
