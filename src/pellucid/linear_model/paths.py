@@ -13,9 +13,25 @@ from pellucid.errors import DataError, ParameterError, shown
 from pellucid.parameters import Integer, Real, check
 
 
-def lasso_path(X: Any, y: Any, **options: Any) -> tuple:
+def lasso_path(
+    X: Any,
+    y: Any,
+    *,
+    eps: float = 1e-3,
+    alphas: Any = 100,
+    precompute: Any = "auto",
+    Xy: Any = None,
+    copy_X: bool = True,
+    coef_init: Any = None,
+    verbose: Any = False,
+    return_n_iter: bool = False,
+    positive: bool = False,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+) -> tuple:
     """`enet_path` with l1_ratio = 1."""
-    return enet_path(X, y, l1_ratio=1.0, **options)
+    given = {"eps": eps, "alphas": alphas, "positive": positive, "tol": tol, "max_iter": max_iter}
+    return _path("lasso_path", X, y, given | {"l1_ratio": 1.0}, return_n_iter)
 
 
 def enet_path(
@@ -49,18 +65,22 @@ def enet_path(
     >>> coefs
     array([[1. , 1.5]])
     """
+    given = {"eps": eps, "alphas": alphas, "positive": positive, "tol": tol, "max_iter": max_iter}
+    return _path("enet_path", X, y, given | {"l1_ratio": l1_ratio}, return_n_iter)
+
+
+def _path(owner: str, X: Any, y: Any, given: dict[str, Any], return_n_iter: bool) -> tuple:
     from pellucid.data.problem import Wishes, prepare
     from pellucid.linear_model.sparse_cv import PARAMETERS
 
-    given = {"eps": eps, "alphas": alphas, "positive": positive, "tol": tol, "max_iter": max_iter}
-    rules = PARAMETERS | {"l1_ratio": Real(0, 1, "right")}
-    check("enet_path", given | {"l1_ratio": l1_ratio}, rules)
-    wishes = Wishes(owner="enet_path", target="several")
-    problem, _ = prepare(X, y, None, None, None, wishes)
-    Y = problem.y.reshape(problem.n, -1)
-    grid = penalty_grid(problem.X, Y, problem.weights, alphas, l1_ratio, eps, False, positive)
+    check(owner, given, PARAMETERS | {"l1_ratio": Real(0, 1, "right")})
+    problem, _ = prepare(X, y, None, None, None, Wishes(owner=owner, target="several"))
+    Y, l1_ratio, positive = problem.y.reshape(problem.n, -1), given["l1_ratio"], given["positive"]
+    grid = penalty_grid(
+        problem.X, Y, problem.weights, given["alphas"], l1_ratio, given["eps"], False, positive
+    )
     coef, gap, n_iter = path_on(
-        problem.X, Y, problem.weights, grid, l1_ratio, positive, tol, max_iter
+        problem.X, Y, problem.weights, grid, l1_ratio, positive, given["tol"], given["max_iter"]
     )
     if problem.y.ndim == 1:
         coef, gap, n_iter = coef[0], gap[0], n_iter[0]
