@@ -191,3 +191,18 @@ def test_progress_may_look_at_states_and_fit_models():
     thread.join(10)
     assert not thread.is_alive()
     assert seen == [("outer", 1), ("outer", 2)]
+
+
+def test_a_history_that_goes_on():
+    first, then = Recorder(), Recorder()
+    for i in range(3):
+        first.add(iteration=i, objective=10.0 - i)
+    then.extend(iteration=[2, 3], objective=[7.0, 6.0], step=[0.5, 0.25])
+    both = recorder.joined(first.history(), then.history())
+    assert both["iteration"].tolist() == [0, 1, 2, 3]
+    assert both["objective"].tolist() == [10, 9, 7, 6]
+    np.testing.assert_array_equal(both["step"], [np.nan, np.nan, 0.5, 0.25])
+    long = {"iteration": np.arange(9_000.0)}
+    more = {"iteration": np.arange(9_000.0, 18_000.0)}
+    kept = recorder.joined(long, more)["iteration"]
+    assert len(kept) <= recorder.HISTORY_ROWS and (kept[0], kept[-1]) == (0, 17_999)

@@ -97,7 +97,7 @@ def test_early_stopping():
     model = Regressor(n_estimators=300, n_iter_no_change=5, random_state=0).fit(X, noisy)
     assert model.n_estimators_ == model.n_iter_ < 300
     assert len(model.train_score_) == model.n_iter_
-    assert "validation" in model.history_
+    assert "validation_loss" in model.history_
 
 
 def test_offset_and_saving(tmp_path):
@@ -248,7 +248,7 @@ def test_the_first_model_does_not_see_the_validation_rows():
         init=DecisionTreeRegressor(), n_iter_no_change=3, validation_fraction=0.3, random_state=0
     ).fit(X, noise)
     assert np.isclose(model.history_["objective"][0], 0.0, atol=1e-12)
-    assert model.history_["validation"][0] > 0.5  # learned by heart, and seen through
+    assert model.history_["validation_loss"][0] > 0.5  # learned by heart, and seen through
 
 
 def test_pruning_as_in_scikit_learn():
@@ -307,3 +307,22 @@ def test_a_first_model_that_is_certain_counts_as_in_scikit_learn():
         raw = ours.decision_function(X)
         np.testing.assert_allclose(raw, reference.decision_function(X).ravel(), rtol=1e-3)
         np.testing.assert_allclose(np.abs(raw), -np.log(np.finfo(float).eps), rtol=1e-3)
+
+
+def test_rounds_of_a_warm_start_are_all_told():
+    X, y, _ = table(9)
+    settings = {"subsample": 0.5, "random_state": 0}
+    whole = Regressor(n_estimators=8, **settings).fit(X, y)
+    model = Regressor(n_estimators=5, warm_start=True, **settings).fit(X, y)
+    model.set_params(n_estimators=8).fit(X, y)
+    with pytest.warns(UserWarning, match="adds none"):
+        model.fit(X, y)
+    for name in ("train_score_", "oob_improvement_", "oob_scores_", "oob_score_"):
+        np.testing.assert_allclose(getattr(model, name), getattr(whole, name), rtol=1e-9)
+    assert model.history_.keys() == whole.history_.keys()
+    for name, column in whole.history_.items():
+        np.testing.assert_allclose(model.history_[name], column, rtol=1e-9)
+    model.set_params(n_estimators=10, subsample=1.0).fit(X, y)  # two rounds see all rows
+    assert len(model.train_score_) == 10 and np.isfinite(model.train_score_).all()
+    assert np.isnan(model.oob_scores_[8:]).all()
+    np.testing.assert_allclose(model.oob_scores_[:8], whole.oob_scores_, rtol=1e-9)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import xlogy
 from sklearn import ensemble as theirs
 
 import pellucid
@@ -314,12 +315,12 @@ def test_early_stopping_looks_at_clean_rows():
         max_iter=300, early_stopping=True, n_iter_no_change=5, random_state=0, min_samples_leaf=5
     ).fit(as_frame(X), y)
     assert stopped.n_iter_ < 300
-    assert len(stopped.history_["validation"]) == stopped.n_iter_ + 1
-    assert np.allclose(stopped.validation_score_, -stopped.history_["validation"])
+    assert len(stopped.history_["validation_loss"]) == stopped.n_iter_ + 1
+    assert np.allclose(stopped.validation_score_, -stopped.history_["validation_loss"])
     new = Regressor(max_iter=300, early_stopping=True, n_iter_no_change=5, min_samples_leaf=5)
     new.fit(as_frame(X)[:400], y[:400], X_val=as_frame(X)[400:], y_val=y[400:])
     residual = y[400:] - new.predict(as_frame(X)[400:])
-    assert np.isclose(new.history_["validation"][-1], 0.5 * np.mean(residual**2), rtol=1e-9)
+    assert np.isclose(new.history_["validation_loss"][-1], 0.5 * np.mean(residual**2), rtol=1e-9)
     with pytest.raises(ParameterError, match="X_val"):
         Regressor(early_stopping=False).fit(X, y, X_val=X, y_val=y)
     by_score = Regressor(max_iter=50, early_stopping=True, scoring=None, random_state=0)
@@ -514,3 +515,30 @@ def test_the_absolute_loss_is_the_mean_distance():
     )
     missed = np.abs(target - model.predict(as_frame(X))).mean()
     assert np.isclose(model.history_["objective"][-1], missed, rtol=1e-9)
+
+
+def test_scores_of_a_warm_start_are_all_told():
+    X, y, _ = table(16)
+    settings = {"early_stopping": True, "random_state": 0, "min_samples_leaf": 5}
+    whole = Regressor(max_iter=9, **settings).fit(as_frame(X), y)
+    model = Regressor(max_iter=5, warm_start=True, **settings).fit(as_frame(X), y)
+    model.set_params(max_iter=9).fit(as_frame(X), y)
+    for name in ("train_score_", "validation_score_"):
+        np.testing.assert_allclose(getattr(model, name), getattr(whole, name), rtol=1e-9)
+    for name, column in whole.history_.items():
+        np.testing.assert_allclose(model.history_[name], column, rtol=1e-9)
+
+
+def test_validation_rows_have_offsets_of_their_own():
+    rng = np.random.default_rng(3)
+    X, shift = rng.normal(size=(400, 2)), 2 * rng.normal(size=400)
+    y = rng.poisson(np.exp(X[:, 0] + shift)).astype(float)
+    model = Regressor("poisson", max_iter=20, early_stopping=True)
+    held = {"X_val": X[300:], "y_val": y[300:]}
+    model.fit(X[:300], y[:300], offset=shift[:300], offset_val=shift[300:], **held)
+    mu, seen = model.predict(X[300:], offset=shift[300:]), y[300:]
+    loss = np.mean(mu - seen + xlogy(seen, seen / mu))  # half the deviance
+    np.testing.assert_allclose(model.history_["validation_loss"][-1], loss, rtol=1e-9)
+    for given in ({"offset": shift[:300]}, {"offset_val": shift[300:]}):
+        with pytest.raises(ParameterError, match="offset and offset_val"):
+            model.fit(X[:300], y[:300], **held, **given)

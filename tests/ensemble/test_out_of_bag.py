@@ -167,3 +167,47 @@ def test_scores_by_a_function_count_weights_as_copies(rng):
     assert weighted == model.fit(X[copies], y[copies]).oob_score_
     missed = np.abs(y - model.fit(X, y, sample_weight=w).oob_prediction_)
     assert weighted == pytest.approx(-np.average(missed, weights=w), rel=1e-12)
+
+
+@pytest.mark.parametrize("more", [
+    {}, {"class_weight": "balanced_subsample"}, {"class_weight": "balanced", "min_samples_leaf": 3},
+    {"max_samples": 0.5, "max_depth": 2}, {"ccp_alpha": 0.01},
+])  # fmt: skip
+@pytest.mark.parametrize("weighted", [False, True])
+def test_after_a_warm_start_all_trees_are_judged(more, weighted):
+    X, y = frame(120)
+    y, w = np.digitize(y, [0.5, 1.5]), np.arange(120) % 3 / 2 if weighted else None
+    settings = {"oob_score": True, "oob_importances": True, "random_state": 0} | more
+    whole = RandomForestClassifier(24, **settings).fit(X, y, sample_weight=w)
+    grown = RandomForestClassifier(20, warm_start=True, **settings).fit(X, y, sample_weight=w)
+    grown.set_params(n_estimators=24).fit(X, y, sample_weight=w)
+    with pytest.warns(UserWarning, match="does not fit new trees"):
+        again = grown.fit(X, y, sample_weight=w)
+    assert again.oob_score_ == whole.oob_score_
+    np.testing.assert_array_equal(again.oob_decision_function_, whole.oob_decision_function_)
+    np.testing.assert_array_equal(again.oob_importances_, whole.oob_importances_)
+
+
+def test_earlier_trees_are_judged_by_their_own_bags_or_not_at_all():
+    X, y = frame(120)
+    for seed, rows in ((None, X), (0, X[::-1].reset_index(drop=True))):
+        model = RandomForestRegressor(20, oob_score=True, warm_start=True, random_state=seed)
+        model.fit(X, y).set_params(n_estimators=21)
+        with pytest.raises(ParameterError, match="random_state, an int"):
+            model.fit(rows, y)
+    for judged in ({"oob_score": True}, {"oob_importances": True}):
+        with pytest.raises(ParameterError, match="warm_start=False"):
+            BaggingRegressor(warm_start=True, **judged).fit(X, y)
+
+
+def test_a_score_of_ones_own_sees_labels():
+    X, y = frame()
+    y = np.where(y > 2, "high", "low")
+
+    def found(y, predicted):
+        assert {"high", "low"} == {*y.tolist(), *predicted.tolist()}
+        return np.mean(predicted[y == "high"] == "high")
+
+    model = RandomForestClassifier(20, oob_score=found, random_state=0).fit(X, y)
+    said = model.classes_[model.oob_decision_function_.argmax(axis=1)]
+    assert model.oob_score_ == pytest.approx(np.mean(said[y == "high"] == "high"))

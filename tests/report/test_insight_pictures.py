@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from pellucid.report import html
@@ -20,3 +21,13 @@ def test_what_is_special_about_a_model_is_drawn(make):
     hidden = html.render(make(), rows=False)
     assert "Weights along the penalty" in hidden
     assert not re.search(r">If |29\.875|778 \(|Along the discriminant", hidden)
+
+
+def test_losses_of_boosting_on_rows_set_aside_are_drawn():
+    from pellucid.ensemble import HistGradientBoostingRegressor
+    from pellucid.report.model_pictures import history
+
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    model = HistGradientBoostingRegressor(max_iter=3, early_stopping=True, random_state=0)
+    told = {name: column.tolist() for name, column in model.fit(X, X[:, 0]).history_.items()}
+    assert "loss on rows set aside" in history(told, True)

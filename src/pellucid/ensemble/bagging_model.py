@@ -55,7 +55,7 @@ class Bagging(Bagged):
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         self._check_oob()
-        if self.oob_score and self.warm_start:
+        if (self.oob_score or self.oob_importances) and self.warm_start:
             raise ParameterError("Out of bag estimate only available if warm_start=False")
         old = self._kept("estimators_")
         problem = in_place.in_order(problem, self._learner())

@@ -17,9 +17,9 @@ from pellucid.data.targets import offset_values
 from pellucid.ensemble.boosting_trees import BoostedTrees
 from pellucid.errors import DataError, ParameterError, warn
 from pellucid.persist.state import expect_array
+from pellucid.records.recorder import joined
 from pellucid.tree.explaining import TreesExplained
-
-WORTH_A_HOP = 2**17  # cells from which a fit runs beside the main thread, so Ctrl-C is heard
+from pellucid.tree.model import WORTH_A_HOP
 
 
 class Boosting(TreesExplained):
@@ -31,7 +31,7 @@ class Boosting(TreesExplained):
     trees_: BoostedTrees
     baseline_: np.ndarray
     # Validation rows that the user gave, while a fit runs.
-    _given: tuple[Any, Any, Any] | None = None
+    _given: tuple[Any, Any, Any, Any] | None = None
 
     def _wishes(self) -> Wishes:
         # A fit reads the user's array where it stands: `_in_order`.
@@ -91,14 +91,14 @@ class Boosting(TreesExplained):
         raw = raw[:, 0] if raw.shape[1] == 1 else raw
         return replace(problem, offset=raw if problem.offset is None else raw + problem.offset)
 
-    def _prepared(self, problem: Problem, X: Any, y: Any, weights: Any) -> Problem:
+    def _prepared(self, problem: Problem, X: Any, y: Any, weights: Any, offset: Any) -> Problem:
         """Validation rows by the columns and classes of the training rows."""
-        X, y, weights = opened(X, y, weights)
+        X, y, weights, offset = opened(X, y, weights, offset)
         wishes = replace(
             self._wishes(), schema=problem.schema, classes=problem.classes, canonical_rows=False,
             by_rows=False,
         )  # fmt: skip
-        return prepare(X, y, weights, None, self.table, wishes)[0]
+        return prepare(X, y, weights, offset, self.table, wishes)[0]
 
     def _kept(self, rounds: int) -> tuple[BoostedTrees, np.ndarray] | None:
         """Trees and start of the earlier fit, with `warm_start`."""
@@ -113,6 +113,14 @@ class Boosting(TreesExplained):
         if rounds == done:
             warn(f"Warm start without more rounds than the {done} before adds none.", UserWarning)
         return self.trees_, self.baseline_
+
+    def _earlier(self, name: str) -> Any:
+        """What the earlier fit learned, with `warm_start`; None if there is no such thing."""
+        return vars(self).get(name) if self.warm_start and "trees_" in self.__dict__ else None
+
+    def _whole_history(self, history: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        earlier = self._earlier("history_")
+        return history if earlier is None else joined(earlier, history)
 
     def _seed(self, drawing: bool) -> np.random.SeedSequence | None:
         """The seed of a fit that draws; a fit that does not needs none."""

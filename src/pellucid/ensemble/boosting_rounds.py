@@ -134,7 +134,7 @@ def boost(
     for number in range(0 if before is None else before[0].n_rounds, settings.rounds + 1):
         train.adapt()
         loss = _finite(train.look(score))
-        more: Any = {} if test is None else {"validation": test.look(score)}
+        more: Any = {} if test is None else {"validation_loss": test.look(score)}
         recorder.add(iteration=number, objective=loss, **more)
         if number == settings.rounds or (test is not None and _stalled(test.scores, settings)):
             break

@@ -17,6 +17,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.ensemble.bagged import BAGGED_PARAMETERS, Bagged
 from pellucid.ensemble.bags import Drawer, keys_of
+from pellucid.ensemble.learners import coded
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Boolean, Either, Function
@@ -46,16 +47,18 @@ class Forest(Bagged):
         seed = parallel.seed_sequence(self.random_state)
         drawer = Drawer(problem, self.max_samples, 1.0, self.bootstrap, False)
         keys = keys_of(seed, len(old), self.n_estimators)
-        new = self._grown(problem, drawer, keys) if len(keys) else []
+        trees = old + (self._grown(coded(problem), drawer, keys) if len(keys) else [])
         # A bag takes as much memory as a column: they are drawn again for their judges alone.
         judged = bool(self.oob_score or self.oob_importances)
+        every = keys_of(seed, 0, self.n_estimators if judged else 0)
         judge = OutOfBag(
             problem,
-            [drawer.bag(int(key)) for key in keys] if judged else [],
-            lambda i, X: predict.values(new[i], X),
-            lambda i: _columns(new[i]),
+            [drawer.bag(int(key)) for key in every],
+            lambda i, X: predict.values(trees[i], X),
+            lambda i: _columns(trees[i]),
         )
-        return {"trees_": old + new, "n_outputs_": 1} | self._judged(judge, seed)
+        _check_bags(old, judge)
+        return {"trees_": trees, "n_outputs_": 1} | self._judged(judge, seed)
 
     def _grown(self, problem: Problem, drawer: Drawer, keys: np.ndarray) -> list[Nodes]:
         """The tree of every key, from its bag and by its random choices. All bags have as many
@@ -164,6 +167,19 @@ class Forest(Bagged):
             parts.append(csr_matrix((ones, indices, indptr), shape=(len(encoded), tree.n_nodes)))
         ends = np.cumsum([0] + [tree.n_nodes for tree in self.trees_])
         return hstack(parts).tocsr(), ends
+
+
+def _check_bags(trees: list[Nodes], judge: OutOfBag) -> None:
+    """Refuse to judge trees of an earlier fit by bags that are not theirs: the samples in their leaves
+    tell. Bags are drawn again, so that needs the same rows and random state."""
+    for tree, bag in zip(trees, judge.bags):
+        leaf = predict.apply(tree, np.asfortranarray(judge.problem.X))
+        counts, ends = np.bincount(leaf, bag.weights, tree.n_nodes), tree.feature < 0
+        if not np.array_equal(counts[ends], tree.n_samples[ends]):
+            raise ParameterError(
+                "Out of bag estimates after a warm start draw the bags of the earlier trees again: they "
+                "need the rows and weights of the earlier fit, and its random_state, an int."
+            )
 
 
 def _columns(tree: Nodes) -> np.ndarray:

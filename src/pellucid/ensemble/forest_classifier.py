@@ -1,6 +1,5 @@
 """Forests that predict classes: random forests and extra trees differ only in their defaults."""
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -95,7 +94,7 @@ class ForestClassifier(Forest, ProbabilisticClassifier):
         self._factors = self._class_factors(problem)
         try:
             K = len(problem.classes)
-            return self._grow_trees(replace(problem, classes=np.arange(K))) | {"n_classes_": K}
+            return self._grow_trees(problem) | {"n_classes_": K}
         finally:
             del self._factors
 

@@ -22,7 +22,7 @@ from pellucid.parameters import (
     Real,
     Verbose,
 )
-from pellucid.tree.limits import COUNT_OR_SHARE, MAX_FEATURES, number_of_features
+from pellucid.tree.limits import COUNT_OR_SHARE, MAX_FEATURES, count_of, number_of_features
 
 GRADIENT_PARAMETERS = {
     "learning_rate": Real(0, None),
@@ -46,11 +46,6 @@ GRADIENT_PARAMETERS = {
 }
 
 
-def _count(value: Any, total: float) -> float:
-    """A number of samples, given as such or as a share of all."""
-    return float(value) if isinstance(value, int | np.integer) else float(np.ceil(value * total))
-
-
 class GradientBoosting(Boosting):
     """Family of the boosting models with scikit-learn's older names."""
 
@@ -64,8 +59,8 @@ class GradientBoosting(Boosting):
 
         columns = number_of_features(self.max_features, problem.p)
         limits = Limits(
-            min_samples_leaf=_count(self.min_samples_leaf, problem.total),
-            min_samples_split=max(2.0, _count(self.min_samples_split, problem.total)),
+            min_samples_leaf=count_of(self.min_samples_leaf, problem.total),
+            min_samples_split=max(2.0, count_of(self.min_samples_split, problem.total)),
             min_curvature=1e-6, min_gain=float(self.min_impurity_decrease),
             share=columns / problem.p, max_leaves=self.max_leaf_nodes or UNLIMITED,
             max_depth=self.max_depth or UNLIMITED,
@@ -81,16 +76,16 @@ class GradientBoosting(Boosting):
     def _learn_rounds(self, problem: Problem, objective: Any) -> dict[str, Any]:
         settings = self._settings(problem, objective.outputs)
         found, first = self._boosted(problem, objective, settings, self.validation_fraction)
-        unit = self._reported(objective)
-        return self._unseen(unit * found.out_of_bag) | {
+        unit, rounds = self._reported(objective), found.trees.n_rounds
+        return self._unseen(unit * found.out_of_bag, rounds) | {
             "trees_": found.trees,
             "baseline_": found.start,
-            "n_iter_": found.trees.n_rounds,
-            "n_estimators_": found.trees.n_rounds,
+            "n_iter_": rounds,
+            "n_estimators_": rounds,
             "n_trees_per_iteration_": objective.outputs,
             "max_features_": number_of_features(self.max_features, problem.p),
-            "history_": found.history,
-            "train_score_": -unit * found.train_scores[1:],
+            "history_": self._whole_history(found.history),
+            "train_score_": self._by_round("train_score_", -unit * found.train_scores[1:], rounds),
             "init_": first,
         }
 
@@ -100,15 +95,21 @@ class GradientBoosting(Boosting):
         two = self.loss == "log_loss" and objective.outputs == 1
         return 2.0 if two or self.loss == "squared_error" else 1.0
 
-    def _unseen(self, losses: np.ndarray) -> dict[str, Any]:
+    def _by_round(self, name: str, latest: np.ndarray, rounds: int) -> np.ndarray:
+        """One number per round, those of an earlier fit first; NaN for rounds that had none."""
+        out, earlier = np.full(rounds, np.nan), self._earlier(name)
+        if earlier is not None:
+            out[: len(earlier)] = earlier
+        out[rounds - len(latest) :] = latest
+        return out
+
+    def _unseen(self, losses: np.ndarray, rounds: int) -> dict[str, Any]:
         """With `subsample`: losses of the rows that a round did not draw."""
-        if not len(losses):
+        if not len(losses) and self._earlier("oob_scores_") is None:
             return {}
-        return {
-            "oob_improvement_": losses[:, 0] - losses[:, 1],
-            "oob_scores_": losses[:, 1].copy(),
-            "oob_score_": float(losses[-1, 1]),
-        }
+        scores = self._by_round("oob_scores_", losses[:, 1], rounds)
+        gains = self._by_round("oob_improvement_", losses[:, 0] - losses[:, 1], rounds)
+        return {"oob_improvement_": gains, "oob_scores_": scores, "oob_score_": float(scores[-1])}
 
     def _begun(self, problem: Problem) -> Any:
         from pellucid.ensemble.boosting_init import fitted

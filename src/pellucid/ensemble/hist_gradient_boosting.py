@@ -111,26 +111,39 @@ class HistBoosting(Boosting):
         self._check_signs(settings)
         found, _ = self._boosted(problem, objective, settings, self.validation_fraction)
         stops, levels = settings.patience is not None, problem.n_levels > 0
-        none = np.empty(0)
         return {
             "trees_": found.trees,
             "baseline_": found.start,
             "n_iter_": found.trees.n_rounds,
             "n_trees_per_iteration_": objective.outputs,
-            "history_": found.history,
+            "history_": self._whole_history(found.history),
             "do_early_stopping_": stops,
-            "train_score_": found.train_scores if stops else none,
-            "validation_score_": found.validation_scores if stops else none,
+            "train_score_": self._scores_so_far("train_score_", found.train_scores, stops),
+            "validation_score_": self._scores_so_far(
+                "validation_score_", found.validation_scores, stops
+            ),
             "is_categorical_": levels if levels.any() else None,
         }
 
+    def _scores_so_far(self, name: str, latest: np.ndarray, stops: bool) -> np.ndarray:
+        """Scores that early stopping looked at, those of an earlier fit first; its last is our first."""
+        earlier = self._earlier(name)
+        if not stops or earlier is None or not len(earlier):
+            return latest if stops else np.empty(0)
+        return np.concatenate((earlier, latest[1:]))
+
     def _fit_with(
-        self, given: tuple[Any, Any, Any], X: Any, y: Any, weights: Any, offset: Any
+        self, given: tuple[Any, Any, Any, Any], X: Any, y: Any, weights: Any, offset: Any
     ) -> Any:
         """Fit with the user's validation rows, if there are any."""
         if any(part is not None for part in given):
             if given[0] is None or given[1] is None:
                 raise ParameterError("X_val and y_val must be given together.")
+            if (offset is None) != (given[3] is None):
+                raise ParameterError(
+                    "offset and offset_val must be given together: early stopping scores validation "
+                    "rows as training rows are fitted."
+                )
             self._given = given
         try:
             return self._learn(X, y, weights=weights, offset=offset)

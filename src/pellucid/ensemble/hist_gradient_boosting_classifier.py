@@ -139,11 +139,13 @@ class HistGradientBoostingClassifier(HistBoosting, ClassBoosting):
         y_val: Any = None,
         sample_weight_val: Any = None,
         offset: Any = None,
+        offset_val: Any = None,
     ) -> Self:
         """Run the rounds. `offset` is added to every row's log-odds; `X_val`, `y_val` are the
-        rows that early stopping looks at, instead of a part of X.
+        rows that early stopping looks at, instead of a part of X, with offsets `offset_val`.
         """
-        return self._fit_with((X_val, y_val, sample_weight_val), X, y, sample_weight, offset)
+        given = (X_val, y_val, sample_weight_val, offset_val)
+        return self._fit_with(given, X, y, sample_weight, offset)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None

@@ -142,11 +142,13 @@ class HistGradientBoostingRegressor(HistBoosting, NumberBoosting, Regressor):
         y_val: Any = None,
         sample_weight_val: Any = None,
         offset: Any = None,
+        offset_val: Any = None,
     ) -> Self:
         """Run the rounds. `offset` is added to every row's raw prediction; `X_val`, `y_val` are the
-        rows that early stopping looks at, instead of a part of X.
+        rows that early stopping looks at, instead of a part of X, with offsets `offset_val`.
         """
-        return self._fit_with((X_val, y_val, sample_weight_val), X, y, sample_weight, offset)
+        given = (X_val, y_val, sample_weight_val, offset_val)
+        return self._fit_with(given, X, y, sample_weight, offset)
 
     def _loss_name(self) -> tuple[str, float | None]:
         if self.loss != "quantile":

@@ -186,5 +186,23 @@ class Recorder:
         return {name: np.array([_number(row.get(name)) for row in rows]) for name in names}
 
 
+def joined(
+    earlier: Mapping[str, np.ndarray], later: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """The history of a fit that went on from an earlier one; where they meet, the later one counts."""
+    before = earlier["iteration"] < later["iteration"][0]
+    n, kept = int(before.sum()) + len(later["iteration"]), _Thinned(HISTORY_ROWS)
+    for i in range(n):
+        kept.append(i)
+
+    def column(name: str) -> np.ndarray:
+        parts = [
+            part.get(name, np.full(len(part["iteration"]), np.nan)) for part in (earlier, later)
+        ]
+        return np.concatenate((parts[0][before], parts[1]))[kept.entries()]
+
+    return {name: column(name) for name in dict.fromkeys((*earlier, *later))}
+
+
 def _number(value: Any) -> float:
     return np.nan if value is None else float(value)

@@ -64,7 +64,7 @@ def number_of_features(max_features: Any, d: int) -> int:
     return max(1, int(max_features * d))
 
 
-def _count(value: Any, total: float) -> int:
+def count_of(value: Any, total: float) -> int:
     """A number of samples, given as such or as a share of all."""
     return int(value) if isinstance(value, int | np.integer) else math.ceil(value * total)
 
@@ -101,8 +101,8 @@ def limits_of(model: Any, problem: Problem) -> Limits:
             "leaves as a column has levels. Use max_depth or ccp_alpha."
         )
     total = problem.total if problem.counts else float(np.count_nonzero(problem.weights))
-    leaf = _count(model.min_samples_leaf, total)
-    split = max(2, _count(model.min_samples_split, total), 2 * leaf)
+    leaf = count_of(model.min_samples_leaf, total)
+    split = max(2, count_of(model.min_samples_split, total), 2 * leaf)
     return Limits(
         max_depth=2**31 - 1 if model.max_depth is None else int(model.max_depth),
         min_samples_split=split,
