@@ -15,7 +15,7 @@ from pyarrow import parquet
 from pellucid.app import cli
 from pellucid.cluster import KMeans
 from pellucid.decomposition import PCA
-from pellucid.linear_model import LinearRegression
+from pellucid.linear_model import LinearRegression, LogisticRegression
 from pellucid.tree import DecisionTreeClassifier
 
 COMMAND = f"{sys.executable} -c 'from pellucid.app.cli import main; main()'"
@@ -330,6 +330,29 @@ def test_reasons_in_every_format(tree, table, form):
     )
     assert len(rows) == 60 and rows[0]["why_1"].startswith("weight (")
     assert set(rows[0]) == {"prediction", "p_ja, gern", "p_nein", "why_1", "why_2", "why_3"}
+
+
+def test_reasons_speak_for_what_is_predicted(here, table, label, monkeypatch):
+    monkeypatch.setattr("pellucid.app.commands.predict.EXPLAINED_ROWS", 7)
+    write_csv(table, "new.csv")
+    model = LogisticRegression().fit(table, label)
+    model.save("m.pellucid")
+    assert cli.run(["predict", "m.pellucid", "new.csv", "--explain", "1", "-o", "o.parquet"]) == 0
+    rows = parquet.read_table("o.parquet").to_pylist()
+    told = model.explain(table)
+    for i, row in enumerate(rows):
+        amounts = told.contributions[i, :, 0] * (1 if row["prediction"] == "nein" else -1)
+        j = np.abs(amounts).argmax()
+        assert row["why_1"] == f"{told.columns[j]} ({amounts[j]:+.3g})"
+
+
+def test_a_column_of_the_file_does_not_vanish(tree, table, capsys):
+    write_csv(table.append_column("p_nein", pa.array([0.5] * 60)), "new.csv")
+    arguments = ["predict", "m.pellucid", "new.csv", "--id", "p_nein", "-o", "o.csv"]
+    assert cli.run(arguments) == 2 and not Path("o.csv").exists()
+    assert (
+        "--id p_nein: a column of that name is written with the answers" in capsys.readouterr().err
+    )
 
 
 def test_rows_outside_the_training_range_are_counted(tree, table, capsys):

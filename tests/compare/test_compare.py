@@ -1,10 +1,14 @@
 """The whole comparison: every model listed, honest order, equal results however it is run."""
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import pellucid
 from pellucid.compare.registry import entries
 from pellucid.errors import ParameterError
+from pellucid.report.summary import summarise
+from tests.compare.troublemakers import Troublemaker
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +90,18 @@ def load_iris():
     from pellucid.data.datasets import load
 
     return load("iris").table.to_pandas()
+
+
+def test_a_table_in_memory_is_repeated_from_python(rng):
+    table = pd.DataFrame({"x": rng.normal(size=40), "y": np.tile([True, False], 20)})
+    result = pellucid.compare(
+        table, "y", models=["majority"], cv=2, extra={"mine": Troublemaker()}, repeats=2
+    )
+    summary = summarise(result)
+    command = summary["reproduce"]["command"]
+    assert command.startswith("pellucid.compare(table, ") and "target='y'" in command
+    assert command.endswith("extra={'mine': ...})")
+    assert summary["plan"]["ratio"] == 1.0  # of two folds, however often they are drawn
 
 
 def test_a_target_of_its_own_and_an_array(rng):

@@ -198,6 +198,18 @@ def test_killed_before_the_report_is_repaired(tmp_path, whole):
 
 
 @pytest.mark.slow
+def test_a_run_that_is_told_to_end_leaves_no_copy_of_the_table(tmp_path, monkeypatch):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    process = start(tmp_path, *RUN, "-j", "1")
+    wait_for(tmp_path, 3, process)
+    assert list(scratch.glob("pellucid-*/table.arrow"))
+    process.terminate()
+    process.communicate(timeout=20)
+    assert process.returncode == 143 and not list(scratch.glob("pellucid-*"))
+
+
 def test_no_child_outlives_a_killed_parent(tmp_path):
     code = (
         "import pellucid; from tests.compare.troublemakers import Hangs\n"

@@ -2,11 +2,13 @@
 
 Importing this module imports click and nothing else that takes time; a command's module is loaded
 when it is called. Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 a gate the
-user asked for failed, 2 wrong usage, wrong data or an internal error, 130 interrupted.
+user asked for failed, 2 wrong usage, wrong data or an internal error, 130 interrupted, 143 told to
+end.
 """
 
 import importlib
 import os
+import signal
 import sys
 import warnings
 
@@ -160,4 +162,6 @@ def run(arguments: list[str]) -> int:
 
 def main() -> None:
     """The entry point of the `pellucid` command."""
+    # Whoever is told to end (timeout, docker stop) leaves no copy of the table behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(run(sys.argv[1:]))

@@ -42,8 +42,9 @@ def compare(
     force : replace a run in that folder
     progress : True shows progress (a live board on a terminal, else a line per finished model),
         False none, None (the default) in notebooks only; a function is called with every event
-    settings : metric, cv, repeats, test_size, group, time, weights, id, drop, positive, task, models,
-        exclude, effort, time_limit, model_timeout, memory_limit, seed, jobs, select, ignore
+    settings : test, encoding, metric, cv, repeats, test_size, group, time, weights, id, drop,
+        positive, task, models, exclude, effort, time_limit, model_timeout, memory_limit, seed, jobs,
+        select, ignore
 
     Returns
     -------

@@ -77,6 +77,7 @@ def describe_plan(plan: Plan) -> dict[str, Any]:
         "metrics": list(plan.metrics),
         "folds": plan.folds_name,
         "n_folds": len(plan.folds),
+        "ratio": plan.ratio,
         "cv": plan.settings.cv,
         "repeats": 1 if plan.folds_name == "time" else plan.settings.repeats,
         "inner_folds": plan.inner,

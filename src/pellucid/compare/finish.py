@@ -132,7 +132,7 @@ def learning_curve(bench: Bench, task: Finish) -> dict[str, Any] | None:
 def _part(bench: Bench, rows: np.ndarray, share: float) -> np.ndarray:
     rng = parallel.stream(parallel.seed_sequence(bench.shared.seed), "learning")
     if bench.shared.beside == "time":  # the latest
-        order = rows[np.argsort(bench.beside[rows], kind="stable")]
+        order = rows[np.argsort(np.asarray(bench.beside)[rows], kind="stable")]
     else:
         order = rng.permutation(rows)
     return np.sort(order[-max(2, int(share * len(rows))) :])

@@ -82,7 +82,8 @@ def wide(plan: Plan, predictions: dict[str, dict[str, np.ndarray]]) -> dict[str,
     said = np.concatenate([p["labels"] for p in predictions.values()] or [np.empty(0)])
     if classes is None:
         return {**columns, "target": plan.material.y[where], "prediction": said}
-    names = [str(label) for label in classes]
+    # Truths are written as CSV writes them, and as `pellucid predict` names its columns.
+    names = [str(c).lower() if isinstance(c, bool) else str(c) for c in classes]
     columns["target"] = [names[k] for k in plan.material.y[where]]
     columns["prediction"] = [names[int(k)] for k in said]
     for k, name in enumerate(names):

@@ -33,6 +33,7 @@ def open_test(bench: Bench, fitted: Any, job: Job) -> dict[str, Any]:
         "baseline": _baseline(bench, job),
         "labels": answers.labels,
         "truth": truth,
+        "weights": w,
         "proba": answers.proba,
         "scores": answers.scores,
     }

@@ -24,6 +24,7 @@ from pellucid.data.source import did_you_mean
 from pellucid.errors import DataError
 
 LEAST_ROWS = 6
+IN_MEMORY = "table in memory"  # a source that no command can name
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def open_table(
     """Read a path or a built-in data set, or take a table in memory."""
     if not isinstance(data, str | os.PathLike):
         table, container = exchange.as_arrow(data)
-        return Opened(table, "table", "table in memory", exchange.fingerprint(table), container)
+        return Opened(table, "table", IN_MEMORY, exchange.fingerprint(table), container)
     text = os.fspath(data)
     from pellucid.data import datasets
 

@@ -108,7 +108,7 @@ class Explanation:
         several = self.scale == "log-odds" and len(self.base) > 1
         return "score before softmax" if several else self.scale
 
-    def _outcome(self, i: int) -> tuple[Outcome, np.ndarray]:
+    def towards(self, i: int) -> tuple[Outcome, np.ndarray]:
         """What row `i` comes to, and the contributions towards it."""
         outcome = lead(self.base, self.prediction[i], self.classes, self.scale)
         return outcome, outcome.sign * self.contributions[i, :, outcome.k]
@@ -133,7 +133,7 @@ class Explanation:
     def _sentence(self, i: int) -> str:
         from ..draw import number
 
-        outcome, amounts = self._outcome(i)
+        outcome, amounts = self.towards(i)
         order = np.argsort(-np.abs(amounts), kind="stable")
         terms = [self._term(i, j, amounts[j]) for j in order[:TERMS_SHOWN]]
         if len(order) > TERMS_SHOWN:
@@ -161,7 +161,7 @@ class Explanation:
         n = len(self.prediction)
         lines = []
         for i in range(min(n, ROWS_SHOWN)):
-            outcome, amounts = self._outcome(i)
+            outcome, amounts = self.towards(i)
             order = np.argsort(-np.abs(amounts), kind="stable")[:TERMS_SHOWN]
             terms = ", ".join(self._term(i, j, amounts[j]) for j in order)
             label = [] if outcome.label is None else [outcome.label]
@@ -178,7 +178,7 @@ class Explanation:
         """The strongest contributions of the first row."""
         from ..draw import bar
 
-        outcome, amounts = self._outcome(0)
+        outcome, amounts = self.towards(0)
         order = np.argsort(-np.abs(amounts), kind="stable")[:BARS_SHOWN]
         return bar(
             [self.columns[j] for j in order],

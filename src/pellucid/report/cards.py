@@ -1,5 +1,6 @@
 """One card per model, computed from its out-of-fold answers: every row judged by a model that had
-not seen it. Plain lists come out; sizes are bounded whatever the number of rows.
+not seen it. Rows count as often as their weights say. Plain lists come out; sizes are bounded
+whatever the number of rows.
 """
 
 from __future__ import annotations
@@ -7,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
+from pellucid.model_selection.metrics import last_of_equals
 
 CURVE = 100  # points of a curve
 BINS = 10
@@ -16,57 +19,76 @@ MOST_POINTS = 500
 
 
 def card(
-    answers: dict[str, np.ndarray], y: np.ndarray, classes: list[str] | None, seed: int
+    answers: dict[str, np.ndarray],
+    y: np.ndarray,
+    weights: np.ndarray,
+    classes: list[str] | None,
+    seed: int,
 ) -> dict[str, Any]:
     """All pictures of one model."""
-    truth = y[answers["rows"]]
+    counted = weights[answers["rows"]] > 0
+    answers = {name: values[counted] for name, values in answers.items()}
+    truth, w = y[answers["rows"]], weights[answers["rows"]]
     if classes is None:
         return {"residuals": residuals(answers, truth, seed)}
-    out: dict[str, Any] = {"confusion": confusion(truth, answers["labels"], classes)}
+    out: dict[str, Any] = {"confusion": confusion(truth, answers["labels"], w, classes)}
     proba, scores = answers.get("proba"), answers.get("scores")
     said = proba if proba is not None else scores
     if said is None:
         return out
     about = [1] if len(classes) == 2 else list(range(min(len(classes), MOST_CLASSES)))
     folds = answers["fold"]
-    out["roc"] = [roc(truth == k, said[:, k], folds, classes[k]) for k in about]
-    out["pr"] = [precision_recall(truth == k, said[:, k], folds, classes[k]) for k in about]
+    out["roc"] = [roc(truth == k, said[:, k], w, folds, classes[k]) for k in about]
+    out["pr"] = [precision_recall(truth == k, said[:, k], w, folds, classes[k]) for k in about]
     if proba is not None:
-        out["calibration"] = [calibration(truth == k, proba[:, k], classes[k]) for k in about]
-        out["histogram"] = [histogram(truth, proba[:, k], classes, k) for k in about]
+        out["calibration"] = [calibration(truth == k, proba[:, k], w, classes[k]) for k in about]
+        out["histogram"] = [histogram(truth, proba[:, k], w, classes, k) for k in about]
         if len(classes) == 2:
-            out["thresholds"] = thresholds(truth == 1, proba[:, 1], classes[1])
+            out["thresholds"] = thresholds(truth == 1, proba[:, 1], w, classes[1])
     return out
 
 
-def confusion(truth: np.ndarray, labels: np.ndarray, classes: list[str]) -> dict[str, Any]:
+def counts(amounts: Any) -> Any:
+    """Sums of weights: whole numbers where they are, as those of rows without weights."""
+    amounts = np.round(amounts, 2)
+    whole = (amounts == np.round(amounts)).all()
+    return amounts.astype(int).tolist() if whole else amounts.tolist()
+
+
+def confusion(
+    truth: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: list[str]
+) -> dict[str, Any]:
     """Counts of (true, predicted)."""
     K = len(classes)
-    counts = np.bincount(truth * K + labels.astype(int), minlength=K * K).reshape(K, K)
-    return {"labels": classes, "counts": counts.tolist()}
+    pairs = np.bincount(truth * K + labels.astype(int), weights=w, minlength=K * K)
+    return {"labels": classes, "counts": counts(pairs.reshape(K, K))}
 
 
-def roc_points(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def roc_points(
+    positive: np.ndarray, score: np.ndarray, w: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """False and true positive rates from (0, 0) to (1, 1), one point per distinct score."""
     order = np.argsort(-score, kind="stable")
-    hits = positive[order]
-    last = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
-    tp, fp = np.cumsum(hits)[last], np.cumsum(~hits)[last]
-    return np.append(0.0, fp / max(1, fp[-1])), np.append(0.0, tp / max(1, tp[-1]))
+    last = last_of_equals(score[order])
+    tp = np.cumsum((w * positive)[order])[last]
+    fp = np.cumsum((w * ~positive)[order])[last]
+    return np.append(0.0, fp / fp[-1]), np.append(0.0, tp / tp[-1])
 
 
 def _usable(positive: np.ndarray) -> bool:
     return bool(positive.any() and (~positive).any())
 
 
-def roc(positive: np.ndarray, score: np.ndarray, folds: np.ndarray, name: str) -> dict[str, Any]:
+def roc(
+    positive: np.ndarray, score: np.ndarray, w: np.ndarray, folds: np.ndarray, name: str
+) -> dict[str, Any]:
     """ROC by fold and their mean at common false positive rates."""
     grid, lines, curves, areas = np.linspace(0, 1, CURVE), [], [], []
     for k in np.unique(folds):
         own = folds == k
         if not _usable(positive[own]):
             continue
-        x, y = roc_points(positive[own], score[own])
+        x, y = roc_points(positive[own], score[own], w[own])
         lines.append(_thinned(x, y))
         curves.append(_along(grid, x, y))
         areas.append(float(((x[1:] - x[:-1]) * (y[1:] + y[:-1]) / 2).sum()))
@@ -102,7 +124,7 @@ def rounded(values: np.ndarray) -> list[float]:
 
 
 def precision_recall(
-    positive: np.ndarray, score: np.ndarray, folds: np.ndarray, name: str
+    positive: np.ndarray, score: np.ndarray, w: np.ndarray, folds: np.ndarray, name: str
 ) -> dict[str, Any]:
     """Precision by recall, by fold and on average."""
     grid, lines, curves, areas = np.linspace(0, 1, CURVE), [], [], []
@@ -110,7 +132,7 @@ def precision_recall(
         own = folds == k
         if not positive[own].any():
             continue
-        recall, precision = _precision_points(positive[own], score[own])
+        recall, precision = _precision_points(positive[own], score[own], w[own])
         lines.append(_thinned(recall, precision))
         # Best precision that still has this recall: steps, not lines.
         best = np.maximum.accumulate(precision[::-1])[::-1]
@@ -119,52 +141,64 @@ def precision_recall(
     mean = _mean(grid, curves)
     return {
         "class": name, "folds": lines, "mean": mean,
-        "ap": float(np.mean(areas)) if areas else None, "share": float(positive.mean()),
+        "ap": float(np.mean(areas)) if areas else None, "share": float(np.average(positive, weights=w)),
     }  # fmt: skip
 
 
-def _precision_points(positive: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _precision_points(
+    positive: np.ndarray, score: np.ndarray, w: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     order = np.argsort(-score, kind="stable")
-    last = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
-    tp = np.cumsum(positive[order])[last]
-    return tp / positive.sum(), tp / (last + 1)
+    last = last_of_equals(score[order])
+    tp = np.cumsum((w * positive)[order])[last]
+    return tp / tp[-1], tp / np.cumsum(w[order])[last]
 
 
-def calibration(positive: np.ndarray, proba: np.ndarray, name: str) -> dict[str, Any]:
+def calibration(
+    positive: np.ndarray, proba: np.ndarray, w: np.ndarray, name: str
+) -> dict[str, Any]:
     """Observed share by predicted probability, in ten equal bins; Brier score and calibration error."""
     place = np.minimum((proba * BINS).astype(int), BINS - 1)
     bins, error = [], 0.0
     for k in range(BINS):
         own = place == k
         if own.any():
-            predicted, observed = float(proba[own].mean()), float(positive[own].mean())
-            error += own.mean() * abs(predicted - observed)
+            predicted = float(np.average(proba[own], weights=w[own]))
+            observed = float(np.average(positive[own], weights=w[own]))
+            error += w[own].sum() / w.sum() * abs(predicted - observed)
             bins.append({"low": k / BINS, "high": (k + 1) / BINS, "predicted": predicted,
-                         "observed": observed, "rows": int(own.sum())})  # fmt: skip
-    brier = float(((proba - positive) ** 2).mean())
+                         "observed": observed, "rows": counts(w[own].sum())})  # fmt: skip
+    brier = float(np.average((proba - positive) ** 2, weights=w))
     return {"class": name, "bins": bins, "brier": brier, "ece": float(error)}
 
 
-def histogram(truth: np.ndarray, proba: np.ndarray, classes: list[str], k: int) -> dict[str, Any]:
+def histogram(
+    truth: np.ndarray, proba: np.ndarray, w: np.ndarray, classes: list[str], k: int
+) -> dict[str, Any]:
     """Predicted probability of a class, by true class."""
     edges = np.linspace(0, 1, 21)
-    counts = {
-        label: np.histogram(proba[truth == c], edges)[0].tolist() for c, label in enumerate(classes)
+    by_class = {
+        label: counts(np.histogram(proba[truth == c], edges, weights=w[truth == c])[0])
+        for c, label in enumerate(classes)
     }
-    return {"class": classes[k], "edges": edges.tolist(), "counts": counts}
+    return {"class": classes[k], "edges": edges.tolist(), "counts": by_class}
 
 
-def thresholds(positive: np.ndarray, proba: np.ndarray, name: str) -> dict[str, Any]:
+def thresholds(positive: np.ndarray, proba: np.ndarray, w: np.ndarray, name: str) -> dict[str, Any]:
     """Counts of right and wrong at many thresholds: predicted positive if p >= threshold."""
     even = np.linspace(0, 1, THRESHOLDS // 2)
     levels = np.unique(np.append(even, np.quantile(proba, even)))
-    up, down = np.sort(proba[positive]), np.sort(proba[~positive])
-    fn, tn = np.searchsorted(up, levels, side="left"), np.searchsorted(down, levels, side="left")
-    rows = [
-        [float(t), int(len(up) - a), int(len(down) - b), int(a), int(b)]
-        for t, a, b in zip(levels, fn, tn)
-    ]
+    fn, tn = (_below(proba[own], w[own], levels) for own in (positive, ~positive))
+    table = np.column_stack([w[positive].sum() - fn, w[~positive].sum() - tn, fn, tn])
+    rows = [[t, *amounts] for t, amounts in zip(levels.tolist(), counts(table))]
     return {"class": name, "rows": rows}
+
+
+def _below(values: np.ndarray, w: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """The weight of the values below each level."""
+    order = np.argsort(values)
+    sums = np.append(0.0, np.cumsum(w[order]))
+    return sums[np.searchsorted(values[order], levels, side="left")]
 
 
 def residuals(answers: dict[str, np.ndarray], truth: np.ndarray, seed: int) -> dict[str, Any]:

@@ -78,6 +78,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.compare.journal import plain
+from pellucid.compare.material import IN_MEMORY
 from pellucid.compare.plan import BOUNDED
 from pellucid.compare.result import Result
 from pellucid.compare.settings import BY_NAME
@@ -152,7 +153,6 @@ def pairwise(data: dict[str, Any]) -> dict[str, Any]:
     scored = [row for row in data["leaderboard"] if row["place"]]
     scores = np.array([row["folds"][metric] for row in scored], dtype=float)
     sign = 1 if plan["greater_is_better"] else -1
-    ratio = 1 / max(1, plan["n_folds"] - 1)
     widths = [0.0, 0.005, 0.01, 0.02, 0.05] if metric in BOUNDED else [0.0]
     n = len(scored)
     better: list[list[float | None]] = [[None] * n for _ in range(n)]
@@ -162,7 +162,7 @@ def pairwise(data: dict[str, Any]) -> dict[str, Any]:
             difference = sign * (scores[i] - scores[j])
             if i == j or not np.isfinite(difference).all() or len(difference) < 2:
                 continue
-            mean, error = float(difference.mean()), corrected_error(difference, ratio)
+            mean, error = float(difference.mean()), corrected_error(difference, plan["ratio"])
             error, df = max(error, 1e-12), len(difference) - 1
             better[i][j] = float(stdtr(df, mean / error))
             for w in widths:
@@ -176,7 +176,7 @@ def _card(
     result: Result, row: dict[str, Any], classes: list[str] | None, seed: int
 ) -> dict[str, Any]:
     model, details = row["model"], result.details
-    own = card(result.predictions[model], details["y"], classes, seed)
+    own = card(result.predictions[model], details["y"], details["weights"], classes, seed)
     search = details["search"].get(model, [])
     names = sorted({name for entry in search for name in entry["params"]})
     return {
@@ -301,10 +301,10 @@ def test_part(result: Result) -> dict[str, Any] | None:
     classes = result.details["classes"]
     labels = (result.finish.get("test") or {}).get("labels")
     if classes is not None and labels is not None:
-        truth = np.asarray(result.finish["test"]["truth"])
         from pellucid.report.cards import confusion
 
-        out["confusion"] = confusion(truth, np.asarray(labels), classes)
+        truth, w = (np.asarray(result.finish["test"][name]) for name in ("truth", "weights"))
+        out["confusion"] = confusion(truth, np.asarray(labels), w, classes)
     return out
 
 
@@ -316,14 +316,8 @@ def reproduce(result: Result) -> dict[str, Any]:
         for row in data["leaderboard"]
         if row["status"] != "ok"
     ]
-    given = {k: v for k, v in data["settings"].items() if v not in ([], None)}
-    flags = " ".join(
-        f"--{name.replace('_', '-')} {_flag(value)}"
-        for name, values in sorted(given.items())
-        for value in (values if BY_NAME[name].kind == "columns" else [values])
-    )
     return {
-        "command": f"pellucid compare {_flag(result.details['source'])} {flags}",
+        "command": _command(result.details["source"], data),
         "config": result.details["config"],
         "seed": data["settings"]["seed"],
         "sha256": data["data"]["sha256"],
@@ -336,6 +330,23 @@ def reproduce(result: Result) -> dict[str, Any]:
             *([MANY] if len(result.details["classes"] or ()) > MOST_CLASSES else []),
         ],
     }
+
+
+def _command(source: str, data: dict[str, Any]) -> str:
+    """What to type in a shell, or in Python for a table that only Python has."""
+    given = {k: v for k, v in sorted(data["settings"].items()) if v not in ([], None)}
+    if source == IN_MEMORY:
+        foreign = [r["model"] for r in data["leaderboard"] if not r["class"].startswith("pellucid")]
+        said = [f"{name}={value!r}" for name, value in given.items()]
+        extra = ", ".join(f"{name!r}: ..." for name in sorted(foreign))
+        parts = ["table", *([] if "target" in given else ["target=..."]), *said]
+        return f"pellucid.compare({', '.join(parts + ([f'extra={{{extra}}}'] if extra else []))})"
+    flags = " ".join(
+        f"--{name.replace('_', '-')} {_flag(value)}"
+        for name, values in given.items()
+        for value in (values if BY_NAME[name].kind == "columns" else [values])
+    )
+    return f"pellucid compare {_flag(source)} {flags}"
 
 
 def _flag(value: Any) -> str:

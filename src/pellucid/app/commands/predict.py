@@ -7,6 +7,7 @@ import click
 from pellucid.app.voice import Voice, voice_options
 
 NAMED = 5  # so many column names are written out in a message
+EXPLAINED_ROWS = 4096  # at a time: contributions are rows x columns x classes
 encoding_option = click.option(
     "--encoding", metavar="TEXT", help="Encoding of the file, such as cp1252; default: found."
 )
@@ -94,12 +95,32 @@ def predict(
     said = predictions(fitted, rows, model)
     if explained:
         said |= reasons(fitted, rows, explained, model)
+    refuse_twice(kept, said)
     warn_outside(fitted, rows, voice)
     write({**kept, **said}, out, format_)
 
 
+def refuse_twice(kept: dict[str, Any], said: dict[str, Any]) -> None:
+    """A column of the file must not vanish behind one of ours."""
+    from pellucid.errors import DataError
+
+    twice = [name for name in kept if name in said]
+    if twice:
+        raise DataError(
+            f"--id {twice[0]}: a column of that name is written with the answers. Rename it in the "
+            "file, or leave it out."
+        )
+
+
 def reasons(fitted: Any, rows: Any, most: int, model: str) -> dict[str, list[str]]:
     """`why_1`, `why_2`, ...: the strongest contributions towards what is predicted."""
+    told: list[list[str]] = []
+    for start in range(0, rows.num_rows, EXPLAINED_ROWS):
+        told += _strongest(fitted, rows.slice(start, EXPLAINED_ROWS), most, model)
+    return {f"why_{k + 1}": [row[k] if k < len(row) else "" for row in told] for k in range(most)}
+
+
+def _strongest(fitted: Any, rows: Any, most: int, model: str) -> list[list[str]]:
     import warnings
 
     from pellucid.errors import DataError, UnseenLevelWarning
@@ -112,20 +133,12 @@ def reasons(fitted: Any, rows: Any, most: int, model: str) -> dict[str, list[str
             f"{model} holds a {type(fitted).__name__}, which gives no reasons by column: leave "
             "--explain out."
         )
-    amounts, prediction = told.contributions, told.prediction
-    leading = prediction.argmax(axis=1)
-    columns: dict[str, list[str]] = {f"why_{k + 1}": [] for k in range(most)}
-    for i, k in enumerate(leading):
-        own = amounts[i, :, k]
+    out = []
+    for i in range(len(told.prediction)):
+        own = told.towards(i)[1].tolist()
         order = sorted(range(len(own)), key=lambda j: -abs(own[j]))[:most]
-        for place, name in enumerate(columns):
-            text = (
-                f"{told.columns[order[place]]} ({own[order[place]]:+.3g})"
-                if place < len(order)
-                else ""
-            )
-            columns[name].append(text)
-    return columns
+        out.append([f"{told.columns[j]} ({own[j]:+.3g})" for j in order])
+    return out
 
 
 def warn_outside(fitted: Any, rows: Any, voice: Voice) -> None:

@@ -1,0 +1,60 @@
+"""Cards of models: rows count as often as their weights say, and order does not matter."""
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+from pellucid.report import cards
+
+NAMES = ["a", "b", "c"]
+
+
+def answers(rng, n=80, K=3):
+    proba = rng.dirichlet(np.ones(K), n).round(2)
+    y = rng.integers(0, K, n)
+    said = {"rows": np.arange(n), "labels": proba.argmax(axis=1), "proba": proba}
+    return {**said, "fold": np.arange(n) % 2}, y, rng.integers(0, 4, n)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_a_weight_is_a_number_of_rows(rng, K):
+    said, y, w = answers(rng, K=K)
+    again = np.repeat(np.arange(len(y)), w)
+    copies = {name: values[again] for name, values in said.items()}
+    copies["rows"] = np.arange(len(again))
+    weighted = cards.card(said, y, w.astype(float), NAMES[:K], 0)
+    repeated = cards.card(copies, y[again], np.ones(len(again)), NAMES[:K], 0)
+    assert weighted["confusion"] == repeated["confusion"]
+    assert weighted["histogram"] == repeated["histogram"]
+    for name in ("roc", "pr", "calibration"):
+        for ours, theirs in zip(weighted[name], repeated[name], strict=True):
+            numbers = {k: v for k, v in ours.items() if isinstance(v, float)}
+            assert numbers == pytest.approx({k: theirs[k] for k in numbers}, rel=1e-12)
+
+
+def test_areas_with_weights_are_scikit_learns(rng):
+    said, y, w = answers(rng, K=2)
+    said["fold"] = np.zeros(len(y), int)
+    found = cards.card(said, y, w.astype(float), NAMES[:2], 0)
+    p = said["proba"][:, 1]
+    assert found["roc"][0]["auc"] == pytest.approx(sk.roc_auc_score(y, p, sample_weight=w))
+    precision = sk.average_precision_score(y, p, sample_weight=w)
+    assert found["pr"][0]["ap"] == pytest.approx(precision)
+    for cut, tp, fp, fn, tn in found["thresholds"]["rows"]:
+        table = sk.confusion_matrix(y, p >= cut, sample_weight=w)
+        assert [[tn, fp], [fn, tp]] == table.tolist()
+
+
+def test_fractions_of_rows_are_told_with_two_digits():
+    found = cards.confusion(
+        np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([0.5, 1, 2]), NAMES[:2]
+    )
+    assert found["counts"] == [[0.5, 0.0], [1.0, 2.0]]
+
+
+def test_a_class_that_training_lacked_has_equal_scores_in_any_order():
+    positive, w = np.array([True, False, True, False]), np.ones(4)
+    score = np.array([-np.inf, -np.inf, -np.inf, 1.0])
+    for order in (slice(None), slice(None, None, -1)):
+        x, y = cards.roc_points(positive[order], score[order], w)
+        assert x.tolist() == [0, 0.5, 1] and y.tolist() == [0, 0, 1]
