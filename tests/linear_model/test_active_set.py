@@ -1,5 +1,7 @@
 """The lasso by active sets: optimality by its own conditions, rows taken off, and what it refuses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -21,8 +23,14 @@ def centred(X, y):
 
 def task_of(X, y):
     X, y = centred(X, y)
-    none, zero = np.empty((0, X.shape[1])), np.zeros(X.shape[1])
-    return active_set.Quadratic(X.T @ X, none, zero, X.T @ y, float(y @ y), len(y), zero, 0.0)
+    none, zero = np.zeros((X.shape[1], 1)), np.zeros(X.shape[1])
+    return active_set.Quadratic(X.T @ X, none, X.T @ y, float(y @ y), len(y), zero, 0.0)
+
+
+def path(task, l1, positive, wanted, rounds):
+    found = active_set.Path(task, l1, positive, wanted)
+    found.go_on(len(l1), rounds)
+    return found
 
 
 def misfit(X, y, b, l1, positive):
@@ -41,12 +49,36 @@ def test_every_point_is_optimal(shape, positive):
     X, y = sample(*shape, informative=min(shape[1], 12))
     top = np.abs(centred(X, y)[0].T @ centred(X, y)[1]).max() / len(y)
     l1 = np.geomspace(top, top * 1e-2, 30)
-    found = active_set.path(task_of(X, y), l1, positive, np.full(30, 1e-10), 3000)
+    found = path(task_of(X, y), l1, positive, np.full(30, 1e-10), 3000)
     assert found.made == 30
     for b, strength in zip(found.coef, l1, strict=True):
         assert misfit(X, y, b, strength, positive) < 1e-9
         assert not positive or (b >= 0).all()
     assert (found.coef != 0).any()
+
+
+@pytest.mark.parametrize("spread", [0.3, 3.0])
+def test_points_close_together_are_surveyed_together(spread):
+    """Many columns in use on a fine grid; alike columns (a large spread) come without notice."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(150, 90)) + spread * rng.normal(size=(150, 9)).repeat(10, axis=1)
+    y = X[:, ::3] @ rng.normal(size=30) + 5 * rng.normal(size=150)
+    top = np.abs(centred(X, y)[0].T @ centred(X, y)[1]).max() / len(y)
+    l1 = np.geomspace(top, top * 1e-3, 100)
+    task, Z = task_of(X, y), rng.normal(size=(40, 90))
+    task = replace(task, G=task.G + Z.T @ Z, R=np.ascontiguousarray(Z.T))
+    whole = path(task, l1, False, np.full(100, 1e-10), 9999)
+    assert whole.made == 100 and (whole.coef[-1] != 0).sum() > 60
+    for b, strength in zip(whole.coef, l1, strict=True):
+        assert misfit(X, y, b, strength, False) < 1e-7
+    parts = active_set.Path(task, l1, False, np.full(100, 1e-10))
+    for end in (37, 90, 100):
+        parts.go_on(end, 9999)
+    assert parts.made == 100
+    np.testing.assert_allclose(parts.coef, whole.coef, atol=1e-9)
+    assert (parts.gap <= 1e-10 * task.yy / 150).all()
+    # One look a point, and one more where a column came that was not foreseen.
+    assert whole.rounds.sum() < 130
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -68,10 +100,10 @@ def test_rows_taken_off_are_rows_never_seen(offset, weighted):
     root = np.sqrt(w[keep])[:, None]
     Z, v = (Z - share @ Z) * root, (v - share @ v) * root[:, 0]
     scale = np.abs(Z.T @ Z).max()
-    Q = rest.G - rest.T.T @ rest.T - np.outer(rest.d, rest.d)
+    Q = rest.G - rest.R @ rest.R.T
     np.testing.assert_allclose(Q, Z.T @ Z, atol=1e-12 * scale * (1 + offset**2))
     l1 = np.geomspace(2, 0.01, 12)
-    found = active_set.path(rest, l1, False, np.full(12, 1e-9), 1200)
+    found = path(rest, l1, False, np.full(12, 1e-9), 1200)
     assert found.made == 12
     for a in (3, 7, 11):
         plain = Lasso(l1[a]).fit(X[keep], y[keep], w[keep]).coef_
@@ -82,10 +114,11 @@ def test_lanes_change_no_bit():
     X, y = sample(90, 40)
     task, answers = task_of(X, y), []
     for loops in builds(_active_set):
-        B, gaps, turns = np.zeros((20, 40)), np.zeros(20), np.zeros(20, dtype=np.intp)
-        made = loops.follow(
-            task.G, X[:7] / 9, task.d, task.c, task.yy, 90 * np.geomspace(3, 0.01, 20), False,
-            np.full(20, 1e-9), 999, B, gaps, turns, np.zeros(1, dtype=np.int32),
+        B, gaps, turns = np.zeros((60, 40)), np.zeros(60), np.zeros(60, dtype=np.intp)
+        walk = loops.Walk(task.G, np.ascontiguousarray(X[:7].T) / 9, task.c, task.yy, False)
+        made = walk.go(
+            90 * np.geomspace(3, 0.01, 60), np.full(60, 1e-9), 999, B, gaps, turns,
+            np.zeros(1, dtype=np.int32),
         )  # fmt: skip
         answers.append((made, B, gaps, turns))
     for part in zip(*answers, strict=True):
@@ -119,9 +152,9 @@ def test_a_fold_that_holds_nearly_all_of_a_column_is_summed_by_itself():
 
 def test_a_gap_out_of_reach_is_not_claimed():
     X, y = sample()
-    found = active_set.path(task_of(X, y), np.array([1.0, 0.1]), False, np.array([1.0, -1.0]), 99)
+    found = path(task_of(X, y), np.array([1.0, 0.1]), False, np.array([1.0, -1.0]), 99)
     assert found.made == 1
-    spent = active_set.path(task_of(X, y), np.array([1.0, 0.1]), False, np.full(2, 1e-9), 1)
+    spent = path(task_of(X, y), np.array([1.0, 0.1]), False, np.full(2, 1e-9), 1)
     assert spent.made < 2
 
 

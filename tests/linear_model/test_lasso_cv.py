@@ -36,6 +36,18 @@ def test_errors_along_the_path_are_scikit_learns(options):
     np.testing.assert_array_equal(ours.coef_, plain.fit(X, y).coef_)
 
 
+def test_errors_have_eight_digits_in_common_with_scikit_learn():
+    from sklearn.linear_model import LassoCV as Theirs
+
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(150, 60))
+    y = X @ np.where(np.arange(60) < 12, 5.0, 0.2) + 4 * rng.normal(size=150)
+    ours = LassoCV(alphas=60).fit(X, y)
+    theirs = Theirs(alphas=60, tol=1e-15, max_iter=100_000).fit(X, y)
+    np.testing.assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-8)
+    assert ours.alpha_ == pytest.approx(theirs.alpha_, rel=1e-12)
+
+
 def test_several_ratios_and_wide_tables():
     from sklearn.linear_model import ElasticNetCV as Theirs
 

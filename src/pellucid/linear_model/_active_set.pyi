@@ -2,18 +2,15 @@
 
 from numpy import ndarray
 
-def follow(
-    G: ndarray,
-    T: ndarray,
-    d: ndarray,
-    c: ndarray,
-    yy: float,
-    l1: ndarray,
-    positive: bool,
-    wanted: ndarray,
-    rounds: int,
-    B: ndarray,
-    gaps: ndarray,
-    turns: ndarray,
-    stop: ndarray,
-) -> int: ...
+class Walk:
+    def __init__(self, G: ndarray, R: ndarray, c: ndarray, yy: float, positive: bool) -> None: ...
+    def go(
+        self,
+        l1: ndarray,
+        wanted: ndarray,
+        rounds: int,
+        B: ndarray,
+        gaps: ndarray,
+        turns: ndarray,
+        stop: ndarray,
+    ) -> int: ...

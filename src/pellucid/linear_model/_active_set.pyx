@@ -1,33 +1,39 @@
-"""The lasso by active sets: minimise b'Qb/2 - c'b + l1 |b|_1 for falling l1, Q = G - T'T - dd'.
+"""The lasso by active sets: minimise b'Qb/2 - c'b + l1 |b|_1 for falling l1, Q = G - R R'.
 
-Layout: G is (p, p), symmetric, each row contiguous; T (m - 1, p) and d (p,), as the last row of T,
-are rows whose products are taken off.
-order[:K] are the columns in use, b and sign theirs, place their inverse (-1: not in use). S (K, m)
-holds their columns of T, and L the L L' = Q of them: the lower triangle, row i with i + 1 entries;
-u = L^-1 c and v = L^-1 sign.
+Layout: G is (p, p), symmetric, each row contiguous; row j of R (p, m) is what column j has in the
+rows that are taken off, the mean last.
+order[:K] are the columns in use, b and sign theirs, place their inverse (-1: not in use), and L
+the L L' = Q of them: the lower triangle, row i with i + 1 entries; u = L^-1 c and v = L^-1 sign.
+near[:n_near] are columns that may come into use at the next penalty.
 """
 
 from libc.math cimport INFINITY, fabs, sqrt
+from libc.string cimport memcpy
 
 import numpy as np
 
 include "_vectors.pxi"
 
 cdef enum:
-    FEW = 16
-    TOGETHER = 4
+    FEW = 16  # columns up to which rows of Q are kept
+    TOGETHER = 12  # columns that enter at once
+    SPAN = 4  # points after which all columns are looked at
 
 cdef double PIVOT = 1e-10  # share of a column that must be new for it to enter
+cdef double FAR = 0.7  # penalties of a span, as a share of the last one before it
+cdef double NEAR = 0.8  # pull of a column that may come into use, as a share of the penalty
 
 
 cdef struct Active:
-    Py_ssize_t p, m, K, stride
+    Py_ssize_t p, m, K, stride, rows, n_near, points, left
+    bint positive
+    double yy, l1, gone
     const double *G
-    const double *T
-    const double *d
+    const double *R
     const double *c
     Py_ssize_t *order
     Py_ssize_t *place
+    Py_ssize_t *near
     double *b
     double *sign
     double *u
@@ -36,202 +42,121 @@ cdef struct Active:
     double *g
     double *last
     double *before
+    double *cosine
+    double *sine
     double *f
-    double *S
     double *H
     double *L
-    Py_ssize_t rows
-
-
-cdef void less(Active *s, double *y) noexcept nogil:
-    """y += T'f, f with an entry for each row of T and for d."""
-    cdef Py_ssize_t i = 0, p = s.p
-    cdef const double *T = s.T
-    while i + 4 < s.m:
-        add_four(
-            y, T + i * p, s.f[i], T + (i + 1) * p, s.f[i + 1],
-            T + (i + 2) * p, s.f[i + 2], T + (i + 3) * p, s.f[i + 3], p,
-        )
-        i += 4
-    while i < s.m - 1:
-        add_one(y, T + i * p, s.f[i], p)
-        i += 1
-    add_one(y, s.d, s.f[i], p)
+    double *N
+    double *W
+    double *Y
 
 
 cdef void more_rows(Active *s) noexcept nogil:
-    """Rows of -Q for all columns in use, while they are few: then T is not read for every pull."""
-    cdef Py_ssize_t i, j
+    """Rows of -Q for all columns in use, while they are few: then R is not read for every pull."""
+    cdef Py_ssize_t j
     cdef double *H
     cdef const double *G
+    cdef const double *R
     while s.rows < s.K:
         H, G = s.H + s.rows * s.p, s.G + s.order[s.rows] * s.stride
+        R = s.R + s.order[s.rows] * s.m
         for j in range(s.p):
-            H[j] = -G[j]
-        for i in range(s.m):
-            s.f[i] = s.S[s.rows * s.m + i]
-        less(s, H)
+            H[j] = dot(s.R + j * s.m, R, s.m) - G[j]
         s.rows += 1
 
 
-cdef void pulls(Active *s) noexcept nogil:
-    """g = c - Q b = c + T'(T b) - G b."""
-    cdef Py_ssize_t i, j, p = s.p
+cdef void gather(Active *s, double *f) noexcept nogil:
+    """f = R'b."""
+    cdef Py_ssize_t i
     cdef const Py_ssize_t *o = s.order
-    cdef const double *G = s.G
-    for j in range(p):
-        s.g[j] = s.c[j]
+    for i in range(s.m):
+        f[i] = 0.0
+    i = 0
+    while i + 4 <= s.K:
+        add_four(
+            f, s.R + o[i] * s.m, s.b[i], s.R + o[i + 1] * s.m, s.b[i + 1],
+            s.R + o[i + 2] * s.m, s.b[i + 2], s.R + o[i + 3] * s.m, s.b[i + 3], s.m,
+        )
+        i += 4
+    while i < s.K:
+        add_one(f, s.R + o[i] * s.m, s.b[i], s.m)
+        i += 1
+
+
+cdef void pulls(Active *s) noexcept nogil:
+    """g = c - Q b = c + R(R'b) - G b for all columns."""
+    cdef Py_ssize_t i, p = s.p
+    for i in range(p):
+        s.g[i] = s.c[i]
     if s.K <= FEW:
         more_rows(s)
         for i in range(s.K):
             add_one(s.g, s.H + i * p, s.b[i], p)
         return
-    for i in range(s.m):
-        s.f[i] = 0.0
+    gather(s, s.f)
+    for i in range(p):
+        s.g[i] += dot(s.R + i * s.m, s.f, s.m)
     for i in range(s.K):
-        add_one(s.f, s.S + i * s.m, s.b[i], s.m)
-    less(s, s.g)
-    i = 0
-    while i + 4 <= s.K:
-        add_four(
-            s.g, G + o[i] * s.stride, -s.b[i], G + o[i + 1] * s.stride, -s.b[i + 1],
-            G + o[i + 2] * s.stride, -s.b[i + 2], G + o[i + 3] * s.stride, -s.b[i + 3], p,
-        )
-        i += 4
-    while i < s.K:
-        add_one(s.g, G + o[i] * s.stride, -s.b[i], p)
-        i += 1
+        add_one(s.g, s.G + s.order[i] * s.stride, -s.b[i], p)
 
 
-cdef inline double *row(Active *s, Py_ssize_t i) noexcept nogil:
-    """Row i of L."""
-    return s.L + i * (i + 1) // 2
+cdef void near_pulls(Active *s, const double *b) noexcept nogil:
+    """The same for the columns near alone; b has an entry for each column."""
+    cdef Py_ssize_t i, j
+    gather(s, s.f)
+    for i in range(s.n_near):
+        j = s.near[i]
+        s.g[j] = s.c[j] + dot(s.R + j * s.m, s.f, s.m) - dot(s.G + j * s.stride, b, s.p)
 
 
-cdef bint enter(Active *s, const Py_ssize_t *columns, Py_ssize_t n) noexcept nogil:
-    """Up to four columns join with coefficient 0, but for those that the others span.
-
-    Their rows of L are found together, as far as the columns in use reach, two entries at a time.
-    """
-    cdef Py_ssize_t i, k, q, K = s.K, m = s.m
-    cdef double *own[TOGETHER]
-    cdef double *new[TOGETHER]
-    cdef double a[TOGETHER]
-    cdef double b[TOGETHER]
-    cdef double c[TOGETHER]
-    cdef double d[TOGETHER]
-    cdef const double *G
-    cdef const double *L
-    cdef const double *M
-    for q in range(TOGETHER):
-        k = min(q, n - 1)
-        own[q], new[q] = s.S + (K + k) * m, row(s, K + k)
-        for i in range(m - 1):
-            own[q][i] = s.T[i * s.p + columns[k]]
-        own[q][m - 1] = s.d[columns[k]]
-        G = s.G + columns[k] * s.stride
-        for i in range(K):
-            new[q][i] = G[s.order[i]]
-    for i in range(0, K, 2):
-        k = min(i + 1, K - 1)
-        L, M = row(s, i), row(s, k)
-        eight_dots(s.S + i * m, s.S + k * m, own, m, a, b)
-        eight_dots(L, M, new, i, c, d)
-        for q in range(n):
-            new[q][i] = (new[q][i] - a[q] - c[q]) / L[i]
-            if k > i:
-                new[q][k] = (new[q][k] - b[q] - (d[q] + M[i] * new[q][i])) / M[k]
-    for q in range(n):
-        take(s, columns[q], K, own[q], new[q])
-    return s.K > K
-
-
-cdef void take(
-    Active *s, Py_ssize_t j, Py_ssize_t known, const double *own, const double *new
-) noexcept nogil:
-    """Column j joins, if it is not spanned; `known` entries of its row of L are there."""
-    cdef Py_ssize_t i, K = s.K, m = s.m
-    cdef const double *products = s.G + j * s.stride
-    cdef double *S = s.S + K * m
-    cdef double *L = row(s, K)
-    cdef double d, size
-    for i in range(m):
-        S[i] = own[i]
-    for i in range(known):
-        L[i] = new[i]
-    for i in range(known, K):
-        d = products[s.order[i]] - dot(S, s.S + i * m, m) - dot(row(s, i), L, i)
-        L[i] = d / row(s, i)[i]
-    size = products[j] - dot(S, S, m)
-    d = size - dot(L, L, K)
-    if not d > PIVOT * size:
-        return
-    L[K] = sqrt(d)
-    s.order[K], s.place[j], s.b[K] = j, K, 0.0
-    s.sign[K] = 1.0 if s.g[j] > 0.0 else -1.0
-    s.u[K] = (s.c[j] - dot(L, s.u, K)) / L[K]
-    s.v[K] = (s.sign[K] - dot(L, s.v, K)) / L[K]
-    s.K = K + 1
+cdef void survey(Active *s, const double *B, Py_ssize_t n) noexcept nogil:
+    """Y[k] = c - Q B[k] for up to SPAN points: what is read serves all of them."""
+    cdef Py_ssize_t i, j, k, p = s.p, m = s.m, last = -1
+    cdef double *y[SPAN]
+    cdef double *f[SPAN]
+    cdef double a[SPAN]
+    cdef double d[SPAN]
+    cdef const double *b[SPAN]
+    for k in range(SPAN):
+        y[k], f[k], b[k] = s.Y + k * p, s.f + k * m, B + min(k, n - 1) * p
+        for j in range(p):
+            y[k][j] = s.c[j]
+        for i in range(m):
+            f[k][i] = 0.0
+    for j in range(p):
+        for k in range(n):
+            if b[k][j] != 0.0:
+                break
+        else:
+            continue
+        if last < 0:
+            last = j
+            continue
+        for k in range(SPAN):
+            a[k], d[k] = b[k][last], b[k][j]
+        add_two(f, s.R + last * m, a, s.R + j * m, d, m)
+        for k in range(SPAN):
+            a[k], d[k] = -a[k], -d[k]
+        add_two(y, s.G + last * s.stride, a, s.G + j * s.stride, d, p)
+        last = -1
+    if last >= 0:
+        for k in range(SPAN):
+            add_one(f[k], s.R + last * m, b[k][last], m)
+            add_one(y[k], s.G + last * s.stride, -b[k][last], p)
+    for j in range(0, p, 2):
+        i = min(j + 1, p - 1)
+        eight_dots(s.R + j * m, s.R + i * m, f, m, a, d)
+        for k in range(n):
+            y[k][j] += a[k]
+            if i > j:
+                y[k][i] += d[k]
 
 
-cdef inline void turn(
-    Active *s, Py_ssize_t k, const double *old, double *new, double *left
-) noexcept nogil:
-    """The rotation of entries k and k + 1 that the leaving column made; `left` goes on with it."""
-    cdef double right = old[k + 1]
-    new[k] = s.g[k] * left[0] + s.x[k] * right
-    left[0] = s.g[k] * right - s.x[k] * left[0]
+include "_active_triangle.pxi"
 
 
-cdef void leave(Active *s, Py_ssize_t j) noexcept nogil:
-    """The j-th column in use goes: rotations make L triangular again, kept in g and x."""
-    cdef Py_ssize_t i, k, K = s.K
-    cdef double left, size
-    cdef const double *old
-    cdef double *new
-    for i in range(j + 1, K):
-        old, new = row(s, i), row(s, i - 1)
-        for k in range(j):
-            new[k] = old[k]
-        left = old[j]
-        for k in range(j, i - 1):
-            turn(s, k, old, new, &left)
-        size = sqrt(left * left + old[i] * old[i])
-        s.g[i - 1], s.x[i - 1], new[i - 1] = left / size, old[i] / size, size
-    left = s.u[j]
-    for k in range(j, K - 1):
-        turn(s, k, s.u, s.u, &left)
-    left = s.v[j]
-    for k in range(j, K - 1):
-        turn(s, k, s.v, s.v, &left)
-    if j < s.rows:
-        for i in range(j * s.p, (s.rows - 1) * s.p):
-            s.H[i] = s.H[i + s.p]
-        s.rows -= 1
-    for i in range(j * s.m, (K - 1) * s.m):
-        s.S[i] = s.S[i + s.m]
-    s.place[s.order[j]] = -1
-    for i in range(j + 1, K):
-        s.order[i - 1] = s.order[i]
-        s.place[s.order[i]] = i - 1
-        s.sign[i - 1] = s.sign[i]
-        s.b[i - 1] = s.b[i]
-    s.K = K - 1
-
-
-cdef void solve(Active *s, double l1) noexcept nogil:
-    """x = Q^-1 (c - l1 sign) for the columns in use."""
-    cdef Py_ssize_t i, K = s.K
-    cdef const double *L = row(s, K)
-    for i in range(K):
-        s.x[i] = s.u[i] - l1 * s.v[i]
-    for i in range(K - 1, -1, -1):
-        L -= i + 1
-        s.x[i] /= L[i]
-        add_one(s.x, L, -s.x[i], i)
-
-
-cdef void descend(Active *s, double l1) noexcept nogil:
+cdef void descend(Active *s, double l1, bint all) noexcept nogil:
     """To the minimum for the present signs; a coefficient that reaches 0 on the way leaves."""
     cdef Py_ssize_t i, first
     cdef double t, reach
@@ -251,40 +176,68 @@ cdef void descend(Active *s, double l1) noexcept nogil:
             return
         for i in range(s.K - 1, -1, -1):
             if i == first or (s.b[i] == 0.0 and s.x[i] * s.sign[i] <= 0.0):
+                if not all:
+                    keep_near(s, s.order[i])
                 leave(s, i)
 
 
-cdef double look(Active *s, double l1, double yy, bint positive, double *gap) noexcept nogil:
-    """Pulls of all columns, the duality gap, and the objective (see `elastic_net_solver.look`)."""
-    cdef double fitted = 0.0, own = 0.0, size = 0.0, strongest = 0.0, residual, value, shrink = 1.0
+cdef void keep_near(Active *s, Py_ssize_t j) noexcept nogil:
+    """Column j, which leaves, may come back."""
     cdef Py_ssize_t i
-    pulls(s)
-    for i in range(s.K):
-        fitted += s.c[s.order[i]] * s.b[i]
-        own += s.g[s.order[i]] * s.b[i]
-        size += fabs(s.b[i])
-    for i in range(s.p):
-        strongest = max(strongest, s.g[i] if positive else fabs(s.g[i]))
-    residual = max(yy - fitted - own, 0.0)
-    value = 0.5 * residual + l1 * size
+    for i in range(s.n_near):
+        if s.near[i] == j:
+            return
+    s.near[s.n_near] = j
+    s.n_near += 1
+
+
+cdef double bound(
+    Active *s, double l1, const double *b, const double *g, double *value
+) noexcept nogil:
+    """The duality gap, and the objective (see `elastic_net_solver.look`); b is (p,)."""
+    cdef double fitted = 0.0, own = 0.0, size = 0.0, strongest = 0.0, residual, shrink = 1.0
+    cdef Py_ssize_t j
+    for j in range(s.p):
+        fitted += s.c[j] * b[j]
+        own += g[j] * b[j]
+        size += fabs(b[j])
+        strongest = max(strongest, g[j] if s.positive else fabs(g[j]))
+    residual = max(s.yy - fitted - own, 0.0)
+    value[0] = 0.5 * residual + l1 * size
     if strongest > l1:
         shrink = l1 / strongest
-    gap[0] = max(value - shrink * (yy - fitted) + 0.5 * shrink * shrink * residual, 0.0)
-    return value
+    return max(value[0] - shrink * (s.yy - fitted) + 0.5 * shrink * shrink * residual, 0.0)
 
 
-cdef bint welcome(Active *s, double l1, bint positive, bint single) noexcept nogil:
+cdef double look(Active *s, double l1, double *b, bint all, double *value) noexcept nogil:
+    """Pulls of all columns, or of those near while the others are taken to keep still; the gap."""
+    cdef Py_ssize_t i
+    for i in range(s.p):
+        b[i] = 0.0
+    for i in range(s.K):
+        b[s.order[i]] = s.b[i]
+    if all:
+        pulls(s)
+    else:
+        near_pulls(s, b)
+        for i in range(s.K):
+            s.g[s.order[i]] = l1 * s.sign[i]
+    return bound(s, l1, b, s.g, value)
+
+
+cdef bint welcome(Active *s, double l1, bint single) noexcept nogil:
     """Columns that pull harder than the penalty join; whether one did.
 
     Where more want to than are in use already, most would leave again: only those join that pull
     hard, or, on demand, the strongest alone.
     """
-    cdef Py_ssize_t j, n = 0, crowd = 0, best = -1
+    cdef Py_ssize_t i, j, n = 0, crowd = 0, best = -1
     cdef Py_ssize_t group[TOGETHER]
     cdef double pull, strongest = l1, bar = l1
     cdef bint joined = False
-    for j in range(s.p):
-        pull = s.g[j] if positive else fabs(s.g[j])
+    for i in range(s.n_near):
+        j = s.near[i]
+        pull = s.g[j] if s.positive else fabs(s.g[j])
         if s.place[j] < 0 and pull > l1:
             crowd += 1
             if pull > strongest:
@@ -292,8 +245,9 @@ cdef bint welcome(Active *s, double l1, bint positive, bint single) noexcept nog
                 best = j
     if crowd > max(FEW, s.K):
         bar = sqrt(l1 * strongest)
-    for j in range(s.p):
-        pull = s.g[j] if positive else fabs(s.g[j])
+    for i in range(s.n_near):
+        j = s.near[i]
+        pull = s.g[j] if s.positive else fabs(s.g[j])
         if s.place[j] < 0 and pull > bar and (j == best or not single):
             group[n] = j
             n += 1
@@ -305,31 +259,24 @@ cdef bint welcome(Active *s, double l1, bint positive, bint single) noexcept nog
     return joined
 
 
-cdef void foresee(Active *s, double further) noexcept nogil:
-    """Pulls at the next penalty, if they go on as they went between the last two points."""
-    cdef Py_ssize_t j
-    for j in range(s.p):
-        s.g[j] = s.last[j] + further * (s.last[j] - s.before[j])
-
-
 cdef double settle(
-    Active *s, double l1, double yy, bint positive, double wanted, Py_ssize_t rounds,
-    const int *stop, Py_ssize_t *turns,
+    Active *s, double l1, double *b, bint all, double wanted, const int *stop, Py_ssize_t *turns
 ) noexcept nogil:
     """The duality gap at the end; above `wanted` if rounding or dependent columns forbid more.
 
     0. Columns join that will pull too hard if pulls go on as they went from the last penalty but
-    one to the last. 1. To the minimum for the present signs. 2. All columns are looked at; the
-    gap decides. 3. Columns that pull too hard join; one at a time once several did not help.
+    one to the last. 1. To the minimum for the present signs. 2. All columns, or those near, are
+    looked at; the gap decides. 3. Columns that pull too hard join; one at a time once several did
+    not help.
     """
-    cdef double gap = INFINITY, value, before = -1.0
+    cdef double gap = INFINITY, value = 0.0, before = -1.0
     cdef bint single = False
-    turns[0] = 0
-    welcome(s, l1, positive, single)
-    while turns[0] < rounds:
+    welcome(s, l1, single)
+    while s.left > 0:
         turns[0] += 1
-        descend(s, l1)
-        value = look(s, l1, yy, positive, &gap)
+        s.left -= 1
+        descend(s, l1, all)
+        gap = look(s, l1, b, all, &value)
         if gap <= wanted or stop[0] != 0:
             break
         if before >= 0.0 and not value < before:
@@ -337,47 +284,107 @@ cdef double settle(
                 break
             single = True
         before = value
-        if not welcome(s, l1, positive, single):
+        if not welcome(s, l1, single):
             break
     return gap
 
 
-def follow(
-    const double[:, :] G, const double[:, ::1] T, const double[::1] d, const double[::1] c,
-    double yy, const double[::1] l1, bint positive, const double[::1] wanted,
-    Py_ssize_t rounds, double[:, ::1] B, double[::1] gaps, Py_ssize_t[::1] turns,
-    const int[::1] stop,
-):
-    """Coefficients B (points, p), duality gaps and rounds at falling penalties; points finished.
+cdef void foresee(Active *s, double l1, bint all) noexcept nogil:
+    """Pulls at the next penalty if they go on as they went between the last two points, and the
+    columns that may then come into use."""
+    cdef Py_ssize_t j
+    cdef double pull, further = 0.0
+    if s.points > 1 and s.gone > 0.0:
+        further = (s.l1 - l1) / s.gone
+    s.n_near = 0
+    for j in range(s.p):
+        pull = s.g[j] = s.last[j] + further * (s.last[j] - s.before[j])
+        if all or (s.place[j] < 0 and (pull if s.positive else fabs(pull)) > NEAR * l1):
+            s.near[s.n_near] = j
+            s.n_near += 1
 
-    Ends with the first point whose gap stays above `wanted`, or after so many rounds in all; that
-    point is left in B, but not counted.
-    """
-    cdef Py_ssize_t p = c.shape[0], m = T.shape[0] + 1, i, t = 0, points = l1.shape[0]
-    cdef Py_ssize_t[:, ::1] places = np.full((2, p), -1, dtype=np.intp)
-    cdef double[:, ::1] room = np.zeros((8, p))
-    cdef double further = 0.0
-    cdef double[::1] f = np.empty(m), S = np.empty(p * m), L = np.empty(p * (p + 1) // 2)
-    cdef double[::1] H = np.empty(min(FEW, p) * p)
+
+cdef Py_ssize_t span(Active *s, const double *l1, Py_ssize_t n) noexcept nogil:
+    """How many of the next points are near enough to one another to be surveyed together."""
+    cdef Py_ssize_t k = 1
+    if s.K <= FEW or s.points < 2:
+        return 1
+    while k < min(n, SPAN) and l1[k] > FAR * s.l1:
+        k += 1
+    return k
+
+
+cdef double step(
+    Active *s, double l1, double *b, bint all, double wanted, const int *stop, Py_ssize_t *turns
+) noexcept nogil:
+    """One point: all columns are looked at, or those near."""
+    cdef double gap
+    foresee(s, l1, all)
+    gap = settle(s, l1, b, all, wanted, stop, turns)
+    s.before, s.last, s.g = s.last, s.g, s.before
+    s.gone, s.l1 = s.l1 - l1, l1
+    s.points += 1
+    return gap
+
+
+cdef class Walk:
+    """A path of which more and more points are asked for, at falling penalties."""
+
     cdef Active s
-    s.p, s.m, s.K, s.stride = p, m, 0, G.strides[0] // sizeof(double)
-    s.G, s.T, s.d, s.c = &G[0, 0], &T[0, 0] if m > 1 else NULL, &d[0], &c[0]
-    s.order, s.place, s.f, s.S, s.L = &places[0, 0], &places[1, 0], &f[0], &S[0], &L[0]
-    s.b, s.sign, s.x, s.g = &room[0, 0], &room[1, 0], &room[2, 0], &room[3, 0]
-    s.H, s.rows = &H[0], 0
-    s.last, s.before, s.u, s.v = &room[4, 0], &room[5, 0], &room[6, 0], &room[7, 0]
-    room[4, :] = c
-    with nogil:
-        while t < points:
-            if t > 1:
-                further = (l1[t - 1] - l1[t]) / (l1[t - 2] - l1[t - 1])
-            foresee(&s, further)
-            gaps[t] = settle(&s, l1[t], yy, positive, wanted[t], rounds, &stop[0], &turns[t])
-            rounds -= turns[t]
-            for i in range(s.K):
-                B[t, s.order[i]] = s.b[i]
-            if not gaps[t] <= wanted[t] or stop[0] != 0:
-                break
-            s.before, s.last, s.g = s.last, s.g, s.before
-            t += 1
-    return t
+    cdef object held
+
+    def __init__(
+        self, const double[:, :] G, const double[:, ::1] R, const double[::1] c, double yy,
+        bint positive,
+    ):
+        cdef Py_ssize_t p = c.shape[0], m = R.shape[1]
+        cdef Py_ssize_t[:, ::1] places = np.full((3, p), -1, dtype=np.intp)
+        cdef double[:, ::1] room = np.zeros((10 + SPAN, p)), f = np.empty((SPAN, m))
+        cdef double[::1] L = np.empty(p * (p + 1) // 2), H = np.empty(min(FEW, p) * p)
+        cdef double[:, ::1] N = np.empty((m, TOGETHER)), W = np.empty((p, TOGETHER))
+        cdef Active *s = &self.s
+        self.held = (G, R, c, places, room, f, L, H, N, W)
+        s.p, s.m, s.K, s.rows, s.stride = p, m, 0, 0, G.strides[0] // sizeof(double)
+        s.positive, s.yy, s.l1, s.gone, s.points = positive, yy, 0.0, 0.0, 0
+        s.G, s.R, s.c, s.f, s.L, s.H = &G[0, 0], &R[0, 0], &c[0], &f[0, 0], &L[0], &H[0]
+        s.N, s.W, s.order, s.place = &N[0, 0], &W[0, 0], &places[0, 0], &places[1, 0]
+        s.near, s.b, s.sign, s.x = &places[2, 0], &room[0, 0], &room[1, 0], &room[2, 0]
+        s.u, s.v, s.g, s.last = &room[3, 0], &room[4, 0], &room[5, 0], &room[6, 0]
+        s.before, s.cosine, s.sine = &room[7, 0], &room[8, 0], &room[9, 0]
+        s.Y = &room[10, 0]
+        room[6, :] = c
+
+    def go(
+        self, const double[::1] l1, const double[::1] wanted, Py_ssize_t rounds, double[:, ::1] B,
+        double[::1] gaps, Py_ssize_t[::1] turns, const int[::1] stop,
+    ):
+        """Coefficients B (points, p), duality gaps and rounds; the number of points finished.
+
+        Ends with the first point whose gap stays above `wanted`, or after so many rounds in all;
+        that point is left in B, but not counted.
+        """
+        cdef Py_ssize_t i, n, t = 0, points = l1.shape[0], p = self.s.p
+        cdef double value
+        cdef Active *s = &self.s
+        self.s.left = rounds
+        with nogil:
+            while t < points and stop[0] == 0:
+                n = span(s, &l1[t], points - t)
+                if n > 1:
+                    for i in range(t, t + n):
+                        step(s, l1[i], &B[i, 0], False, wanted[i], &stop[0], &turns[i])
+                    survey(s, &B[t, 0], n)
+                    for i in range(n):
+                        gaps[t] = bound(s, l1[t], &B[t, 0], s.Y + i * p, &value)
+                        if not gaps[t] <= wanted[t]:
+                            break
+                        t += 1
+                    else:
+                        memcpy(s.last, s.Y + (n - 1) * p, p * sizeof(double))
+                        memcpy(s.before, s.Y + (n - 2) * p, p * sizeof(double))
+                        continue
+                gaps[t] = step(s, l1[t], &B[t, 0], True, wanted[t], &stop[0], &turns[t])
+                if not gaps[t] <= wanted[t]:
+                    break
+                t += 1
+        return t

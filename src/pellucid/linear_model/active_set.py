@@ -14,7 +14,7 @@ from pellucid.numerics.lanes import fastest
 from pellucid.numerics.least_squares import Design
 from pellucid.parallel import StopFlag
 
-follow = fastest(_active_set).follow
+Walk = fastest(_active_set).Walk
 
 # Share of a column's square that must be left for a difference of products to be trusted.
 LEFT = 1e-3
@@ -25,14 +25,13 @@ LEAST = 1e-12  # share of the largest penalty below which there is no way worth 
 
 @dataclass(frozen=True)
 class Quadratic:
-    """b'Qb/2 - c'b with Q = G - T'T - dd' of centred columns, and the target's square yy.
+    """b'Qb/2 - c'b with Q = G - RR' of centred columns, and the target's square yy.
 
     `total` times the mean objective; the means are those of columns and target.
     """
 
     G: np.ndarray
-    T: np.ndarray
-    d: np.ndarray
+    R: np.ndarray
     c: np.ndarray
     yy: float
     total: float
@@ -40,22 +39,11 @@ class Quadratic:
     mean_y: float
 
 
-@dataclass(frozen=True)
-class Points:
-    """coef (m, p), gap (m,) and rounds (m,) of a path, of which the first `made` are exact."""
-
-    coef: np.ndarray
-    gap: np.ndarray
-    rounds: np.ndarray
-    made: int
-
-
 def of_products(products: AllProducts, k: int) -> Quadratic:
     """Target k, by products that stand there already."""
-    total, none = products.total, np.empty((0, len(products.drift)))
+    total, R = products.total, products.drift[:, None]
     c, yy = products.q[:, k] * total, float(products.yy[k]) * total
-    mean_y = float(products.mean_y[k])
-    return Quadratic(products.G, none, products.drift, c, yy, total, products.mean, mean_y)
+    return Quadratic(products.G, R, c, yy, total, products.mean, float(products.mean_y[k]))
 
 
 def enough(rest: np.ndarray, squares: np.ndarray) -> bool:
@@ -66,8 +54,8 @@ def enough(rest: np.ndarray, squares: np.ndarray) -> bool:
 def without(design: Design, gram: np.ndarray, part: Design) -> Quadratic | None:
     """All rows, whose products are `gram`, without those of `part`; None if little would be left.
 
-    Neither the rest's products nor its rows are made: what is taken off stays a few rows T, and
-    centring takes off one row more.
+    Neither the rest's products nor its rows are made: what is taken off stays a few columns R, and
+    centring takes off one more.
     """
     c, p = int(design.constant), design.X.p
     T, y, root = part.columns(), part.Y[:, 0] - part.start, np.sqrt(part.weights)
@@ -86,25 +74,34 @@ def without(design: Design, gram: np.ndarray, part: Design) -> Quadratic | None:
     d = drift[:p].copy()
     mean, mean_y = design.shift + d / np.sqrt(total), design.start + drift[p] / np.sqrt(total)
     pull = gram[c : c + p, -1] - y @ T - drift[p] * d
+    R = np.empty((p, len(T) + 1))
+    R[:, :-1], R[:, -1] = T.T, d
     G = gram[c : c + p, c : c + p]
-    return Quadratic(G, T, d, pull, float(rest[p]), total, mean, float(mean_y[0]))
+    return Quadratic(G, R, pull, float(rest[p]), total, mean, float(mean_y[0]))
 
 
-def path(
-    task: Quadratic, l1: np.ndarray, positive: bool, wanted: np.ndarray, rounds: int
-) -> Points:
+class Path:
     """Solutions at falling penalties l1 (of the mean objective), to gaps of `wanted` times yy.
 
-    Together they may take so many `rounds`.
+    coef (m, p), gap (m,) and rounds (m,), of which the first `made` are exact.
     """
-    m, p, flag = len(l1), len(task.c), StopFlag()
-    coef, gap, turns = np.zeros((m, p)), np.zeros(m), np.zeros(m, dtype=np.intp)
-    made = follow(
-        task.G, task.T, task.d, task.c, task.yy, task.total * l1, positive, wanted * task.yy,
-        rounds, coef, gap, turns, flag.array,
-    )  # fmt: skip
-    flag.check()
-    return Points(coef, gap / task.total, turns, made)
+
+    def __init__(self, task: Quadratic, l1: np.ndarray, positive: bool, wanted: np.ndarray) -> None:
+        m, p = len(l1), len(task.c)
+        self.task, self.l1, self.wanted, self.made = task, l1, wanted, 0
+        self.coef, self.gap = np.zeros((m, p)), np.zeros(m)
+        self.rounds = np.zeros(m, dtype=np.intp)
+        self.walk = Walk(task.G, task.R, task.c, task.yy, positive)
+
+    def go_on(self, end: int, rounds: int) -> None:
+        """The next points, unless one was out of reach; together they may take so many rounds."""
+        part, flag, task = slice(self.made, end), StopFlag(), self.task
+        self.made += self.walk.go(
+            task.total * self.l1[part], self.wanted[part] * task.yy, rounds, self.coef[part],
+            self.gap[part], self.rounds[part], flag.array,
+        )  # fmt: skip
+        flag.check()
+        self.gap[part] /= task.total
 
 
 def solve(
@@ -117,5 +114,6 @@ def solve(
     if LEAST * top < l1 < top:
         steps += int(np.ceil(np.log(top / l1) / STEP))
     way = np.append(np.geomspace(top, l1, steps)[:-1], l1) if steps > 1 else np.array([l1])
-    found = path(task, way, positive, np.append(np.full(steps - 1, ROUGH), wanted), rounds)
+    found = Path(task, way, positive, np.append(np.full(steps - 1, ROUGH), wanted))
+    found.go_on(steps, rounds)
     return found.coef[min(found.made, steps - 1)], int(found.rounds.sum())

@@ -5,6 +5,7 @@ double-double, so the answer does not depend on how the factor was made.
 """
 
 from dataclasses import dataclass
+from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ TAME = 100  # |log2| of a column's size up to which squares and sums of squares 
 EXACT_VARIANCE_WORK = 2**22  # n p^2 up to which variances are computed in double-double
 NEAR = 4.0  # offset of a column, in units of its spread, that costs products no digit
 FEW_EDGES = 3
-PANELS = 8  # parts of a large matrix of products
+PANELS = 4  # of columns, from which a large matrix of products is made
 FAR = 1e6  # offset of a column in units of its spread
 
 
@@ -189,15 +190,16 @@ def _add_both(a: tuple, b: tuple) -> tuple:
 
 def _by_columns(X: np.ndarray, G: np.ndarray) -> None:
     """G = X'X for many columns: every task makes a part of it, so that nothing is held twice."""
-    p = X.shape[1]
-    ends = np.round(p * np.sqrt(np.arange(PANELS + 1) / PANELS)).astype(int)
+    ends = np.linspace(0, X.shape[1], PANELS + 1).astype(int)
+    panels = [slice(begin, end) for begin, end in pairwise(ends)]
 
-    def part(k: int) -> None:
-        begin, end = ends[k], ends[k + 1]
-        G[begin:end, :end] = X[:, begin:end].T @ X[:, :end]
-        G[:begin, begin:end] = G[begin:end, :begin].T
+    def part(pair: tuple[slice, slice]) -> None:
+        a, b = pair
+        np.matmul(X[:, a].T, X[:, b], out=G[a, b])  # NumPy sees one array twice and calls syrk
+        if a != b:
+            G[b, a] = G[a, b].T
 
-    parallel.map(part, range(PANELS))
+    parallel.map(part, list(combinations_with_replacement(panels, 2)))
 
 
 def extreme(sizes: np.ndarray) -> bool:

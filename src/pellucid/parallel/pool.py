@@ -102,8 +102,8 @@ def _wait(finished: "SimpleQueue[None]") -> None:
 class _Region:
     """The state that the workers of one call share: the next task, and the first error."""
 
-    def __init__(self, work: Callable[[int, Any], None], tasks: Sequence[Any]):
-        self.work, self.tasks = work, tasks
+    def __init__(self, work: Callable[[int, Any], None], tasks: Sequence[Any], long: bool = False):
+        self.work, self.tasks, self.long = work, tasks, long
         self.numbers = iter(range(len(tasks)))  # next() of a range iterator is atomic
         self.lock = threading.Lock()
         self.errors: dict[int, BaseException] = {}
@@ -114,7 +114,7 @@ class _Region:
         enter_pool(True)
         try:
             start = time.perf_counter()
-            if self._one_task() and time.perf_counter() - start > LONG:
+            if self.long or (self._one_task() and time.perf_counter() - start > LONG):
                 with self.lock:
                     move_apart(self.cpus)
             while self._one_task():
@@ -143,9 +143,16 @@ class _Region:
 
 
 def map(
-    function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs: int | None = None
+    function: Callable[[Task], Result],
+    tasks: Iterable[Task],
+    n_jobs: int | None = None,
+    *,
+    long: bool = False,
 ) -> list[Result]:
-    """`[function(task) for task in tasks]` on several threads, in task order."""
+    """`[function(task) for task in tasks]` on several threads, in task order.
+
+    Threads that share a CPU part after a first task that took long; before it, if all are `long`.
+    """
     tasks = list(tasks)
     threads = min(resolve_jobs(n_jobs), len(tasks))
     with one_blas_thread():
@@ -156,7 +163,7 @@ def map(
         def work(number: int, task: Task) -> None:
             results[number] = function(task)
 
-        region = _Region(work, tasks)
+        region = _Region(work, tasks, long)
         _run(_workers, region, threads)
         region.finish()
     return results
