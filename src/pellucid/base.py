@@ -230,7 +230,7 @@ class Explained(Estimator):
         contributions = parts["contributions"]
         owner = self.schema_.owner
         d = self.schema_.n_columns
-        if contributions.shape[1] != d or not np.array_equal(owner, np.arange(d)):
+        if contributions.shape[1] != d:  # of encoded columns, of which no column has none
             starts = np.searchsorted(owner, np.arange(d))
             contributions = np.add.reduceat(contributions, starts, axis=1)
         from pellucid.records import Explanation

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.naive_bayes as theirs
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_array, csr_matrix
 from sklearn.datasets import load_iris, load_wine
 
+import pellucid
 from pellucid.errors import DataError, ParameterError, UnseenLevelWarning
 from pellucid.naive_bayes import (
     BernoulliNB,
@@ -135,6 +136,50 @@ def test_counts_equal_scikit_learns(name, alpha):
     b = getattr(theirs, name)(alpha=alpha).fit(X, y, sample_weight=weights)
     assert np.allclose(a.predict_joint_log_proba(X), b.predict_joint_log_proba(X), rtol=1e-12)
     assert np.allclose(a.predict_proba(X), b.predict_proba(X), rtol=1e-10, atol=1e-12)
+
+
+def test_pseudo_counts_of_each_column():
+    X, y = np.array([[1, 0, 1], [1, 1, 0], [0, 0, 1], [0, 1, 1.0]]), [0, 0, 1, 1]
+    alpha = np.array([0.5, 1.0, 2.0])
+    chance = (np.array([[2, 1, 1], [0, 1, 2]]) + alpha) / (2 + 2 * alpha)
+    for table in (X, csr_matrix(X)):
+        model = BernoulliNB(alpha=alpha).fit(table, y)
+        np.testing.assert_allclose(np.exp(model.feature_log_prob_), chance, rtol=1e-14)
+        joint = np.prod(np.where(X[:, None] == 1, chance, 1 - chance), axis=2) / 2
+        np.testing.assert_allclose(np.exp(model.predict_joint_log_proba(table)), joint, rtol=1e-13)
+    with pytest.raises(ParameterError, match=r"`n_features` = 3 numbers.*\(2,\)"):
+        BernoulliNB(alpha=[1, 2.0]).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["BernoulliNB", "ComplementNB", "MultinomialNB"])
+def test_no_pseudo_counts(name):
+    """scikit-learn's least alpha has almost the same answer; its answer for 0 itself is NaN."""
+    X, y = np.array([[1, 0, 2], [0, 0, 1], [2, 0, 0], [1, 0, 0.0]]), [0, 0, 1, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        b = getattr(theirs, name)(alpha=0, force_alpha=False).fit(X, y)
+    a = getattr(pellucid.naive_bayes, name)(alpha=0).fit(X, y)
+    np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_matrix, csc_array])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("BernoulliNB", {"binarize": 2.0, "fit_prior": False}),
+        ("BernoulliNB", {"class_prior": [0.5, 0.3, 0.2]}),
+        ("ComplementNB", {"alpha": np.linspace(0.1, 2, 13), "norm": True}),
+        ("MultinomialNB", {"alpha": np.linspace(0.1, 2, 13), "class_prior": [0.5, 0.3, 0.2]}),
+        ("MultinomialNB", {"fit_prior": False}),
+    ],
+)
+def test_options_equal_scikit_learns(name, options, form):
+    X, y, weights = COUNTS, WINE[1], np.arange(len(WINE[1])) % 3 + 0.5
+    a = getattr(pellucid.naive_bayes, name)(**options).fit(form(X), y, sample_weight=weights)
+    b = getattr(theirs, name)(**options).fit(X, y, sample_weight=weights)
+    for attribute in ("feature_log_prob_", "class_log_prior_", "feature_count_", "class_count_"):
+        np.testing.assert_allclose(getattr(a, attribute), getattr(b, attribute), rtol=1e-12)
+    np.testing.assert_allclose(a.predict_proba(form(X)), b.predict_proba(X), rtol=1e-9)
 
 
 def test_complement_norm_equals_scikit_learns():

@@ -7,6 +7,7 @@ A subclass gives coef and constant from the sums of its columns; a missing cell 
 Invariant: sparse tables are never made dense.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -163,14 +164,24 @@ class CountNaiveBayes(MatrixNaiveBayes):
         return np.where(np.isfinite(block), cells, block)
 
     def _column_likelihoods(self, X: Any) -> np.ndarray:
+        """Of the user's columns; words are added up while they are sparse."""
         self._check(X)
         coef, constant = self._linear()
-        X = X if isinstance(X, np.ndarray) else X.toarray()
         missing = gaps(X, self.schema_)
-        if missing is None:
-            return self._cells(X)[:, :, None] * coef.T + constant.T
-        parts = self._cells(cleared(X, missing, self.schema_))[:, :, None] * coef.T + constant.T
-        return np.where(missing[:, self.schema_.owner, None], 0.0, parts)
+        cells = self._cells(X if missing is None else cleared(X, missing, self.schema_))
+        if self.schema_.plain:
+            cells = cells if isinstance(cells, np.ndarray) else cells.toarray()
+            parts = cells[:, :, None] * coef.T + constant.T
+        else:
+            cells = cells if isinstance(cells, np.ndarray) else cells.tocsc()
+            ends = [*first_terms(self.schema_), len(self.schema_.owner)]
+            parts = np.empty((X.shape[0], self.schema_.n_columns, len(coef)))
+            for j, (begin, end) in enumerate(pairwise(ends)):
+                parts[:, j] = cells[:, begin:end] @ coef[:, begin:end].T
+                parts[:, j] += constant[:, begin:end].sum(axis=1)
+        if missing is not None:
+            parts[missing] = 0.0
+        return parts
 
     def _check_state(self) -> None:
         K, p = len(self.classes_), n_terms(self)

@@ -76,7 +76,7 @@ class NaiveBayes(ProbabilisticClassifier):
         raise NotImplementedError
 
     def _column_likelihoods(self, X: Any) -> np.ndarray:
-        """The share of each encoded column in `_log_likelihood`: (n, p, K)."""
+        """The shares of the encoded, or of the user's, columns in `_log_likelihood`: (n, p, K)."""
         raise NotImplementedError
 
     @property
