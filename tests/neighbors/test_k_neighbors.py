@@ -479,3 +479,14 @@ def test_a_given_covariance_of_any_units_is_taken_as_it_is(scale):
         model = KNeighborsClassifier(4, metric="mahalanobis", metric_params=given)
         found = model.fit(X, np.arange(60) % 2).kneighbors(X[:9])[0]
         np.testing.assert_allclose(found, truth, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["connectivity", "distance"])
+def test_the_graph_of_a_radius_is_that_of_scikit_learn(mode):
+    X = np.random.default_rng(7).normal(size=(60, 2))
+    ours, theirs = NearestNeighbors(radius=0.8).fit(X), peer.NearestNeighbors(radius=0.8).fit(X)
+    for rows, radius in ((None, None), (X[:9] + 0.1, None), (X[:9], 0.3)):
+        expected = theirs.radius_neighbors_graph(rows, radius, mode=mode)
+        found = ours.radius_neighbors_graph(rows, radius, mode=mode)
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found.toarray(), expected.toarray(), atol=1e-12)

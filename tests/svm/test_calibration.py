@@ -93,3 +93,15 @@ def test_refusals():
         SVC(probability=True)
     with pytest.raises(DataError, match="two different rows"):
         SVC(calibrate=True).fit([[0.0], [1.0], [2.0]], [0, 0, 1])
+
+
+def test_weights_are_repetition_in_given_kernels(rng):
+    X = rng.normal(size=(60, 3))
+    y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
+    w = rng.integers(1, 4, 60)
+    rows = rng.permutation(np.repeat(np.arange(60), w))
+    rows = np.concatenate((np.arange(60), rows))  # each row first, then all copies
+    model = SVC(kernel="precomputed", calibrate=True, tol=1e-6)
+    one = model.fit(X @ X.T, y, sample_weight=w + 1).predict_proba(X @ X.T)
+    many = model.fit(X[rows] @ X[rows].T, y[rows]).predict_proba(X @ X[rows].T)
+    np.testing.assert_allclose(many, one, atol=1e-4)

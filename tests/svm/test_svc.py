@@ -490,3 +490,20 @@ def test_forged_files_are_refused(part, tmp_path):
     with warnings.catch_warnings(), pytest.raises(ModelFileError):
         warnings.simplefilter("ignore")
         pellucid.load(tmp_path / "model.pellucid")
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_explanations_hold_votes_of_some_rows_at_a_time(kernel, monkeypatch, rng):
+    from pellucid.svm import speakers
+
+    X = rng.normal(size=(90, 2))
+    model = SVC(kernel=kernel, C=1.0).fit(X, np.arange(90) % 3)
+    whole = speakers.speakers(model, X)
+    seen = []
+    values = model._values
+    monkeypatch.setattr(model, "_values", lambda X: seen.append(len(X)) or values(X), raising=False)
+    monkeypatch.setattr(speakers, "ENTRIES", 9 * 20 * len(model.support_))
+    parts = speakers.speakers(model, X)
+    assert seen == [20, 20, 20, 20, 10]
+    for name in ("rows", "distances", "votes", "others"):
+        np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), atol=1e-12)

@@ -10,6 +10,7 @@ import numpy as np
 
 from pellucid.errors import ModelFileError
 from pellucid.neighbors import metrics, search
+from pellucid.persist.checks import valid_numbers
 from pellucid.persist.state import n_terms
 
 
@@ -31,7 +32,7 @@ def check(model: Any) -> None:
     _check_space(name, model, space, metric)
     width = _width(model, space, metric)
     if isinstance(rows, tuple):
-        _check_sparse(name, rows, n, width)
+        _require(valid_numbers(rows, (n, width)), name, "rows_")
     else:
         finite = space["kind"] == "gower" or (rows is not None and np.isfinite(rows).all())
         _require(_is(rows, np.float64, (n, width)) and bool(finite), name, "rows_")
@@ -87,17 +88,6 @@ def _check_space(name: str, model: Any, space: dict, metric: Any) -> None:
 
 def _width(model: Any, space: dict, metric: Any) -> int:
     return n_terms(model) + (1 if metric == "cosine" else 0)
-
-
-def _check_sparse(name: str, rows: tuple, n: int, p: int) -> None:
-    _require(len(rows) == 3 and all(type(part) is np.ndarray for part in rows), name, "rows_")
-    data, indices, indptr = rows
-    good = data.dtype == np.float64 and np.isfinite(data).all() and indices.shape == data.shape
-    good = good and indptr.shape == (n + 1,) and indices.dtype.kind == indptr.dtype.kind == "i"
-    _require(bool(good), name, "rows_")
-    _require(bool(indptr[0] == 0 and indptr[-1] == len(data)), name, "rows_")
-    _require(bool((np.diff(indptr) >= 0).all()), name, "rows_")
-    _require(not len(indices) or bool(0 <= indices.min() <= indices.max() < p), name, "rows_")
 
 
 def _check_tree(model: Any, rows: Any, n: int) -> None:

@@ -118,3 +118,10 @@ def valid_csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> b
         return False
     inside = not len(indices) or (indices.min() >= 0 and indices.max() < shape[1])
     return bool(inside and indptr[-1] == len(data) and (indptr[1:] >= indptr[:-1]).all())
+
+
+def valid_numbers(parts: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
+    """True if (data, indices, indptr) are a sparse matrix of finite float64."""
+    if len(parts) != 3 or not valid_csr(*parts, shape):
+        return False
+    return bool(parts[0].dtype == np.float64 and np.isfinite(parts[0]).all())

@@ -334,14 +334,7 @@ def n_rows(problem: Problem) -> int:
 
 def _check_sparse(parts: tuple, n: int, p: int) -> None:
     from pellucid.errors import ModelFileError
+    from pellucid.persist.checks import valid_numbers
 
-    good = len(parts) == 3 and all(type(part) is np.ndarray and part.ndim == 1 for part in parts)
-    if good:
-        data, indices, indptr = parts
-        good = data.dtype == np.float64 and bool(np.isfinite(data).all())
-        good = good and indices.dtype.kind == indptr.dtype.kind == "i" and len(indptr) == n + 1
-        good = good and indices.shape == data.shape and indptr[0] == 0 and indptr[-1] == len(data)
-        good = good and bool((np.diff(indptr) >= 0).all())
-        good = good and (not len(indices) or bool(0 <= indices.min() <= indices.max() < p))
-    if not good:
+    if not valid_numbers(parts, (n, p)):
         raise ModelFileError("its sparse support vectors do not fit together")

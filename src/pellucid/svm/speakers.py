@@ -3,6 +3,7 @@
 Invariant: `base`, the votes that are listed and `others` add up to the prediction.
 """
 
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +14,7 @@ from pellucid.svm import division
 from pellucid.svm.machine import scaled
 
 SHOWN = 10
+ENTRIES = 2**22  # votes in memory at a time
 STEADY = 1e-6  # contributions that cancel more than this are shared by size
 METHOD = "the support vectors with the largest terms"
 
@@ -82,7 +84,10 @@ def _shares(parts: np.ndarray) -> np.ndarray:
 
 def one_speaks(model: Any, X: Any, said: np.ndarray, scale: str) -> Prototypes:
     """Terms coefficient x kernel of a single machine, on the scale of its answer."""
-    votes = (model._values(X) * model.dual_coef_[0])[:, :, None]
+
+    def votes(X: Any) -> np.ndarray:
+        return (model._values(X) * model.dual_coef_[0])[:, :, None]
+
     return _listed(model, X, votes, said[:, None], model.intercept_, None, scale)
 
 
@@ -94,33 +99,45 @@ def speakers(model: Any, X: Any) -> Prototypes:
     `others` holds what the counting of pairs adds.
     """
     K = len(model.classes_)
-    terms = model._values(X)[:, :, None] * model._coefficients()  # (n, support vectors, machines)
-    if K == 2 or model._by_rest():
-        votes, base = terms, model.intercept_
-        said = model._scores(X).reshape(len(terms), -1)
-    else:
-        votes = np.zeros((*terms.shape[:2], K))
+    single = K == 2 or model._by_rest()
+
+    def votes(X: Any) -> np.ndarray:
+        terms = model._values(X)[:, :, None] * model._coefficients()  # (n, vectors, machines)
+        if single:
+            return terms
+        out = np.zeros((*terms.shape[:2], K))
         for number, (i, j) in enumerate(combinations(range(K), 2)):
-            votes[:, :, i] += terms[:, :, number]
-            votes[:, :, j] -= terms[:, :, number]
-        said, base = model._scores(X), np.zeros(K)
+            out[:, :, i] += terms[:, :, number]
+            out[:, :, j] -= terms[:, :, number]
+        return out
+
+    said, base = model._scores(X), model.intercept_ if single else np.zeros(K)
     classes = tuple(model.classes_.tolist())
-    return _listed(model, X, votes, said, base, classes, "votes")
+    return _listed(model, X, votes, said.reshape(X.shape[0], -1), base, classes, "votes")
 
 
 def _listed(
-    model: Any, X: Any, votes: np.ndarray, said: np.ndarray, base: np.ndarray, classes: Any,
-    scale: str,
+    model: Any, X: Any, votes: Callable[[Any], np.ndarray], said: np.ndarray, base: np.ndarray,
+    classes: Any, scale: str,
 ) -> Prototypes:  # fmt: skip
-    """The largest votes one by one, all others as a sum."""
-    k = min(SHOWN, votes.shape[1])
-    order = np.argsort(-np.abs(votes).max(axis=2), axis=1, kind="stable")[:, :k]
-    spoken = np.take_along_axis(votes, order[:, :, None], axis=1)
+    """The largest votes one by one, all others as a sum; some rows at a time, whose votes are many."""
+    n, machines = X.shape[0], len(model.classes_) ** 2 if classes else 1
+    size = max(1, ENTRIES // max(1, len(model.support_) * machines))
+    parts = [_largest(model, X[i : i + size], votes) for i in range(0, max(n, 1), size)]
+    order, distances, spoken = (np.concatenate(column) for column in zip(*parts))
     return Prototypes(
-        rows=model.support_[order].astype(np.int64), distances=_distances(model, X, order),
-        votes=spoken, prediction=said, classes=classes, scale=scale, method=METHOD, base=base,
+        rows=model.support_[order].astype(np.int64), distances=distances, votes=spoken,
+        prediction=said, classes=classes, scale=scale, method=METHOD, base=base,
         others=said - base - spoken.sum(axis=1),
     )  # fmt: skip
+
+
+def _largest(model: Any, X: Any, votes: Callable[[Any], np.ndarray]) -> tuple[np.ndarray, ...]:
+    """The support vectors with the largest votes of each row, their distances and votes."""
+    said = votes(X)
+    k = min(SHOWN, said.shape[1])
+    order = np.argsort(-np.abs(said).max(axis=2), axis=1, kind="stable")[:, :k]
+    return order, _distances(model, X, order), np.take_along_axis(said, order[:, :, None], axis=1)
 
 
 def _distances(model: Any, X: Any, order: np.ndarray) -> np.ndarray:
