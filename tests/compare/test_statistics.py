@@ -38,6 +38,24 @@ def test_equal_models_are_tied_and_constant_differences_are_not():
     assert statistics.paired_p([0.5, 0.6, 0.7], [0.4, 0.5, 0.6], 0.5) == 0.0
 
 
+def test_losses_are_compared_and_bounded_by_their_ratios():
+    good, bad = [1.0, 1.1, 0.9, 1.0, 1.05], [1e9, 3e12, 2e18, 5e10, 7e9]
+    assert statistics.paired_p(good, bad, 0.25) > 0.3  # one fold drowns the others
+    p = statistics.paired_p(good, bad, 0.25, losses=True)
+    d = np.log(bad) - np.log(good)
+    t = d.mean() / np.sqrt(d.var(ddof=1) * (1 / 5 + 1 / 4))
+    assert p == pytest.approx(2 * stats.t.sf(t, 4), rel=1e-9) and p < 0.05
+    found = statistics.standings({"a": good, "b": bad}, 0.25, -1, statistics.LOSS)
+    assert found["a"].tied and not found["b"].tied
+    low, high = statistics.interval(bad, 0.25, statistics.LOSS)
+    assert low > 0 and low * high == pytest.approx(np.mean(bad) ** 2)
+    factor = np.exp(stats.t.ppf(0.975, 4) * np.std(np.log(good), ddof=1) * np.sqrt(0.45))
+    assert statistics.interval(good, 0.25, statistics.LOSS) == pytest.approx(
+        (np.mean(good) / factor, np.mean(good) * factor)
+    )
+    assert statistics.interval([0.0, 1.0], 1.0, statistics.LOSS)[0] == 0.0  # no logarithm of 0
+
+
 def test_holm_is_holms_method():
     p = [0.01, 0.04, 0.03, float("nan"), 0.005]
     adjusted = statistics.holm(p)
@@ -221,7 +239,7 @@ def test_equally_good_models_are_rarely_called_different(rng):
 def test_the_baseline_is_asked_about_first_and_alone(rng):
     """Many models that are alike must not hide that all of them beat the baseline."""
     scores = {f"m{k}": 1.0 + 0.05 * rng.normal(size=5) for k in range(20)}
-    scores["mean"] = 1.3 + 0.1 * rng.normal(size=5)
+    scores["mean"] = 1.25 + 0.1 * rng.normal(size=5)
     alone = statistics.standings(scores, 0.25, -1, (0.0, np.inf), baseline="mean")
     among = statistics.standings(scores, 0.25, -1, (0.0, np.inf))
     assert alone["mean"].p_holm == alone["mean"].p < 0.05 < among["mean"].p_holm

@@ -585,20 +585,6 @@ def test_numbers_far_from_0_are_centred_beside_many_levels(n_levels):
     )
 
 
-def test_sparse_columns_that_are_mostly_0_keep_their_zeros():
-    from scipy import sparse
-
-    from pellucid.neural_network.scaling import can_be_centred, standardised
-
-    X = sparse.csr_array(np.array([[5.0, 0.0], [6.0, 0.0], [7.0, 3.0], [0.0, 0.0]]))
-    centred = can_be_centred(X, np.array([True, True]))
-    assert centred.tolist() == [True, False]
-    shift, scale = np.array([4.5, 0.0]), np.array([2.0, 3.0])
-    inside = standardised(X, shift, scale)
-    np.testing.assert_array_equal(inside.toarray(), (X.toarray() - shift) / scale)
-    assert inside.nnz == 5
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "target"), [("mnist_test10k.csv.gz", "digit"), ("fashion_mnist_10k.csv.gz", "label")]

@@ -5,7 +5,8 @@ Fold scores of cross validation are not independent: their training rows overlap
 
     s^2 (1 / J + n_test / n_train),
 
-and the t distribution with J - 1 degrees of freedom gives intervals and tests. Folds that happen to
+and the t distribution with J - 1 degrees of freedom gives intervals and tests; of losses, which
+have no scale of their own, by their logarithms. Folds that happen to
 score alike say too little of the uncertainty (all of them 1.0: none at all), so where the metric is
 a share of rows the interval is never narrower than that of the rows behind it, and a difference is
 never surer than the sign test of the fewest rows that could make it. Comparisons with the best model
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 LEVEL = 0.95
+LOSS = (0.0, np.inf)  # bounds of a score that is a mean of losses
 STRETCH = 2.0  # of intervals of mean losses beyond those of the t distribution, at most
 
 
@@ -48,12 +50,18 @@ def interval(
     bounds: tuple[float, float] = (-np.inf, np.inf),
     level: float = LEVEL,
 ) -> tuple[float, float]:
-    """Confidence interval of the mean score; NaN where a fold has no score."""
+    """Confidence interval of the mean score; NaN where a fold has no score.
+
+    Losses, none below 0 (`bounds` is LOSS), have theirs on a scale of ratios.
+    """
     values = np.asarray(scores, dtype=float)
     if len(values) < 2 or not np.isfinite(values).all():
         return float("nan"), float("nan")
-    half = _t_quantile(len(values) - 1, (1 + level) / 2) * corrected_error(values, ratio)
-    mean = float(values.mean())
+    reach, mean = _t_quantile(len(values) - 1, (1 + level) / 2), float(values.mean())
+    if bounds == LOSS and (values > 0).all():
+        factor = float(np.exp(reach * corrected_error(np.log(values), ratio)))
+        return mean / factor, mean * factor
+    half = reach * corrected_error(values, ratio)
     return max(bounds[0], mean - half), min(bounds[1], mean + half)
 
 
@@ -92,9 +100,18 @@ class Behind:
         return 0.0 if self.rows is None else min(1.0, 2.0 ** (1 - abs(difference) * self.rows))
 
 
-def paired_p(best: Sequence[float], other: Sequence[float], ratio: float) -> float:
-    """Two-sided p of the corrected resampled t-test that two models are equally good."""
-    difference = np.asarray(best, dtype=float) - np.asarray(other, dtype=float)
+def paired_p(
+    best: Sequence[float], other: Sequence[float], ratio: float, losses: bool = False
+) -> float:
+    """Two-sided p of the corrected resampled t-test that two models are equally good.
+
+    Losses are compared by their ratios: a model that fails in all folds, in one of them by far most,
+    would not be told from the best by differences.
+    """
+    pair = np.array([best, other], dtype=float)
+    if losses and (pair > 0).all():
+        pair = np.log(pair)
+    difference = pair[0] - pair[1]
     if len(difference) < 2 or not np.isfinite(difference).all():
         return float("nan")
     mean, error = float(difference.mean()), corrected_error(difference, ratio)
@@ -151,7 +168,7 @@ def standings(
     )
     best = ranked[0] if ranked else None
     p = {
-        name: paired_p(scores[best], scores[name], ratio)
+        name: paired_p(scores[best], scores[name], ratio, losses=bounds == LOSS)
         for name in ranked
         if best is not None and name != best
     }

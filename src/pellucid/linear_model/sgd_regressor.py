@@ -11,7 +11,7 @@ from pellucid.errors import ParameterError
 from pellucid.linear_model.linear_classifier import column_means
 from pellucid.linear_model.predictor import LinearPredictor, check_size
 from pellucid.linear_model.stochastic import WALKING
-from pellucid.numerics.units import deviations, units
+from pellucid.numerics.units import can_be_centred, deviations, rescaled, units
 from pellucid.parameters import Boolean, Choice, Either, Integer, Real
 from pellucid.records import Status
 
@@ -302,11 +302,7 @@ class Units:
     scale_y: float
 
     def table(self, X: Any) -> Any:
-        if isinstance(X, np.ndarray):
-            return (X - self.mean) / self.scale
-        scaled = X.copy()
-        scaled.data = X.data / self.scale[X.indices]
-        return scaled
+        return rescaled(X, self.mean, self.scale)
 
     def outward(self, coef: np.ndarray, b0: float) -> tuple[np.ndarray, float]:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -337,8 +333,7 @@ def units_of(problem: Problem, intercept: bool) -> Units:
     """From all rows, by weight; constants keep their unit, and all their 0 without an intercept."""
     mean, scale = units(problem.X, problem.weights, problem.schema)
     mean_y, scale_y = deviations(problem.y[:, None], problem.weights)
-    if not (intercept and isinstance(problem.X, np.ndarray)):
-        mean = np.zeros_like(mean)
+    mean = np.where(can_be_centred(problem.X, problem.schema) & intercept, mean, 0.0)
     return Units(mean, scale, float(mean_y[0]) if intercept else 0.0, float(scale_y[0]))
 
 

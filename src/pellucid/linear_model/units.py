@@ -12,6 +12,7 @@ import numpy as np
 from pellucid.data import Problem
 from pellucid.errors import ParameterError
 from pellucid.linear_model.linear_classifier import column_means
+from pellucid.numerics.units import can_be_centred, rescaled
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,16 @@ class Units:
         if not problem.schema.plain:
             kept = ("word", "level", "missing", "indicator") if numbers_only else ("word",)
             scale[[role in kept for _, role, _ in problem.schema.blocks()]] = 1.0
-        centred = centre and isinstance(X, np.ndarray)
-        return cls(mean if centred else np.zeros(len(mean)), scale)
+        centred = can_be_centred(X, problem.schema) & centre
+        return cls(np.where(centred, mean, 0.0), scale)
 
     def apply(self, problem: Problem) -> Problem:
         """The same rows in these units."""
         X = problem.X
         if isinstance(X, np.ndarray):
             return replace(problem, X=(X - self.shift) * self.scale)
+        if self.shift.any():
+            return replace(problem, X=rescaled(X, self.shift, 1.0 / self.scale))
         return replace(problem, X=type(X)(X.multiply(self.scale)))
 
     def inside(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

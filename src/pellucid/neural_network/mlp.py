@@ -126,16 +126,14 @@ class MultiLayer(Explained):
 
     def _scaling(self, lessons: Lessons, schema: Any, warm: bool) -> dict[str, np.ndarray]:
         """Centre and unit of every encoded column; (0, 1) unless they are standardised."""
-        from pellucid.numerics.units import units
+        from pellucid.numerics.units import can_be_centred, units
 
         p = lessons.X.shape[1]
         if warm:
             return {"shift_": self.shift_, "scale_": self.scale_}
         if self.standardize:
-            from pellucid.neural_network.scaling import can_be_centred
-
             centre, unit = units(lessons.X, lessons.weights, schema)
-            centred = can_be_centred(lessons.X, schema.measured)
+            centred = can_be_centred(lessons.X, schema)
             return {"shift_": np.where(centred, centre, 0.0), "scale_": unit}
         return {"shift_": np.zeros(p), "scale_": np.ones(p)}
 
@@ -144,12 +142,10 @@ class MultiLayer(Explained):
         own = scaling or {"shift_": self.shift_, "scale_": self.scale_}
         if not self.standardize:
             return X
-        if isinstance(X, np.ndarray):
-            with np.errstate(over="ignore", invalid="ignore"):
-                return (X - own["shift_"]) / own["scale_"]
-        from pellucid.neural_network.scaling import standardised
+        from pellucid.numerics.units import rescaled
 
-        return standardised(X, own["shift_"], own["scale_"])
+        with np.errstate(over="ignore", invalid="ignore"):
+            return rescaled(X, own["shift_"], own["scale_"])
 
     def _train(self, problem: Problem, warm: bool, more: bool = False) -> dict[str, Any]:
         from pellucid.neural_network.scaling import column_means

@@ -43,6 +43,30 @@ def units(X: Any, weights: np.ndarray, schema: Any) -> tuple[np.ndarray, np.ndar
     return mean, np.where(schema.measured, spread, 1.0)
 
 
+def can_be_centred(X: Any, schema: Any) -> np.ndarray:
+    """The encoded columns whose mean may be taken away: of a sparse table the measured numbers that
+    are seldom 0. A year has no use for its 0, and small steps would take long to find that out.
+    """
+    if isinstance(X, np.ndarray):
+        return np.ones(X.shape[1], dtype=bool)
+    return schema.measured & (2 * np.bincount(X.indices, minlength=X.shape[1]) >= X.shape[0])
+
+
+def rescaled(X: Any, shift: np.ndarray, scale: np.ndarray) -> Any:
+    """(X - shift) / scale; a column of a sparse table that has a shift is full afterwards."""
+    if isinstance(X, np.ndarray):
+        return (X - shift) / scale
+    full = np.flatnonzero(shift)
+    rest = X.multiply(np.where(shift == 0, 1.0 / scale, 0.0)).tocsr()
+    if not len(full):
+        return rest
+    rest.eliminate_zeros()
+    cells = (X[:, full].toarray() - shift[full]) / scale[full]
+    ends = np.arange(len(cells) + 1, dtype=X.indptr.dtype) * len(full)
+    places = np.tile(full, len(cells)).astype(X.indices.dtype)
+    return (rest + type(rest)((cells.ravel(), places, ends), shape=X.shape)).tocsr()
+
+
 def _sizes(X: Any) -> np.ndarray:
     """The largest size of a cell in each column."""
     if isinstance(X, np.ndarray):

@@ -117,7 +117,7 @@ def check_lines(checks: list[dict[str, Any]], fine: str) -> list[str]:
 
 
 def plan_lines(
-    plan: dict[str, Any], effort: str, estimate: str, more: str = " (--plan shows every step)"
+    plan: dict[str, Any], effort: str, estimate: str, more: str = " (--plan shows all)"
 ) -> list[str]:
     """What is going to happen; `estimate` says how long it will take, `more` where more is told."""
     if plan["test_rows"]:
