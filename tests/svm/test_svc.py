@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError
-from pellucid.svm import SVC, _loops, dual, kernels, semidefinite, speakers
+from pellucid.svm import SVC, _loops, dual, kernels, rows, semidefinite, speakers
 
 FOUR = np.array([[0.0, 0], [2, 2], [-1, 0], [3, 3]]), np.array([0, 1, 0, 1])
 
@@ -58,6 +58,20 @@ def test_rows_beyond_all_numbers_are_far_from_every_vector():
     Z, far = np.array([[1.0, 1e100], [2.0, -1e100]]), np.array([[1e300, 1e300], [-1e200, 0.0]])
     with np.errstate(over="ignore"):
         assert kernels.weighted_sum(kernel, far, Z, np.ones((2, 1))).tolist() == [[0.0], [0.0]]
+
+
+@pytest.mark.parametrize("megabytes", [0.001, 3.0, 200.0])
+def test_kernel_rows_stay_below_the_limit(monkeypatch, megabytes):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1700, 3)), rng.integers(0, 2, 1700)
+    kept, store = [], rows.Rows._store
+    monkeypatch.setattr(rows.Rows, "_store", lambda *given: kept.append(store(*given)) or kept[-1])
+    model = SVC(cache_size=megabytes).fit(X, y)
+    room = [array.nbytes for array in kept]
+    least = dual.WORKING * 1700 * 4
+    assert max(room) <= max(megabytes * 2**20, least)  # one working set is always held,
+    assert max(room) < 1700 * 1700 * 4  # and never all rows
+    assert model.status_.ok
 
 
 def plain_steps(K, s, C, a, g, tol):

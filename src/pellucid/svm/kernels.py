@@ -139,10 +139,12 @@ class Kernel:
         other; zeros of weight 0 fill the last panel.
         """
         unit, p, m = np.sqrt(self.gamma / np.log(2.0)), Z.shape[1], -(-len(Z) // 8)
-        Z = np.pad(Z * unit, ((0, 8 * m - len(Z)), (0, 0)))
-        weights = np.pad(weights, (0, 8 * m - len(weights)))
-        right, some = -self.norms(Z), max(1, PANELS // p)
-        panels = np.ascontiguousarray((2.0 * Z).reshape(m, 8, p).transpose(0, 2, 1))
+        rows, weights = np.zeros((8 * m, p)), np.pad(weights, (0, 8 * m - len(Z)))
+        np.multiply(Z, unit, out=rows[: len(Z)])
+        right, some = -self.norms(rows), max(1, PANELS // p)
+        rows *= 2.0
+        panels = np.ascontiguousarray(rows.reshape(m, 8, p).transpose(0, 2, 1))
+        del rows
 
         def of(X: Any) -> np.ndarray:
             X, out = np.ascontiguousarray(X * unit), np.zeros(len(X))

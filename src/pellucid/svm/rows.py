@@ -36,7 +36,8 @@ class Rows:
     def _store(self, dtype: Any) -> np.ndarray:
         n = self.problem.X.shape[0]
         size = np.dtype(dtype).itemsize * n
-        slots = int(min(max(self.megabytes * 2**20 / size, self.working), n))
+        most = max(n - n // 16, min(n, self.working))  # the last rows are hardly ever used again
+        slots = int(min(max(self.megabytes * 2**20 / size, self.working), most))
         self.slot = np.full(n, -1)
         self.owner = np.full(slots, -1)
         self.used = np.zeros(slots, dtype=np.int64)
