@@ -6,7 +6,7 @@ import pytest
 from pellucid.compare import statistics
 from pellucid.compare.bench import Answers
 from pellucid.compare.finish import hurried
-from pellucid.compare.locked import equal_rows, intervals
+from pellucid.compare.locked import intervals
 from pellucid.compare.portrait import NO_TIME
 from pellucid.model_selection.metrics import METRICS
 
@@ -59,7 +59,7 @@ def test_unequal_weights_widen_every_interval_and_hold_the_weighted_value(rng):
         low, high = found[name]
         assert low <= values[name] <= high
         assert high - low > 1.3 * (plain[name][1] - plain[name][0])
-    assert equal_rows(w) < 40 and found["accuracy"] == pytest.approx(
+    assert statistics.equal_rows(w) < 40 and found["accuracy"] == pytest.approx(
         statistics.wilson(values["accuracy"], w.sum() ** 2 / (w**2).sum())
     )
 

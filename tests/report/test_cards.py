@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from pellucid.report import cards
+from pellucid.draw.text import distinct
+from pellucid.report import cards, model_pictures, terminal, words
 
 NAMES = ["a", "b", "c"]
 
@@ -58,3 +59,23 @@ def test_a_class_that_training_lacked_has_equal_scores_in_any_order():
     for order in (slice(None), slice(None, None, -1)):
         x, y = cards.roc_points(positive[order], score[order], w)
         assert x.tolist() == [0, 0.5, 1] and y.tolist() == [0, 0, 1]
+
+
+def test_classes_whose_names_begin_alike_are_all_drawn():
+    long = "Master of Science in Engineering, in the long form ({} time)"
+    counts = {long.format("full"): [3, 1], long.format("part"): [0, 4]}
+    entry = {"class": long.format("full"), "edges": [0, 0.5, 1], "counts": counts}
+    picture = str(model_pictures.probabilities(entry, True))
+    names = distinct(counts, 40)
+    assert len(set(names)) == 2 and all(len(name) <= 40 and name in picture for name in names)
+
+
+def test_terminal_and_page_tell_scores_by_one_rule():
+    for value, metric, page, line in [
+        (0.0002, "log_loss", "<0.001", "<.001"),
+        (-12345.6, "r2", "-12346", "-12346"),
+        (0.5, "roc_auc", "0.500", ".500"),
+        (-0.25, "r2", "-0.250", "-0.250"),
+        (None, "rmse", "n/a", "n/a"),
+    ]:
+        assert words.score(value, metric) == page and terminal.score(value, metric) == line

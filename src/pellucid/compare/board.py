@@ -89,9 +89,10 @@ def _behind(plan: Plan) -> statistics.Behind | None:
         return None
     tested = np.unique(np.concatenate([test for _, test in plan.folds]))
     y, w = material.y[tested], material.weights[tested]
-    total = w.sum() ** 2 / (w**2).sum() / len(w) if w.any() else 0.0
-    counts = np.bincount(y, minlength=len(material.classes))
-    return statistics.Behind(plan.metric.name, tuple(float(n * total) for n in counts if n))
+    own = [w[(y == k) & (w > 0)] for k in range(len(material.classes))]
+    return statistics.Behind(
+        plan.metric.name, tuple(statistics.equal_rows(part) for part in own if len(part))
+    )
 
 
 def _exact(plan: Plan) -> frozenset[str]:

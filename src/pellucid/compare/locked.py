@@ -51,7 +51,7 @@ def intervals(
         rng = parallel.stream(parallel.seed_sequence(seed), "bootstrap", name)
         ends: tuple[float, float] | None
         if name == "accuracy":
-            ends = statistics.wilson(value, equal_rows(w))
+            ends = statistics.wilson(value, statistics.equal_rows(w))
         elif name == "roc_auc":
             ends = _of_auc(y, w, answers, K)
         else:
@@ -66,14 +66,11 @@ def intervals(
     return out
 
 
-def equal_rows(w: np.ndarray) -> float:
-    """So many rows of equal weight tell as much as these; rows themselves if weights are equal."""
-    return float(w.sum() ** 2 / (w**2).sum()) if (w != w[:1]).any() else float(len(w))
-
-
 def _behind(name: str, y: np.ndarray, w: np.ndarray, K: int) -> statistics.Behind:
     """Redrawn rows that are all right tell no doubt: a share has at least that of its rows."""
-    return statistics.Behind(name, tuple(equal_rows(w[y == k]) for k in range(K) if (y == k).any()))
+    return statistics.Behind(
+        name, tuple(statistics.equal_rows(w[y == k]) for k in range(K) if (y == k).any())
+    )
 
 
 def _of_losses(
@@ -100,7 +97,11 @@ def _of_auc(y: np.ndarray, w: np.ndarray, answers: Answers, K: int) -> tuple[flo
     for k in range(K) if K > 2 else (1,):
         own = y == k
         auc = roc_auc(own.astype(int), said[:, k], w, np.arange(2))
-        ends.append(statistics.auc_interval(auc, equal_rows(w[own]), equal_rows(w[~own])))
+        ends.append(
+            statistics.auc_interval(
+                auc, statistics.equal_rows(w[own]), statistics.equal_rows(w[~own])
+            )
+        )
     low, high = np.mean(ends, axis=0).tolist()
     return low, high
 

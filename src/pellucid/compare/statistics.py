@@ -65,6 +65,11 @@ def interval(
     return max(bounds[0], mean - half), min(bounds[1], mean + half)
 
 
+def equal_rows(w: np.ndarray) -> float:
+    """So many rows of equal weight tell as much as these; rows themselves if weights are equal."""
+    return float(w.sum() ** 2 / (w**2).sum()) if (w != w[:1]).any() else float(len(w))
+
+
 @dataclass(frozen=True)
 class Behind:
     """What stands behind a mean score: the metric, and the tested rows of each class.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 
 ELLIPSIS = "…"
@@ -41,6 +42,25 @@ def clean(label: object, limit: int = LONGEST_LABEL) -> str:
     if len(text) > limit or len(raw) > 4 * limit:
         return _cut(text, limit - 1)
     return text
+
+
+def distinct(labels: Iterable[object], limit: int = LONGEST_LABEL) -> list[str]:
+    """Labels, cleaned; those that would look alike are numbered, so that none hides another.
+
+    >>> distinct(["degree, full time", "degree, part time", "none"], 8)
+    ['degree,…', 'degr (2)', 'none']
+    """
+    out: list[str] = []
+    for label in labels:
+        name, number = clean(label, limit), 1
+        while name in out:
+            number += 1
+            mark = f" ({number})"
+            name = clean(
+                clean(label, limit)[: limit - len(mark)].rstrip(ELLIPSIS + " ") + mark, limit
+            )
+        out.append(name)
+    return out
 
 
 def _displayable(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from pellucid import draw
-from pellucid.draw.text import clean
+from pellucid.draw.text import clean, distinct
 from pellucid.report import words
 from pellucid.report.pictures import MOST_SERIES, look_of, markup, or_nan
 
@@ -31,7 +31,7 @@ def charts(found: dict[str, Any], labels: list[str], tables: bool, columns: int)
 
 def path(found: dict[str, Any], tables: bool) -> Markup:
     """Weights along the penalty, the chosen value marked."""
-    lines = {clean(t, 40): (found["x"], y) for t, y in zip(found["terms"], found["y"])}
+    lines = {t: (found["x"], y) for t, y in zip(distinct(found["terms"], 40), found["y"])}
     values = [v for y in found["y"] for v in y if v is not None]
     ends = [min([0.0, *values]), max([0.0, *values])]
     word = "strength of the penalty" if found["param"] == "alpha" else "freedom (inverse penalty)"
@@ -53,7 +53,7 @@ def path(found: dict[str, Any], tables: bool) -> Markup:
 
 def projection(found: dict[str, Any], labels: list[str], tables: bool) -> Markup:
     """Training rows as the discriminant sees them."""
-    names = [clean(label, 40) for label in labels]
+    names = distinct(labels, 40)
     if "edges" in found:
         look = look_of("Along the discriminant", tables, height=220)
         counts = dict(zip(names, found["counts"]))
@@ -71,7 +71,7 @@ def projection(found: dict[str, Any], labels: list[str], tables: bool) -> Markup
 def support(found: dict[str, Any], labels: list[str], tables: bool) -> Markup:
     """Rows that carry the boundary, and those that could be taken away without changing it."""
     rest = [n - v for n, v in zip(found["rows"], found["vectors"])]
-    names = [clean(label, 40) for label in labels] if labels else ["rows"]
+    names = distinct(labels, 40) if labels else ["rows"]
     share = words.percent(sum(found["vectors"]) / max(1, sum(found["rows"])))
     return markup(
         draw.bar(
@@ -89,7 +89,7 @@ def dependence(
     part: dict[str, Any], found: dict[str, Any], labels: list[str], tables: bool
 ) -> Markup:
     """Mean prediction over the values of one column."""
-    names = [clean(label, 40) for label in labels] or ["prediction"]
+    names = distinct(labels, 40) or ["prediction"]
     lines = dict(zip(names, part["y"]))
     if len(labels) == 2:
         lines = {names[1]: part["y"][1]}

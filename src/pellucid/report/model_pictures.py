@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from pellucid import draw
-from pellucid.draw.text import clean
+from pellucid.draw.text import clean, distinct
 from pellucid.report import words
 from pellucid.report.pictures import MOST_SERIES, WIDE, look_of, markup, or_nan
 
@@ -26,9 +26,10 @@ def curve(found: list[dict[str, Any]], kind: str, tables: bool) -> Markup | None
     if not entries:
         return None
     roc = kind == "roc"
-    series = {clean(e["class"], 40): (e["mean"]["x"], e["mean"]["y"]) for e in entries}
+    names = distinct((e["class"] for e in entries), 40)
+    series = {name: (e["mean"]["x"], e["mean"]["y"]) for name, e in zip(names, entries)}
     band = _band(entries[0]) if len(entries) == 1 else None
-    bands = {clean(entries[0]["class"], 40): band} if band else {}
+    bands = {names[0]: band} if band else {}
     references = {"guessing": ([0, 1], [0, 1])} if roc else None
     if not roc and len(entries) == 1 and entries[0].get("share") is not None:
         references = {"guessing": ([0, 1], [entries[0]["share"]] * 2)}
@@ -64,11 +65,8 @@ def calibration(found: list[dict[str, Any]], tables: bool) -> Markup | None:
     if not entries:
         return None
     series = {
-        clean(e["class"], 40): (
-            [b["predicted"] for b in e["bins"]],
-            [b["observed"] for b in e["bins"]],
-        )
-        for e in entries
+        name: ([b["predicted"] for b in e["bins"]], [b["observed"] for b in e["bins"]])
+        for name, e in zip(distinct((e["class"] for e in entries), 40), entries)
     }
     first = entries[0]
     note = f"Brier {first['brier']:.3f}, mean gap (ECE) {first['ece']:.3f}."
@@ -91,7 +89,7 @@ def calibration(found: list[dict[str, Any]], tables: bool) -> Markup | None:
 
 def probabilities(entry: dict[str, Any], tables: bool) -> Markup:
     """Histogram of the probability of one class, by true class."""
-    counts = {clean(name, 40): values for name, values in entry["counts"].items()}
+    counts = dict(zip(distinct(entry["counts"], 40), entry["counts"].values()))
     return markup(
         draw.histogram(
             entry["edges"],

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from pellucid import draw
 from pellucid.draw.number import exponent
 from pellucid.draw.points import evenly
-from pellucid.draw.text import clean
+from pellucid.draw.text import clean, distinct
 from pellucid.report import words
 
 NARROW = 340  # two or three charts beside each other, or one on a telephone
@@ -143,6 +143,12 @@ def _places(edges: list[float], n: int) -> list[float]:
     return [(a + b) / 2 for a, b in itertools.pairwise(edges)]
 
 
+def _shown(shape: dict[str, Any]) -> dict[str, Any]:
+    """Counts of the classes that fit into a picture."""
+    names = distinct(list(shape["counts"])[:MOST_SERIES], 30)
+    return dict(zip(names, shape["counts"].values()))
+
+
 def column(found: dict[str, Any], target: str) -> Markup | None:
     """The target against one column: a small picture."""
     shape = found.get("by_target")
@@ -150,12 +156,12 @@ def column(found: dict[str, Any], target: str) -> Markup | None:
         return None
     look = look_of(clean(found["name"], 60), False, width=260, height=120)
     if shape["kind"] == "histogram":
-        counts = {clean(k, 30): v for k, v in list(shape["counts"].items())[:MOST_SERIES]}
-        return markup(draw.histogram(shape["edges"], counts, y_label="rows", **look))
+        return markup(draw.histogram(shape["edges"], _shown(shape), y_label="rows", **look))
     del look["height"]
     if shape["kind"] == "levels":
-        counts = {clean(k, 30): v for k, v in list(shape["counts"].items())[:MOST_SERIES]}
-        return markup(draw.bar(shape["labels"], counts, stacked=True, x_label="rows", **look))
+        return markup(
+            draw.bar(shape["labels"], _shown(shape), stacked=True, x_label="rows", **look)
+        )
     label = f"mean of {clean(target, 30)}"
     return markup(draw.bar(shape["labels"], {"mean": shape["means"]}, x_label=label, **look))
 

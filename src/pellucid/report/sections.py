@@ -16,10 +16,6 @@ from pellucid.report.model_sections import confusion_table
 from pellucid.report.views import Detail, best_of, cell, shade
 
 MOST_COLUMNS = 200
-BESIDE = {
-    "classification": ("accuracy", "roc_auc", "log_loss"),
-    "regression": ("r2", "mae", "rmse"),
-}
 LIGHTS = {"error": ("red", "✕"), "warning": ("amber", "!"), "note": ("grey", "i")}
 
 
@@ -107,7 +103,7 @@ def board(summary: dict[str, Any]) -> dict[str, Any]:
     """The plot, the table, those without a score, pairs, times."""
     plan = summary["plan"]
     metric = plan["metric"]
-    beside = [m for m in BESIDE[summary["data"]["task"]] if m != metric][:2]
+    beside = [m for m in words.BESIDE[summary["data"]["task"]] if m != metric][:2]
     scored = [row for row in summary["leaderboard"] if row["place"]]
     return {
         "metric": words.metric_name(metric),

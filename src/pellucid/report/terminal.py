@@ -5,22 +5,19 @@ Input is the content of results.json and timings.json, output is a string.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from pellucid.draw.number import column as align_numbers
 from pellucid.draw.number import number
 from pellucid.draw.text import cells, clean, fit_cells
-from pellucid.report.words import EXACT, exact, p_digits, too_good, why_it
+from pellucid.report import words
+from pellucid.report.words import BESIDE, EXACT, exact, p_digits, too_good, why_it
 
 WIDTH = 96
-BESIDE = {
-    "classification": ("accuracy", "roc_auc", "log_loss"),
-    "regression": ("r2", "mae", "rmse"),
-}
 TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "bal. acc.",
           "average_precision": "av. prec."}  # fmt: skip
-SHARES = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision"}
 ADJECTIVES = {"number": "numeric"}
 MARKS = {"error": "!!", "warning": "!", "note": "."}
 GLUE = "\N{NO-BREAK SPACE}"  # a blank at which no line is broken
@@ -36,21 +33,15 @@ def share(value: float | None, decimals: int = 3) -> str:
 
 def is_share(metric: str) -> bool:
     """Whether a score is told with a fixed number of decimals."""
-    return metric in SHARES or metric in ("log_loss", "r2")
+    return metric in words.BOUNDED
 
 
 def score(value: float | None, metric: str, decimals: int = 3) -> str:
     """A score as the table shows it."""
-    if value is None or value != value:
-        return "n/a"
-    if metric == "log_loss" and 0 < value < 0.5 * 10**-decimals:
-        return f"<.{1:0{decimals}d}"  # it is small, but it is not 0
-    if metric == "r2" and value < -99:
-        return number(value, 3)
-    if is_share(metric):
-        shown = round(value, decimals) + 0.0  # never -0
-        return share(shown, decimals) if shown >= 0 else f"{shown:.{decimals}f}"
-    return number(value, 4)
+    if value is not None and value == value and not is_share(metric):
+        return number(value, 4)
+    told = words.score(value, metric, decimals)
+    return re.sub(r"^(<?)0\.", r"\1.", told)
 
 
 def p_value(p: float | None) -> str:

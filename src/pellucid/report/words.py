@@ -39,6 +39,10 @@ METRICS = {
     ),
 }
 BOUNDED = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision", "log_loss", "r2"}
+BESIDE = {
+    "classification": ("accuracy", "roc_auc", "log_loss"),
+    "regression": ("r2", "mae", "rmse"),
+}
 LEVELS = {"error": "problem", "warning": "look at this", "note": "good to know"}
 NOT_AVAILABLE = "n/a"
 EXACT = (
@@ -66,8 +70,12 @@ def score(value: float | None, metric: str, decimals: int = 3) -> str:
     """A score as a table shows it."""
     if value is None or value != value:
         return NOT_AVAILABLE
+    if metric == "log_loss" and 0 < value < 0.5 * 10**-decimals:
+        return f"<{10**-decimals:.{decimals}f}"  # it is small, but it is not 0
+    if metric == "r2" and value < -99:
+        return number(value, 3)
     if metric in BOUNDED:
-        return f"{round(value, decimals) + 0.0:.{decimals}f}"
+        return f"{round(value, decimals) + 0.0:.{decimals}f}"  # never -0
     power = exponent(value, 4) if value else 0
     # Scores of one size have the same decimals, so that a column of them can be read.
     return f"{value:.{3 - power}f}" if -4 <= power <= 3 else number(value, 4)
