@@ -5,7 +5,7 @@ import pytest
 
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ParameterError
-from pellucid.linear_model import LinearRegression, LogisticRegression
+from pellucid.linear_model import LinearRegression, LogisticRegression, LogisticRegressionCV
 from pellucid.numerics.links import expit
 from pellucid.numerics.losses import softmax, softmax_value
 from tests.linear_model.precise import precise_logistic
@@ -465,6 +465,65 @@ def test_many_parameters_end_no_higher_than_scikit_learn(solver):
 
     found = LogisticRegression(solver=solver).fit(X, y)
     assert objective(found) <= objective(Peer().fit(X, y))
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
+@pytest.mark.parametrize("columns", ["as they are", "words", "dependent"])
+def test_lbfgs_ends_at_the_optimum(columns, C):
+    """Gentle slopes are not enough: along directions of little curvature they lead far down."""
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True)
+    if columns == "words":
+        rng = np.random.default_rng(7)
+        y = rng.integers(0, 3, 500)
+        X = (rng.random((500, 60)) < (0.3 + 0.1 * rng.random((3, 60)))[y]) * 1.0
+        X[:, 0] = rng.random(500) < 0.995  # in nearly every row
+    elif columns == "dependent":
+        X = np.column_stack([X[:, :5], X[:, :3] @ [[1.0, 2.0], [1.0, 0.0], [3.0, 1.0]]])
+    table = pytest.importorskip("scipy.sparse").csr_array(X) if columns == "words" else X
+    best = LogisticRegression(C=C, solver="newton").fit(X, y).history_["objective"][-1]
+    model = LogisticRegression(C=C, solver="lbfgs").fit(table, y)
+    assert model.status_.code == "converged"
+    assert model.history_["objective"][-1] <= best * (1 + 1e-11)
+
+
+@pytest.mark.parametrize("solver", ["auto", "newton", "lbfgs", "cd", "gd", "sgd"])
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.filterwarnings("ignore::pellucid.errors.ConvergenceWarning")
+def test_every_solver_writes_down_the_same_things(solver, K):
+    X, y = data(80, 3, K, seed=12)
+    for rows in (1, 60):  # of a small table, and of one that is not
+        model = LogisticRegression(solver=solver, max_iter=30).fit(
+            np.tile(X, (rows, 1)), np.tile(y, rows)
+        )
+        history = model.history_
+        for name in ("objective", "gradient_norm", "parameter_norm", "learning_rate"):
+            assert np.isfinite(history[name][1:]).all() and len(history[name]) > 2, name
+        assert (history["learning_rate"][1:] > 0).all()
+        if solver in ("auto", "newton"):
+            assert (history["learning_rate"][1:] == 1).all()  # full steps on so easy a road
+
+
+def test_learning_rate_tells_steps_that_were_shortened():
+    """From far away a full step of Newton's method would climb: part of it is taken."""
+    X, y = data(80, 2, 2, seed=3)
+    model = LogisticRegression(C=1e3, warm_start=True).fit(X, y)
+    model.coef_, model.intercept_ = model.coef_ + 30.0, model.intercept_ - 40.0
+    rates = model.fit(X, y).history_["learning_rate"][1:]
+    assert rates.min() < 1 and rates[-1] == 1
+
+
+@pytest.mark.parametrize("arguments", [{"penalty": "l1"}, {"penalty": None}])
+def test_penalty_is_told_by_c_and_l1_ratio(arguments):
+    from inspect import signature
+
+    for Model in (LogisticRegression, LogisticRegressionCV):
+        with pytest.raises(TypeError, match=r"'l1' l1_ratio=1, .*for None C=np\.inf"):
+            Model(**arguments)
+        assert "solver" in signature(Model).parameters
+    with pytest.raises(TypeError, match="named parameters"):
+        LogisticRegression("l2")
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])

@@ -304,17 +304,6 @@ def test_a_penalised_fit_has_no_p_values():
         LogisticRegression().fit(X, y).predict_interval(X)
 
 
-def test_a_class_without_weight_leaves_the_deviances_of_the_others():
-    X, y = noise(120, 2, 6), np.random.default_rng(7).integers(0, 3, 120)
-    table = LogisticRegression(C=np.inf, class_weight={0: 0.0, 1: 1.0, 2: 1.0}).fit(X, y).summary()
-    others = LogisticRegression(C=np.inf).fit(X[y > 0], y[y > 0]).summary()
-    found, expected = dict(table.header), dict(others.header)
-    for name in ("deviance", "null deviance", "LR chi2"):
-        assert found[name] == pytest.approx(expected[name], abs=1e-9), name
-    assert np.isnan([row[2] for row in table.rows]).all()
-    assert "not told by rows that have weight" in " ".join(table.notes)
-
-
 def test_a_penalised_fit_shows_its_status_and_no_intercept_it_has_not():
     X, y = noise(90, 2, 5), np.arange(90) % 3
     with pytest.warns(ConvergenceWarning):

@@ -63,9 +63,28 @@ class Likelihood:
 
     def block(self, rows: Any) -> Any:
         """Rows (a slice, or numbers) of the table; CSR stays CSR where nothing is taken off."""
-        if self.shift is None:
-            return self.X.X[rows]
-        return self.X.dense(rows) - self.shift
+        if self.shift is not None:
+            return self.X.dense(rows) - self.shift
+        known = self.views.get((rows.start, rows.stop)) if isinstance(rows, slice) else None
+        return self.X.X[rows] if known is None else known[0]
+
+    @functools.cached_property
+    def views(self) -> dict[tuple[int, int], tuple[Any, Any]]:
+        """The blocks of a CSR table, and their transposes: making them takes longer than using them."""
+        if not self.X.sparse or self.shift is not None:
+            return {}
+        X, found = self.X.X, {}
+        for rows in self.X.blocks:
+            first, last = X.indptr[rows.start], X.indptr[rows.stop]
+            inside = slice(first, last)
+            parts = (
+                X.data[inside],
+                X.indices[inside],
+                X.indptr[rows.start : rows.stop + 1] - first,
+            )
+            block = type(X)(parts, shape=(rows.stop - rows.start, X.shape[1]))
+            found[rows.start, rows.stop] = block, block.T
+        return found
 
     def table(self, rows: slice) -> np.ndarray:
         """The block, dense, and the column of the intercept (0 without one)."""
@@ -85,9 +104,13 @@ class Likelihood:
         Z += b
         return Z
 
-    def _gradient(self, block: Any, R: np.ndarray) -> np.ndarray:
+    def _gradient(self, rows: slice, block: Any, R: np.ndarray) -> np.ndarray:
         G = np.empty((self.q, self.X.p + 1))
-        G[:, :-1] = R.T @ block if isinstance(block, np.ndarray) else (block.T @ R).T
+        if isinstance(block, np.ndarray):
+            G[:, :-1] = R.T @ block
+        else:
+            known = self.views.get((rows.start, rows.stop))
+            G[:, :-1] = ((block.T if known is None else known[1]) @ R).T
         G[:, -1] = R.sum(axis=0) if self.intercept else 0.0
         return G.ravel()
 
@@ -151,7 +174,7 @@ class Likelihood:
         if not isinstance(block, np.ndarray) or self.q > FEW_CLASSES:
             P = self.scores(block, x)
             R = np.empty_like(P)
-            return _loops.class_losses(P, y, w, True, R), self._gradient(block, R), P
+            return _loops.class_losses(P, y, w, True, R), self._gradient(rows, block, R), P
         P, G = np.empty((len(y), self.q)), np.empty((self.q, self.X.p + 1))
         loss = fastest(_classes).visit(block, y, w, x.reshape(self.q, -1), P, G)
         if not self.intercept:
@@ -247,6 +270,27 @@ class Likelihood:
                 return factor.solve
             self.last["dependent"] = True
         return flat_solver(H)[0]
+
+    def bend(self, x: np.ndarray) -> Solve:
+        """v -> H v at x, without H."""
+        chances = parallel.map(lambda rows: self.chances(x, rows), self.X.blocks)
+
+        def product(v: np.ndarray) -> np.ndarray:
+            def partial(task: tuple[slice, np.ndarray]) -> np.ndarray:
+                rows, P = task
+                block = self.block(rows)
+                S = self.scores(block, v)
+                S -= (P * S).sum(axis=1, keepdims=True)
+                S *= P
+                S *= self.weights[rows, None]
+                return self._gradient(rows, block, S)
+
+            tasks: Any = list(zip(self.X.blocks, chances))
+            g = parallel.reduce(partial, np.ndarray.__iadd__, tasks)
+            g.reshape(self.q, -1)[:, :-1] += self.alpha * (self.metric @ self.unpack(v)[0])
+            return g
+
+        return product
 
     def separated(self, x: np.ndarray) -> bool:
         """Whether the scores at x put every row strictly into its own class."""

@@ -11,6 +11,11 @@ from pellucid.data.class_weights import class_weighted
 from pellucid.errors import ParameterError
 from pellucid.linear_model.linear_classifier import column_means
 from pellucid.linear_model.logistic_base import L1_SOLVERS, SOLVERS, LogisticModel
+from pellucid.linear_model.logistic_classes import (
+    all_classes,
+    present_classes,
+    without_absent,
+)
 from pellucid.linear_model.units import penalised_evenly
 from pellucid.parameters import (
     Boolean,
@@ -48,12 +53,13 @@ class LogisticRegression(LogisticModel):
         elastic net.
     dual : False
     tol : float, default=1e-4
-        "lbfgs" stops when no slope of the mean objective, by columns of unit curvature, exceeds a
-        tenth of it, "gd" when the coefficients move less than it, "sgd" when a pass lowers the mean
+        "lbfgs" stops when a step promises to lower the objective by less than a millionth of it,
+        "gd" when the coefficients move less than it, "sgd" when a pass lowers the mean
         objective by less; "newton" always goes to the last digit.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1, without effect
     class_weight : dict {label: weight}, "balanced" or None
+        A class of weight 0 is absent from the fit; it keeps its label, with a chance of 0.
     random_state : int, generator or None
         Order of the rows for "sgd"; no other solver draws.
     solver : {"auto", "newton", "lbfgs", "cd", "gd", "sgd"}, default="auto"
@@ -88,8 +94,8 @@ class LogisticRegression(LogisticModel):
     intercept_ : (1,), or (classes,)
     classes_ : labels in sorted order
     n_iter_ : (1,), or (classes,) for one-vs-rest
-    history_ : objective, gradient_norm, parameter_norm by iteration; learning_rate of "gd" and
-        "sgd" (the other solvers search for the length of each step)
+    history_ : objective, gradient_norm, parameter_norm, learning_rate by iteration; the last is the
+        step along the slope of "gd" and "sgd", of the others the part of their own step that was taken
     separating_ : positions in `terms_` of columns that separate classes, without a penalty
     status_ : how the solver ended
     n_features_in_, feature_names_in_, schema_
@@ -190,10 +196,20 @@ class LogisticRegression(LogisticModel):
         return penalised_evenly(self, np.isfinite(self.C), problem, self._fit_columns)
 
     def _fit_columns(self, problem: Problem) -> dict[str, Any]:
-        assert problem.classes is not None
-        K = len(problem.classes)
-        weights = class_weighted(self.class_weight, problem)
-        sparse = self._sparse()
+        weights, K = class_weighted(self.class_weight, problem), problem.n_classes
+        if self.class_weight is None or len(present := present_classes(problem, weights)) == K:
+            return self._fit_classes(problem, weights)
+        learned = self._fit_classes(*without_absent(problem, weights, present))
+        x = np.column_stack([learned["coef_"], learned["intercept_"]])
+        x = all_classes(x, present, K, self.multiclass == "one_vs_rest")
+        learned |= {"coef_": np.ascontiguousarray(x[:, :-1]), "intercept_": x[:, -1].copy()}
+        if "inference_" in learned:
+            learned["inference_"] = learned["inference_"] | {"present": present}
+        return learned
+
+    def _fit_classes(self, problem: Problem, weights: np.ndarray) -> dict[str, Any]:
+        """Of classes that all have rows of weight."""
+        K, sparse = problem.n_classes, self._sparse()
         separate = self.multiclass == "one_vs_rest" and K > 2
         with parallel.using(self.n_jobs), parallel.one_blas_thread():
             found = [
@@ -220,10 +236,7 @@ class LogisticRegression(LogisticModel):
             return {"separating_": guilty}
         from pellucid.linear_model.logistic_inference import facts
 
-        return {
-            "separating_": guilty,
-            "inference_": facts(known, problem, weights, self.fit_intercept),
-        }
+        return {"separating_": guilty} | facts(known, problem, weights, self.fit_intercept)
 
     def _sparse(self) -> bool:
         """Whether the penalty has absolute values; solvers and penalties that do not go together."""

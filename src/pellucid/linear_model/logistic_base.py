@@ -4,7 +4,8 @@ Invariant: `coef_` is (1, terms) for two classes and (classes, terms) for more; 
 whether the rows of `coef_` are fits of their own (one-vs-rest) or one softmax.
 """
 
-from typing import Any
+from inspect import signature
+from typing import Any, Self
 
 import numpy as np
 
@@ -39,6 +40,23 @@ class LogisticModel(LinearScores, ProbabilisticClassifier):
     """Base of `LogisticRegression` and `LogisticRegressionCV`; scores are log-odds."""
 
     _scale = "log-odds"
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        """Say what to give in place of `penalty`, scikit-learn's first parameter, now deprecated."""
+        if args or "penalty" in given:
+            raise TypeError(
+                f"{cls.__name__} takes named parameters, and no 'penalty': for 'l2' give l1_ratio=0, "
+                "for 'l1' l1_ratio=1, for 'elasticnet' an l1_ratio between them (l1_ratios for "
+                "LogisticRegressionCV), for None C=np.inf."
+            )
+        return super().__new__(cls)
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """`__new__` speaks about arguments, it takes none: the parameters are those of `__init__`."""
+        super().__init_subclass__(**given)
+        own = signature(cls.__init__)
+        shown = own.replace(parameters=list(own.parameters.values())[1:])
+        setattr(cls, "__signature__", shown)  # noqa: B010
 
     classes_: np.ndarray
     n_iter_: np.ndarray
@@ -77,9 +95,10 @@ class LogisticModel(LinearScores, ProbabilisticClassifier):
         """Lower and upper ends (n, K) of confidence intervals for the class probabilities.
 
         They are intervals for the log-odds of each class against the others, brought back to
-        probabilities: always within 0 and 1. Only without a penalty.
+        probabilities: always within 0 and 1. Only without a penalty. The fits of one-vs-rest share
+        their rows: how their coefficients vary together is told by the rows' residuals.
         """
-        from pellucid.linear_model.logistic_inference import probability_interval
+        from pellucid.linear_model.logistic_intervals import probability_interval
 
         self._check_fitted()
         return self._answer(lambda encoded: probability_interval(self, encoded, level), X)
@@ -98,7 +117,7 @@ class LogisticModel(LinearScores, ProbabilisticClassifier):
         if not numbers:
             raise ModelFileError("it names columns that it does not have")
         if "inference_" in vars(self):
-            check_facts(self.inference_, K if self._separate() else K - 1, p)
+            check_facts(self.inference_, K, self._separate(), p)
 
 
 def _chances(leads: np.ndarray) -> np.ndarray:
@@ -107,21 +126,29 @@ def _chances(leads: np.ndarray) -> np.ndarray:
     return softmax(leads)
 
 
-def check_facts(kept: Any, q: int, p: int) -> None:
+def check_facts(kept: Any, K: int, separate: bool, p: int) -> None:
     """Refuse what a forged model file put in place of the facts."""
     numbers = ("rank", "log_likelihood", "null", "rows")
     found = kept if isinstance(kept, dict) else {}
-    size = q * (p + 1)
     right = all(isinstance(found.get(name), int | float) for name in numbers)
-    part: Any
-    for name, shape in (("covariance", (size, size)), ("null_space", (p + 1, None))):
-        part = found.get(name)
+    places: Any
+    for name, top in (("aliased", p), ("flat", p), ("present", K - 1)):
+        places = found.get(name)
+        right = right and type(places) is np.ndarray and places.dtype.kind == "i"
+        right = right and places.ndim == 1 and not np.any((places < 0) | (places > top))
+        right = right and bool((np.diff(places) > 0).all())
+    right = right and len(places) > 1
+    fits = 0
+    if right:
+        separate = separate and len(places) > 2
+        fits = len(places) if separate else len(places) - 1
+    shapes = {"covariance": (fits * (p + 1),) * 2, "null_space": (p + 1, None)}
+    if separate:
+        shapes["joint"] = shapes["covariance"]
+    for name, shape in shapes.items():
+        part: Any = found.get(name)
         right = right and type(part) is np.ndarray and part.dtype == np.float64
         right = right and part.ndim == 2 and part.shape == (shape[0], shape[1] or part.shape[1])
-    for name in ("aliased", "flat"):
-        part = found.get(name)
-        right = right and type(part) is np.ndarray and part.dtype.kind == "i" and part.ndim == 1
-        right = right and not np.any((part < 0) | (part > p))
     right = right and found["null_space"].shape[1] == len(found["aliased"])
     if not right:
         raise ModelFileError("its facts for inference belong to other columns")

@@ -187,8 +187,7 @@ class LogisticRegressionCV(LogisticModel):
                 raise DataError("Some penalties have no finite score: use another scoring, or cv.")
             j, r = np.unravel_index(int(np.argmax(mean)), mean.shape)
             w = problem.weights * factors[problem.y]
-            given = (problem, problem.y, w, len(problem.classes))
-            found = path.fit_one(*given, float(Cs[j]), float(ratios[r]), search, None)
+            found = path.fit_chosen(problem, w, float(Cs[j]), float(ratios[r]), search)
         chosen = {"C_": float(Cs[j]), "l1_ratio_": float(ratios[r])}
         x, own = found.x, _means_of_folds(tried, Cs, ratios)
         if not self.refit:

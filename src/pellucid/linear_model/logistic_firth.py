@@ -48,6 +48,7 @@ def solve_firth(prepared: Prepared, setting: Setting) -> tuple[Prepared, Solutio
         return {
             "gradient_norm": length(turned.slope(point.gradient)),
             "parameter_norm": length(prepared.to_user(turned.outward(point.x)).ravel()),
+            "learning_rate": point.step,
         }
 
     found = newton(

@@ -19,9 +19,10 @@ PART = 1e-6  # of the largest entry of a flat direction (of unit columns): less 
 
 
 def information(prepared: Prepared, x: np.ndarray) -> dict[str, Any]:
-    """Facts about the differences to class 0, in the user's units.
+    """Facts about the differences to class 0.
 
-    covariance : (q (p + 1), q (p + 1)), class by class, intercepts last; rank; loss
+    root : (q (p + 1), .), class by class, intercepts last: root @ root.T is their covariance, in
+    the units of `prepared`; rank; loss; x as given
     aliased : columns (p for the intercept) that earlier ones span; the covariance is what it would
     be without them. flat : others whose coefficients the curvature at x does not tell (separation)
     null : (p + 1, m), what may be added to the coefficients of a class without any effect
@@ -46,7 +47,32 @@ def information(prepared: Prepared, x: np.ndarray) -> dict[str, Any]:
             "rank": F.q * len(table.kept), "aliased": table.aliased, "flat": flat,
             "null": np.array(null).reshape(-1, width).T,
         }  # fmt: skip
-    return found | {"covariance": prepared.covariance(root), "loss": loss}
+    return found | {"loss": loss, "prepared": prepared, "x": x, "root": root}
+
+
+def joint_root(known: list[dict[str, Any]]) -> np.ndarray:
+    """(K (p + 1), .), a root of the covariance of the coefficients of K fits of the same rows.
+
+    Fit k with the root T_k of its inverse curvature moves by T_k T_k' x_i r_ik for row i of
+    residual r_ik; the products of these moves, summed over the rows, need no model to be true.
+    """
+    first = known[0]["prepared"].likelihood
+    sizes = np.cumsum([0] + [one["root"].shape[1] for one in known])
+
+    def partial(rows: slice) -> np.ndarray:
+        table, roots = first.table(rows), np.sqrt(first.weights[rows])
+        moves = np.empty((len(table), sizes[-1]))
+        for one, begin, end in zip(known, sizes, sizes[1:]):
+            F = one["prepared"].likelihood
+            residuals = F.chances(one["x"], rows)[:, 0] - F.y[rows]
+            moves[:, begin:end] = (table @ one["root"]) * (residuals * roots)[:, None]
+        return moves.T @ moves
+
+    values, vectors = np.linalg.eigh(parallel.reduce(partial, np.ndarray.__iadd__, first.X.blocks))
+    vectors = vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.concatenate(
+        [one["root"] @ vectors[a:b] for one, a, b in zip(known, sizes, sizes[1:])]
+    )
 
 
 def _root(

@@ -15,6 +15,7 @@ from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.linear_model.folds import Fold, make_folds
 from pellucid.linear_model.logistic_base import SOLVERS
+from pellucid.linear_model.logistic_classes import all_classes, present_classes, without_absent
 from pellucid.linear_model.logistic_solvers import (
     EXTREME,
     NEWTON_SIZE,
@@ -32,7 +33,6 @@ from pellucid.numerics.optimise import newton
 from pellucid.numerics.tables import exponents
 from pellucid.parameters import Integer
 
-ABSENT = -700.0  # intercept of a class that a training part does not have: chance 0
 SMALLEST = np.finfo(float).eps  # chance that a log loss counts at least
 # Of the coefficients on a path, which serve to compare penalties: the objective has twice the digits.
 PATH_ACCURACY = 1e-7
@@ -116,6 +116,15 @@ def fit_one(
     return solve(problem.X, y, w, K, SOLVERS[search.solver], setting)
 
 
+def fit_chosen(problem: Problem, w: np.ndarray, C: float, l1_ratio: float, search: Search) -> Any:
+    """One fit of all rows; classes that have no weight have no chance."""
+    present, K = present_classes(problem, w), problem.n_classes
+    if len(present) < K:
+        problem, w = without_absent(problem, w, present)
+    found = fit_one(problem, problem.y, w, len(present), C, l1_ratio, search, None)
+    return replace(found, x=all_classes(found.x, present, K))
+
+
 def cross_validate(
     problem: Problem,
     factors: np.ndarray,
@@ -137,7 +146,7 @@ def cross_validate(
         coefs = np.empty((len(order), 1 if K == 2 else K, problem.p + 1))
         scores, n_iter = np.empty(len(order)), np.empty(len(order), dtype=np.int32)
         for j, (x, steps) in zip(order, path):
-            coefs[j] = _all_classes(x, present, K)
+            coefs[j] = all_classes(x, present, K)
             Z = problem.X @ coefs[j, :, :-1].T  # of all rows: no copy of those to be tested
             scores[j] = score(Z[tested] + coefs[j, :, -1], y_test, w_test)
             n_iter[j] = max(steps, 1)
@@ -167,18 +176,17 @@ def _training(
 
     Newton's method leaves rows out by a weight of 0, without a copy of the others.
     """
-    present = np.flatnonzero(np.bincount(problem.y, train) > 0)
-    K, Cs, w = len(present), search.Cs[order], train * factors[problem.y]
+    Cs, w = search.Cs[order], train * factors[problem.y]
+    present = np.flatnonzero(np.bincount(problem.y, w) > 0)
+    K = len(present)
     if K < 2:
         raise DataError("A training part of cv has only one class. Give fewer folds.")
     usual = problem.n_classes == K and abs(int(exponents(w.max()))) <= EXTREME
     if prepared is not None and ratio == 0 and usual:
         own = replace(prepared, likelihood=replace(prepared.likelihood, weights=w, last={}))
         return present, _newton_path(own, Cs, search.setting, K)
-    rows = np.flatnonzero(train > 0)
-    part = problem.take(rows, train[rows])
-    y = np.searchsorted(present, part.y).astype(np.int32)
-    return present, _path(part, y, w[rows], K, search, ratio, Cs)
+    part, w = without_absent(problem, w, present)
+    return present, _path(part, part.y, w, K, search, ratio, Cs)
 
 
 def _path(
@@ -209,16 +217,6 @@ def _newton_path(
             )  # fmt: skip
         x = found.x
         yield symmetric(prepared.to_user(x), K, setting.intercept), found.n_iter
-
-
-def _all_classes(x: np.ndarray, present: np.ndarray, K: int) -> np.ndarray:
-    """Coefficients of all K classes; those that were absent have no chance."""
-    if len(present) == K:
-        return x
-    out = np.zeros((K, x.shape[1]))
-    out[:, -1] = ABSENT
-    out[present] = np.concatenate([np.zeros_like(x), x]) if len(present) == 2 else x
-    return out
 
 
 def probabilities(Z: np.ndarray) -> np.ndarray:

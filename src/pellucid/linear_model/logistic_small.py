@@ -45,6 +45,6 @@ def solve_small(
     for k, (x, (value, slope)) in enumerate(zip(points[: done + 1], rows.tolist())):
         recorder.add(
             iteration=k, objective=value, state={"x": x.ravel()}, gradient_norm=slope,
-            parameter_norm=length(to_user(x).ravel()),
+            parameter_norm=length(to_user(x).ravel()), learning_rate=1.0 if k else None,
         )  # fmt: skip
     return Solution(points[done].ravel(), converged(done), recorder.history(), done)

@@ -24,12 +24,16 @@ from pellucid.numerics.optimise import (
     newton,
 )
 from pellucid.numerics.tables import Rows, exponents
-from pellucid.records import Solution, Status
+from pellucid.numerics.truncated import truncated_newton
+from pellucid.records import Recorder, Solution, Status
 
 FAR = 8.0  # offset in units of spread beyond which a column is centred
+FAR_SPARSE = 1e4  # of a sparse table, whose zeros centring would cost
 EXTREME = 100  # |log2| of a column's size beyond which it is scaled
 NEWTON_SIZE = 600  # parameters up to which "auto" takes Newton's method
-STRICT = 0.1  # of tol, in columns of unit curvature: where scikit-learn ends at that tol, or below
+# L-BFGS hands over to Newton steps when no slope exceeds so many tol, in columns of unit curvature;
+# they go on until a step promises less than this share of tol, relative to the objective.
+HANDOVER, GAIN = 10.0, 1e-6
 ACCURACY = 2.0**-47
 INFERENCE_SIZE = 1500  # parameters up to which their covariance is kept
 # Rows that suffice to start from, and to know the curvature by: at least so many, and so many per
@@ -93,12 +97,13 @@ class Prepared:
         return B.ravel()
 
     def covariance(self, root: np.ndarray) -> np.ndarray:
-        """The covariance of `to_user(x)` where that of x is root @ root.T, (size, size)."""
-        parts = root.reshape(self.likelihood.q, self.likelihood.X.p + 1, root.shape[1]).copy()
+        """Of coefficients in the user's units where root @ root.T is that in those of computing."""
+        width = self.likelihood.X.p + 1
+        parts = root.reshape(len(root) // width, width, root.shape[1]).copy()
         if self.likelihood.shift is not None:
             parts[:, -1] -= self.likelihood.shift @ parts[:, :-1]
         moved = parts.reshape(root.shape)
-        units = np.tile(np.append(self.units, 0), self.likelihood.q)
+        units = np.tile(np.append(self.units, 0), len(parts))
         with np.errstate(over="ignore"):
             return np.ldexp(moved @ moved.T, units + units[:, None])
 
@@ -115,7 +120,8 @@ def prepare(X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setti
     mean = first.mean(axis=0)
     spread = _deviations(first, mean)
     spread = np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
-    far = setting.intercept and bool(np.any(np.abs(mean) > FAR * spread))
+    limit = FAR_SPARSE if table.sparse else FAR
+    far = setting.intercept and bool(np.any(np.abs(mean) > limit * spread))
     with np.errstate(over="ignore"):
         alpha = np.minimum(np.ldexp(np.full(table.p, setting.alpha), 2 * units), 1e250)
     shift = mean if far else None
@@ -137,7 +143,10 @@ def measure_in(prepared: Prepared) -> Callable[[Point], dict]:
 
     def measure(point: Point) -> dict:
         x = prepared.to_user(point.x).ravel()
-        return {"gradient_norm": length(point.gradient), "parameter_norm": length(x)}
+        return {
+            "gradient_norm": length(point.gradient), "parameter_norm": length(x),
+            "learning_rate": point.step,
+        }  # fmt: skip
 
     return measure
 
@@ -267,7 +276,7 @@ def _balance(prepared: Prepared) -> tuple[np.ndarray, np.ndarray]:
 
 
 def solve_lbfgs(prepared: Prepared, setting: Setting, stop: Stop = None) -> Solution:
-    """L-BFGS on centred columns of unit curvature, which are never formed."""
+    """L-BFGS on centred columns of unit curvature, which are never formed; then Newton steps."""
     likelihood, q = prepared.likelihood, prepared.likelihood.q
     mean, spread = _balance(prepared)
     mean = mean if setting.intercept else np.zeros_like(mean)
@@ -278,26 +287,37 @@ def solve_lbfgs(prepared: Prepared, setting: Setting, stop: Stop = None) -> Solu
         B[:, -1] -= B[:, :-1] @ mean
         return B.ravel()
 
-    def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
-        value, g = likelihood.evaluate(outer(v))
+    def inner(g: np.ndarray) -> np.ndarray:
         G = g.copy().reshape(q, -1)
         G[:, :-1] = (G[:, :-1] - G[:, -1:] * mean) / spread
-        return value, G.ravel()
+        return G.ravel()
+
+    def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
+        value, g = likelihood.evaluate(outer(v))
+        return value, inner(g)
+
+    def curvature(v: np.ndarray) -> Solve:
+        product = likelihood.bend(outer(v))
+        return lambda d: inner(product(outer(d)))
 
     B = start(prepared, setting).reshape(q, -1)
     B[:, -1] += B[:, :-1] @ mean
     B[:, :-1] *= spread
-    total = float(likelihood.weights.sum())
-    measure = measure_in(prepared)
+    measure, recorder = measure_in(prepared), Recorder("lbfgs", setting.max_iter)
 
     def as_seen(point: Point) -> Point:
-        return Point(outer(point.x), point.value, point.gradient)
+        return replace(point, x=outer(point.x))
 
-    found = lbfgs(
-        evaluate, B.ravel(), tol=STRICT * setting.tol * total, max_iter=setting.max_iter,
-        measure=lambda point: measure(as_seen(point)),
-        stop=None if stop is None else lambda point: stop(as_seen(point)),
-    )  # fmt: skip
+    watched: Any = {
+        "max_iter": setting.max_iter, "recorder": recorder,
+        "measure": lambda point: measure(as_seen(point)),
+        "stop": None if stop is None else lambda point: stop(as_seen(point)),
+    }  # fmt: skip
+    slope = HANDOVER * setting.tol * float(likelihood.weights.sum())
+    found = lbfgs(evaluate, B.ravel(), tol=slope, **watched)
+    if found.status.code == "converged":
+        gain, done = GAIN * setting.tol, found.n_iter
+        found = truncated_newton(evaluate, curvature, found.x, gain=gain, done=done, **watched)
     return Solution(outer(found.x), found.status, found.history, found.n_iter)
 
 

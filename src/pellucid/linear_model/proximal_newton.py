@@ -92,7 +92,7 @@ def proximal_newton(
     value = loss + task.penalty(B)
     G[:, :-1] += task.l2 * B[:, :-1]
     scale = max(float(np.max(np.abs(G) / spread)), 1e-300) if scale is None else scale
-    _note(recorder, 0, value, task, B, G)
+    _note(recorder, 0, value, task, B, G, None)
     inner_tol, damping = 1e-3, 0.0
     for k in range(1, max_iter + 1):
         flag.check()
@@ -107,13 +107,13 @@ def proximal_newton(
                 return B, converged(k), k
             inner_tol = 1e-24
             continue
-        new, fallen, value, G, P = trial
+        new, fallen, value, G, P, reach = trial
         # Shortened steps: some rows are so sure that the parabola knows no bounds for them.
         short = float(np.abs(new - B).max()) < 0.7 * float(np.abs(step).max())
         damping = max(10 * damping, 1e-6) if short else damping / 10 * (damping > 1e-9)
         B = new
         inner_tol = max(min(inner_tol * 0.1, fallen), 1e-24)
-        _note(recorder, k, value, task, B, G)
+        _note(recorder, k, value, task, B, G, reach)
     worst = float(np.max(_violation(task, B, G)))
     return B, out_of_iterations(max_iter, f"the largest slope is {worst:.2g}"), max_iter
 
@@ -194,17 +194,20 @@ def _jump(H: np.ndarray, g: np.ndarray, l1: np.ndarray, b: np.ndarray, d: np.nda
 
 def _search(
     task: SparseTask, B: np.ndarray, value: float, G: np.ndarray, step: np.ndarray
-) -> tuple[np.ndarray, float, float, np.ndarray, np.ndarray] | None:
-    """The first of step, step / 2, ... that lowers the objective enough; None if none does."""
+) -> tuple[np.ndarray, float, float, np.ndarray, np.ndarray, float] | None:
+    """The first of step, step / 2, ... that lowers the objective enough; None if none does.
+
+    Last comes the part of the step that was taken.
+    """
     l1 = np.append(task.l1, 0.0)
     promise = float((G * step).sum() + (l1 * (np.abs(B + step) - np.abs(B))).sum())
     if not promise < 0:
         return None
     # A row may be so sure that its curvature is nothing; the parabola then leads far too far.
-    far = task.farthest(step)
+    far, most = task.farthest(step), 1.0
     if far > FARTHEST:
-        t = min(1.0, (FARTHEST + task.farthest(B)) / far)
-        promise, step = t * promise, t * step
+        most = min(1.0, (FARTHEST + task.farthest(B)) / far)
+        promise, step = most * promise, most * step
     t = 1.0
     for _ in range(HALVINGS):
         new = B + t * step
@@ -214,19 +217,21 @@ def _search(
             t == 1.0 and -promise <= 1e-13 * abs(value) and found <= value + 1e-14 * abs(value)
         ):
             slope[:, :-1] += task.l2 * new[:, :-1]
-            return new, abs(promise) / max(abs(value), 1e-300), found, slope, P
+            return new, abs(promise) / max(abs(value), 1e-300), found, slope, P, most * t
         t *= 0.5
     return None
 
 
 def _note(
-    recorder: Recorder, k: int, value: float, task: SparseTask, B: np.ndarray, G: np.ndarray
-) -> None:
+    recorder: Recorder, k: int, value: float, task: SparseTask, B: np.ndarray, G: np.ndarray,
+    reach: float | None,
+) -> None:  # fmt: skip
     recorder.add(
         iteration=k,
         objective=value,
         gradient_norm=float(np.linalg.norm(_violation(task, B, G))),
         parameter_norm=float(np.linalg.norm(B)),
+        learning_rate=reach,
         nonzero=float(np.count_nonzero(B[:, :-1])),
         state=lambda: {"x": B},
     )

@@ -86,9 +86,12 @@ class Curvature:
 
 @dataclass
 class Point:
+    """`step` is how far along its direction a search went to come here; NaN for a start."""
+
     x: Array
     value: float
     gradient: Array
+    step: float = math.nan
 
     @property
     def finite(self) -> bool:
@@ -120,7 +123,7 @@ def line_search(evaluate: Evaluate, start: Point, d: Array, t: float = 1.0) -> P
     best: Point | None = None
     for _ in range(MAX_HALVINGS):
         x = start.x + (d if t == 1.0 else t * d)
-        trial = Point(x, *evaluate(x))
+        trial = Point(x, *evaluate(x), t)
         if not trial.finite:
             if best is not None:
                 return best

@@ -1,0 +1,75 @@
+"""Newton's method for many parameters: the curvature is known by its products alone.
+
+Invariant: it ends where the step to the optimum promises next to nothing, which gentle slopes alone
+do not say: along directions of little curvature they lead far down.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..parallel import StopFlag
+from ..records import Recorder, Solution, Status
+from .optimise import Evaluate, Point, converged, largest, line_search, note, out_of_iterations
+
+ROUGH = 0.03  # of the slopes that a step may leave
+PRODUCTS = 1000  # of the curvature that a step may ask for
+
+Array = np.ndarray
+Product = Callable[[Array], Array]  # v -> H v
+
+
+def truncated_newton(
+    evaluate: Evaluate,
+    curvature: Callable[[Array], Product],
+    x0: Array,
+    *,
+    gain: float,
+    max_iter: int,
+    recorder: Recorder,
+    done: int = 0,
+    measure: Callable[[Point], dict] | None = None,
+    stop: Callable[[Point], Status | None] | None = None,
+) -> Solution:
+    """From x0, after `done` iterations of another solver, whose history is gone on with.
+
+    1. d = -H^-1 g, roughly, by conjugate gradients.
+    2. Go along d until the objective falls enough.
+    3. Stop when d promised no more than the share `gain` of the objective.
+    """
+    flag, point = StopFlag(), Point(x0, *evaluate(x0))
+    for k in range(done + 1, max_iter + 1):
+        d, settled = conjugate_gradients(curvature(point.x), point.gradient, flag)
+        promise = -0.5 * float(d @ point.gradient)
+        enough = settled and promise <= gain * abs(point.value)
+        trial = line_search(evaluate, point, d) if promise > 0 else None
+        if trial is None:  # slopes and values are rounding
+            return Solution(point.x, converged(k - 1), recorder.history(), k - 1)
+        point = trial
+        note(recorder, k, point, measure)
+        verdict = stop(point) if stop is not None else None
+        if enough or verdict is not None:
+            return Solution(point.x, verdict or converged(k), recorder.history(), k)
+    slope = largest(point.gradient)
+    status = out_of_iterations(max_iter, f"the largest slope is {slope:.2g}")
+    return Solution(point.x, status, recorder.history(), max_iter)
+
+
+def conjugate_gradients(product: Product, g: Array, flag: StopFlag) -> tuple[Array, bool]:
+    """d near -H^-1 g, and whether no more than `ROUGH` of g is left; flat directions are left alone."""
+    d, left = np.zeros_like(g), -g
+    way, size = left, float(left @ left)
+    goal = ROUGH**2 * size
+    for _ in range(min(PRODUCTS, 20 * len(g))):
+        flag.check()
+        bent = product(way)
+        bend = float(way @ bent)
+        if not bend > 0:
+            break
+        d = d + (size / bend) * way
+        left = left - (size / bend) * bent
+        previous, size = size, float(left @ left)
+        if size <= goal:
+            return d, True
+        way = left + (size / previous) * way
+    return d, False
