@@ -84,3 +84,35 @@ def test_rows_of_a_least_squares_fit_are_never_outside():
     assert np.isfinite(model.predict_interval(X)).all()
     with pytest.raises(DataError, match="Row 0 lies outside"):
         model.predict_interval([[0.0, 1e-6, 0.0]])
+
+
+def precise_robust(X, y, kind):
+    """Robust errors (the intercept last) and Wald F of the slopes of least squares, 50 digits."""
+    n, p = X.shape
+    with mpmath.workdps(50):
+        A = mpmath.matrix([[*map(mpmath.mpf, map(float, row)), 1] for row in X])
+        target = mpmath.matrix([mpmath.mpf(float(v)) for v in y])
+        bread = (A.T * A) ** -1
+        b = bread * (A.T * target)
+        meat = mpmath.matrix(p + 1)
+        for i in range(n):
+            row = A[i, :]
+            rest = 1 - (row * bread * row.T)[0] if kind == "HC3" else 1
+            meat += row.T * row * ((target[i] - (row * b)[0]) / rest) ** 2
+        C = bread * meat * bread
+        slopes = b[:p, 0]
+        F = (slopes.T * C[:p, :p] ** -1 * slopes)[0] / p
+        return [float(mpmath.sqrt(C[j, j])) for j in range(p + 1)], float(F)
+
+
+@pytest.mark.parametrize("kind", ["HC0", "HC3"])
+@pytest.mark.parametrize("apart", [1.0, 1e-3, 3e-6, 1e-7])
+def test_robust_errors_keep_what_the_condition_allows(apart, kind):
+    X, rng = near_copies(apart)
+    y = X[:, 2] + rng.normal(size=len(X))
+    wanted, F = precise_robust(X, y, kind)
+    for model in (LinearRegression(), GeneralizedLinearModel()):
+        table = model.fit(X, y).summary(errors=kind, X=X, y=y)
+        found = np.roll(table.frame()["std error"], -1)
+        np.testing.assert_allclose(found, wanted, rtol=2e-15 / apart)
+        assert dict(table.header)["Wald F"] == pytest.approx(F, rel=1e-14 / apart)

@@ -12,7 +12,6 @@ import numpy as np
 from pellucid.linear_model.glm_objective import GLMObjective
 from pellucid.numerics.aliases import Aliases, find_aliases
 from pellucid.numerics.families import GLMLoss
-from pellucid.numerics.linalg import block_qr
 from pellucid.records import Solution, Status
 
 EDGE = 1e-6  # share of what rows add to a slope that remains where there is no optimum inside
@@ -78,7 +77,7 @@ def without_limit(objective: GLMObjective, x: np.ndarray, loss: GLMLoss) -> np.n
     if not far.any():
         return none
     unseen = table_aliases(objective, ~far).null
-    R = _triangle(objective, np.ones_like(far))
+    R = objective.table_triangle()
     size = np.linalg.norm(R, axis=0)
     _, effect, turn = np.linalg.svd(R @ unseen, full_matrices=False)
     directions = unseen @ turn.T
@@ -113,22 +112,9 @@ def _all_told_apart(objective: GLMObjective) -> bool:
     return float(eta[ones].min(initial=np.inf)) > float(eta[~ones].max(initial=-np.inf))
 
 
-def _triangle(objective: GLMObjective, counted: np.ndarray) -> np.ndarray:
-    """R with R'R the Gram of the counted rows and of the column of the intercept."""
-
-    def table(rows: slice) -> np.ndarray:
-        block = objective.block(rows)
-        block = block if isinstance(block, np.ndarray) else block.toarray()
-        wide = np.column_stack([block, np.full(len(block), float(objective.intercept))])
-        return wide * counted[rows, None]
-
-    return block_qr(table, objective.X.blocks)
-
-
 def table_aliases(objective: GLMObjective, counted: np.ndarray | None = None) -> Aliases:
     """Which columns span each other in the counted rows (all by default), whatever their means."""
-    counted = np.ones(objective.X.n, dtype=bool) if counted is None else counted
-    return find_aliases(_triangle(objective, counted), objective.intercept)
+    return find_aliases(objective.table_triangle(counted), objective.intercept)
 
 
 def named_endless(directions: np.ndarray, terms: tuple[str, ...], loss: GLMLoss) -> Status:

@@ -269,19 +269,17 @@ def dispersion_of(kept: dict[str, Any], residual: float) -> float:
 def _robust(model: Any, kept: dict[str, Any], wanted: Wanted, classical: np.ndarray) -> Any:
     """Robust errors of the lines, their degrees of freedom, and the Wald test."""
     from pellucid.linear_model.inference import robust_lines
-    from pellucid.linear_model.robust import robust_covariance, training_rows
+    from pellucid.linear_model.robust import robust_root, training_rows
 
     problem, groups = training_rows(model, wanted)
-    C = robust_covariance(
+    root = robust_root(
         model, model._loss(), problem, groups, wanted, model.coef_, model.intercept_, problem.y,
         kept["rank"],
     )  # fmt: skip
-    for _ in range(2):  # rows, then columns
-        C = as_if_absent(C.T, kept["aliased"], kept["null"])
     n = problem.total if wanted.weights == "frequency" else problem.n
     free = float(n - kept["rank"] if groups is None else groups.max())
     free = np.inf if kept["known"] else free
-    errors, dof, wald = robust_lines(C, model.coef_, classical, model, free)
+    errors, dof, wald = robust_lines(root, model.coef_, classical, model, free)
     if wald and np.isinf(dof):
         chi2 = wald["Wald F"] * len(model.coef_)
         wald = {"Wald chi2": chi2, "p of Wald": float(chdtrc(len(model.coef_), max(chi2, 0.0)))}

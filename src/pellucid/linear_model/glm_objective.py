@@ -172,6 +172,22 @@ class GLMObjective:
         self.evaluate(x)
         return block_qr(self._weighted, self.X.blocks)
 
+    def table(self, rows: slice) -> np.ndarray:
+        """The block and the column of the intercept (0 without one)."""
+        block = self.block(rows)
+        table = np.empty((block.shape[0], self.X.p + 1))
+        table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
+        table[:, -1] = float(self.intercept)
+        return table
+
+    def table_triangle(self, counted: np.ndarray | None = None) -> np.ndarray:
+        """R with R'R the Gram of `table`, or of its counted rows, whatever their weights."""
+
+        def part(rows: slice) -> np.ndarray:
+            return self.table(rows) if counted is None else self.table(rows) * counted[rows, None]
+
+        return block_qr(part, self.X.blocks)
+
     def gram_along(self, x: np.ndarray, V: np.ndarray) -> np.ndarray:
         """V' R' R V, summed over products of V with the rows."""
         self.evaluate(x)

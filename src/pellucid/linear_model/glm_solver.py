@@ -62,16 +62,11 @@ class Task:
         with np.errstate(over="ignore"):
             return np.ldexp(root, units[:, None]) * 2.0 ** (-self.weights_lift / 2)
 
-    def covariance(self, C: np.ndarray) -> np.ndarray:
-        """A covariance of (b, b0) in the user's units."""
-        p = len(self.units)
-        T = np.eye(p + 1)
-        if self.objective.shift is not None:
-            T[-1, :-1] = -self.objective.shift
-        C = T @ C @ T.T
-        units = np.append(self.units, 0)
-        with np.errstate(over="ignore"):
-            return np.ldexp(C, units + units[:, None] - self.weights_lift)
+    @property
+    def centre(self) -> np.ndarray:
+        """The shift in the user's units."""
+        shift = self.objective.shift
+        return np.zeros(len(self.units)) if shift is None else np.ldexp(shift, -self.units)
 
 
 def prepare(
@@ -227,7 +222,7 @@ def information(task: Task, x: np.ndarray, endless: np.ndarray) -> Information:
     order = np.append(p, np.arange(p)) if objective.intercept else np.arange(p)
     H = objective.curvature(x, expected=True)[np.ix_(order, order)]
     null, aliased = np.zeros((p + 1, 0)), np.zeros(0, dtype=np.int64)
-    centre = np.zeros(p) if objective.shift is None else np.ldexp(objective.shift, -task.units)
+    centre = task.centre
     further = task.directions(endless)
     if not np.isfinite(H).all():
         root = np.full((p + 1, len(order)), np.nan)

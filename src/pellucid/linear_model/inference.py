@@ -81,7 +81,7 @@ def _robust(model: Any, wanted: Wanted) -> Any:
     """(target, classical errors) -> robust errors, degrees of freedom, Wald test; None if classical."""
     if wanted.errors == "classical":
         return None
-    from pellucid.linear_model.robust import robust_covariance, training_rows
+    from pellucid.linear_model.robust import robust_root, training_rows
     from pellucid.numerics.families import NORMAL, GLMLoss
     from pellucid.numerics.links import LINKS
 
@@ -93,28 +93,28 @@ def _robust(model: Any, wanted: Wanted) -> Any:
         Y = problem.y.reshape(problem.n, -1)
         b0 = float(np.atleast_1d(model.intercept_)[min(k, np.size(model.intercept_) - 1)])
         coef = np.atleast_2d(model.coef_)[k]
-        C = robust_covariance(
+        root = robust_root(
             model, loss, problem, groups, wanted, coef, b0, np.ascontiguousarray(Y[:, k]), rank
         )
         dof = float(groups.max()) if groups is not None else n - rank
-        return robust_lines(C, coef, classical, model, dof)
+        return robust_lines(root, coef, classical, model, dof)
 
     return of_target
 
 
 def robust_lines(
-    C: np.ndarray, coef: np.ndarray, classical: np.ndarray, model: Any, dof: float
+    root: np.ndarray, coef: np.ndarray, classical: np.ndarray, model: Any, dof: float
 ) -> tuple[np.ndarray, float, dict[str, float]]:
     """Errors in the order of the lines (NaN where the classical ones are), dof, the Wald test."""
-    errors = np.sqrt(np.maximum(np.diagonal(C), 0.0))
-    errors = np.roll(errors, 1) if model.fit_intercept else errors[:-1]
+    lengths = np.linalg.norm(root, axis=1)
+    errors = np.roll(lengths, 1) if model.fit_intercept else lengths[:-1]
     errors = np.where(np.isnan(classical), np.nan, errors)
     slopes = len(coef)
     if not slopes or np.isnan(errors).any():
         return errors, dof, {}
-    unit = np.sqrt(np.maximum(np.diagonal(C)[:-1], 1e-300))
-    scaled = C[:-1, :-1] / unit / unit[:, None]
-    F = float((coef / unit) @ np.linalg.lstsq(scaled, coef / unit, rcond=None)[0]) / slopes
+    unit = np.maximum(lengths[:-1], 1e-300)
+    z = np.linalg.lstsq(root[:-1] / unit[:, None], coef / unit, rcond=None)[0]
+    F = float(z @ z) / slopes
     return errors, dof, {"Wald F": F, "p of Wald F": float(fdtrc(slopes, dof, max(F, 0.0)))}
 
 

@@ -17,10 +17,11 @@ from pellucid.data.problem import prepare
 from pellucid.data.targets import as_vector, check_lengths
 from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model import glm_solver
+from pellucid.linear_model.glm_edges import table_aliases
 from pellucid.linear_model.intervals import check_level
 from pellucid.linear_model.likelihood import flat_solver
 from pellucid.numerics.families import GLMLoss
-from pellucid.numerics.linalg import cholesky_factor
+from pellucid.numerics.linalg import cholesky_factor, triangular_factor
 from pellucid.numerics.sandwich import KINDS, sandwich
 
 ERRORS = ("classical", *KINDS)
@@ -89,11 +90,14 @@ def group_codes(given: np.ndarray, counted: np.ndarray) -> np.ndarray:
         ) from None
 
 
-def robust_covariance(
+def robust_root(
     model: Any, loss: GLMLoss, problem: Problem, groups: np.ndarray | None, wanted: Wanted,
     coef: np.ndarray, intercept: float, y: np.ndarray, rank: int,
 ) -> np.ndarray:  # fmt: skip
-    """Covariance of (coefficients, intercept) in the user's units; `rank` counts the intercept."""
+    """A root of the covariance of (coefficients, intercept) in the user's units.
+
+    `rank` counts the intercept. Columns that those before them span are left out: rows of 0.
+    """
     task = glm_solver.prepare(
         problem.X, y, problem.weights, problem.offset, loss, 0.0, model.fit_intercept
     )
@@ -101,9 +105,10 @@ def robust_covariance(
     objective.evaluate(x)
     copies = wanted.weights == "frequency"
     counts = objective.weights if copies else np.ones(problem.n)
-    visit, H, H_expected = _score_rows(objective, x, copies)
-    _check_same_rows(objective, x, H)
-    bread, hat = _inverse(H), _inverse(H_expected)
+    V = _orthonormal(objective, rank)
+    visit, sums = _score_rows(objective, V, copies)
+    _check_same_rows(objective, x, V, sums)
+    bread, hat = _inverse(sums.curvature), _inverse(sums.expected)
     n = problem.total if copies else float(problem.n)
 
     def with_leverage(rows: slice) -> tuple[np.ndarray, np.ndarray]:
@@ -116,31 +121,58 @@ def robust_covariance(
     )  # fmt: skip
     if not copies:  # squares of weights in the meat: their unit falls out
         C = np.ldexp(C, task.weights_lift)
-    return task.covariance(C)
+    values, vectors = np.linalg.eigh(C)
+    root = task.root(V @ (vectors * np.sqrt(np.maximum(values, 0.0))))
+    root[-1] -= task.centre @ root[:-1]
+    return root
 
 
-def _score_rows(objective: Any, x: np.ndarray, copies: bool) -> Any:
-    """Scores, columns with the constant and expected curvature by rows; both curvatures summed."""
+def _orthonormal(objective: Any, rank: int) -> np.ndarray:
+    """V (p + 1, rank): the columns of [X, 1] V are orthonormal, whatever those of X are.
+
+    So nothing is lost where columns nearly depend on each other.
+    """
+    p = objective.X.p
+    found = table_aliases(objective)
+    factor, kept = found.factor, found.kept
+    if factor.rank != rank:  # least squares tells columns apart that Newton's method does not
+        order = np.append(p, np.arange(p)) if objective.intercept else np.arange(p)
+        factor = triangular_factor(objective.table_triangle()[:, order], objective.X.n)
+        kept = order[factor.order]
+    V = np.zeros((p + 1, factor.rank))
+    V[kept] = factor.inverse_rows()
+    return V
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Along V: second derivatives and their expectation; along the columns: sizes of the former."""
+
+    curvature: np.ndarray
+    expected: np.ndarray
+    lengths: np.ndarray
+
+
+def _score_rows(objective: Any, V: np.ndarray, copies: bool) -> tuple[Any, Sums]:
+    """Scores, columns and expected curvature by rows, all along V; and what they sum up to."""
     eta, loss = objective.last["eta"], objective.curve.loss
 
     def visit(rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        block = objective.block(rows)
-        table = np.empty((rows.stop - rows.start, objective.X.p + 1))
-        table[:, :-1] = block if isinstance(block, np.ndarray) else block.toarray()
-        table[:, -1] = float(objective.intercept)
+        table = objective.table(rows) @ V
         w = 1.0 if copies else objective.weights[rows]
         slope = w * loss.gradient(objective.y[rows], eta[rows])
         return table * slope[:, None], table, w * loss.expected(objective.y[rows], eta[rows])
 
-    k = objective.X.p + 1
-    H, expected = np.zeros((k, k)), np.zeros((k, k))
+    k = V.shape[1]
+    H, expected, squares = np.zeros((k, k)), np.zeros((k, k)), np.zeros(len(V))
     for rows in objective.X.blocks:
         w = objective.weights[rows]
         table, bend = visit(rows)[1:]
         own = w * loss.curvature(objective.y[rows], eta[rows])
         H += table.T @ (table * own[:, None])
         expected += table.T @ (table * (bend * (w if copies else 1.0))[:, None])
-    return visit, H, expected
+        squares += np.abs(own) @ objective.table(rows) ** 2
+    return visit, Sums(H, expected, np.sqrt(squares))
 
 
 def _inverse(H: np.ndarray) -> np.ndarray:
@@ -158,12 +190,13 @@ def _inverse(H: np.ndarray) -> np.ndarray:
     return C
 
 
-def _check_same_rows(objective: Any, x: np.ndarray, H: np.ndarray) -> None:
+def _check_same_rows(objective: Any, x: np.ndarray, V: np.ndarray, sums: Sums) -> None:
     """At the rows of the fit the gradient is 0, up to rounding."""
     value, g = objective.evaluate(x)
-    step = _inverse(H) @ g
-    size = float(np.sqrt(np.diagonal(H)) @ np.abs(x)) + 1.0
-    if not np.sqrt(max(float(g @ step), 0.0)) <= STRANGE * max(size, np.sqrt(abs(value))):
+    pull = V.T @ g
+    step = _inverse(sums.curvature) @ pull
+    size = float(sums.lengths @ np.abs(x)) + 1.0
+    if not np.sqrt(max(float(pull @ step), 0.0)) <= STRANGE * max(size, np.sqrt(abs(value))):
         raise DataError(
             "X, y and sample_weight are not the rows that this model was fitted to: its "
             "coefficients are not the best ones for them. Give the same rows as to fit."
