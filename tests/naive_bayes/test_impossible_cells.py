@@ -77,3 +77,11 @@ def test_counts_of_any_size(cell):
         assert fitted.predict_proba(csr_array([[cell, 1.0]])).tolist() == [[0, 1]]
     flags = BernoulliNB().fit(X, Y)
     assert (flags.predict_proba([[cell, 1.0]]) == flags.predict_proba([[1.0, 1.0]])).all()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("Model", [MultinomialNB, ComplementNB, PoissonNB])
+def test_counts_whose_sum_is_no_float_are_named(Model):
+    for top in (1e308, 1.79e308):  # the sum of each class is one, or is none
+        with pytest.raises(DataError, match="counts in column 'x1' are too large to be added up"):
+            Model().fit(np.array([[1, top], [2, 0], [3, top]]), [0, 1, 1])

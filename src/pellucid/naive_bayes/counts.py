@@ -193,7 +193,9 @@ class CountNaiveBayes(MatrixNaiveBayes):
 
 def check_size(sums: np.ndarray, schema: Any) -> None:
     """Refuse columns whose sum is no float any more."""
-    for j in np.flatnonzero(~(sums.sum(axis=0) <= np.finfo(float).max / 1024)):
+    with np.errstate(over="ignore"):
+        total = sums.sum(axis=0)
+    for j in np.flatnonzero(~(total <= np.finfo(float).max / 1024)):
         raise DataError(
             f"The counts in column {schema.terms[j]!r} are too large to be added up. Divide the "
             "column by a large number."
