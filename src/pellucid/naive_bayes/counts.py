@@ -133,8 +133,9 @@ class CountNaiveBayes(MatrixNaiveBayes):
                 if dense
                 else _scores(self._cells(X), coef, offset)
             )
-        odd = np.flatnonzero(~np.isfinite(total).all(axis=1))
-        if odd.size:
+        fine = np.isfinite(total)
+        if not fine.all():
+            odd = np.flatnonzero(~fine.all(axis=1))
             if dense and np.isinf(X[odd]).any():
                 raise DataError("Input X contains infinity.")  # `_answer` finds the cell
             total[odd] = self._skipping(X[odd], coef, constant)
