@@ -266,7 +266,7 @@ class Index:
                     lengths = 0.5 * np.einsum("ij,ij->i", C, C)
                     left = np.hstack([-C, np.ones((len(C), 1))]).astype(np.float32)
                     bound = error * (lengths + 2.0 * longest) + 2.0**-120  # what is lost below
-                    bound[~(lengths < 2.0**100)] = np.inf
+                    bound[~(lengths < 2.0**100)] = np.nan  # a score is no reason to leave out a row
                 room = np.empty(len(Q) * max(len(half) for *_, half in copies), dtype=np.float32)
                 for first, chunk, starts, half in copies:
                     out = room[: len(Q) * len(half)].reshape(len(Q), len(half))  # the same memory
