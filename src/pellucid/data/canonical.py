@@ -74,7 +74,9 @@ def merged(problem: "Problem") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if suspects.size:
         fresh[suspects[_equal_to_previous(problem, order, suspects)]] = False
     group = np.cumsum(fresh) - 1
-    weights = np.bincount(group, problem.weights[order])
+    weights = problem.weights
+    if not fresh.all() or (weights != weights[0]).any():  # else they are the same in any order
+        weights = np.bincount(group, weights[order])
     position = np.empty(problem.n, dtype=np.int64)
     position[order] = group
     if problem.position is not None:

@@ -99,7 +99,7 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
             return problem
         if not stumps.applies(self._learner(), problem):
             return canonical(problem)
-        return in_canonical_order(problem)
+        return in_canonical_order(problem, position=False)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the learners one after the other."""

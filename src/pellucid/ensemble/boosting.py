@@ -44,7 +44,7 @@ class Boosting(TreesExplained):
 
         if self.warm_start or getattr(self, "init", None) is not None:
             return canonical(problem)
-        return in_canonical_order(problem)
+        return in_canonical_order(problem, position=False)
 
     def _own_score(self, raw: np.ndarray, rows: Problem) -> float:
         """What `score` would say of rows with these raw predictions."""

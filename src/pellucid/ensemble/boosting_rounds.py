@@ -141,10 +141,13 @@ def boost(
         unseen.append(_one_round(grower, train, settings, samples, number))
         if test is not None:
             grower.send(test.words, test.raw)
-    trees = trees_of(grower, bins, problem.n_levels, units)
+    grown, scores = grower.growth.export(), [] if test is None else test.scores
+    train_scores = train.scores
+    del grower, train, test  # most of the memory
+    trees = trees_of(grown, bins, problem.n_levels, units)
     return Outcome(
         trees if before is None else joined(before[0], trees), units.start, recorder.history(),
-        np.array(train.scores), np.array(test.scores if test is not None else []),
+        np.array(train_scores), np.array(scores),
         np.array([pair for pair in unseen if pair is not None], dtype=float).reshape(-1, 2),
     )  # fmt: skip
 
@@ -228,8 +231,7 @@ def _one_round(
 ) -> tuple[float, float] | None:
     """The mean loss of the rows that were not drawn, before and after; None if all were."""
     n, K = train.problem.n, len(train.raw)
-    rows, keys = np.arange(n, dtype=np.int32), np.zeros(K, dtype=np.uint64)
-    weights = train.weights
+    rows, keys, weights = None, np.zeros(K, dtype=np.uint64), train.weights
     if settings.seed is not None:
         stream = parallel.stream(settings.seed, "round", number)
         keys = stream.integers(0, 2**64, K, dtype=np.uint64)
@@ -243,7 +245,7 @@ def _one_round(
     with np.errstate(over="ignore", under="ignore"):
         total = settings.price * float(weights.sum())
         price = float(np.ldexp(total, -train.units.loss_exponent))
-    whole, renew = len(rows) == n, train.units.objective.renew
+    whole, renew = rows is None or len(rows) == n, train.units.objective.renew
     update = whole and renew is None
     grower.grow(train.slopes, rows, keys, train.raw, settings.rate, price, update)
     if renew is not None:
@@ -261,9 +263,9 @@ def _one_round(
     return before, train.loss_of(out)
 
 
-def trees_of(grower: Grower, bins: Bins, n_levels: np.ndarray, units: Units) -> BoostedTrees:
-    """What the grower stored, with thresholds, levels and values in the user's units."""
-    nodes, bin_sets, start = grower.growth.export()
+def trees_of(grown: Any, bins: Bins, n_levels: np.ndarray, units: Units) -> BoostedTrees:
+    """What the grower exports, with thresholds, levels and values in the user's units."""
+    nodes, bin_sets, start = grown
     feature, at = nodes["feature"], nodes["bin"]
     with np.errstate(over="ignore"):
         value = np.ldexp(nodes["value"], units.exponent)

@@ -16,6 +16,7 @@ class Growth:
         columns: np.ndarray,
         groups: np.ndarray,
         n_drafts: int,
+        n_desks: int,
         n_slots: int,
         limits: tuple[Any, ...],
         stop: np.ndarray,
@@ -23,7 +24,7 @@ class Growth:
     def begin(
         self,
         slopes: np.ndarray,
-        rows: np.ndarray,
+        rows: np.ndarray | None,
         keys: np.ndarray,
         raw: np.ndarray,
         rate: float,

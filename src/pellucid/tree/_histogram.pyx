@@ -84,8 +84,7 @@ cdef struct Pair:               # two children to be searched; the larger may be
 cdef struct Draft:              # one tree, with all that its tasks write to
     Node* nodes
     int32_t* front              # leaves of best-first order that can be divided
-    int32_t* rows
-    int32_t* scratch
+    int32_t* rows               # from here to `ordered`: of its desk
     Cell* cells                 # by row
     Cell* ordered               # in the order of rows, of the nodes that are counted
     const Slope* slopes         # by row

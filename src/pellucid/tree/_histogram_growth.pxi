@@ -30,6 +30,11 @@ cdef inline Cell* gathered(Draft* t, const Node* node) noexcept nogil:
     return t.ordered + ((t.nodes[node.parent].start + 1) // 2 if node.parent >= 0 else 0)
 
 
+cdef inline int32_t* scratch_of(Draft* t, const Node* node) noexcept nogil:
+    """Room for the rows of a node while they are sent: where its smaller child's cells will stand."""
+    return <int32_t*> (t.ordered + (node.start + 1) // 2)
+
+
 cdef bint is_larger(const Draft* t, const Node* node) noexcept nogil:
     """Whether a node is the larger of two children; of equal ones that is the right one."""
     cdef const Node* above = t.nodes + node.parent
@@ -56,8 +61,12 @@ cdef class Drafts:
     cdef int shift, n_drafts, n_blocks, n_columns
     cdef Py_ssize_t n
     cdef Draft* drafts
-    cdef Cell* pool                            # slots of each draft in turn
-    cdef int n_slots                           # of a draft
+    # Draft k grows at desk k % n_desks, after draft k - n_desks: memory is for as many trees as there
+    # are threads, however many classes.
+    cdef int n_desks
+    cdef const int32_t[::1] round_rows         # None: all
+    cdef Cell* pool                            # slots of each desk in turn
+    cdef int n_slots                           # of a desk
     cdef int failed                            # no memory
     cdef long idle                             # threads without a task
     cdef Grown* grown                          # all trees so far
@@ -72,15 +81,17 @@ cdef class Drafts:
     def __cinit__(self, const uint32_t[:, ::1] words, const int32_t[::1] n_bins,
                   const uint8_t[::1] kinds, const signed char[::1] signs,
                   const int32_t[::1] samples, int shift, const uint8_t[:, ::1] columns,
-                  const uint8_t[:, ::1] groups, int n_drafts, int n_slots, limits, const int32_t[::1] stop):
+                  const uint8_t[:, ::1] groups, int n_drafts, int n_desks, int n_slots, limits,
+                  const int32_t[::1] stop):
         cdef int j, k
+        cdef Draft* desk
         self.words, self.n_bins, self.kinds, self.signs = words, n_bins, kinds, signs
         self.samples, self.shift, self.columns = samples, shift, columns
         self.groups, self.stop = groups, stop
         self.n, self.n_blocks, self.n_columns = words.shape[1], words.shape[0], kinds.shape[0]
         self.p.l2, self.p.min_c, self.p.min_split, self.p.min_h, self.p.min_gain = limits[:5]
         self.p.share, self.p.max_leaves, self.p.max_depth, self.p.bounded = limits[5:]
-        self.n_drafts, self.starts = n_drafts, []
+        self.n_drafts, self.n_desks, self.starts = n_drafts, max(1, min(n_desks, n_drafts)), []
         self.has_sets = np.asarray(kinds).any()
         self.first = <int64_t*> calloc(n_bins.shape[0] + 1, sizeof(int64_t))
         self.drafts = <Draft*> calloc(n_drafts, sizeof(Draft))
@@ -92,12 +103,16 @@ cdef class Drafts:
         for k in range(n_drafts):
             self.drafts[k].number = k
             self.drafts[k].free_slots = <int32_t*> grown_to(NULL, self.n_slots * sizeof(int32_t))
+            if k >= self.n_desks:
+                desk = self.drafts + k % self.n_desks
+                self.drafts[k].rows = desk.rows
+                self.drafts[k].cells, self.drafts[k].ordered = desk.cells, desk.ordered
+                continue
             self.drafts[k].rows = <int32_t*> grown_to(NULL, self.n * sizeof(int32_t))
-            self.drafts[k].scratch = <int32_t*> grown_to(NULL, self.n * sizeof(int32_t))
             self.drafts[k].cells = <Cell*> grown_to(NULL, self.n * sizeof(Cell))
             self.drafts[k].ordered = <Cell*> grown_to(NULL, self.n * sizeof(Cell))
         self.pool = <Cell*> grown_to(
-            NULL, <size_t> n_drafts * self.n_slots * self.size() * sizeof(Cell))
+            NULL, <size_t> self.n_desks * self.n_slots * self.size() * sizeof(Cell))
 
     def __dealloc__(self):
         cdef int k
@@ -105,9 +120,11 @@ cdef class Drafts:
         if self.drafts != NULL:
             for k in range(self.n_drafts):
                 t = self.drafts + k
+                if k >= self.n_desks:
+                    t.rows, t.ordered, t.cells = NULL, NULL, NULL
                 for memory in (<size_t> t.nodes, <size_t> t.front, <size_t> t.rows,
-                               <size_t> t.scratch, <size_t> t.ordered, <size_t> t.cells,
-                               <size_t> t.jobs, <size_t> t.pairs, <size_t> t.found,
+                               <size_t> t.ordered, <size_t> t.cells, <size_t> t.jobs,
+                               <size_t> t.pairs, <size_t> t.found,
                                <size_t> t.masks, <size_t> t.leaves, <size_t> t.free_slots):
                     free(<void*> <size_t> memory)
         for memory in (<size_t> self.first, <size_t> self.drafts, <size_t> self.pool,
@@ -127,29 +144,41 @@ cdef class Drafts:
 
     def begin(self, const double[:, :, ::1] slopes, const int32_t[::1] rows,
               const uint64_t[::1] keys, double[:, ::1] raw, double rate, double price, bint update):
-        """A round begins at the roots. rows: those of the trees, sorted."""
+        """A round begins at the roots. rows: those of the trees, sorted; None: all."""
         cdef int k, i
         cdef Draft* t
-        self.slopes, self.raw, self.rate = slopes, raw, rate
+        self.slopes, self.raw, self.rate, self.round_rows = slopes, raw, rate, rows
         self.price, self.update, self.failed, self.idle = price, update, 0, 0
         for k in range(self.n_drafts):
             t = self.drafts + k
             t.m, t.n_front, t.n_leaves, t.batch, t.done = 0, 0, 1, 0, 0
             t.n_jobs, t.n_masks, t.n_listed, t.n_free = 0, 0, 0, self.n_slots
             for i in range(self.n_slots):
-                t.free_slots[i] = (k + 1) * self.n_slots - 1 - i
+                t.free_slots[i] = (k % self.n_desks + 1) * self.n_slots - 1 - i
             t.slopes = <const Slope*> &slopes[k, 0, 0]
             if self.reserve(t, 1) < 0 or self.add_job(t, -1) < 0:
                 raise MemoryError
             memset(t.nodes, 0, sizeof(Node))
             t.m = 1
-            t.nodes[0].end, t.nodes[0].key = rows.shape[0], mix(keys[k])
+            t.nodes[0].end = self.n if rows is None else rows.shape[0]
+            t.nodes[0].key = mix(keys[k])
             t.nodes[0].lower, t.nodes[0].upper = -INFINITY, INFINITY
             t.nodes[0].slot, t.nodes[0].mask, t.nodes[0].left, t.nodes[0].parent = -1, -1, -1, -1
             t.nodes[0].split.feature = -1
-            memcpy(t.rows, &rows[0], rows.shape[0] * sizeof(int32_t))
-            t.stage = DIVIDE
-            open_tasks(t, 1)
+            t.stage, t.to_take = WAITING, 0
+        for k in range(self.n_desks):
+            self.sit_down(self.drafts + k)
+
+    cdef void sit_down(self, Draft* t) noexcept nogil:
+        """A draft begins at its desk, which is free."""
+        cdef int64_t i, m = t.nodes[0].end
+        if m == self.n:
+            for i in range(m):
+                t.rows[i] = <int32_t> i
+        else:
+            memcpy(t.rows, &self.round_rows[0], m * sizeof(int32_t))
+        mark(&t.stage, DIVIDE)
+        open_tasks(t, 1)
 
     cdef int add_job(self, Draft* t, int32_t node) noexcept nogil:
         if t.n_jobs == t.room_jobs:
@@ -259,7 +288,7 @@ cdef class Drafts:
         cdef Node* right = t.nodes + node.right
         cdef int32_t f = node.split.feature
         cdef int64_t at = node.start + send_rows(
-            &node.split, &self.columns[f, 0], t.rows + node.start, t.scratch + node.start,
+            &node.split, &self.columns[f, 0], t.rows + node.start, scratch_of(t, node),
             node.end - node.start, self.n_bins[f])
         cdef Node* small = left
         memset(left, 0, sizeof(Node))

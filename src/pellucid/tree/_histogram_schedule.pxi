@@ -44,6 +44,7 @@ cdef enum:
     SEARCH = 1
     LEAVE = 2
     FINISHED = 3
+    WAITING = 4                 # for a desk
 
 
 cdef void open_tasks(Draft* t, long n) noexcept nogil:
@@ -106,6 +107,8 @@ cdef class Growth(Store):
         cdef int status = 0
         if t.stage == LEAVE:
             mark(&t.stage, FINISHED)
+            if t.number + self.n_desks < self.n_drafts:
+                self.sit_down(t + self.n_desks)
             return
         if t.stage == DIVIDE:
             status = self.assign(t)

@@ -47,7 +47,8 @@ cdef class Store(Search):
         are: sums are then the same whether it was divided, which depends on idle threads, or not."""
         cdef Node* node = t.nodes + number
         cdef int32_t* rows = t.rows
-        cdef int64_t a = node.start, b, at = node.start
+        cdef int32_t* scratch = scratch_of(t, node)
+        cdef int64_t a = node.start, b, at = 0
         if node.left < 0:
             return
         self.undo(t, node.left)
@@ -55,13 +56,13 @@ cdef class Store(Search):
         b = t.nodes[node.right].start
         while a < t.nodes[node.left].end or b < node.end:
             if b == node.end or (a < t.nodes[node.left].end and rows[a] < rows[b]):
-                t.scratch[at] = rows[a]
+                scratch[at] = rows[a]
                 a += 1
             else:
-                t.scratch[at] = rows[b]
+                scratch[at] = rows[b]
                 b += 1
             at += 1
-        memcpy(rows + node.start, t.scratch + node.start, (node.end - node.start) * sizeof(int32_t))
+        memcpy(rows + node.start, scratch, (node.end - node.start) * sizeof(int32_t))
 
     cdef void leave(self, Draft* t, int32_t number) noexcept nogil:
         """Value of a leaf from exact sums; with `update` its rows' predictions too."""
@@ -81,10 +82,12 @@ cdef class Store(Search):
                 self.raw[t.number, rows[i]] += node.value
 
     def leaf_rows(self):
-        """(tree, rows) of every leaf, for losses that find the best value themselves."""
+        """(tree, rows) of every leaf, for losses that find the best value themselves; they have one
+        tree a round, so that it is still at its desk."""
         cdef int i, k
         cdef Draft* t
         cdef Node* node
+        assert self.n_drafts == self.n_desks
         parts = []
         for k in range(self.n_drafts):
             t = self.drafts + k
@@ -190,7 +193,7 @@ cdef class Store(Search):
                 raw[i] += g.value
 
     def export(self):
-        """(nodes as `GROWN`, sets of bins (m, 4), first node of each tree)."""
+        """(nodes as `GROWN`, sets of bins (m, 4), first node of each tree); ends the growth."""
         nodes = np.empty(self.n_grown, dtype=GROWN)
         sets = np.empty((self.n_sets, 4), dtype=np.uint64)
         cdef char[::1] out = nodes.view(np.uint8).view(np.int8).reshape(-1)
@@ -199,4 +202,7 @@ cdef class Store(Search):
             memcpy(&out[0], self.grown, self.n_grown * sizeof(Grown))
         if self.n_sets:
             memcpy(&words[0, 0], self.sets, 4 * self.n_sets * sizeof(uint64_t))
+        free(self.grown)
+        free(self.sets)
+        self.grown, self.sets = NULL, NULL
         return nodes, sets, np.array([*self.starts, self.n_grown], dtype=np.int64)

@@ -71,7 +71,7 @@ def learn_bins(
         X = X.table  # all rows: their order does not matter
 
     def cut(j: int) -> tuple[np.ndarray, np.ndarray]:
-        column = np.ascontiguousarray(X[:, j])
+        column = np.array(X[:, j], order="C")  # a copy, to be sorted
         if kinds[j]:
             return np.empty(0), _bins_of_levels(column, weights, int(n_levels[j]), max_bins)
         return _thresholds(column, None if equal else weights, max_bins), np.empty(0, np.uint8)
@@ -93,21 +93,35 @@ def _thresholds(values: np.ndarray, weights: np.ndarray | None, max_bins: int) -
     if not len(values):
         return np.empty(0)
     if weights is None:
-        values = np.sort(values)
-    else:
-        order = np.argsort(values, kind="stable")
-        values, weights = values[order], weights[order]
+        values.sort()
+        return _even_thresholds(values, max_bins)
+    order = np.argsort(values, kind="stable")
+    values, weights = values[order], weights[order]
     first = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
     distinct = values[first]
     if len(distinct) > max_bins:
         last = np.append(first[1:], len(values)) - 1
-        total = last + 1.0 if weights is None else np.cumsum(weights)[last]
+        total = np.cumsum(weights)[last]
         goals = total[-1] * (np.arange(1, max_bins) / max_bins)
         ends = np.unique(np.searchsorted(total, goals))
         ends = ends[ends < len(distinct) - 1]
     else:
         ends = np.arange(len(distinct) - 1)
     return midpoints(distinct[ends], distinct[ends + 1])
+
+
+def _even_thresholds(values: np.ndarray, max_bins: int) -> np.ndarray:
+    """The same for sorted values of one weight, without another array of their size but for marks."""
+    n = len(values)
+    changes = values[1:] != values[:-1]
+    if np.count_nonzero(changes) < max_bins:
+        last = np.flatnonzero(changes)
+    else:
+        goals = np.ceil(n * (np.arange(1, max_bins) / max_bins)).astype(np.int64)
+        chosen = np.unique(values[np.maximum(goals, 1) - 1])
+        last = np.searchsorted(values, chosen, side="right") - 1
+    last = last[last < n - 1]
+    return midpoints(values[last], values[last + 1])
 
 
 def midpoints(low: np.ndarray, high: np.ndarray) -> np.ndarray:

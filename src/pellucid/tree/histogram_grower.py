@@ -53,19 +53,22 @@ class Grower:
     ) -> None:
         d = len(bins.kinds)
         self.stop = parallel.StopFlag()
-        self.threads = parallel.get_threads()
         self.n = words.shape[1]
+        worth = self.n * n_drafts * d >= WORTH_THREADS
+        self.threads = parallel.get_threads() if worth else 1
         signs = np.zeros(d, dtype=np.int8) if signs is None else signs
+        slot = 16 * int(bins.n_bins.sum() + len(bins.n_bins))
         columns = np.ascontiguousarray(
             words.view(np.uint8).reshape(-1, self.n, WIDTH).transpose(0, 2, 1)
         )
-        slot = 16 * int(bins.n_bins.sum() + len(bins.n_bins))
-        wanted = min(limits.max_leaves, self.n, 512) + 2  # of one tree
+        # Of one tree: smaller nodes are counted as fast as they are subtracted.
+        wanted = min(limits.max_leaves, self.n // 256, 512) + 2
+        desks = min(n_drafts, self.threads)
         self.growth = Growth(
             words, bins.n_bins, bins.kinds, signs, samples, shift_of(samples, self.n),
             columns.reshape(-1, self.n),
             np.zeros((0, d), dtype=np.uint8) if groups is None else groups, n_drafts,
-            max(1, min(wanted, POOL // slot // n_drafts)),
+            desks, max(1, min(wanted, POOL // slot // desks)),
             (
                 limits.l2, limits.min_samples_leaf, limits.min_samples_split, limits.min_curvature,
                 limits.min_gain, limits.share, limits.max_leaves, limits.max_depth,
@@ -78,7 +81,7 @@ class Grower:
     def grow(
         self,
         slopes: np.ndarray,
-        rows: np.ndarray,
+        rows: np.ndarray | None,
         keys: np.ndarray,
         raw: np.ndarray,
         rate: float,
@@ -87,11 +90,12 @@ class Grower:
     ) -> None:
         """The trees of one round with their leaves' values; branches not worth their price go.
 
-        With `update` the predictions of the rows are brought up to date.
+        `rows`: of the trees, None: all. With `update` their predictions are brought up to date.
         """
         growth = self.growth
         growth.begin(slopes, rows, keys, raw, rate, price, update)
-        if self.threads > 1 and len(rows) * self.n_drafts * self.d >= WORTH_THREADS:
+        n = self.n if rows is None else len(rows)
+        if self.threads > 1 and n * self.n_drafts * self.d >= WORTH_THREADS:
             parallel.map(growth.work, range(self.threads), self.threads)
         else:
             growth.work(0)

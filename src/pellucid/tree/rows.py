@@ -35,14 +35,15 @@ class Rows:
         return np.asfortranarray(self.table[self.order]).astype(dtype or np.float64, copy=False)
 
 
-def in_canonical_order(problem: Problem) -> Problem:
-    """The problem on canonical rows whose X is `Rows` of the table as it stands."""
-    first, weights, position = merged(problem)
+def in_canonical_order(problem: Problem, position: bool = True) -> Problem:
+    """The problem on canonical rows whose X is `Rows` of the table as it stands; without `position`
+    if nobody asks where the user's rows are."""
+    first, weights, at = merged(problem)
     return replace(
         problem,
         X=Rows(problem.X, first),
         y=problem.y[first],
         weights=weights,
         offset=None if problem.offset is None else problem.offset[first],
-        position=position,
+        position=at if position else None,
     )
