@@ -23,14 +23,14 @@ def centred(X, y):
 
 def task_of(X, y):
     X, y = centred(X, y)
-    none, zero = np.zeros((X.shape[1], 1)), np.zeros(X.shape[1])
-    return active_set.Quadratic(X.T @ X, none, X.T @ y, float(y @ y), len(y), zero, 0.0)
+    none, zero = np.empty((0, X.shape[1])), np.zeros(X.shape[1])
+    return active_set.Quadratic(X.T @ X, none, zero, X.T @ y, float(y @ y), len(y), zero, 0.0)
 
 
 def path(task, l1, positive, wanted, rounds):
-    found = active_set.Path(task, l1, positive, wanted)
-    found.go_on(len(l1), rounds)
-    return found
+    return active_set.path(
+        task, active_set.start(task, positive), task.taken_off(), l1, wanted, rounds
+    )
 
 
 def misfit(X, y, b, l1, positive):
@@ -66,17 +66,18 @@ def test_points_close_together_are_surveyed_together(spread):
     top = np.abs(centred(X, y)[0].T @ centred(X, y)[1]).max() / len(y)
     l1 = np.geomspace(top, top * 1e-3, 100)
     task, Z = task_of(X, y), rng.normal(size=(40, 90))
-    task = replace(task, G=task.G + Z.T @ Z, R=np.ascontiguousarray(Z.T))
+    task = replace(task, G=task.G + Z.T @ Z, T=Z)
     whole = path(task, l1, False, np.full(100, 1e-10), 9999)
     assert whole.made == 100 and (whole.coef[-1] != 0).sum() > 60
     for b, strength in zip(whole.coef, l1, strict=True):
         assert misfit(X, y, b, strength, False) < 1e-7
-    parts = active_set.Path(task, l1, False, np.full(100, 1e-10))
-    for end in (37, 90, 100):
-        parts.go_on(end, 9999)
-    assert parts.made == 100
-    np.testing.assert_allclose(parts.coef, whole.coef, atol=1e-9)
-    assert (parts.gap <= 1e-10 * task.yy / 150).all()
+    walk, ends = active_set.start(task, False), (0, 37, 90, 100)
+    for part in map(slice, ends, ends[1:]):
+        again = active_set.path(
+            task, walk, np.ascontiguousarray(task.T.T), l1[part], np.full(100, 1e-10)[part], 9999
+        )
+        np.testing.assert_allclose(again.coef, whole.coef[part], atol=1e-9)
+        assert (again.gap <= 1e-10 * task.yy / 150).all()
     # One look a point, and one more where a column came that was not foreseen.
     assert whole.rounds.sum() < 130
 
@@ -100,7 +101,7 @@ def test_rows_taken_off_are_rows_never_seen(offset, weighted):
     root = np.sqrt(w[keep])[:, None]
     Z, v = (Z - share @ Z) * root, (v - share @ v) * root[:, 0]
     scale = np.abs(Z.T @ Z).max()
-    Q = rest.G - rest.R @ rest.R.T
+    Q = rest.G - rest.taken_off() @ rest.taken_off().T
     np.testing.assert_allclose(Q, Z.T @ Z, atol=1e-12 * scale * (1 + offset**2))
     l1 = np.geomspace(2, 0.01, 12)
     found = path(rest, l1, False, np.full(12, 1e-9), 1200)
@@ -115,10 +116,10 @@ def test_lanes_change_no_bit():
     task, answers = task_of(X, y), []
     for loops in builds(_active_set):
         B, gaps, turns = np.zeros((60, 40)), np.zeros(60), np.zeros(60, dtype=np.intp)
-        walk = loops.Walk(task.G, np.ascontiguousarray(X[:7].T) / 9, task.c, task.yy, False)
+        walk = loops.Walk(task.G, task.c, task.yy, False)
         made = walk.go(
-            90 * np.geomspace(3, 0.01, 60), np.full(60, 1e-9), 999, B, gaps, turns,
-            np.zeros(1, dtype=np.int32),
+            np.ascontiguousarray(X[:7].T) / 9, 90 * np.geomspace(3, 0.01, 60), np.full(60, 1e-9),
+            999, B, gaps, turns, np.zeros(1, dtype=np.int32),
         )  # fmt: skip
         answers.append((made, B, gaps, turns))
     for part in zip(*answers, strict=True):

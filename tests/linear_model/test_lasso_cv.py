@@ -48,6 +48,13 @@ def test_errors_have_eight_digits_in_common_with_scikit_learn():
     assert ours.alpha_ == pytest.approx(theirs.alpha_, rel=1e-12)
 
 
+def test_a_ratio_given_twice():
+    X, y = sample()
+    twice = ElasticNetCV(l1_ratio=[1.0, 1.0], alphas=8).fit(X, 1e6 * y)
+    np.testing.assert_array_equal(twice.mse_path_[0], twice.mse_path_[1])
+    np.testing.assert_array_equal(twice.mse_path_[0], LassoCV(alphas=8).fit(X, 1e6 * y).mse_path_)
+
+
 def test_several_ratios_and_wide_tables():
     from sklearn.linear_model import ElasticNetCV as Theirs
 

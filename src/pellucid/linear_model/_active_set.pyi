@@ -3,9 +3,10 @@
 from numpy import ndarray
 
 class Walk:
-    def __init__(self, G: ndarray, R: ndarray, c: ndarray, yy: float, positive: bool) -> None: ...
+    def __init__(self, G: ndarray, c: ndarray, yy: float, positive: bool) -> None: ...
     def go(
         self,
+        R: ndarray,
         l1: ndarray,
         wanted: ndarray,
         rounds: int,

@@ -328,26 +328,27 @@ cdef double step(
 
 
 cdef class Walk:
-    """A path of which more and more points are asked for, at falling penalties."""
+    """A path of which more and more points are asked for, at falling penalties.
+
+    What is taken off (R) is given anew each time, so that it need not be held meanwhile.
+    """
 
     cdef Active s
     cdef object held
 
     def __init__(
-        self, const double[:, :] G, const double[:, ::1] R, const double[::1] c, double yy,
-        bint positive,
+        self, const double[:, :] G, const double[::1] c, double yy, bint positive
     ):
-        cdef Py_ssize_t p = c.shape[0], m = R.shape[1]
+        cdef Py_ssize_t p = c.shape[0]
         cdef Py_ssize_t[:, ::1] places = np.full((3, p), -1, dtype=np.intp)
-        cdef double[:, ::1] room = np.zeros((10 + SPAN, p)), f = np.empty((SPAN, m))
+        cdef double[:, ::1] room = np.zeros((10 + SPAN, p)), W = np.empty((p, TOGETHER))
         cdef double[::1] L = np.empty(p * (p + 1) // 2), H = np.empty(min(FEW, p) * p)
-        cdef double[:, ::1] N = np.empty((m, TOGETHER)), W = np.empty((p, TOGETHER))
         cdef Active *s = &self.s
-        self.held = (G, R, c, places, room, f, L, H, N, W)
-        s.p, s.m, s.K, s.rows, s.stride = p, m, 0, 0, G.strides[0] // sizeof(double)
+        self.held = (G, c, places, room, L, H, W)
+        s.p, s.K, s.rows, s.stride = p, 0, 0, G.strides[0] // sizeof(double)
         s.positive, s.yy, s.l1, s.gone, s.points = positive, yy, 0.0, 0.0, 0
-        s.G, s.R, s.c, s.f, s.L, s.H = &G[0, 0], &R[0, 0], &c[0], &f[0, 0], &L[0], &H[0]
-        s.N, s.W, s.order, s.place = &N[0, 0], &W[0, 0], &places[0, 0], &places[1, 0]
+        s.G, s.c, s.L, s.H, s.W = &G[0, 0], &c[0], &L[0], &H[0], &W[0, 0]
+        s.order, s.place = &places[0, 0], &places[1, 0]
         s.near, s.b, s.sign, s.x = &places[2, 0], &room[0, 0], &room[1, 0], &room[2, 0]
         s.u, s.v, s.g, s.last = &room[3, 0], &room[4, 0], &room[5, 0], &room[6, 0]
         s.before, s.cosine, s.sine = &room[7, 0], &room[8, 0], &room[9, 0]
@@ -355,8 +356,9 @@ cdef class Walk:
         room[6, :] = c
 
     def go(
-        self, const double[::1] l1, const double[::1] wanted, Py_ssize_t rounds, double[:, ::1] B,
-        double[::1] gaps, Py_ssize_t[::1] turns, const int[::1] stop,
+        self, const double[:, ::1] R, const double[::1] l1, const double[::1] wanted,
+        Py_ssize_t rounds, double[:, ::1] B, double[::1] gaps, Py_ssize_t[::1] turns,
+        const int[::1] stop,
     ):
         """Coefficients B (points, p), duality gaps and rounds; the number of points finished.
 
@@ -366,7 +368,8 @@ cdef class Walk:
         cdef Py_ssize_t i, n, t = 0, points = l1.shape[0], p = self.s.p
         cdef double value
         cdef Active *s = &self.s
-        self.s.left = rounds
+        cdef double[:, ::1] f = np.empty((SPAN, R.shape[1])), N = np.empty((R.shape[1], TOGETHER))
+        s.m, s.left, s.R, s.f, s.N = R.shape[1], rounds, &R[0, 0], &f[0, 0], &N[0, 0]
         with nogil:
             while t < points and stop[0] == 0:
                 n = span(s, &l1[t], points - t)

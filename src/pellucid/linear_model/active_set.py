@@ -25,25 +25,33 @@ LEAST = 1e-12  # share of the largest penalty below which there is no way worth 
 
 @dataclass(frozen=True)
 class Quadratic:
-    """b'Qb/2 - c'b with Q = G - RR' of centred columns, and the target's square yy.
+    """b'Qb/2 - c'b with Q = G - T'T - dd' of centred columns, and the target's square yy.
 
     `total` times the mean objective; the means are those of columns and target.
     """
 
     G: np.ndarray
-    R: np.ndarray
+    T: np.ndarray
+    d: np.ndarray
     c: np.ndarray
     yy: float
     total: float
     mean: np.ndarray
     mean_y: float
 
+    def taken_off(self) -> np.ndarray:
+        """(p, m): R with T'T + dd' = RR'."""
+        R = np.empty((len(self.d), len(self.T) + 1))
+        R[:, :-1], R[:, -1] = self.T.T, self.d
+        return R
+
 
 def of_products(products: AllProducts, k: int) -> Quadratic:
     """Target k, by products that stand there already."""
-    total, R = products.total, products.drift[:, None]
+    total, none = products.total, np.empty((0, len(products.drift)))
     c, yy = products.q[:, k] * total, float(products.yy[k]) * total
-    return Quadratic(products.G, R, c, yy, total, products.mean, float(products.mean_y[k]))
+    mean_y = float(products.mean_y[k])
+    return Quadratic(products.G, none, products.drift, c, yy, total, products.mean, mean_y)
 
 
 def enough(rest: np.ndarray, squares: np.ndarray) -> bool:
@@ -54,8 +62,8 @@ def enough(rest: np.ndarray, squares: np.ndarray) -> bool:
 def without(design: Design, gram: np.ndarray, part: Design) -> Quadratic | None:
     """All rows, whose products are `gram`, without those of `part`; None if little would be left.
 
-    Neither the rest's products nor its rows are made: what is taken off stays a few columns R, and
-    centring takes off one more.
+    Neither the rest's products nor its rows are made: what is taken off stays a few rows T, and
+    centring takes off one row more.
     """
     c, p = int(design.constant), design.X.p
     T, y, root = part.columns(), part.Y[:, 0] - part.start, np.sqrt(part.weights)
@@ -74,34 +82,38 @@ def without(design: Design, gram: np.ndarray, part: Design) -> Quadratic | None:
     d = drift[:p].copy()
     mean, mean_y = design.shift + d / np.sqrt(total), design.start + drift[p] / np.sqrt(total)
     pull = gram[c : c + p, -1] - y @ T - drift[p] * d
-    R = np.empty((p, len(T) + 1))
-    R[:, :-1], R[:, -1] = T.T, d
     G = gram[c : c + p, c : c + p]
-    return Quadratic(G, R, pull, float(rest[p]), total, mean, float(mean_y[0]))
+    return Quadratic(G, T, d, pull, float(rest[p]), total, mean, float(mean_y[0]))
 
 
-class Path:
+@dataclass(frozen=True)
+class Points:
+    """coef (m, p), gap (m,) and rounds (m,) of a path, of which the first `made` are exact."""
+
+    coef: np.ndarray
+    gap: np.ndarray
+    rounds: np.ndarray
+    made: int
+
+
+def start(task: Quadratic, positive: bool) -> Walk:
+    """Where a path begins: no column is in use."""
+    return Walk(task.G, task.c, task.yy, positive)
+
+
+def path(
+    task: Quadratic, walk: Walk, R: np.ndarray, l1: np.ndarray, wanted: np.ndarray, rounds: int
+) -> Points:
     """Solutions at falling penalties l1 (of the mean objective), to gaps of `wanted` times yy.
 
-    coef (m, p), gap (m,) and rounds (m,), of which the first `made` are exact.
+    The walk goes on from where it last was; together the points may take so many `rounds`. R is
+    what is taken off the products.
     """
-
-    def __init__(self, task: Quadratic, l1: np.ndarray, positive: bool, wanted: np.ndarray) -> None:
-        m, p = len(l1), len(task.c)
-        self.task, self.l1, self.wanted, self.made = task, l1, wanted, 0
-        self.coef, self.gap = np.zeros((m, p)), np.zeros(m)
-        self.rounds = np.zeros(m, dtype=np.intp)
-        self.walk = Walk(task.G, task.R, task.c, task.yy, positive)
-
-    def go_on(self, end: int, rounds: int) -> None:
-        """The next points, unless one was out of reach; together they may take so many rounds."""
-        part, flag, task = slice(self.made, end), StopFlag(), self.task
-        self.made += self.walk.go(
-            task.total * self.l1[part], self.wanted[part] * task.yy, rounds, self.coef[part],
-            self.gap[part], self.rounds[part], flag.array,
-        )  # fmt: skip
-        flag.check()
-        self.gap[part] /= task.total
+    m, p, flag = len(l1), len(task.c), StopFlag()
+    coef, gap, turns = np.zeros((m, p)), np.zeros(m), np.zeros(m, dtype=np.intp)
+    made = walk.go(R, task.total * l1, wanted * task.yy, rounds, coef, gap, turns, flag.array)
+    flag.check()
+    return Points(coef, gap / task.total, turns, made)
 
 
 def solve(
@@ -114,6 +126,6 @@ def solve(
     if LEAST * top < l1 < top:
         steps += int(np.ceil(np.log(top / l1) / STEP))
     way = np.append(np.geomspace(top, l1, steps)[:-1], l1) if steps > 1 else np.array([l1])
-    found = Path(task, way, positive, np.append(np.full(steps - 1, ROUGH), wanted))
-    found.go_on(steps, rounds)
+    limits = np.append(np.full(steps - 1, ROUGH), wanted)
+    found = path(task, start(task, positive), task.taken_off(), way, limits, rounds)
     return found.coef[min(found.made, steps - 1)], int(found.rounds.sum())

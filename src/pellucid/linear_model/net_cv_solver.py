@@ -21,8 +21,9 @@ from pellucid.linear_model.products import AllProducts, few_columns, make_produc
 from pellucid.linear_model.ridge_solver import Ridge, prepare, ridge, ridge_positive
 from pellucid.numerics.tables import Rows
 
-# Points of the last fold's path that are walked first: two threads then share five folds evenly.
-FIRST_PART = 0.9
+# Parts of a path. All but one of the last fold's are walked first: two threads then share five
+# folds evenly.
+PARTS = 10
 LONG_FOLDS = 2**16  # cells of a table from which a fold takes milliseconds
 
 
@@ -69,22 +70,24 @@ def errors_by_fold(table: Table, folds: list[Fold], grid: Grid) -> np.ndarray:
     def job(k: int) -> Any:
         if k < 0:
             return last.begin()
-        return _errors(last if k == len(folds) - 1 else Training(table, folds[k], grid))
+        own = last if k == len(folds) - 1 else Training(table, folds[k], grid)
+        return own.errors()
 
     long = table.problem.n * table.problem.p > LONG_FOLDS
     return np.stack(parallel.map(job, range(-1, len(folds)), long=long)[1:], axis=2)
 
 
-def _errors(training: "Training") -> np.ndarray:
-    table, fold, grid = training.table, training.fold, training.grid
-    errors = np.empty((len(grid.l1_ratios), len(grid.alphas[0])))
-    for r in range(len(grid.l1_ratios)):
-        lift, (b, mean, mean_y) = int(table.task.lift[0]), training.path(r)
-        with np.errstate(over="ignore", invalid="ignore"):
-            intercept = np.ldexp(mean_y - b @ mean, lift) * grid.intercept
-            coef = np.ldexp(b, lift)
-        errors[r] = _test_error(table.problem, fold, coef, intercept)
-    return errors
+@dataclass(frozen=True)
+class Way:
+    """A lasso's path by active sets: parts to be walked, and errors of those that were.
+
+    Coefficients are held for one part at a time. Both are empty if a point was out of reach.
+    """
+
+    task: active_set.Quadratic
+    walk: Any
+    parts: list[np.ndarray]
+    errors: list[np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -123,36 +126,64 @@ class Training:
             left = None
         return own, AllProducts(own, left)
 
-    def path(self, r: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """Coefficients (m, p) in the user's units, means of the columns, mean of the target."""
-        pairs = self.grid.pairs(r)
-        with self.turn:
-            if self.grid.l1_ratios[r] == 1 and self.lasso is not None:
-                self._walk(len(pairs))
-                if self.lasso.made == len(pairs):
-                    return self.lasso.coef, self.lasso.task.mean, self.lasso.task.mean_y
+    def errors(self) -> np.ndarray:
+        """Of the test rows, (l1_ratios, alphas)."""
+        found = []
+        for r, ratio in enumerate(self.grid.l1_ratios):
+            lasso = self._walked() if ratio == 1 else None
+            found.append(self._descended(r) if lasso is None else lasso)
+        return np.array(found)
+
+    def _descended(self, r: int) -> np.ndarray:
         task, products = self.made
-        b = _path(self.table.problem, self.fold, task, products, pairs, self.grid)
-        return b, np.ldexp(products.mean, -task.units), float(products.mean_y[0])
+        b = _path(
+            self.table.problem, self.fold, task, products, self.grid.pairs(r), self.grid
+        )  # fmt: skip
+        mean = np.ldexp(products.mean, -task.units)
+        return self._scored(b, mean, float(products.mean_y[0]))
+
+    def _walked(self) -> np.ndarray | None:
+        """The same by active sets; None where they do not serve."""
+        with self.turn:
+            found = self._walk(PARTS)
+        return np.concatenate(found) if found else None
 
     def begin(self) -> None:
-        """Walk the first part of a lasso's path: the rest is then a shorter job."""
+        """Most of a lasso's path: the rest is then a shorter job."""
         with self.turn:
-            if self.lasso is not None:
-                self._walk(int(FIRST_PART * len(self.lasso.l1)))
+            self._walk(PARTS - 1)
 
-    def _walk(self, end: int) -> None:
-        """In two parts, whoever walks them: so their bits are the same."""
-        points = len(self.lasso.l1)
-        middle = int(FIRST_PART * points)
-        for low, high in ((0, middle), (middle, points)):
-            if self.lasso.made == low and high <= end:
-                self.lasso.go_on(high, self.grid.max_iter * (high - low))
+    def _walk(self, end: int) -> list[np.ndarray]:
+        """Errors of the first parts of the path; none if a point is out of reach.
+
+        Whoever walks, parts begin at the same points: so bits are the same.
+        """
+        way = self.lasso
+        if way is None:
+            return []
+        R = way.task.taken_off() if len(way.errors) < end else None
+        while len(way.errors) < end and way.parts:
+            l1 = way.parts.pop(0)
+            wanted, rounds = np.full(len(l1), WANTED), self.grid.max_iter * len(l1)
+            found = active_set.path(way.task, way.walk, R, l1, wanted, rounds)
+            if found.made < len(l1):
+                way.parts.clear()
+                way.errors.clear()
+                break
+            way.errors.append(self._scored(found.coef, way.task.mean, way.task.mean_y))
+        return way.errors
+
+    def _scored(self, b: np.ndarray, mean: np.ndarray, mean_y: float) -> np.ndarray:
+        """Errors of coefficients b (m, p), which are overwritten."""
+        lift = int(self.table.task.lift[0])
+        with np.errstate(over="ignore", invalid="ignore"):
+            intercept = np.ldexp(mean_y - b @ mean, lift) * self.grid.intercept
+            np.ldexp(b, lift, out=b)
+        return _test_error(self.table.problem, self.fold, b, intercept)
 
     @functools.cached_property
-    def lasso(self) -> Any:
-        """The path without l2 part by active sets, of which nothing is walked; None if they do
-        not serve."""
+    def lasso(self) -> Way | None:
+        """The path without l2 part, of which nothing is walked; None if active sets do not serve."""
         table, part, grid = self.table, self.rest, self.grid
         if 1.0 not in grid.l1_ratios or table.task.units.any():
             return None
@@ -168,9 +199,9 @@ class Training:
         if quadratic is None:
             return None
         with np.errstate(over="ignore"):
-            l1 = np.ldexp(alphas, -int(table.task.lift[0]))
-        l1 = np.minimum(l1, solver.LARGEST)
-        return active_set.Path(quadratic, l1, grid.positive, np.full(len(l1), WANTED))
+            l1 = np.minimum(np.ldexp(alphas, -int(table.task.lift[0])), solver.LARGEST)
+        walk = active_set.start(quadratic, grid.positive)
+        return Way(quadratic, walk, np.array_split(l1, PARTS), [])
 
 
 def _path(
