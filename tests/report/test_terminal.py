@@ -1,5 +1,7 @@
 """The board as plain text: columns of numbers, and what n/a means."""
 
+import pytest
+
 from pellucid.report import terminal
 from tests.report import sample
 
@@ -28,9 +30,10 @@ def test_numbers_of_a_column_have_the_same_decimals():
     assert all(line == line.rstrip() for line in lines)
 
 
-def test_no_probabilities_are_told_where_the_loss_is_not_known():
+@pytest.mark.parametrize("unknown", [None, float("nan")], ids=["file", "program"])
+def test_no_probabilities_are_told_where_the_loss_is_not_known(unknown):
     sure = row("logistic", 1, 0.9, roc_auc=0.9, accuracy=0.8, log_loss=0.4)
-    dumb = row("svm_linear", 2, 0.8, roc_auc=0.8, accuracy=0.7, log_loss=None)
+    dumb = row("svm_linear", 2, 0.8, roc_auc=0.8, accuracy=0.7, log_loss=unknown)
     lines = table("classification", "roc_auc", sure, dumb)
     assert lines[0].endswith("  use") and lines[2].endswith(" no probabilities")
     assert not any("probabilities" in text for text in (lines[1], *lines[3:]))

@@ -169,9 +169,9 @@ def column(found: dict[str, Any], target: str) -> Markup | None:
 def contributions(row: dict[str, Any], most: int = 10) -> Markup | None:
     """What pushed the prediction of one row up and down."""
     told = sorted(row.get("contributions") or [], key=lambda pair: -abs(pair[1]))
-    if not told:
+    if not told or not told[0][1]:
         return None
-    parts = [pair for pair in told if abs(pair[1]) > 1e-9 * abs(told[0][1])][:most] or told[:1]
+    parts = [pair for pair in told if abs(pair[1]) > 1e-9 * abs(told[0][1])][:most]
     rest = len(row["cells"]) - len(parts)
     look = look_of(f"Why row {row['row']}", False)
     about = f" of {clean(row['about'], 30)}" if row.get("about") else ""
@@ -182,7 +182,7 @@ def contributions(row: dict[str, Any], most: int = 10) -> Markup | None:
         look["note"] = (
             f"The other {rest} add nothing." if rest > 1 else "The other one adds nothing."
         )
-    decimals = 2 - exponent(parts[0][1]) if parts[0][1] else 0  # three digits of the largest
+    decimals = 2 - exponent(parts[0][1])  # three digits of the largest
     values = [round(amount, decimals) or amount for _, amount in parts]
     return markup(draw.bar([name for name, _ in parts], {"adds": values}, **look))
 

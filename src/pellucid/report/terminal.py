@@ -267,15 +267,10 @@ def use(row: dict[str, Any]) -> str:
         return "<- recommended"
     if row["baseline"]:
         return "baseline"
-    if silent(row):
+    if words.gives_no_probabilities(row):
         return "no probabilities"
     count = len(row["notes"])
     return f"{count} note{'s' if count > 1 else ''}" if count else ""
-
-
-def silent(row: dict[str, Any]) -> bool:
-    """Whether a classifier gives no probabilities."""
-    return row["metrics"].get("log_loss", 0.0) is None
 
 
 def verdict(data: dict[str, Any]) -> list[str]:
@@ -297,7 +292,9 @@ def verdict(data: dict[str, Any]) -> list[str]:
             f"{len(tied)} of {scored} models are tied: this table cannot tell them apart. "
             f"Recommended: {best} - {why_it(data, own)}."
         )
-    lines = wrapped(text + (" It gives no probabilities." if silent(own) else ""), "", "")
+    lines = wrapped(
+        text + (" It gives no probabilities." if words.gives_no_probabilities(own) else ""), "", ""
+    )
     warning = too_good(data["verdict"])
     lines += wrapped(f"! {warning}", "", "  ") if warning else []
     for found in data["checks"]:  # the scores above probably mean nothing

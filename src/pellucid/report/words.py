@@ -103,6 +103,12 @@ def too_good(verdict: Mapping[str, Any]) -> str:
     return f"{named}: too good to be true. Some columns probably add up to the target."
 
 
+def gives_no_probabilities(row: Mapping[str, Any]) -> bool:
+    """Whether a classifier of the board has no log loss: None in files, NaN in a running program."""
+    loss = row["metrics"].get("log_loss", 0.0)
+    return loss is None or loss != loss
+
+
 def p_value(p: float | None) -> str:
     """p as a reader wants it."""
     if p is None or p != p:
