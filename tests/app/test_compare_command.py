@@ -311,3 +311,19 @@ def test_fewer_folds_than_asked_for_are_told(tmp_path, monkeypatch, capsys):
     )
     code, out, _ = call(capsys, "compare", "penguins", "--plan", "--json")
     assert code == 0 and json.loads(out)["data"]["task_why"] == "a known data set"
+
+
+def test_ctrl_c_while_the_report_is_written_says_how_to_continue(tmp_path, monkeypatch, capsys):
+    from pellucid.app import comparing
+
+    def pressed(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    run = ["compare", "iris", "--models", "tree", "--effort", "quick", "--cv", "2", "-o", "r"]
+    with monkeypatch.context() as patch:
+        patch.setattr(comparing, "write_report", pressed)
+        code, _, err = call(capsys, *run)
+    assert code == 130 and "Continue: pellucid compare --resume --out r" in err
+    code, _, err = call(capsys, "compare", "--resume", "--out", "r")
+    assert code == 0 and (tmp_path / "r" / "report.html").exists()

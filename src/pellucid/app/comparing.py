@@ -92,7 +92,7 @@ def race(request: Request, plan: Any, findings: Any) -> int:
     """Run, write, print."""
     from pellucid.app.progress import make_progress
     from pellucid.compare import folder as files
-    from pellucid.compare.session import Interrupted, Session
+    from pellucid.compare.session import Session
 
     given, voice = request.given, request.voice
     folder = request.folder or files.new_folder(given["out"], plan.material.name, given["force"])
@@ -105,11 +105,11 @@ def race(request: Request, plan: Any, findings: Any) -> int:
     try:
         with progress:
             result = Session(plan, folder, progress.hear, findings, config).run()
-    except Interrupted:
+        code = show(request, result.data, result.timings)
+        write_report(voice, result, folder)
+    except KeyboardInterrupt:  # twice, or while the report was written
         click.echo(f"stopped; what was done is kept. {how_to_continue(given)}", err=True)
         return INTERRUPTED
-    code = show(request, result.data, result.timings)
-    write_report(voice, result, folder)
     if result.data["stopped"] == "Ctrl-C":
         done = sum(row["status"] != "stopped" for row in result.rows)
         click.echo(
