@@ -142,3 +142,10 @@ def test_zero_is_least_squares():
     np.testing.assert_allclose(model.coef_, LinearRegression().fit(X, y).coef_, rtol=1e-10)
     guess = left_out(X, y, 0.0, True)
     assert model.best_score_ == pytest.approx(-np.mean((y - guess) ** 2), rel=1e-8)
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_targets_without_a_common_score_are_refused_in_words(each):
+    scores = np.array([[np.nan, 1.0], [np.nan if each else 1.0, np.nan]])
+    with pytest.raises(DataError, match="No penalty has a score"):
+        RidgeCV(alpha_per_target=each)._choice(np.array([1.0, 2.0]), scores, True)

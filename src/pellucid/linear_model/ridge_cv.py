@@ -177,13 +177,14 @@ class RidgeCV(LinearPredictor):
         self, alphas: np.ndarray, scores: np.ndarray, several: bool
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Penalty per target, and what is shown of it; the first of equally good ones."""
-        if np.isnan(scores).all():
+        each = self.alpha_per_target and several
+        mean = scores.mean(axis=1)
+        if np.isnan(scores if each else mean).all(axis=0).any():
             raise DataError("No penalty has a score: too few rows are left to predict a row from.")
-        if self.alpha_per_target and several:
+        if each:
             best = np.nanargmax(scores, axis=0)
             chosen, score = alphas[best], scores[best, np.arange(len(best))]
             return chosen, {"alpha_": chosen, "best_score_": score}
-        mean = scores.mean(axis=1)
         at = int(np.nanargmax(mean))
         chosen = np.full(scores.shape[1], alphas[at])
         return chosen, {"alpha_": float(alphas[at]), "best_score_": float(mean[at])}
