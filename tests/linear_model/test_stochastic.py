@@ -251,3 +251,22 @@ def test_batches_go_on_from_standardised_coefficients_under_l1():
     slow = {"standardize": False, "learning_rate": "constant", "eta0": 1e-16}
     model.set_params(**slow).partial_fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), before, atol=1e-5)
+
+
+@pytest.mark.parametrize("Model", [Perceptron, SGDClassifier])
+def test_standardised_walks_leave_levels_and_words_their_common_unit(Model, monkeypatch):
+    """A rare level divided by its deviation would pull more than a common one."""
+    from pellucid.linear_model import stochastic
+
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(3)
+    city = np.where(np.arange(300) % 50 == 0, "rare", np.where(np.arange(300) % 2, "a", "b"))
+    table = pandas.DataFrame({"size": rng.normal(1e4, 300.0, 300), "city": city})
+    table.loc[::70, "size"] = np.nan
+    y, seen, learn = rng.normal(size=300) > 0, [], stochastic.standardised
+    monkeypatch.setattr(stochastic, "standardised", lambda *a: seen.append(learn(*a)) or seen[-1])
+    model = Model(standardize=True, max_iter=5, tol=None, random_state=0).fit(table, y)
+    filled = table["size"].fillna(table["size"].mean())
+    scale = [1 / filled.std(ddof=0) if term == "size" else 1.0 for term in model.terms_]
+    np.testing.assert_allclose(seen[0].scale, scale)
+    assert len(scale) == 5  # the number, its flag, three levels

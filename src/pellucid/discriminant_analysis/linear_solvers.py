@@ -37,6 +37,15 @@ def solve(model: Any, problem: Problem, n_directions: int) -> dict[str, Any]:
     _, spread = standard(found.pooled)
     far = bool((np.abs(xbar) > FAR[model.solver] * spread).any())
     shift = xbar if far else np.zeros_like(xbar)
+    # What is beyond the largest float is refused in words where it is stored.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _solved(model, problem, n_directions, found, priors, xbar, shift)
+
+
+def _solved(
+    model: Any, problem: Problem, n_directions: int, found: Clouds, priors: np.ndarray,
+    xbar: np.ndarray, shift: np.ndarray,
+) -> dict[str, Any]:  # fmt: skip
     if model.solver == "svd":
         coef, offset, more = _by_svd(found, priors, xbar, shift, model.tol, n_directions)
         flat = flat_columns(found.pooled, model.tol)
@@ -57,18 +66,17 @@ def solve(model: Any, problem: Problem, n_directions: int) -> dict[str, Any]:
         coef, offset = coef[1:] - coef[:1], offset[1:] - offset[:1]
     if model.solver == "lsqr":
         del more["explained_variance_ratio_"]
-    with np.errstate(over="ignore"):
-        return more | {
-            "coef_": np.ldexp(coef, -units) if units.any() else coef,
-            "intercept_": offset - coef @ shift,
-            "offset_": offset,
-            "shift_": to_user(shift, units),
-            "means_": to_user(found.means, units),
-            "xbar_": to_user(xbar, units),
-            "priors_": priors,
-            "n_directions_": n_directions,
-            "status_": _status([problem.schema.terms[j] for j in flat]),
-        }
+    return more | {
+        "coef_": np.ldexp(coef, -units) if units.any() else coef,
+        "intercept_": offset - coef @ shift,
+        "offset_": offset,
+        "shift_": to_user(shift, units),
+        "means_": to_user(found.means, units),
+        "xbar_": to_user(xbar, units),
+        "priors_": priors,
+        "n_directions_": n_directions,
+        "status_": _status([problem.schema.terms[j] for j in flat]),
+    }
 
 
 def _status(flat: list[str]) -> Status:
@@ -100,7 +108,7 @@ def _by_svd(
     _, S, axes = np.linalg.svd(apart, full_matrices=False)
     rank = int((tol * S[0] < S).sum()) if S.size and S[0] > 0 else 0
     scalings = turned(W @ axes.T[:, :rank])
-    share = S**2 / (S**2).sum() if rank else S
+    share = (S / S[0]) ** 2 / ((S / S[0]) ** 2).sum() if rank else S
     position = (found.means - xbar) @ scalings
     coef = position @ scalings.T
     offset = -0.5 * (position**2).sum(axis=1) + log_priors(priors) + coef @ (shift - xbar)

@@ -121,7 +121,7 @@ class BayesianRidge(BayesianPredictor):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         if not self.standardize:
             return self._fit_columns(problem)
-        units = Units.learn(problem, bool(self.fit_intercept), numbers_only=True)
+        units = Units.learn(problem, bool(self.fit_intercept))
         learned = units.told(self._fit_columns(units.apply(problem)))
         learned["sigma_"] = learned["sigma_"] * units.scale * units.scale[:, None]
         return learned | {"X_offset_": learned["means_"]}

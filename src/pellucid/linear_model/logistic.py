@@ -8,7 +8,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem, Wishes
 from pellucid.data.class_weights import class_weighted
-from pellucid.errors import ParameterError
+from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model.linear_classifier import column_means
 from pellucid.linear_model.logistic_base import L1_SOLVERS, SOLVERS, LogisticModel
 from pellucid.linear_model.logistic_classes import (
@@ -217,6 +217,11 @@ class LogisticRegression(LogisticModel):
                 for k in range(K)
             ] if separate else [self._solve(problem, problem.y, weights, K, sparse)]  # fmt: skip
         x = np.concatenate([one.x for one in found])
+        if not np.isfinite(x).all():
+            raise DataError(
+                "Coefficients are larger than the largest float, because numbers of X are tiny. "
+                "Multiply the columns by 2**60 or so, or give a penalty (a finite C)."
+            )
         bad = [one.status for one in found if not one.status.ok]
         return {
             "coef_": np.ascontiguousarray(x[:, :-1]),

@@ -42,12 +42,19 @@ def information(prepared: Prepared, x: np.ndarray) -> dict[str, Any]:
     else:
         table = find_aliases(F.triangle(), F.intercept)
         flat, root = _root(F, x, H, table)
-        null = [prepared.to_user(np.tile(change, F.q))[0] for change in table.null.T]
+        null = [_direction(prepared, change) for change in table.null.T]
         found = {
             "rank": F.q * len(table.kept), "aliased": table.aliased, "flat": flat,
             "null": np.array(null).reshape(-1, width).T,
         }  # fmt: skip
     return found | {"loss": loss, "prepared": prepared, "x": x, "root": root}
+
+
+def _direction(prepared: Prepared, change: np.ndarray) -> np.ndarray:
+    """A change of coefficients in the user's units, of any length that floats have."""
+    size = np.frexp(change)[1] + np.append(prepared.units, 0)
+    size = max(int(np.where(change == 0, 0, size).max()), 0)
+    return prepared.to_user(np.tile(np.ldexp(change, -size), prepared.likelihood.q))[0]
 
 
 def joint_root(known: list[dict[str, Any]]) -> np.ndarray:

@@ -81,7 +81,8 @@ class Prepared:
             return B
         if self.likelihood.shift is not None:
             B[:, -1] -= B[:, :-1] @ self.likelihood.shift
-        B[:, :-1] = np.ldexp(B[:, :-1], self.units)
+        with np.errstate(over="ignore"):
+            B[:, :-1] = np.ldexp(B[:, :-1], self.units)
         return B
 
     @functools.cached_property
@@ -383,5 +384,6 @@ def symmetric(B: np.ndarray, n_classes: int, intercept: bool) -> np.ndarray:
         B[:, -1] = 0.0
     if n_classes > 2:
         B = np.concatenate([np.zeros((1, B.shape[1])), B])
-        B -= B.mean(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller refuses what is not finite
+            B -= B.mean(axis=0)
     return B

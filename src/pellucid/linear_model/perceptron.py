@@ -46,8 +46,9 @@ class Perceptron(StochasticClassifier):
     step : {"constant", "decreasing"}, default="constant"
         "decreasing": the k-th mistake moves the plane by eta0 / (k + 1).
     standardize : bool, default=False
-        Walk over columns of mean 0 and deviation 1 (sparse ones: deviation 1); the coefficients are
-        told for the user's columns. The penalty is on the weights per deviation then.
+        Walk over numbers of mean 0 and deviation 1 (seldom ones of sparse tables keep their 0);
+        levels and words stay as they are. The coefficients are told for the user's columns; the
+        penalty is on the weights per deviation then.
     table : Table, optional
 
     Attributes

@@ -61,8 +61,9 @@ class SGDClassifier(StochasticClassifier):
     average : bool or int, default=False
         Use the mean of the coefficients over all steps, or from that step on.
     standardize : bool, default=False
-        Walk over columns of mean 0 and deviation 1 (sparse ones: deviation 1); the coefficients are
-        told for the user's columns. The penalty is on the weights per deviation then.
+        Walk over numbers of mean 0 and deviation 1 (seldom ones of sparse tables keep their 0);
+        levels and words stay as they are. The coefficients are told for the user's columns; the
+        penalty is on the weights per deviation then.
     table : Table, optional
 
     Attributes

@@ -12,7 +12,7 @@ import numpy as np
 from pellucid.data import Problem
 from pellucid.errors import ParameterError
 from pellucid.linear_model.linear_classifier import column_means
-from pellucid.numerics.units import can_be_centred, rescaled
+from pellucid.numerics.units import can_be_centred, rescaled, units
 
 
 @dataclass(frozen=True)
@@ -23,27 +23,14 @@ class Units:
     scale: np.ndarray
 
     @classmethod
-    def learn(cls, problem: Problem, centre: bool, numbers_only: bool = False) -> "Units":
-        """Means and deviations by weight; sparse columns keep their zeros, constant ones their size.
+    def learn(cls, problem: Problem, centre: bool) -> "Units":
+        """Means and deviations by weight; constant columns keep their size.
 
-        Counts of words have a unit in common and keep it: else rare words would weigh most. With
-        `numbers_only` the same holds for levels, whose columns are 0 or 1.
+        Only measured numbers have a unit of their own: levels, flags and counts of words keep theirs.
         """
-        X, w = problem.X, problem.weights / problem.weights.max()
-        mean = column_means(X, w)
-        top = np.sqrt(np.finfo(float).max) / 2
-        if isinstance(X, np.ndarray):
-            variance = w @ np.clip(X - mean, -top, top) ** 2 / w.sum()
-        else:
-            variance = _sparse_variance(X, w, mean)
-        spread = np.sqrt(np.maximum(variance, 0.0))
-        usable = np.isfinite(spread) & (spread > 1e-14 * np.abs(mean)) & (spread > 1e-150)
-        scale = np.where(usable, 1.0 / np.where(usable, spread, 1.0), 1.0)
-        if not problem.schema.plain:
-            kept = ("word", "level", "missing", "indicator") if numbers_only else ("word",)
-            scale[[role in kept for _, role, _ in problem.schema.blocks()]] = 1.0
-        centred = can_be_centred(X, problem.schema) & centre
-        return cls(np.where(centred, mean, 0.0), scale)
+        mean, spread = units(problem.X, problem.weights, problem.schema)
+        centred = can_be_centred(problem.X, problem.schema) & centre
+        return cls(np.where(centred, mean, 0.0), 1.0 / spread)
 
     def apply(self, problem: Problem) -> Problem:
         """The same rows in these units."""
@@ -89,15 +76,6 @@ class Units:
         return out
 
 
-def _sparse_variance(X: Any, w: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Of CSR columns, from distances to the mean: squares of large numbers would cancel."""
-    own = np.repeat(w, np.diff(X.indptr))
-    apart = X.data - mean[X.indices]
-    squares = np.bincount(X.indices, own * apart * apart, minlength=X.shape[1])
-    written = np.bincount(X.indices, own, minlength=X.shape[1])
-    return (squares + mean**2 * (w.sum() - written)) / w.sum()
-
-
 def standardised(standardize: Any, problem: Problem, centre: bool) -> Units | None:
     """The units of a fit that asks for them."""
     return Units.learn(problem, centre) if standardize else None
@@ -117,5 +95,5 @@ def penalised_evenly(
             "warm_start=True goes on from coefficients in the user's units, standardize=True "
             "computes in others: give one of them."
         )
-    units = Units.learn(problem, bool(model.fit_intercept), numbers_only=True)
-    return units.told(fit(units.apply(problem)))
+    own = Units.learn(problem, bool(model.fit_intercept))
+    return own.told(fit(own.apply(problem)))

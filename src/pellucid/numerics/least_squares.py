@@ -319,12 +319,13 @@ def _assemble(
     null = np.zeros((design.X.p, 0))
     if factor.rank < design.X.p:
         null = null_space(moments.R, factor, units)
-        shortest = np.ldexp(coef, units)
-        shortest -= (shortest @ null) @ null.T
-        moved = coef - np.ldexp(shortest, -units)
-        intercept = intercept + moved @ moments.mean
+        with np.errstate(over="ignore", invalid="ignore"):  # such coefficients are refused in words
+            shortest = np.ldexp(coef, units)
+            shortest -= (shortest @ null) @ null.T
+            moved = coef - np.ldexp(shortest, -units)
+            intercept = intercept + moved @ moments.mean
+            coef = np.ldexp(shortest, -units)
         variance[:-1][np.linalg.norm(null, axis=1) > np.sqrt(EPS)] = np.nan
-        coef = np.ldexp(shortest, -units)
     squares = np.array([fit.residual_ss for fit in fits])
     with np.errstate(over="ignore"):  # what is larger than every float is infinite
         error = np.ldexp(np.sqrt(variance), np.append(units, 0))
