@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from pellucid.errors import DataError
+from pellucid.errors import DataError, ParameterError
 from pellucid.naive_bayes import BernoulliNB, ComplementNB, MixedNB, MultinomialNB, PoissonNB
 
 X = np.array([[0, 1.0], [3, 0], [5, 1], [7, 1], [9, 0], [4, 0]])
@@ -15,7 +15,7 @@ CASES = [
     ("multinomial", -3.0, "counts are 0 or more"),
     ("binomial", -3.0, "successes are 0, 1, 2"),
     ("binomial", 2.5, "successes are 0, 1, 2"),
-    ("binomial", 10.0, r"0, 1, 2, ..., 9 \(the largest one in training\)"),
+    (("binomial", 9), 10.0, r"0, 1, 2, ..., 9\."),
 ]
 
 
@@ -29,7 +29,7 @@ def test_prediction_refuses_what_training_refuses(kind, cell, rule, method):
     new = pd.DataFrame({"visits": [4.0, np.nan, 3.0, cell], "flag": [0.0, 1, np.nan, 0]})
     assert np.isfinite(model.predict_proba(new[:3])).all()
     with pytest.raises(
-        DataError, match=rf"row 3, column 'visits' holds {cell:g}\..*{kind}.*{rule}"
+        DataError, match=rf"row 3, column 'visits' holds {cell:g}\..*{np.ravel(kind)[0]}.*{rule}"
     ):
         getattr(model, method)(new)
     if cell < 9:
@@ -39,17 +39,44 @@ def test_prediction_refuses_what_training_refuses(kind, cell, rule, method):
 
 
 @pytest.mark.parametrize("cell", [-1.0, 0.5, 50.0])
-@pytest.mark.parametrize("told", [None, {1: "bernoulli"}])
-def test_flags_are_0_or_1(cell, told):
-    model = MixedNB(distributions=told).fit(X, Y)
-    assert model.distributions_[1] == "bernoulli"
+def test_flags_are_0_or_1(cell):
+    told = MixedNB(distributions={1: "bernoulli"})
+    model = told.fit(X, Y)
     with pytest.raises(DataError, match=rf"row 1, column 'x1' holds {cell:g}\..*flags are 0 or 1"):
         model.predict_proba([[4.0, np.nan], [4.0, cell]])
-    if told:
-        bad = X.copy()
-        bad[4, 1] = cell
-        with pytest.raises(DataError, match=rf"row 4, column 'x1' holds {cell:g}\..*0 or 1"):
-            MixedNB(distributions=told).fit(bad, Y)
+    bad = X.copy()
+    bad[4, 1] = cell
+    with pytest.raises(DataError, match=rf"row 4, column 'x1' holds {cell:g}\..*0 or 1"):
+        told.fit(bad, Y)
+
+
+def test_what_nobody_said_of_a_column_refuses_no_cell():
+    """Training rows that happen to hold 0 and 1, or up to 9, do not say that 2 or 10 cannot be."""
+    model = MixedNB(distributions={0: "binomial"}).fit(X, Y)
+    assert model.distributions_ == ("binomial", "bernoulli")
+    seen = model.predict_proba([[4.0, np.nan], [np.nan, 1.0]])
+    assert np.array_equal(model.predict_proba([[4.0, 2.0], [10.0, 1.0]]), seen)
+    assert model.explain([[4.0, 2.0]]).contributions[0, 1].tolist() == [0]
+
+
+def test_the_number_of_trials_can_be_told():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    x = np.minimum(rng.binomial(10, np.where(y, 0.3, 0.45)), 8)[:, None]
+    model = MixedNB(distributions={0: ("binomial", 10)}, alpha=0).fit(x, y)
+    chances = np.array([x[y == c].mean() / 10 for c in (0, 1)])
+    assert model.theta_[:, 0] == pytest.approx(chances, rel=1e-14)
+    odds = np.diff(model.predict_log_proba([[6]]), axis=1)[0, 0]
+    hand = np.diff(6 * np.log(chances) + 4 * np.log1p(-chances))[0]
+    assert odds == pytest.approx(hand, rel=1e-12)
+    batches = MixedNB(distributions={0: ("binomial", 10)}, alpha=0)
+    batches.partial_fit(x[:90], y[:90], classes=[0, 1]).partial_fit(x[90:], y[90:])
+    assert batches.theta_ == pytest.approx(model.theta_, rel=1e-13)
+    for wrong in (0, 2.5, True, "ten"):
+        with pytest.raises(ParameterError, match="number of trials"):
+            MixedNB(distributions={0: ("binomial", wrong)}).fit(x, y)
+    with pytest.raises(DataError, match="row 0, column 'x0' holds 11"):
+        model.predict([[11]])
 
 
 @pytest.mark.parametrize("Model", [MultinomialNB, ComplementNB, PoissonNB])

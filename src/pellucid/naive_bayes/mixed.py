@@ -9,7 +9,7 @@ from pellucid.data import Problem
 from pellucid.data.batches import empty
 from pellucid.data.containers import Intake
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
-from pellucid.errors import ModelFileError, ParameterError, shown
+from pellucid.errors import ModelFileError, ParameterError
 from pellucid.naive_bayes.categorical import count_levels
 from pellucid.naive_bayes.family import (
     LOWEST,
@@ -26,7 +26,8 @@ from pellucid.naive_bayes.gaussian import (
     merged_moments,
     pooled,
 )
-from pellucid.naive_bayes.possible import check_column
+from pellucid.naive_bayes.given import KINDS, Given, by_position
+from pellucid.naive_bayes.possible import FLAGS, check_column
 from pellucid.naive_bayes.words import (
     WORD_KINDS,
     Rows,
@@ -42,7 +43,6 @@ from pellucid.parameters import Array, Either, Nothing, Real, Test
 from pellucid.persist.state import expect_array
 from pellucid.records import Explanation
 
-KINDS = ("normal", "bernoulli", "categorical", "poisson", "binomial", "multinomial", *WORD_KINDS)
 HELD = {CATEGORICAL: "categories", TEXT: "text"}
 
 
@@ -54,15 +54,16 @@ class MixedNB(NaiveBayes):
     where each column has the distribution that suits it: categories are categorical, columns of 0
     and 1 Bernoulli, other numbers normal, the words of a text one multinomial, unless
     `distributions` says otherwise. Missing cells, levels and words not seen in training, and constant
-    columns say nothing.
+    columns say nothing; nor do other numbers in a column that was taken for flags, or more successes
+    than were seen, unless `distributions` said what can be: then they are refused.
 
     Parameters
     ----------
     distributions : dict {column: distribution}, optional
-        "normal", "bernoulli", "poisson", "binomial" (number of trials: the largest value seen),
-        or "multinomial" (all columns so named are the counts of one multinomial) for columns of
-        numbers; "multinomial words" or "bernoulli words" (which words occur) for text; by name or
-        position.
+        "normal", "bernoulli", "poisson", ("binomial", number of trials), "binomial" (the number
+        is the largest value seen), or "multinomial" (all columns so named are the counts of one
+        multinomial) for columns of numbers; "multinomial words" or "bernoulli words" (which words
+        occur) for text; by name or position.
     alpha : float >= 0, default=1.0
         Pseudo-count of every level and word, of both values of a flag, and of the overall mean of
         counts.
@@ -107,7 +108,7 @@ class MixedNB(NaiveBayes):
     def __init__(
         self,
         *,
-        distributions: Mapping[Any, str] | None = None,
+        distributions: Mapping[Any, Any] | None = None,
         alpha: float = 1.0,
         var_smoothing: float = 1e-9,
         priors: Any = None,
@@ -128,8 +129,10 @@ class MixedNB(NaiveBayes):
         kinds = self._still_fit(problem) if fitted else self._chosen(problem)
         units = _units(problem.schema, kinds)
         A = np.ldexp(X, -units) if units.any() else X
+        given = self._given(problem.schema)
         for j, kind in enumerate(kinds):
-            check_column(X[:, j], kind, problem.schema.name(j), position=problem.position)
+            most = given[j].trials if j in given else None
+            check_column(X[:, j], kind, problem.schema.name(j), most, problem.position)
         lift = int(np.frexp(w.max())[1])
         found = class_moments(A, y, np.ldexp(w, -lift), K, "diagonal", holes=True)
         levels = [self._level_counts(problem, j, kind) for j, kind in enumerate(kinds)]
@@ -140,7 +143,7 @@ class MixedNB(NaiveBayes):
                 "present_": np.ldexp(found.total, lift),
                 "centres_": found.mean * numbers,
                 "spreads_": found.scatter * numbers / np.where(found.total > 0, found.total, 1.0),
-                "trials_": np.maximum(np.nan_to_num(np.fmax.reduce(A, axis=0)), 0.0) * numbers,
+                "trials_": _trials(np.nan_to_num(np.fmax.reduce(A, axis=0)) * numbers, given),
                 "level_count_": levels,
                 "units_": units,
                 "distributions_": kinds,
@@ -222,14 +225,18 @@ class MixedNB(NaiveBayes):
 
     def _chosen(self, problem: Problem) -> tuple[str, ...]:
         schema = problem.schema
-        given = _by_position(self.distributions or {}, schema.columns)
+        given = self._given(schema)
         return tuple(
             self._fitting(given.get(j), kind, problem, j) for j, kind in enumerate(schema.kinds)
         )
 
+    def _given(self, schema: Schema) -> dict[int, Given]:
+        return by_position(self.distributions, schema.columns)
+
     @staticmethod
-    def _fitting(word: str | None, kind: str, problem: Problem, j: int) -> str:
+    def _fitting(given: Given | None, kind: str, problem: Problem, j: int) -> str:
         """The distribution of column j: as told, if its cells can have it."""
+        word = None if given is None else given.kind
         if kind == TEXT and word in ("multinomial", "bernoulli"):
             word += " words"
         possible = {CATEGORICAL: KINDS[2:3], TEXT: WORD_KINDS}.get(
@@ -247,7 +254,7 @@ class MixedNB(NaiveBayes):
 
     def _still_fit(self, problem: Problem) -> tuple[str, ...]:
         """A column of flags in earlier batches that now holds other numbers was normal all along."""
-        given = _by_position(self.distributions or {}, problem.schema.columns)
+        given = self._given(problem.schema)
         kinds = list(self.distributions_)
         for j, kind in enumerate(problem.schema.kinds):
             if empty(self.schema_, j):  # what it holds was not known
@@ -278,8 +285,13 @@ class MixedNB(NaiveBayes):
             return table[np.where(missing, len(table) - 1, np.nan_to_num(x)).astype(np.int64)]
         if self.silent_[j] and kind != "multinomial":
             return np.zeros((len(x), len(self.classes_)))
-        trials = self.trials_[j] if kind == "binomial" else np.inf
-        check_column(x, kind, self.schema_.name(j), trials)
+        given = self._given(self.schema_).get(j)
+        if kind == "bernoulli" and given is None:
+            missing |= FLAGS.impossible(x, np.inf)
+        else:
+            most = None if given is None else given.trials
+            check_column(x, kind, self.schema_.name(j), most)
+            missing |= (kind == "binomial") & (x > self.trials_[j])
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             parts = self._density(kind, np.ldexp(x, -self.units_[j])[:, None], j)
         parts = np.clip(parts, -LARGEST, LARGEST)
@@ -355,6 +367,14 @@ def _flags(column: np.ndarray) -> bool:
     return bool(((column == 0) | (column == 1) | np.isnan(column)).all())
 
 
+def _trials(largest: np.ndarray, given: dict[int, Given]) -> np.ndarray:
+    """Of binomial columns: as told, else the largest value."""
+    out = np.maximum(largest, 0.0)
+    for j, told in given.items():
+        out[j] = out[j] if told.trials is None else told.trials
+    return out
+
+
 def _level_codes(column: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(column), -1.0, column).astype(np.int64)
 
@@ -368,22 +388,3 @@ def _units(schema: Any, kinds: tuple[str, ...]) -> np.ndarray:
     e = np.frexp(np.maximum(np.abs(schema.low), np.abs(schema.high)))[1].astype(np.int64)
     normal = np.array([kind == "normal" for kind in kinds])
     return np.where(normal & (np.abs(e) > EXTREME), e, 0)
-
-
-def _by_position(given: Mapping[Any, str], columns: tuple[str, ...]) -> dict[int, str]:
-    out = {}
-    for column, word in given.items():
-        if word not in KINDS:
-            raise ParameterError(
-                f"The 'distributions' parameter of MixedNB must map columns to one of {list(KINDS)}. "
-                f"Got {word!r} for column {column!r} instead."
-            )
-        if isinstance(column, str) and column in columns:
-            out[columns.index(column)] = word
-        elif isinstance(column, int | np.integer) and 0 <= column < len(columns):
-            out[int(column)] = word
-        else:
-            raise ParameterError(
-                f"'distributions' names column {shown(column)}; X has no such one."
-            )
-    return out

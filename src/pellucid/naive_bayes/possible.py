@@ -51,17 +51,17 @@ def check_column(
     x: np.ndarray,
     kind: str,
     name: str,
-    most: float = np.inf,
+    most: float | None = None,
     position: np.ndarray | None = None,
 ) -> None:
-    """Refuse cells of a column that its distribution in MixedNB cannot have."""
+    """Refuse cells of a column that its distribution in MixedNB cannot have; `most`: of trials."""
     if kind not in RULES:
         return
-    bad = RULES[kind].impossible(x, most)
+    bad = RULES[kind].impossible(x, np.inf if most is None else most)
     if not bad.any():
         return
     i = int(np.argmax(bad))
-    top = "the number of trials" if np.isinf(most) else f"{most:g} (the largest one in training)"
+    top = "the number of trials" if most is None else f"{most:g}"
     other = "'normal'" if x[i] < 0 else "'poisson' or 'normal'"
     raise DataError(
         f"Input X of MixedNB: row {_user_row(i, position)}, column {name!r} holds {x[i]:g}. Its "
