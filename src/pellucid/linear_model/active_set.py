@@ -5,6 +5,7 @@ dependent columns forbid that, the caller goes on by coordinate descent.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from pellucid.numerics.lanes import fastest
 from pellucid.numerics.least_squares import Design
 from pellucid.parallel import StopFlag
 
-Walk = fastest(_active_set).Walk
+loops: Any = fastest(_active_set)
 
 # Share of a column's square that must be left for a difference of products to be trusted.
 LEFT = 1e-3
@@ -96,13 +97,18 @@ class Points:
     made: int
 
 
-def start(task: Quadratic, positive: bool) -> Walk:
+def start(task: Quadratic, positive: bool) -> _active_set.Walk:
     """Where a path begins: no column is in use."""
-    return Walk(task.G, task.c, task.yy, positive)
+    return loops.Walk(task.G, task.c, task.yy, positive)
 
 
 def path(
-    task: Quadratic, walk: Walk, R: np.ndarray, l1: np.ndarray, wanted: np.ndarray, rounds: int
+    task: Quadratic,
+    walk: _active_set.Walk,
+    R: np.ndarray,
+    l1: np.ndarray,
+    wanted: np.ndarray,
+    rounds: int,
 ) -> Points:
     """Solutions at falling penalties l1 (of the mean objective), to gaps of `wanted` times yy.
 

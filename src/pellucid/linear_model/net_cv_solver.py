@@ -159,9 +159,9 @@ class Training:
         Whoever walks, parts begin at the same points: so bits are the same.
         """
         way = self.lasso
-        if way is None:
-            return []
-        R = way.task.taken_off() if len(way.errors) < end else None
+        if way is None or len(way.errors) >= end:
+            return [] if way is None else way.errors
+        R = way.task.taken_off()
         while len(way.errors) < end and way.parts:
             l1 = way.parts.pop(0)
             wanted, rounds = np.full(len(l1), WANTED), self.grid.max_iter * len(l1)
