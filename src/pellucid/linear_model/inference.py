@@ -112,10 +112,15 @@ def robust_lines(
     slopes = len(coef)
     if not slopes or np.isnan(errors).any():
         return errors, dof, {}
-    unit = np.maximum(lengths[:-1], 1e-300)
-    z = np.linalg.lstsq(root[:-1] / unit[:, None], coef / unit, rcond=None)[0]
-    F = float(z @ z) / slopes
+    F = wald_chi2(root[:-1], coef) / slopes
     return errors, dof, {"Wald F": F, "p of Wald F": float(fdtrc(slopes, dof, max(F, 0.0)))}
+
+
+def wald_chi2(root: np.ndarray, coef: np.ndarray) -> float:
+    """coef' (root root')^-1 coef."""
+    unit = np.maximum(np.linalg.norm(root, axis=1), 1e-300)
+    z = np.linalg.lstsq(root / unit[:, None], coef / unit, rcond=None)[0]
+    return float(z @ z)
 
 
 def estimate_lines(

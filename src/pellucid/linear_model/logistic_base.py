@@ -80,16 +80,32 @@ class LogisticModel(LinearScores, ProbabilisticClassifier):
         # Chances of separate fits are divided by their sum; by way of logarithms.
         return -np.logaddexp(0.0, -scores) if self._separate() else scores
 
-    def summary(self, *, level: float = 0.95) -> Any:
+    def summary(
+        self,
+        *,
+        errors: str = "classical",
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        weights: str = "frequency",
+        level: float = 0.95,
+    ) -> Any:
         """Coefficients with standard errors, tests and intervals, deviance, AIC.
 
         Only a fit without penalty (`C=np.inf`) or Firth's has them; a penalised one says so.
         Several classes are shown as differences to the first.
+        `errors`: "classical", "HC0" to "HC3" (a wrong model; several classes have "HC0" and "HC1")
+        or "clustered" (rows of one of the `groups` depend on each other); all but the first need
+        the rows of the fit again, and neither Firth's fit nor one-vs-rest has them.
+        `weights="frequency"` counts a weight k as k rows, `"precision"` each row once.
         """
         from pellucid.linear_model.logistic_inference import logistic_summary
+        from pellucid.linear_model.robust import Wanted
 
         self._check_fitted()
-        return logistic_summary(self, level)
+        asked = Wanted(errors, X, y, sample_weight, None, groups, weights, level)
+        return logistic_summary(self, asked)
 
     def predict_interval(self, X: Any, *, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends (n, K) of confidence intervals for the class probabilities.
@@ -128,7 +144,7 @@ def _chances(leads: np.ndarray) -> np.ndarray:
 
 def check_facts(kept: Any, K: int, separate: bool, p: int) -> None:
     """Refuse what a forged model file put in place of the facts."""
-    numbers = ("rank", "log_likelihood", "null", "rows")
+    numbers = ("rank", "log_likelihood", "null", "rows", "n")
     found = kept if isinstance(kept, dict) else {}
     right = all(isinstance(found.get(name), int | float) for name in numbers)
     places: Any

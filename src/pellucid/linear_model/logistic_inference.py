@@ -16,9 +16,9 @@ from pellucid.linear_model.inference import (
     missing_notes,
     penalised_summary,
 )
-from pellucid.linear_model.intervals import check_level
 from pellucid.linear_model.logistic_information import joint_root
 from pellucid.linear_model.logistic_solvers import INFERENCE_SIZE
+from pellucid.linear_model.robust import Wanted
 from pellucid.numerics.aliases import as_if_absent
 from pellucid.records import SummaryTable
 
@@ -48,7 +48,7 @@ def facts(known: list[dict[str, Any]], problem: Problem, w: np.ndarray, intercep
         "covariance": _apart([one["prepared"].covariance(one["root"]) for one in known]),
         "rank": int(sum(one["rank"] for one in known)),
         "log_likelihood": -float(sum(one["loss"] for one in known)),
-        "null": -null, "rows": float(problem.total), "present": np.arange(K),
+        "null": -null, "rows": float(problem.total), "n": float(problem.n), "present": np.arange(K),
     }  # fmt: skip
     if len(known) > 1:
         found["joint"] = known[0]["prepared"].covariance(joint_root(known))
@@ -70,32 +70,38 @@ def told_apart(model: Any, kept: dict[str, Any]) -> tuple[list[str], bool]:
     return labels, model._separate() and len(labels) > 2
 
 
-def logistic_summary(model: Any, level: float) -> SummaryTable:
+def logistic_summary(model: Any, wanted: Wanted) -> SummaryTable:
     """The table of a fitted logistic model."""
-    check_level(level)
+    wanted.check()
     kept = vars(model).get("inference_")
     if kept is None:
         labels = [str(label) for label in model.classes_.tolist()]
         return penalised_summary(model, {"C": _strength(model)}, why_no_errors(model), labels)
     title, B = type(model).__name__, np.column_stack([model.intercept_, model.coef_])
-    prefixes, estimates = _differences(model, kept, B)
+    prefixes, estimates = differences(model, kept, B)
     errors = _errors(kept["covariance"], len(estimates))
     estimates = _without_aliases(estimates, kept)
     # Errors have the intercept first, positions of columns have it last.
     unknown = {*kept["flat"].tolist(), *model.separating_}
     errors[:, [(j + 1) % errors.shape[1] for j in unknown]] = np.nan
     errors[np.isnan(estimates)] = np.nan
+    wald: dict[str, float] = {}
+    if wanted.errors != "classical":
+        from pellucid.linear_model.logistic_robust import robust_errors
+
+        errors, wald = robust_errors(model, kept, wanted, errors)
     names = ["intercept", *model.terms_]
     rows: list[tuple] = []
     for prefix, estimate, error in zip(prefixes, estimates, errors):
         first = 0 if model.fit_intercept else 1
         with np.errstate(invalid="ignore"):
-            lines = estimate_lines(estimate[first:], error[first:], np.inf, level)
+            lines = estimate_lines(estimate[first:], error[first:], np.inf, wanted.level)
         rows += [(prefix + name, *line) for name, line in zip(names[first:], lines)]
-    return SummaryTable(title, _header(model, kept), LINES, tuple(rows), notes_of(model, kept))
+    header = (*_header(model, kept, wanted), *wald.items())
+    return SummaryTable(title, header, LINES, tuple(rows), notes_of(model, kept))
 
 
-def _differences(model: Any, kept: dict[str, Any], B: np.ndarray) -> tuple[list[str], np.ndarray]:
+def differences(model: Any, kept: dict[str, Any], B: np.ndarray) -> tuple[list[str], np.ndarray]:
     """Names and values of the coefficients that have standard errors."""
     labels, separate = told_apart(model, kept)
     B = B[kept["present"]] if len(B) > 1 else B
@@ -124,11 +130,12 @@ def _errors(covariance: np.ndarray, q: int) -> np.ndarray:
     return np.column_stack([errors[:, -1], errors[:, :-1]])
 
 
-def _header(model: Any, kept: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-    rows, rank, value = kept["rows"], kept["rank"], kept["log_likelihood"]
+def _header(model: Any, kept: dict[str, Any], wanted: Wanted) -> tuple[tuple[str, Any], ...]:
+    rows = kept["rows" if wanted.weights == "frequency" else "n"]
+    rank, value = kept["rank"], kept["log_likelihood"]
     labels, separate = told_apart(model, kept)
     K = len(labels)
-    facts: list[tuple[str, Any]] = [("rows", rows)]
+    facts: list[tuple[str, Any]] = [("rows", rows), ("standard errors", wanted.errors)]
     if separate:
         return tuple(facts)
     free = (K - 1) * int(model.fit_intercept)

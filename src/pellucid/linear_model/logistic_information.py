@@ -96,7 +96,7 @@ def _root(
     if table.factor.condition < SOUND:
         H = np.einsum("ja,kjlm,mb->kalb", V, H.reshape(q, width, q, width), V, optimize=True)
     else:  # too few digits are left in H
-        H = _curvature_along(F, x, V)
+        H = curvature_along(F, x, V)
     inner, still = flat_root(H.reshape(q * r, q * r), GRAM_LIMIT**-2)
     root = np.einsum("ja,kan->kjn", V, inner.reshape(q, r, inner.shape[1]))
     root = root.reshape(F.size, inner.shape[1])
@@ -105,7 +105,7 @@ def _root(
     return np.flatnonzero(part.any(axis=(0, 2))), root
 
 
-def _curvature_along(F: Likelihood, x: np.ndarray, V: np.ndarray) -> np.ndarray:
+def curvature_along(F: Likelihood, x: np.ndarray, V: np.ndarray) -> np.ndarray:
     """Second derivatives (q, r, q, r) at x by the coefficients of the columns X V."""
 
     def partial(rows: slice) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Robust standard errors of least squares and GLMs, from a fitted model and its training rows.
+"""Robust standard errors of linear models, from a fitted model and its training rows.
 
 Invariant: the rows are the ones of the fit (the scores at the estimates sum to 0), else an error
 says so; with "frequency" weights a weight is a number of copies, with "precision" it multiplies
@@ -25,6 +25,10 @@ from pellucid.numerics.linalg import cholesky_factor, triangular_factor
 from pellucid.numerics.sandwich import KINDS, sandwich
 
 ERRORS = ("classical", *KINDS)
+OTHER_ROWS = (
+    "X, y and sample_weight are not the rows that this model was fitted to: its coefficients are not "
+    "the best ones for them. Give the same rows as to fit."
+)
 STRANGE = 1e-6  # share of the fit that the scores of the fit's own rows cannot miss
 
 
@@ -107,8 +111,9 @@ def robust_root(
     counts = objective.weights if copies else np.ones(problem.n)
     V = _orthonormal(objective, rank)
     visit, sums = _score_rows(objective, V, copies)
-    _check_same_rows(objective, x, V, sums)
     bread, hat = _inverse(sums.curvature), _inverse(sums.expected)
+    value, g = objective.evaluate(x)
+    check_same_rows(value, V.T @ g, bread, float(sums.lengths @ np.abs(x)))
     n = problem.total if copies else float(problem.n)
 
     def with_leverage(rows: slice) -> tuple[np.ndarray, np.ndarray]:
@@ -190,14 +195,11 @@ def _inverse(H: np.ndarray) -> np.ndarray:
     return C
 
 
-def _check_same_rows(objective: Any, x: np.ndarray, V: np.ndarray, sums: Sums) -> None:
-    """At the rows of the fit the gradient is 0, up to rounding."""
-    value, g = objective.evaluate(x)
-    pull = V.T @ g
-    step = _inverse(sums.curvature) @ pull
-    size = float(sums.lengths @ np.abs(x)) + 1.0
-    if not np.sqrt(max(float(pull @ step), 0.0)) <= STRANGE * max(size, np.sqrt(abs(value))):
-        raise DataError(
-            "X, y and sample_weight are not the rows that this model was fitted to: its "
-            "coefficients are not the best ones for them. Give the same rows as to fit."
-        )
+def check_same_rows(value: float, pull: np.ndarray, bread: np.ndarray, size: float) -> None:
+    """At the rows of the fit the gradient is 0, up to rounding.
+
+    `size` is that of the scores: the coefficients, each times the root of its column's curvature.
+    """
+    missed = np.sqrt(max(float(pull @ bread @ pull), 0.0))
+    if not missed <= STRANGE * max(size + 1.0, np.sqrt(abs(value))):
+        raise DataError(OTHER_ROWS)
