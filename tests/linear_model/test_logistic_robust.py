@@ -138,7 +138,7 @@ def test_weights_are_repetition(K, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_class_of_weight_zero_is_absent(kind, multiclass):
     X, y, groups, _ = rows(K=3)
-    groups = np.where(y == 1, groups + 50, groups)  # some groups are absent with their class
+    groups = np.where(y == 1, groups - 50, groups)  # some groups are absent with their class
     model = plain(class_weight={1: 0.0}, multiclass=multiclass).fit(X, y)
     there = y != 1
     other = plain().fit(X[there], y[there])
