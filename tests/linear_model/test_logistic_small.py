@@ -51,7 +51,8 @@ def test_the_common_case_takes_the_compiled_way(monkeypatch: pytest.MonkeyPatch)
     with watching(state=True) as watch:
         model = LogisticRegression().fit(X, y, w)
     assert model.status_.code == "converged"
-    assert list(model.history_) == ["iteration", "objective", "gradient_norm", "parameter_norm"]
+    watched = ["iteration", "objective", "gradient_norm", "parameter_norm", "learning_rate"]
+    assert list(model.history_) == watched
     steps = len(model.history_["iteration"])
     assert steps == model.n_iter_[0] + 1 == len(watch.states)
     assert np.all(np.diff(model.history_["objective"]) <= 1e-12)

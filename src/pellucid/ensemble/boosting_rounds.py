@@ -255,7 +255,7 @@ def _one_round(
         values = parallel.map(lambda own: renew(residuals[own], weights[own]), leaves, jobs)
         grower.growth.set_values(np.array(values), whole)
     grower.growth.store()
-    if whole:
+    if rows is None or whole:
         return None
     out = np.setdiff1d(np.arange(n), rows)
     before = train.loss_of(out)
