@@ -109,6 +109,39 @@ def test_separation_is_found_and_its_columns_named(case, units):
         model.predict_interval(X)
 
 
+def errors_of(model):
+    return np.array(model.summary().frame()["std error"], dtype=float)
+
+
+def test_what_grows_with_the_separating_column_has_no_errors():
+    rng = np.random.default_rng(0)
+    x = np.arange(12.0)
+    complete = np.c_[x, rng.normal(size=12)], x > 5
+    touching = np.array([[0, 1, 2, 3, 3, 3, 4, 5, 6, 7.0]]).T, np.arange(10) > 4
+    for X, y in (complete, touching, (touching[0] + 2000, touching[1])):
+        with pytest.warns(ConvergenceWarning, match="separat"):
+            model = LogisticRegression(C=np.inf).fit(X, y)
+        assert np.isnan(errors_of(model)).all()
+
+
+@pytest.mark.parametrize("centre", [0.0, 2000.0])
+def test_what_does_not_grow_is_as_without_the_separated_rows(centre):
+    rng = np.random.default_rng(1)
+    z, flag = rng.normal(size=200), rng.random(200) < 0.2
+    y = (rng.random(200) < 1 / (1 + np.exp(-z))).astype(int)
+    rest = LogisticRegression(C=np.inf).fit(z[~flag, None] + centre, y[~flag])
+    X = np.c_[flag, z + centre]
+    for labels in (
+        np.where(flag, 1, y),
+        np.where(flag, 2, y),
+    ):  # a flag of one class, a class of its own
+        with pytest.warns(ConvergenceWarning, match=r"\(quasi-complete"):
+            model = LogisticRegression(C=np.inf).fit(X, labels)
+        errors = errors_of(model)
+        np.testing.assert_allclose(errors[[0, 2]], errors_of(rest), rtol=1e-6)
+        assert np.isnan(errors[[1, *range(3, len(errors))]]).all()
+
+
 def test_breast_cancer_is_separated_completely():
     X, y = pytest.importorskip("sklearn.datasets").load_breast_cancer(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match=r"\(complete"):

@@ -23,7 +23,7 @@ from pellucid.numerics.groups import class_moments
 EXTREME = 100  # |log2| of a column's size beyond which it is scaled
 # Offset in units of spread beyond which columns are centred before use: "svd" centres anyway, the
 # coefficients of the other solvers are scikit-learn's only if nothing is taken off.
-FAR = {"svd": 8.0, "lsqr": 1e4, "eigen": 1e4}
+FAR = {"svd": 8.0, "lsqr": 32.0, "eigen": 32.0}
 PART = 1e-3  # entry of a unit vector above which a column takes part in a direction
 NO_VARIANCE = 1e-10  # of a standardised covariance: a direction without variance
 IMPOSSIBLE = -1e300  # logarithm of a chance of 0: no distance makes up for it

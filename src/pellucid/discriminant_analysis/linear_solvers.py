@@ -135,7 +135,8 @@ def _by_covariance(
         )
     values, axes = np.linalg.eigh(inside)
     scalings = turned(W @ axes[:, ::-1])
-    share = values[::-1] / values.sum() if values.sum() > 0 else np.zeros(len(values))
+    values = np.maximum(values, 0.0)  # a shrunk total may be below a shrunk within
+    share = values[::-1] / values.sum() if values.any() else values
     return coef, offset, {"scalings_": scalings, "explained_variance_ratio_": share}
 
 

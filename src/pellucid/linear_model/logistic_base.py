@@ -142,22 +142,26 @@ def _chances(leads: np.ndarray) -> np.ndarray:
     return softmax(leads)
 
 
+def _ascend(places: Any, top: int) -> bool:
+    """Whether these are positions from 0 to top, in order."""
+    right = type(places) is np.ndarray and places.dtype.kind == "i" and places.ndim == 1
+    return right and bool(((places >= 0) & (places <= top)).all() and (np.diff(places) > 0).all())
+
+
 def check_facts(kept: Any, K: int, separate: bool, p: int) -> None:
     """Refuse what a forged model file put in place of the facts."""
     numbers = ("rank", "log_likelihood", "null", "rows", "n")
     found = kept if isinstance(kept, dict) else {}
     right = all(isinstance(found.get(name), int | float) for name in numbers)
-    places: Any
-    for name, top in (("aliased", p), ("flat", p), ("present", K - 1)):
-        places = found.get(name)
-        right = right and type(places) is np.ndarray and places.dtype.kind == "i"
-        right = right and places.ndim == 1 and not np.any((places < 0) | (places > top))
-        right = right and bool((np.diff(places) > 0).all())
-    right = right and len(places) > 1
+    right = right and all(
+        _ascend(found.get(n), top) for n, top in (("aliased", p), ("present", K - 1))
+    )
+    right = right and len(found["present"]) > 1
     fits = 0
     if right:
-        separate = separate and len(places) > 2
-        fits = len(places) if separate else len(places) - 1
+        separate = separate and len(found["present"]) > 2
+        fits = len(found["present"]) if separate else len(found["present"]) - 1
+    right = right and _ascend(found.get("flat"), fits * (p + 1) - 1)
     shapes = {"covariance": (fits * (p + 1),) * 2, "null_space": (p + 1, None)}
     if separate:
         shapes["joint"] = shapes["covariance"]

@@ -44,7 +44,9 @@ def facts(known: list[dict[str, Any]], problem: Problem, w: np.ndarray, intercep
     table = max(known, key=lambda one: len(one["aliased"]))
     found = {
         "aliased": table["aliased"], "null_space": table["null"],
-        "flat": np.unique(np.concatenate([one["flat"] for one in known])).astype(np.int64),
+        "flat": np.concatenate(
+            [one["flat"] + k * len(one["root"]) for k, one in enumerate(known)]
+        ).astype(np.int64),
         "covariance": _apart([one["prepared"].covariance(one["root"]) for one in known]),
         "rank": int(sum(one["rank"] for one in known)),
         "log_likelihood": -float(sum(one["loss"] for one in known)),
@@ -81,9 +83,11 @@ def logistic_summary(model: Any, wanted: Wanted) -> SummaryTable:
     prefixes, estimates = differences(model, kept, B)
     errors = _errors(kept["covariance"], len(estimates))
     estimates = _without_aliases(estimates, kept)
-    # Errors have the intercept first, positions of columns have it last.
-    unknown = {*kept["flat"].tolist(), *model.separating_}
-    errors[:, [(j + 1) % errors.shape[1] for j in unknown]] = np.nan
+    # Errors have the intercept first, positions have it last.
+    last = np.roll(errors, -1, axis=1)
+    last.ravel()[kept["flat"]] = np.nan
+    last[:, list(model.separating_)] = np.nan
+    errors = np.roll(last, 1, axis=1)
     errors[np.isnan(estimates)] = np.nan
     wald: dict[str, float] = {}
     if wanted.errors != "classical":

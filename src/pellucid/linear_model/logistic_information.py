@@ -11,20 +11,25 @@ import numpy as np
 from pellucid import parallel
 from pellucid.linear_model.likelihood import Likelihood, flat_root
 from pellucid.linear_model.logistic_solvers import Prepared
+from pellucid.linear_model.separation import Separation
 from pellucid.numerics.aliases import Aliases, find_aliases
 from pellucid.numerics.linalg import GRAM_LIMIT, cholesky_factor
 
 SOUND = 1e3  # condition up to which the digits of the Gram are enough for standard errors
 PART = 1e-6  # of the largest entry of a flat direction (of unit columns): less takes no part
+CERTAIN = 1e-4  # curvature of one row (up to 1/4) that separation leaves where a solver ended
 
 
-def information(prepared: Prepared, x: np.ndarray) -> dict[str, Any]:
+def information(
+    prepared: Prepared, x: np.ndarray, separation: Separation | None = None
+) -> dict[str, Any]:
     """Facts about the differences to class 0.
 
     root : (q (p + 1), .), class by class, intercepts last: root @ root.T is their covariance, in
     the units of `prepared`; rank; loss; x as given
     aliased : columns (p for the intercept) that earlier ones span; the covariance is what it would
-    be without them. flat : others whose coefficients the curvature at x does not tell (separation)
+    be without them. flat : positions in (q, p + 1) of others that the curvature at x does not tell:
+    if classes are separated, all that grow with the separating ones, intercepts too
     null : (p + 1, m), what may be added to the coefficients of a class without any effect
     """
     F = prepared.likelihood
@@ -34,14 +39,16 @@ def information(prepared: Prepared, x: np.ndarray) -> dict[str, Any]:
     H = F.curvature(x)
     loss = float(F.evaluate(x)[0])
     factor = cholesky_factor(H[np.ix_(free, free)])
-    if factor is not None and factor.condition < SOUND:
+    if factor is not None and factor.condition < SOUND and separation is None:
         root = np.zeros((F.size, len(free)))
         root[free] = factor.inverse_rows()
         none = np.zeros(0, dtype=np.int64)
         found = {"rank": len(free), "aliased": none, "flat": none, "null": np.zeros((width, 0))}
     else:
         table = find_aliases(F.triangle(), F.intercept)
-        flat, root = _root(F, x, H, table)
+        flat, root = _root(F, x, H, table, separation is not None)
+        if separation is not None and separation.complete:
+            flat = free
         null = [_direction(prepared, change) for change in table.null.T]
         found = {
             "rank": F.q * len(table.kept), "aliased": table.aliased, "flat": flat,
@@ -83,7 +90,7 @@ def joint_root(known: list[dict[str, Any]]) -> np.ndarray:
 
 
 def _root(
-    F: Likelihood, x: np.ndarray, H: np.ndarray, table: Aliases
+    F: Likelihood, x: np.ndarray, H: np.ndarray, table: Aliases, separated: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Columns that remain flat, and a root of the inverse curvature of the others.
 
@@ -93,27 +100,41 @@ def _root(
     V, unit = np.zeros((width, r)), np.zeros((width, 1))
     V[table.kept] = table.factor.inverse_rows()
     unit[table.kept, 0] = np.ldexp(1.0, -table.factor.exponents[table.factor.order])
-    if table.factor.condition < SOUND:
+    if table.factor.condition < SOUND and not separated:
         H = np.einsum("ja,kjlm,mb->kalb", V, H.reshape(q, width, q, width), V, optimize=True)
-    else:  # too few digits are left in H
-        H = curvature_along(F, x, V)
+    else:  # too few digits are left in H, or too much of rows on their way to certainty
+        H = curvature_along(F, x, V, CERTAIN if separated else 0.0)
     inner, still = flat_root(H.reshape(q * r, q * r), GRAM_LIMIT**-2)
     root = np.einsum("ja,kan->kjn", V, inner.reshape(q, r, inner.shape[1]))
     root = root.reshape(F.size, inner.shape[1])
-    moves = np.abs(np.einsum("ja,kan->kjn", V * unit, still.reshape(q, r, still.shape[1])))
-    part = moves > PART * moves.max(axis=(0, 1), initial=1e-300)
-    return np.flatnonzero(part.any(axis=(0, 2))), root
+    moves = np.einsum("ja,kan->kjn", V, still.reshape(q, r, still.shape[1]))
+    sizes = np.abs(moves * unit)
+    part = sizes > PART * sizes.max(axis=(0, 1), initial=1e-300)
+    if F.shift is not None and F.intercept:
+        part[:, -1] = part.any(axis=1) & _moves_intercept(moves, F.shift)
+    return np.flatnonzero(part.any(axis=2)), root
 
 
-def curvature_along(F: Likelihood, x: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """Second derivatives (q, r, q, r) at x by the coefficients of the columns X V."""
+def _moves_intercept(moves: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """Whether directions (q, p + 1, .) of centred columns move the intercept of the user's columns."""
+    own = np.abs(moves[:, -1] - np.einsum("j,kjn->kn", shift, moves[:, :-1]))
+    size = np.abs(moves[:, -1]) + np.einsum("j,kjn->kn", np.abs(shift), np.abs(moves[:, :-1]))
+    return own > PART * size
+
+
+def curvature_along(F: Likelihood, x: np.ndarray, V: np.ndarray, least: float = 0.0) -> np.ndarray:
+    """Second derivatives (q, r, q, r) at x by the coefficients of the columns X V.
+
+    What a row adds to them is left out below `least`.
+    """
 
     def partial(rows: slice) -> np.ndarray:
         A, P, w = F.table(rows) @ V, F.chances(x, rows), F.weights[rows]
         H = np.empty((F.q, V.shape[1], F.q, V.shape[1]))
         for k in range(F.q):
             for l in range(F.q):
-                bend = w * P[:, k] * (float(k == l) - P[:, l])
+                bend = P[:, k] * (float(k == l) - P[:, l])
+                bend = w * np.where(np.abs(bend) < least, 0.0, bend)
                 H[k, :, l] = A.T @ (A * bend[:, None])
         return H
 

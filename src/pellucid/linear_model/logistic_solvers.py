@@ -354,7 +354,7 @@ def solve(
     if setting.alpha == 0 and prepared.likelihood.size <= INFERENCE_SIZE:
         from pellucid.linear_model.logistic_information import information
 
-        known = information(prepared, found.x)
+        known = information(prepared, found.x, separation)
     return Fitted(
         symmetric(prepared.to_user(found.x), n_classes, setting.intercept), status, found.history,
         found.n_iter, () if separation is None else tuple(separation.columns.tolist()), known,
