@@ -270,3 +270,12 @@ def test_standardised_walks_leave_levels_and_words_their_common_unit(Model, monk
     scale = [1 / filled.std(ddof=0) if term == "size" else 1.0 for term in model.terms_]
     np.testing.assert_allclose(seen[0].scale, scale)
     assert len(scale) == 5  # the number, its flag, three levels
+
+
+def test_predictions_are_the_most_probable_class_where_chances_are_cut():
+    make = pytest.importorskip("sklearn.datasets").make_classification
+    X, y = make(600, 6, n_informative=4, n_classes=3, random_state=1)
+    model = SGDClassifier(loss="modified_huber", random_state=0).fit(X, y)
+    chances = model.predict_proba(X)
+    assert np.array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
+    assert np.abs(chances.sum(axis=1) - 1).max() < 1e-15

@@ -64,7 +64,8 @@ class FisherDiscriminant(Classifier, Transformer):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
         two = len(problem.classes) == 2
-        with parallel.one_blas_thread():
+        # What is beyond the largest float is refused in words where it is stored.
+        with parallel.one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
             found = clouds(problem, own=False)
             W = whitening(found.pooled * problem.total, SINGULAR)  # scatter, as Fisher has it
             xbar = found.share @ found.means

@@ -232,8 +232,9 @@ class Wide:
         unit = np.sqrt(penalty)
         if not unit.min() > 0:
             return None
-        A = self.A / unit  # now every coefficient has penalty 1
-        K = A @ A.T
+        with np.errstate(over="ignore", invalid="ignore"):
+            A = self.A / unit  # now every coefficient has penalty 1
+            K = A @ A.T
         K[np.diag_indices(len(K))] += 1.0
         factor = cholesky_factor(K) if np.isfinite(K).all() else None
         if factor is not None and factor.condition < DUAL_CONDITION:

@@ -202,7 +202,12 @@ class SGDClassifier(StochasticClassifier):
             return np.column_stack([1 - chance, chance])
         total = chance.sum(axis=1, keepdims=True)
         equal = np.full_like(chance, 1 / chance.shape[1])
-        return np.divide(chance, total, out=equal, where=total > 0)
+        out = np.divide(chance, total, out=equal, where=total > 0)
+        # Chances are cut at 0 and 1: of equal ones that of the highest score is the larger by an ulp.
+        best = scores.argmax(axis=1)
+        tied = out.argmax(axis=1) != best
+        out[tied, best[tied]] = np.nextafter(out[tied].max(axis=1, initial=0.0), 2.0)
+        return out
 
 
 def _leads(scores: np.ndarray) -> np.ndarray:
