@@ -240,7 +240,7 @@ def _loss(record: dict[str, Any]) -> float:
 
 def mean_of(scores: list[float | None]) -> float:
     """NaN where a score is: None in records that went through the journal."""
-    return float("nan") if None in scores else float(np.mean(scores))  # type: ignore[arg-type]
+    return float(np.mean([np.nan if score is None else score for score in scores]))
 
 
 def seen_classes(fitted: Any) -> int:

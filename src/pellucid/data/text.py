@@ -28,7 +28,7 @@ class Text:
     min_df, max_df : int (documents) or float in [0, 1] (share of documents)
         Words that occur in fewer or in more documents are left out.
     max_words : int, optional
-        Keep only the most frequent words.
+        Keep only the words that occur most often, counted by occurrences in every mode.
     pattern : regular expression of one word
 
     Examples
