@@ -17,6 +17,7 @@ from pellucid.neighbors import (
     KNeighborsRegressor,
     NearestNeighbors,
     _loops,
+    _tree,
     _within,
     search,
 )
@@ -117,12 +118,14 @@ def test_both_builds_of_the_loops_and_all_ways_have_equal_bits():
     for wide in (True, False):
         _loops.use_wide(wide)
         _within.use_wide(wide)
+        _tree.use_wide(wide)
         for algorithm in ("kd_tree", "brute"):
             model = NearestNeighbors(n_neighbors=9, algorithm=algorithm).fit(X)
             found += [model.kneighbors(Q), model.kneighbors(Q[:10])]
             inside.append(model.radius_neighbors(Q, 2.0))
     _loops.use_wide(True)
     _within.use_wide(True)
+    _tree.use_wide(True)
     for distances, rows in inside[1:]:
         for a, b in zip([*distances, *rows], [*inside[0][0], *inside[0][1]]):
             assert a.tobytes() == b.tobytes()
@@ -130,6 +133,38 @@ def test_both_builds_of_the_loops_and_all_ways_have_equal_bits():
         m = len(rows)
         assert distances.tobytes() == found[0][0][:m].tobytes()
         assert np.array_equal(rows, found[0][1][:m])
+
+
+def hard_table(kind, rng):
+    """Rows and queries whose scores in single precision say little."""
+    d = {"narrow": 1, "broad": 40}.get(kind, 8)
+    X, Q = rng.normal(size=(2000, d)), rng.normal(size=(200, d))
+    if kind == "clusters":  # a leaf is 1e-30 wide, or a point
+        X = X[:8].repeat(250, axis=0)
+        X[:, 0] *= 1 + 1e-13 * rng.integers(0, 9, 2000)
+        X[:, 1] = np.repeat(np.arange(8) % 2, 250) * rng.integers(0, 9, 2000) * 1e-30
+        Q = X[rng.permutation(2000)[:200]] + 1e-14
+    if kind == "offset":
+        X, Q = 1e9 + np.round(X, 3), 1e9 + np.round(Q, 3)
+    if kind == "far":
+        Q[::2] *= 1e38
+    if kind == "small":
+        X, Q = X * 1e-100, Q * 1e-100
+    return X, Q
+
+
+@pytest.mark.parametrize("kind", ["narrow", "broad", "clusters", "offset", "far", "small"])
+def test_groups_of_queries_in_a_tree_find_what_single_ones_find(kind, monkeypatch):
+    monkeypatch.setattr(search, "SHARE", 2.0)
+    X, Q = hard_table(kind, np.random.default_rng(0))
+    model = NearestNeighbors(n_neighbors=6, algorithm="kd_tree").fit(X)
+    distances, rows = model.kneighbors(Q)
+    plain = NearestNeighbors(n_neighbors=6, algorithm="brute").fit(X)
+    for first in range(0, len(Q), search.FEW):
+        part = slice(first, first + search.FEW)
+        near, expected = plain.kneighbors(Q[part])
+        assert near.tobytes() == distances[part].tobytes()
+        assert np.array_equal(expected, rows[part])
 
 
 def test_neighbours_of_iris():

@@ -282,3 +282,22 @@ def test_shuffled_rows_give_the_same_scales(options):
         for name in ("scale", "basis"):
             assert np.array_equal(a.space_[name], b.space_[name])
         assert np.array_equal(a.predict_proba(X), b.predict_proba(X))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8, -3e5])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"standardize": True},
+        {"metric": "mahalanobis"},
+        {"metric": "minkowski", "p": 3, "metric_params": {"w": [2.0]}},
+        {"metric_params": {"w": [2.0]}},
+    ],
+)
+def test_a_row_far_away_does_not_take_the_digits_of_the_others(offset, more):
+    x = np.array([0.125, 0.25, 0.375, 0.625, 1e17]) + offset
+    near = KNeighborsClassifier(1, **more).fit(x[:, None], range(5))
+    queries = np.array([0.6, 0.33, 0.25]) + offset
+    assert near.predict(queries[:, None]).tolist() == [3, 2, 1]
+    distances, _ = near.kneighbors(x[:1, None], 4)
+    assert np.allclose(distances[0] / distances[0, 1], [0, 1, 2, 4], rtol=1e-12)

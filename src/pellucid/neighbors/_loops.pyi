@@ -33,27 +33,6 @@ def screen(
     rows: np.ndarray,
     stop: np.ndarray,
 ) -> None: ...
-def build(
-    X: np.ndarray,
-    depth: int,
-    order: np.ndarray,
-    boxes: np.ndarray,
-    least: np.ndarray,
-    stop: np.ndarray,
-) -> None: ...
-def search(
-    metric: int,
-    p: float,
-    Q: np.ndarray,
-    packed: np.ndarray,
-    order: np.ndarray,
-    boxes: np.ndarray,
-    least: np.ndarray,
-    depth: int,
-    near: np.ndarray,
-    rows: np.ndarray,
-    stop: np.ndarray,
-) -> int: ...
 def gather(
     Q: np.ndarray,
     X: np.ndarray,

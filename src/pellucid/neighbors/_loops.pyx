@@ -1,45 +1,18 @@
-"""Loops of nearest neighbours: panels of rows, the KD-tree, single-precision products.
+"""Loops of nearest neighbours: panels of rows, single-precision products, hashing.
 
 Invariant: a distance is the plain sum over the columns, from the first to the last, each step rounded
 once; the k nearest rows are the k smallest pairs (distance, row). Every way of searching gives these
-bits. A lower bound of a box is made by the same steps from smaller numbers, so it never exceeds the
-distance of a row inside.
+bits.
 
 Layouts: a panel holds m rows side by side, (d, m); `packed` (n, d) holds panel after panel, each in
-the place of its rows. The tree is complete: node 1 is the root, node i has children 2i and 2i + 1,
-and node j of level l owns the places from j n / 2**l to (j + 1) n / 2**l. `boxes` (nodes, 2, d).
+the place of its rows.
 Best lists: `near` (k,) distances and `rows` (k,) int32 form a heap, the worst pair first.
 """
 
-from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t
 
+include "_heaps.pxi"
 include "_panels.pxi"
-
-
-cdef inline bint precedes(double a, int32_t i, double b, int32_t j) noexcept nogil:
-    return a < b or (a == b and i < j)
-
-
-cdef void sink(double *near, int32_t *rows, Py_ssize_t k, double value, int32_t row,
-               Py_ssize_t at=0) noexcept nogil:
-    """Put a pair in the place `at` of a heap of k, then restore the heap below."""
-    cdef Py_ssize_t child = 2 * at + 1
-    while child < k:
-        if child + 1 < k and precedes(near[child], rows[child], near[child + 1], rows[child + 1]):
-            child += 1
-        if not precedes(value, row, near[child], rows[child]):
-            break
-        near[at], rows[at] = near[child], rows[child]
-        at = child
-        child = 2 * at + 1
-    near[at], rows[at] = value, row
-
-
-cdef inline void offer(double *near, int32_t *rows, Py_ssize_t k, double value,
-                       int32_t row) noexcept nogil:
-    if precedes(value, row, near[0], rows[0]):
-        sink(near, rows, k, value, row)
 
 
 cdef void unheap(double *near, int32_t *rows, Py_ssize_t k) noexcept nogil:
@@ -172,132 +145,6 @@ def screen(const float[:, ::1] scores, const double[::1] lengths, const double[:
                         offer(&near[i, 0], &rows[i, 0], k, squared(&Q[i, 0], x + t, d, m),
                               numbers[starts[j] + t])
                         bound = bound_of(near[i, 0], unit, lengths[i], error[i])
-
-
-# The KD-tree ------------------------------------------------------------------------------------
-
-cdef inline bint smaller(const double[:, ::1] X, Py_ssize_t f, int32_t a, int32_t b) noexcept nogil:
-    return X[a, f] < X[b, f] or (X[a, f] == X[b, f] and a < b)
-
-
-cdef void select(const double[:, ::1] X, Py_ssize_t f, int32_t[::1] order, Py_ssize_t low,
-                 Py_ssize_t high, Py_ssize_t middle, uint64_t *state) noexcept nogil:
-    """Order places low..high - 1 so that those before `middle` hold the smaller (x, row)."""
-    cdef Py_ssize_t i, j
-    cdef int32_t pivot
-    high -= 1
-    while low < high:
-        state[0] = state[0] * 6364136223846793005ULL + 1442695040888963407ULL
-        pivot = order[low + <Py_ssize_t> ((state[0] >> 33) % <uint64_t> (high - low + 1))]
-        i, j = low, high
-        while i <= j:
-            while smaller(X, f, order[i], pivot):
-                i += 1
-            while smaller(X, f, pivot, order[j]):
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            high = j
-        elif middle >= i:
-            low = i
-        else:
-            return
-
-
-cdef void measure(const double[:, ::1] X, const int32_t[::1] order, Py_ssize_t low,
-                  Py_ssize_t high, double[:, ::1] box, int32_t *least) noexcept nogil:
-    cdef Py_ssize_t f, i, d = X.shape[1]
-    cdef double x
-    least[0] = 2147483647
-    for f in range(d):
-        box[0, f], box[1, f] = INFINITY, -INFINITY
-    for i in range(low, high):
-        least[0] = min(least[0], order[i])
-        for f in range(d):
-            x = X[order[i], f]
-            if x < box[0, f]:
-                box[0, f] = x
-            if x > box[1, f]:
-                box[1, f] = x
-
-
-def build(const double[:, ::1] X, int depth, int32_t[::1] order, double[:, :, ::1] boxes,
-          int32_t[::1] least, const int32_t[::1] stop):
-    """Order the rows into a complete tree; each node is halved across its widest column."""
-    cdef Py_ssize_t node, level, j, f, widest, low, high, n = X.shape[0], d = X.shape[1]
-    cdef uint64_t state = 1
-    with nogil:
-        for level in range(depth + 1):
-            for j in range(1 << level):
-                if stop[0]:
-                    break
-                node = (1 << level) + j
-                low, high = (j * n) >> level, ((j + 1) * n) >> level
-                measure(X, order, low, high, boxes[node], &least[node])
-                if level == depth:
-                    continue
-                widest = 0
-                for f in range(1, d):
-                    if (boxes[node, 1, f] - boxes[node, 0, f]
-                            > boxes[node, 1, widest] - boxes[node, 0, widest]):
-                        widest = f
-                select(X, widest, order, low, high, ((2 * j + 1) * n) >> (level + 1), &state)
-
-
-def search(int metric, double p, const double[:, ::1] Q, const double[:, ::1] packed,
-           const int32_t[::1] order, const double[:, :, ::1] boxes, const int32_t[::1] least,
-           int depth, double[:, ::1] near, int32_t[:, ::1] rows, const int32_t[::1] stop):
-    """Walk down the tree for each row of Q, the nearer half first, leaving out hopeless boxes.
-
-    Returns the number of distances measured.
-    """
-    cdef Py_ssize_t i, n = packed.shape[0], d = Q.shape[1], k = near.shape[1], measured = 0
-    with nogil:
-        for i in range(Q.shape[0]):
-            if stop[0]:
-                break
-            measured += descend(metric, p, &Q[i, 0], &packed[0, 0], order, boxes, least, depth, n, d,
-                    &near[i, 0], &rows[i, 0], k)
-    return measured
-
-
-cdef Py_ssize_t descend(int metric, double p, const double *q, const double *packed,
-                  const int32_t[::1] order, const double[:, :, ::1] boxes,
-                  const int32_t[::1] least, int depth, Py_ssize_t n, Py_ssize_t d,
-                  double *near, int32_t *rows, Py_ssize_t k) noexcept nogil:
-    cdef Py_ssize_t nodes[128]
-    cdef double bounds[128]
-    cdef double out[WIDEST]
-    cdef double left, right
-    cdef Py_ssize_t top = 1, measured = 0, node, t, m, low, leaves = <Py_ssize_t> 1 << depth
-    nodes[0], bounds[0] = 1, 0.0
-    while top > 0:
-        top -= 1
-        node = nodes[top]
-        if not precedes(bounds[top], least[node], near[0], rows[0]):
-            continue
-        if node >= leaves:
-            low = ((node - leaves) * n) >> depth
-            m = (((node - leaves + 1) * n) >> depth) - low
-            panel(metric, p, NULL, q, packed + low * d, d, m, near[0], out)
-            measured += m
-            for t in range(m):
-                if out[t] <= near[0]:
-                    offer(near, rows, k, out[t], order[low + t])
-            continue
-        left = box_distance(metric, p, q, &boxes[2 * node, 0, 0], d)
-        right = box_distance(metric, p, q, &boxes[2 * node + 1, 0, 0], d)
-        if left <= right:
-            nodes[top], bounds[top] = 2 * node + 1, right
-            nodes[top + 1], bounds[top + 1] = 2 * node, left
-        else:
-            nodes[top], bounds[top] = 2 * node, left
-            nodes[top + 1], bounds[top + 1] = 2 * node + 1, right
-        top += 2
-    return measured
 
 
 # Hashing ------------------------------------------------------------------------------------------

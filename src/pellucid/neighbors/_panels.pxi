@@ -8,6 +8,10 @@ cdef extern from "lanes.h":
     double squared(const double *q, const double *x, Py_ssize_t d, Py_ssize_t m) noexcept nogil
     bint below(const float *s, Py_ssize_t m, float bound) noexcept nogil
     float bound_of(double worst, double unit, double length, double error) noexcept nogil
+    double halved(const double *x, const double *centre, double factor, Py_ssize_t d, Py_ssize_t m,
+                  float *out) noexcept nogil
+    int candidates(const float *q, const float *x, Py_ssize_t d, Py_ssize_t m, float bound,
+                   int *found) noexcept nogil
     bint choose_wide(bint wide) noexcept nogil
 
 cdef enum:

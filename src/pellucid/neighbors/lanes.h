@@ -99,8 +99,8 @@ INLINE double box_body(int metric, double p, const double *q, const double *box,
     double s = 0.0;
     for (ptrdiff_t f = 0; f < d; f++) {
         const double under = box[f] - q[f], over = q[f] - box[d + f];
-        const double t = under > 0.0 ? under : (over > 0.0 ? over : 0.0);
-        s = joined(metric, s, column_part(metric, p, t, 0.0));
+        const double out = under > over ? under : over; /* no branch: it could not be foretold */
+        s = joined(metric, s, column_part(metric, p, out > 0.0 ? out : 0.0, 0.0));
     }
     return s;
 }
@@ -131,11 +131,64 @@ static float bound_of(double worst, double unit, double length, double error)
     return (float)(half + error + 1e-6 * (half > 0.0 ? half : -half));
 }
 
+/* A panel (d, m) in single precision, as (d + 1, width): (x - centre) * factor, and half of its square;
+ * width is m rounded up to whole steps of 16. Returns the largest half square. */
+#define HALVED(name, attribute)                                                                    \
+    attribute static double name(const double *restrict x, const double *restrict centre,          \
+                                 double factor, ptrdiff_t d, ptrdiff_t m, float *restrict out)     \
+    {                                                                                              \
+        const ptrdiff_t width = (m + 15) / 16 * 16;                                                \
+        double squares[256] = {0.0}, longest = 0.0;                                                \
+        for (ptrdiff_t f = 0; f < d; f++, x += m, out += width) {                                  \
+            for (ptrdiff_t t = 0; t < m; t++) {                                                    \
+                const double moved = (x[t] - centre[f]) * factor;                                  \
+                out[t] = (float)moved;                                                             \
+                squares[t] += 0.5 * moved * moved;                                                 \
+            }                                                                                      \
+            for (ptrdiff_t t = m; t < width; t++) out[t] = 0.0f;                                   \
+        }                                                                                          \
+        for (ptrdiff_t t = 0; t < width; t++) {                                                    \
+            out[t] = (float)squares[t];                                                            \
+            if (squares[t] > longest) longest = squares[t];                                        \
+        }                                                                                          \
+        return longest;                                                                            \
+    }
+
+typedef float floats __attribute__((vector_size(32), aligned(4), may_alias));
+typedef long long longs __attribute__((vector_size(32)));
+
+/* Which of the m rows of such a panel have a score |x|^2 / 2 - q x that is not at least `bound`: their
+ * numbers go to `found`, how many there are is returned. */
+#define CANDIDATES(name, attribute)                                                                \
+    attribute static int name(const float *restrict q, const float *restrict x, ptrdiff_t d,       \
+                              ptrdiff_t m, float bound, int *restrict found)                       \
+    {                                                                                              \
+        const ptrdiff_t width = (m + 15) / 16 * 16;                                                \
+        int count = 0;                                                                             \
+        for (ptrdiff_t t = 0; t < width; t += 16) {                                                \
+            const float *const own = x + t;                                                        \
+            floats s = *(const floats *)(own + width * d), u = *(const floats *)(own + width * d + 8); \
+            for (ptrdiff_t f = 0; f < d; f++) {                                                    \
+                s -= q[f] * *(const floats *)(own + width * f);                                    \
+                u -= q[f] * *(const floats *)(own + width * f + 8);                                \
+            }                                                                                      \
+            const longs far = (longs)((s >= bound) & (u >= bound));                                \
+            if ((far[0] & far[1] & far[2] & far[3]) == -1) continue;                               \
+            for (int l = 0; l < 16 && t + l < m; l++)                                              \
+                if (!((l < 8 ? s[l] : u[l - 8]) >= bound)) found[count++] = (int)(t + l);          \
+        }                                                                                          \
+        return count;                                                                              \
+    }
+
 PANEL(panel_plain, )
 BELOW(below_plain, )
+HALVED(halved_plain, )
+CANDIDATES(candidates_plain, )
 #if defined(__x86_64__) && defined(__GNUC__)
 PANEL(panel_wide, __attribute__((target("avx2"))))
 BELOW(below_wide, __attribute__((target("avx2"))))
+HALVED(halved_wide, __attribute__((target("avx2"))))
+CANDIDATES(candidates_wide, __attribute__((target("avx2"))))
 static int wide_chosen = 0;
 static int choose_wide(int wide) { return wide_chosen = wide && __builtin_cpu_supports("avx2"); }
 #define CHOICE(a, b) (wide_chosen ? (a) : (b))
@@ -144,6 +197,8 @@ static int choose_wide(int wide) { return 0; }
 #define CHOICE(a, b) (b)
 #define panel_wide panel_plain
 #define below_wide below_plain
+#define halved_wide halved_plain
+#define candidates_wide candidates_plain
 #endif
 
 static void panel(int metric, double p, const double *scale, const double *q, const double *x,
@@ -155,4 +210,16 @@ static void panel(int metric, double p, const double *scale, const double *q, co
 static int below(const float *s, ptrdiff_t m, float bound)
 {
     return CHOICE(below_wide, below_plain)(s, m, bound);
+}
+
+static double halved(const double *x, const double *centre, double factor, ptrdiff_t d, ptrdiff_t m,
+                     float *out)
+{
+    return CHOICE(halved_wide, halved_plain)(x, centre, factor, d, m, out);
+}
+
+static int candidates(const float *q, const float *x, ptrdiff_t d, ptrdiff_t m, float bound,
+                      int *found)
+{
+    return CHOICE(candidates_wide, candidates_plain)(q, x, d, m, bound, found);
 }

@@ -175,16 +175,33 @@ def _common_direction(X: Any) -> dict[str, Any]:
 
 
 def _origin(X: Any) -> np.ndarray | None:
-    """A point amid the rows, in whole steps of a power of two above their spread: rows minus it are
-    exact, and can be scaled and turned without losing the digits of their differences.
+    """A point amid the rows; cells minus it can be scaled and turned without losing the digits of their
+    differences. With a far-away cell the middle of the range is none, but that of half of the rows may
+    be; else 0 remains.
     """
     if not isinstance(X, np.ndarray):
         return None
-    low, high = X.min(axis=0), X.max(axis=0)
-    with np.errstate(over="ignore"):
+    origin = _exact_steps(X, X.min(axis=0), X.max(axis=0))
+    rest = np.flatnonzero(np.isnan(origin))
+    if rest.size:
+        low, high = np.percentile(X[:, rest], [25, 75], axis=0, method="lower")
+        origin[rest] = np.nan_to_num(_exact_steps(X[:, rest], low, high))
+    return origin
+
+
+def _exact_steps(X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The middle between low and high in whole steps of a power of two above their distance; NaN for
+    columns with a cell that would lose more than if it were scaled as it is: its difference is rounded,
+    and larger than itself.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
         step = np.ldexp(1.0, np.frexp(0.5 * high - 0.5 * low)[1])
         origin = step * np.round((0.5 * high + 0.5 * low) / np.maximum(step, 1e-300))
-    return np.where(np.isfinite(origin), origin, 0.0)
+        moved = X - origin
+        # Of the rounded difference, both summands must come back (Knuth's two-sum).
+        exact = (moved + origin == X) & (X - moved == origin)
+        good = (exact | (np.abs(moved) <= np.abs(X))).all(axis=0)
+    return np.where(good & np.isfinite(origin), origin, np.nan)
 
 
 def _matrix(values: Any, p: int, name: str) -> np.ndarray:

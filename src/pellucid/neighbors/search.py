@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.neighbors import _loops, _within, metrics
+from pellucid.neighbors import _loops, _tree, _within, metrics
 from pellucid.neighbors.lists import Lists, grouped, joined
 
 PANEL = 64  # rows in a panel outside trees
@@ -26,9 +26,10 @@ FEW = 16  # queries for which single-precision copies do not pay
 DENSE_CELLS = 2**25  # larger sparse tables are spread out chunk by chunk
 TREE_COLUMNS = 16  # up to so many columns a tree pays
 TREE_ROWS = 512
+GROUP = 64  # queries that walk down a tree together
 TRIED = 32  # queries that show whether a tree leaves rows out,
 MANY = 16  # of at least so many times as many
-SHARE = 0.15  # of the rows measured in a tree: then products with all rows take as long
+SHARE = 0.5  # of the rows measured in a tree: then products with all rows take as long
 NONE = np.iinfo(np.int32).max
 
 
@@ -69,7 +70,7 @@ def build_tree(X: np.ndarray, leaf_size: int) -> dict[str, Any]:
     depth = tree_depth(n, leaf_size)
     order, stop = np.arange(n, dtype=np.int32), parallel.StopFlag()
     boxes, least = np.zeros((2 << depth, 2, d)), np.zeros(2 << depth, dtype=np.int32)
-    parallel.interruptible(_loops.build, X, depth, order, boxes, least, stop.array)
+    parallel.interruptible(_tree.build, X, depth, order, boxes, least, stop.array)
     stop.check()
     return {"order": order, "boxes": boxes, "least": least, "depth": depth}
 
@@ -116,11 +117,14 @@ class Index:
         index, Q, power = self._in_range(Q)
         m = Q.shape[0]
         near, rows = np.full((m, k), np.inf), np.full((m, k), NONE, dtype=np.int32)
-        stop = parallel.StopFlag()
+        stop, turn = parallel.StopFlag(), index._turn(Q)
         for one in index._hashed() if index.buckets is not None else index._ways(Q, k):
 
             def task(block: slice, one: Any = one) -> None:
-                one(spread(Q[block]), near[block], rows[block], stop.array)
+                own = block if turn is None else turn[block]
+                best, found = near[own], rows[own]
+                one(spread(Q[own]), best, found, stop.array)
+                near[own], rows[own] = best, found
 
             parallel.map(task, query_blocks(m, self.d), jobs)
             stop.check()
@@ -199,11 +203,21 @@ class Index:
         order, boxes, least, depth = tree["order"], tree["boxes"], tree["least"], tree["depth"]
 
         def walk(Q: Any, near: Any, rows: Any, stop: Any) -> int:
-            return _loops.search(
-                kind, p, Q, self.rows, order, boxes, least, depth, near, rows, stop
+            group = GROUP if len(Q) > TRIED else 1
+            return _tree.search(
+                kind, p, Q, self.rows, order, boxes, least, depth, group, near, rows, stop
             )
 
         return walk
+
+    def _turn(self, Q: Any) -> np.ndarray | None:
+        """Queries in the order of their leaves: those that walk down the tree together are near."""
+        if self.tree is None or len(Q) <= TRIED:
+            return None
+        leaf = np.empty(len(Q), dtype=np.int32)
+        kind = metrics.RAW[self.space["kind"]]
+        _tree.homes(kind, self.space["p"], Q, self.tree["boxes"], self.tree["depth"], leaf)
+        return np.argsort(leaf, kind="stable")
 
     def _spread_out(self, walk: Any, Q: Any, k: int) -> bool:
         """Whether some of many queries measure so large a part of the rows in the tree that products
