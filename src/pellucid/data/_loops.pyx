@@ -8,9 +8,40 @@ from libc.string cimport memcpy
 
 cdef extern from *:
     """
+    #include <stddef.h>
     #define MIX 0xD6E8FEB86659FD93ULL
+
+    #define WIDEN(x) low = x < low ? x : low, high = x > high ? x : high
+
+    /* Four rows at a time, so that sums and ranges are loaded and stored a quarter as often; each sum
+     * still runs from the first row to the last. */
+    static void facts(const double *restrict X, const double *restrict w, ptrdiff_t n, ptrdiff_t p,
+                      double *restrict totals, double *restrict lows, double *restrict highs)
+    {
+        ptrdiff_t i = 0;
+        for (; i + 4 <= n; i += 4) {
+            const double *const a = X + i * p, *const b = a + p, *const c = b + p, *const d = c + p;
+            for (ptrdiff_t j = 0; j < p; j++) {
+                double total = totals[j], low = lows[j], high = highs[j];
+                total += w[i] * a[j], WIDEN(a[j]);
+                total += w[i + 1] * b[j], WIDEN(b[j]);
+                total += w[i + 2] * c[j], WIDEN(c[j]);
+                total += w[i + 3] * d[j], WIDEN(d[j]);
+                totals[j] = total, lows[j] = low, highs[j] = high;
+            }
+        }
+        for (; i < n; i++)
+            for (ptrdiff_t j = 0; j < p; j++) {
+                const double x = X[i * p + j];
+                double low = lows[j], high = highs[j];
+                totals[j] += w[i] * x, WIDEN(x);
+                lows[j] = low, highs[j] = high;
+            }
+    }
     """
     const uint64_t MIX
+    void facts(const double *X, const double *w, Py_ssize_t n, Py_ssize_t p, double *totals,
+               double *lows, double *highs) noexcept nogil
 
 
 def column_facts(
@@ -18,16 +49,9 @@ def column_facts(
     double[::1] total, double[::1] low, double[::1] high,
 ):
     """Adds w'X to `total` and widens [low, high]; a NaN shows in `total` alone."""
-    cdef Py_ssize_t i, j, n = X.shape[0], p = X.shape[1]
-    cdef double x, wi
     with nogil:
-        for i in range(n):
-            wi = w[i]
-            for j in range(p):
-                x = X[i, j]
-                total[j] += wi * x
-                low[j] = x if x < low[j] else low[j]
-                high[j] = x if x > high[j] else high[j]
+        if X.shape[0] and X.shape[1]:
+            facts(&X[0, 0], &w[0], X.shape[0], X.shape[1], &total[0], &low[0], &high[0])
 
 
 cdef inline uint64_t _mix(double value) noexcept nogil:

@@ -53,20 +53,11 @@ def sort_parts(double[::1] near, int32_t[::1] rows, const int64_t[::1] starts):
 def pack(const double[:, ::1] X, const int64_t[::1] order, double[:, ::1] packed,
          const int64_t[::1] starts):
     """Write the rows of X panel by panel; panel j holds rows order[starts[j]:starts[j + 1]]."""
-    cdef Py_ssize_t j, t, u, f, m, some, d = X.shape[1]
-    cdef double *out
-    cdef const double *rows[8]
+    cdef Py_ssize_t j, d = X.shape[1]
     with nogil:
         for j in range(starts.shape[0] - 1):
-            m = starts[j + 1] - starts[j]
-            out = &packed[0, 0] + starts[j] * d
-            for t in range(0, m, 8):  # eight rows at once: whole lines of the cache are written
-                some = min(8, m - t)
-                for u in range(some):
-                    rows[u] = &X[order[starts[j] + t + u], 0]
-                for f in range(d):
-                    for u in range(some):
-                        out[m * f + t + u] = rows[u][f]
+            panelled(&X[0, 0], &order[starts[j]], starts[j + 1] - starts[j], d,
+                     &packed[0, 0] + starts[j] * d)
 
 
 def scan(int metric, double p, const double[::1] scale, const double[:, ::1] Q,

@@ -1,8 +1,12 @@
 # Distances by panels of rows, which all loops of neighbours share.
 
+from libc.stdint cimport int64_t
+
 cdef extern from "lanes.h":
     void panel(int metric, double p, const double *scale, const double *q, const double *x,
                Py_ssize_t d, Py_ssize_t m, double worst, double *out) noexcept nogil
+    void panelled(const double *X, const int64_t *order, Py_ssize_t m, Py_ssize_t d,
+                  double *out) noexcept nogil
     double box_distance(int metric, double p, const double *q, const double *box,
                         Py_ssize_t d) noexcept nogil
     double squared(const double *q, const double *x, Py_ssize_t d, Py_ssize_t m) noexcept nogil

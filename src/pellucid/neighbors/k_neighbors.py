@@ -132,7 +132,7 @@ class KNeighborsClassifier(KVotes, ProbabilisticClassifier):
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return self._memorise(problem) | {
-            "codes_": np.sort(problem.y, kind="stable"),
+            "codes_": problem.y[tie_order(problem.y, problem.n)],
             "outputs_2d_": False,
         }
 

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -84,6 +85,29 @@ INLINE void panel_body(int metric, double p, const double *restrict q, const dou
         default: panel_body(MINKOWSKI, p, q, x, d, m, worst, out);                                 \
         }                                                                                          \
     }
+
+/* m rows of d cells side by side in a panel (d, m). Eight rows at once: whole lines of the cache are
+ * written. */
+static void panelled(const double *X, const int64_t *order, ptrdiff_t m, ptrdiff_t d,
+                     double *restrict out)
+{
+    typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+    ptrdiff_t t = 0;
+    for (; t + 8 <= m; t += 8) {
+        const double *rows[8];
+        for (int u = 0; u < 8; u++) rows[u] = X + order[t + u] * d;
+        for (ptrdiff_t f = 0; f + 2 <= d; f += 2)
+            for (int u = 0; u < 8; u += 2) {
+                const pair a = *(const pair *)(rows[u] + f), b = *(const pair *)(rows[u + 1] + f);
+                *(pair *)(out + m * f + t + u) = (pair){a[0], b[0]};
+                *(pair *)(out + m * (f + 1) + t + u) = (pair){a[1], b[1]};
+            }
+        if (d % 2)
+            for (int u = 0; u < 8; u++) out[m * (d - 1) + t + u] = rows[u][d - 1];
+    }
+    for (; t < m; t++)
+        for (ptrdiff_t f = 0; f < d; f++) out[m * f + t] = X[order[t] * d + f];
+}
 
 /* Squared distance to one row of a panel of m. */
 static double squared(const double *q, const double *x, ptrdiff_t d, ptrdiff_t m)

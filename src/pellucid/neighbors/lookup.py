@@ -259,6 +259,8 @@ def tie_order(y: Any, n: int) -> np.ndarray:
     """Rows by (y, row)."""
     if y is None:
         return np.arange(n)
+    if y.dtype == np.int32:  # class codes; short ones are sorted digit by digit
+        return np.argsort(y.astype(np.uint16) if y.max() < 2**16 else y, kind="stable")
     columns = y[:, None] if y.ndim == 1 else y
     return np.lexsort((np.arange(n), *columns.T[::-1]))
 

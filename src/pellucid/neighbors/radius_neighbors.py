@@ -148,7 +148,7 @@ class RadiusNeighborsClassifier(RadiusVotes, ProbabilisticClassifier):
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return self._memorise(problem) | {
-            "codes_": np.sort(problem.y, kind="stable"),
+            "codes_": problem.y[tie_order(problem.y, problem.n)],
             "outputs_2d_": False,
             "outlier_label_": self._outlier(problem),
         }
