@@ -327,3 +327,16 @@ def test_ctrl_c_while_the_report_is_written_says_how_to_continue(tmp_path, monke
     assert code == 130 and "Continue: pellucid compare --resume --out r" in err
     code, _, err = call(capsys, "compare", "--resume", "--out", "r")
     assert code == 0 and (tmp_path / "r" / "report.html").exists()
+
+
+def test_amounts_count_as_numbers_and_a_warning_is_said_once(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        f'"${1000 + 37 * (i % 91):,}.50",{2**53 + 2 * i + 1},{"ny"[i % 3 > 1]}' for i in range(150)
+    ]
+    (tmp_path / "us.csv").write_text("\n".join(["price,big,bought", *rows]))
+    code, out, err = call(capsys, "check", "us.csv", "--target", "bought")
+    assert code == 0
+    assert "column 'price' of us.csv is read as numbers: '$1,000.50' is 1000.5" in err
+    assert "'price'" not in out  # nothing is wrong with it
+    assert err.count("beyond 2**53") == 1

@@ -216,3 +216,22 @@ def test_bad_tables_are_refused_with_the_place(name):
     X, error, text = BAD[name]
     with pytest.raises(error, match=text):
         problem(X)
+
+
+def test_rows_left_out_are_counted_by_weight():
+    frame, drop = pd.DataFrame(ROWS), Table(missing="drop")
+    assert problem(frame).schema.left_out == 0
+    assert problem(frame, table=drop).schema.left_out == 3
+    assert problem(frame, [2, 3, 0, 1], table=drop).schema.left_out == 4
+    assert problem(frame, [0.5, 1.5, 1.0, 1.0], table=drop).schema.left_out == 3
+
+
+@pytest.mark.parametrize("layout", ["matrix", "codes"])
+@pytest.mark.parametrize("weights", [[1, 1, 1], [1, 1, 0]])
+def test_levels_of_a_column_that_training_saw_empty_count_as_missing(layout, weights):
+    cells = [None, None, "x" if weights[2] == 0 else None]
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "c": pd.Categorical(cells, categories=["x", "y"])})
+    learned = problem(frame, weights, layout=layout).schema
+    for new in (["x", "y", None], [None, None, None], [4.0, None, 5.0]):
+        told = encode(learned, intake(frame.assign(c=new), "Model"), False, "Model")
+        assert np.isfinite(told).all() if layout == "matrix" else np.isnan(told[1, 1])

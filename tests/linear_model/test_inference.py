@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import stdtr
 
+from pellucid.data import Table
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model import (
     ElasticNet,
@@ -293,3 +294,13 @@ def test_penalised_fits_have_no_p_values_and_say_why(model):
     assert "bootstrap" in str(table)
     assert table.frame()["coef"] == [model.intercept_, *model.coef_]
     assert dict(table.header)["alpha"] == model.alpha
+
+
+@pytest.mark.parametrize("Model", [LinearRegression, PoissonRegressor])
+def test_rows_left_out_are_told(Model):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    X[[3, 9], 0] = np.nan
+    y = np.arange(60) % 7
+    options = {} if Model is LinearRegression else {"alpha": 0}
+    notes = Model(table=Table(missing="drop"), **options).fit(X, y).summary().notes
+    assert notes == ("Left out for a missing value: 2 row(s).",)

@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import click
 
@@ -15,6 +15,7 @@ class Voice:
     """How much the user wants to hear: `-v` adds one, `-q` takes one away."""
 
     level: int = 0
+    said: set[str] = field(default_factory=set)
 
     def note(self, text: str) -> None:
         """Something worth knowing; silent with -q."""
@@ -27,9 +28,12 @@ class Voice:
             click.echo(f"warning: {text}", err=True)
 
     def show_warning(self, message, category, filename, lineno, file=None, line=None) -> None:
-        """A Python warning as one line; where it comes from only with -vv."""
+        """A Python warning as one line, said once; where it comes from only with -vv."""
         where = f" ({category.__name__}, {filename}:{lineno})" if self.level >= 2 else ""
-        self.warn(f"{message}{where}")
+        text = f"{message}{where}"
+        if text not in self.said:
+            self.said.add(text)
+            self.warn(text)
 
 
 def _counter(names: tuple[str, str], sign: int, help: str) -> Callable:

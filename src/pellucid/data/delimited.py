@@ -24,13 +24,12 @@ import pyarrow.csv as pacsv
 from pellucid.data.dialect import Dialect
 from pellucid.data.faults import explain, not_utf8, refuse_unclosed_quote, wrong_encoding
 from pellucid.data.source import Source, refuse_duplicates, selected
+from pellucid.data.spelled import Spelled
 from pellucid.errors import DataError
 
 _BLOCK = 1 << 22
 _HEAD = 1 << 20
 _LARGEST = 1 << 27  # a longer row is no table
-_GROUPED = r"^\s*[+-]?(\d{1,3}(,\d{3})+(\.\d+)?|(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?)\s*$"
-_NUMBER = r"^\s*-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
 def read_delimited(
@@ -49,7 +48,25 @@ def read_delimited(
         table = _restore_leading_zeros(source, content, head, table)
     if table.num_rows and table.schema.names[-1] == head.names[-1]:
         refuse_unclosed_quote(source, table.column(table.num_columns - 1)[-1].as_py())
-    return settle_types(table)
+    return settle_types(_as_meant(source, dialect, table, text, note))
+
+
+def _as_meant(
+    source: Source, dialect: Dialect, table: Any, text: Sequence[str], note: Callable[[str], None]
+) -> Any:
+    """The table with amounts and dates that are written for people as numbers and dates."""
+    kinds = {f.name: f.type for f in table.schema}
+    spelled = Spelled(_open_columns(kinds, text), dialect.decimal)
+    for name in _open_columns(kinds, text):
+        spelled.see(name, table.column(name))
+    for remark in spelled.notes(source.name):
+        note(remark)
+    return spelled.convert(table)
+
+
+def _open_columns(types: dict[str, Any], text: Sequence[str]) -> list[str]:
+    """Columns that the parser left as text, although nobody asked for it."""
+    return [name for name, kind in types.items() if kind == pa.string() and name not in text]
 
 
 def stream_delimited(
@@ -72,9 +89,11 @@ def stream_delimited(
     as_text = dict.fromkeys(types, pa.string())
     while True:
         batch, found = None, dict(types)
+        spelled = Spelled(wanted, dialect.decimal, dialect.markers())
         try:
             for batch in _batches(source, head, as_text, block, missing=False):
                 _widen(found, batch, dialect)
+                _watch(spelled, found, batch)
             break
         except _LongRow:
             block *= 16
@@ -82,8 +101,18 @@ def stream_delimited(
     if batch is not None and batch.num_rows and batch.schema.names[-1] == head.names[-1]:
         refuse_unclosed_quote(source, batch.column(batch.num_columns - 1)[-1].as_py())
     final = {name: pa.float64() if kind == pa.null() else kind for name, kind in types.items()}
+    asked = [name for name, kind in final.items() if kind != pa.string() or name in text]
+    spelled.leave(asked)
     for batch in _batches(source, head, final, block):
-        yield settle_types(batch)
+        yield settle_types(spelled.convert(batch))
+
+
+def _watch(spelled: Spelled, types: dict[str, Any], batch: Any) -> None:
+    for name, kind in types.items():
+        if kind in (pa.int64(), pa.float64()):
+            spelled.see_numbers(name)
+        elif kind != pa.null():
+            spelled.see(name, batch.column(name))
 
 
 @dataclass(frozen=True)
@@ -147,48 +176,6 @@ def settle_types(table: Any) -> Any:
             continue
         table = table.set_column(position, field.name, column)
     return table
-
-
-def near_numbers(table: Any, note: Callable[[str], None], name: str) -> None:
-    """A note for each text column that would be numbers but for a few cells."""
-    for field in table.schema:
-        if field.type == pa.float64():
-            _melted(table.column(field.name), note, f"column {field.name!r} of {name}")
-        if not pa.types.is_string(field.type):
-            continue
-        column = table.column(field.name)
-        sample = column.slice(0, 2000).drop_null()
-        grouped = pc.match_substring_regex(sample, pattern=_GROUPED)
-        looks = pc.match_substring_regex(sample, pattern=_NUMBER)
-        if pc.any(grouped).as_py() and pc.all(pc.or_(grouped, looks)).as_py():
-            first = sample.filter(grouped)[0].as_py()
-            note(
-                f"column {field.name!r} of {name} is text: its numbers are written with commas "
-                f"({first!r}). Write them as 1234.5 if they are to be numbers."
-            )
-            continue
-        if len(sample) < 10 or pc.sum(looks).as_py() < 0.9 * len(sample):
-            continue
-        other = pc.invert(pc.match_substring_regex(column, pattern=_NUMBER))
-        odd = column.filter(other).drop_null()
-        if not len(odd) or len(odd) > 0.1 * len(column):
-            continue
-        shown = ", ".join(repr(cell) for cell in odd.unique().to_pylist()[:3])
-        note(
-            f"column {field.name!r} of {name} is text because {len(odd)} of its {len(column)} "
-            f"cells are not numbers ({shown}). If they mean missing, add them to `missing`."
-        )
-
-
-def _melted(column: Any, note: Callable[[str], None], where: str) -> None:
-    """A note if all cells are numbers of 19 digits and more: most likely names of things."""
-    size = pc.min_max(pc.abs(column)).as_py()
-    if (size["min"] or 0.0) >= 2.0**63 and size["max"] < 1e60:
-        digits = len(str(int(size["max"])))
-        note(
-            f"{where} holds numbers of {digits} digits, of which a float keeps 16: different ones "
-            "may look alike. If they name things, read them as text."
-        )
 
 
 # Parsing

@@ -27,8 +27,9 @@ _BOMS = {  # the mark of UTF-32 begins with that of UTF-16
     codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
 }  # fmt: skip
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?')  # as spreadsheets write above the header
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
-_DECIMAL_POINT = re.compile(r"[+-]?\d+\.\d+([eE][+-]?\d+)?")
+_UNIT = r"\s*([$€£¥₹%]|[A-Z]{3})?\s*"
+_DECIMAL_COMMA = re.compile(rf"[+-]?{_UNIT}(\d+|\d{{1,3}}(\.\d{{3}})+),\d+([eE][+-]?\d+)?{_UNIT}")
+_DECIMAL_POINT = re.compile(rf"[+-]?{_UNIT}(\d+|\d{{1,3}}(,\d{{3}})+)\.\d+([eE][+-]?\d+)?{_UNIT}")
 
 
 @dataclass(frozen=True)

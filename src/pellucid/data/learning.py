@@ -42,15 +42,15 @@ def learn(
                 "at least), or drop the column."
             )
     shares = [c["shares"] for c in learned if c["levels"]]
+    facts: dict[str, Any] = {
+        k: np.array([c[k] for c in learned], float) for k in ("mean", "low", "high", "n_missing")
+    }
     return Schema(
         names=table.names,
         kinds=tuple(c["kind"] for c in learned),
         levels=tuple(c["levels"] for c in learned),
         shares=np.concatenate(shares) if shares else np.empty(0),
-        **{
-            k: np.array([c[k] for c in learned], float)
-            for k in ("mean", "low", "high", "n_missing")
-        },
+        **facts,
         unseen=options.unseen,
         layout=layout,
         coding=coding,

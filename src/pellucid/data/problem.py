@@ -96,6 +96,11 @@ def _whole(weights: np.ndarray) -> bool:
     return all(bool((w == np.floor(w)).all()) for w in blocks)
 
 
+def _total(weights: np.ndarray) -> float:
+    """How many rows these are: the sum of weights that are counts."""
+    return float(weights.sum()) if _whole(weights) else float(len(weights))
+
+
 def _gathered(X: Any, rows: np.ndarray, by_columns: bool) -> Any:
     """Some rows of a table, by position or mask, in the layout it has."""
     if not isinstance(X, np.ndarray):
@@ -156,8 +161,10 @@ def prepare(
     target, classes = _target(y, rows.n_rows, wishes)
     w = targets.weights_or_ones(weights, rows.n_rows)
     shift = None if offset is None else targets.offset_values(offset, rows.n_rows)
+    left_out = 0.0
     if options.missing != "indicator":
-        w = _without_missing(rows, w, options.missing, wishes.owner)
+        given, w = w, _without_missing(rows, w, options.missing, wishes.owner)
+        left_out = _total(given[w != given])
     used, position = rows, None
     if not w.all():  # weight 0 means absent: such rows teach no level, no class, no mean
         keep = w > 0
@@ -171,6 +178,10 @@ def prepare(
     grows = wishes.declared and wishes.seen is not None
     finite = wishes.schema is None or grows  # looked through while learning
     schema, used = _schema(used, w, options, wishes, grows)
+    if grows and wishes.schema is not None:  # of all batches
+        left_out += wishes.schema.left_out
+    if left_out != schema.left_out:
+        schema = replace(schema, left_out=left_out)
     encoded = encode.encode(
         schema, used, wishes.takes_sparse, wishes.owner, finite, by_rows=wishes.by_rows
     )
@@ -211,7 +222,7 @@ def _check_text(schema: Schema, wishes: Wishes) -> None:
 
 
 def _check_enough(rows: Intake, weights: np.ndarray, wishes: Wishes) -> None:
-    if (weights.sum() if _whole(weights) else rows.n_rows) < wishes.min_rows:
+    if _total(weights) < wishes.min_rows:
         raise DataError(
             f"Found array with {rows.n_rows} sample(s) (shape={(rows.n_rows, rows.n_columns)}) "
             f"while a minimum of {wishes.min_rows} is required by {wishes.owner}: 1 sample is not "

@@ -18,10 +18,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from pellucid.data.delimited import near_numbers, read_delimited, settle_types, stream_delimited
+from pellucid.data.delimited import read_delimited, settle_types, stream_delimited
 from pellucid.data.dialect import MISSING, Dialect, settle
 from pellucid.data.faults import not_utf8
 from pellucid.data.source import Source, find, refuse_duplicates, refuse_foreign, selected
+from pellucid.data.spelled import near_numbers
 from pellucid.errors import DataConversionWarning, DataError, ParameterError, warn
 
 __all__ = ["FORMATS", "MISSING", "batches", "read"]
@@ -86,7 +87,7 @@ def read(
     )
     if job.dialect is not None:
         table = read_delimited(job.source, job.dialect, columns, job.note, text)
-        near_numbers(table, job.note, job.source.name)
+        near_numbers(table, job.note, job.source.name, text)
     else:
         table = _WHOLE[job.format](job)
     if table.num_rows == 0:

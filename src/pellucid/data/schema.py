@@ -28,7 +28,8 @@ class Schema:
     of a text column, else (); shares : weighted share of each level in training, then of missing
     cells (for words: their inverse document frequency, then 0), one such column after the other;
     mean, low, high : of the present numbers (0 if there is none); n_missing : missing training
-    cells (sum of weights where these are counts).
+    cells, and left_out : rows that were left out for a missing cell (both sums of weights where
+    these are counts).
     """
 
     names: tuple[str, ...] | None
@@ -44,6 +45,7 @@ class Schema:
     coding: str = "onehot"
     text_mode: str = "count"
     text_pattern: str = ""
+    left_out: float = 0.0
 
     def __post_init__(self) -> None:
         """A schema may come from a file: whatever does not fit together is refused here."""
@@ -61,8 +63,9 @@ class Schema:
         ]
         if len(own) != len(filled) or not all(own):
             raise DataError("a schema has levels where there are none, or none where there are")
-        facts = (self.mean, self.shares, self.n_missing)
-        if not all(np.isfinite(fact).all() for fact in facts) or (self.n_missing < 0).any():
+        facts = (self.mean, self.shares)
+        counts = np.append(self.n_missing, self.left_out)
+        if not all(np.isfinite(fact).all() for fact in (*facts, counts)) or (counts < 0).any():
             raise DataError("a schema's means, shares or counts are impossible")
         if any(len(set(levels)) < len(levels) for levels in filled):
             raise DataError("a schema repeats a level")
@@ -77,6 +80,8 @@ class Schema:
             for part in arrays
         ):
             raise DataError("a schema's facts must be vectors of numbers")
+        if not isinstance(self.left_out, float):
+            raise DataError("a schema's number of rows left out must be a number")
         # Types first: tables may have many thousand columns, of few types.
         if not all(issubclass(kind, tuple) for kind in {*map(type, (*sequences, *self.levels))}):
             raise DataError("a schema's names, kinds and levels must be tuples")
@@ -131,7 +136,7 @@ class Schema:
                 continue
             if self.kinds[j] != CATEGORICAL:
                 out.append((j, "value", None))
-                if self.n_missing[j] > 0 and self.low[j] <= self.high[j]:
+                if self.n_missing[j] > 0 and not self._empty(j):
                     out.append((j, "indicator", None))
                 continue
             named = [(j, "level", level) for level in levels]
@@ -218,7 +223,13 @@ class Schema:
 
     def as_trained(self, j: int, column: RawColumn, strict: bool) -> RawColumn:
         """Column j in its training kind; `strict`: a date is no number."""
+        if column.kind in (CATEGORICAL, TEXT) and self.kinds[j] == NUMBER and self._empty(j):
+            return RawColumn(column.name, NUMBER, np.full(len(column.values), np.nan))
         return as_kind(column, self.kinds[j], self.name(j), strict)
+
+    def _empty(self, j: int) -> bool:
+        """Whether column j had no cell in training, so that nothing is known of its kind."""
+        return bool(self.low[j] > self.high[j])
 
     def level_codes(self, columns: list[RawColumn], quiet: bool = False) -> dict[int, np.ndarray]:
         """Codes of the categorical columns: 0..L-1, -1 missing, -2 unseen (warned of once)."""

@@ -187,7 +187,10 @@ def missing_notes(schema: Any) -> list[str]:
     found = [
         f"{schema.name(j)}: {count:g}" for j, count in enumerate(schema.n_missing) if count > 0
     ]
-    return [f"Missing in training ({'; '.join(found)})."] if found else []
+    notes = [f"Missing in training ({'; '.join(found)})."] if found else []
+    if schema.left_out:
+        notes.append(f"Left out for a missing value: {schema.left_out:g} row(s).")
+    return notes
 
 
 def penalised_summary(
