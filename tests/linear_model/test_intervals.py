@@ -91,8 +91,9 @@ def test_distribution_functions_are_those_of_scipy():
     found = distribution(negative_binomial(0.5), 1)(y, mu, 1.0)
     np.testing.assert_allclose(found, stats.nbinom.cdf(y, 2, 2 / (2 + mu)), rtol=1e-10)
     share = np.array([0.1, 0.5, 0.7, 0.9])
-    found = distribution(FAMILIES["binomial"](), 8)(y, share, 1.0)
-    np.testing.assert_allclose(found, stats.binom.cdf(y, 8, share), rtol=1e-10)
+    for values in (y, y + 5, -y):  # all trials succeed, and impossible numbers of them, too
+        found = distribution(FAMILIES["binomial"](), 8)(values, share, 1.0)
+        np.testing.assert_allclose(found, stats.binom.cdf(values, 8, share), rtol=1e-10)
     rng = np.random.default_rng(0)
     rate, scale = 2.0**0.5 / (0.7 * 0.5), 0.7 * 0.5 * 2.0**0.5
     drawn = np.array([rng.gamma(1.0, scale, k).sum() for k in rng.poisson(rate, 40_000)])
@@ -153,6 +154,37 @@ def test_intervals_of_least_squares_cover():
             low, high = model.predict_interval(new, 0.8, kind=kind)[0]
             hits[j] += low <= truth <= high
     assert np.abs(hits / runs - 0.8).max() < 4 * np.sqrt(0.16 / runs)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit", "cloglog", "identity"])
+def test_new_binomial_shares(link):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(4000, 2))
+    y = (rng.uniform(size=4000) < 0.3).astype(float)
+    model = GeneralizedLinearModel(family="binomial", link=link).fit(0.01 * X, y)
+    new, share = np.zeros((1, 2)), float(model.predict(np.zeros((1, 2)))[0])
+    for trials in (1, 7, 50):  # so many rows that the mean is as good as known
+        found = model.predict_interval(new, 0.9, trials=trials)[0] * trials
+        wanted = scipy.stats.binom.ppf([0.05, 0.95], trials, share)
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+    few = GeneralizedLinearModel(family="binomial", link=link).fit(X[:300], y[:300])
+    wide = np.diff(few.predict_interval(X[:5], trials=200), axis=1)
+    assert (wide > np.diff(scipy.stats.binom.ppf([0.025, 0.975], 200, 0.5)) / 200).any()
+
+
+@pytest.mark.parametrize("link", ["log", "sqrt", "inverse"])
+def test_new_normal_values_of_any_link(link):
+    """Where the link bends little: those of least squares; below 0 where the noise reaches."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(8, 1))
+    y = 1000 + X[:, 0] + rng.normal(size=8)
+    model = GeneralizedLinearModel(family="normal", link=link).fit(X, y)
+    wanted = LinearRegression().fit(X, y).predict_interval(X) - 1000
+    np.testing.assert_allclose(model.predict_interval(X) - 1000, wanted, atol=0.03)
+    y = np.full(100, 2.0) + 5 * rng.normal(size=100)
+    model = GeneralizedLinearModel(family="normal", link=link).fit(rng.normal(size=(100, 1)), y)
+    low, high = model.predict_interval(np.zeros((1, 1)), 0.9)[0]
+    assert low < np.quantile(y, 0.1) < 0 < np.quantile(y, 0.9) < high
 
 
 def test_new_counts_with_exposure():

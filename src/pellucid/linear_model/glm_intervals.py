@@ -63,13 +63,12 @@ def glm_ends(
     if kind == "mean" or normal:
         spread = error if kind == "mean" else np.sqrt(error**2 + dispersion)
         return mean_ends(loss, eta, reach * spread)
-    shift = NODES * (reach / t_reach(level, np.inf))  # wider where the variance was estimated
+    wider = reach / t_reach(level, np.inf)  # where the variance was estimated
+    noise = dispersion * wider**2 if kept["family"] == "normal" else dispersion
     with np.errstate(all="ignore"):
-        means = possible_means(loss, eta[:, None] + error[:, None] * shift)
-        F = distribution(loss.family, trials)
-        low, high = (1 - level) / 2, (1 + level) / 2
-        whole = kept["family"] in DISCRETE
-        ends = [quantile(F, means, dispersion, q, whole) for q in (low, high)]
+        means = possible_means(loss, eta[:, None] + error[:, None] * wider * NODES)
+        F, support = distribution(loss.family, trials), support_of(loss.family)
+        ends = [quantile(F, means, noise, q, support) for q in ((1 - level) / 2, (1 + level) / 2)]
     ends_array = np.column_stack(ends)
     return ends_array / trials if kept["family"] == "binomial" else ends_array
 
@@ -125,11 +124,15 @@ def distribution(family: Family, trials: int) -> Distribution:
         return lambda y, mu, phi: betainc(size, np.floor(y) + 1, size / (size + mu))
     return {
         "poisson": lambda y, mu, phi: pdtr(np.floor(y), mu),
-        "binomial": lambda y, mu, phi: bdtr(np.floor(y), trials, np.clip(mu, 0, 1)),
+        "binomial": lambda y, mu, phi: _binomial(np.floor(y), mu, trials),
         "gamma": lambda y, mu, phi: gammainc(1 / phi, y / (phi * mu)),
         "inverse_gaussian": _inverse_gaussian,
         "normal": lambda y, mu, phi: ndtr((y - mu) / np.sqrt(phi)),
     }[name]
+
+
+def _binomial(y: np.ndarray, mu: np.ndarray, trials: int) -> np.ndarray:
+    return np.where(y < 0, 0.0, bdtr(np.clip(y, 0, trials), trials, np.clip(mu, 0, 1)))
 
 
 def _inverse_gaussian(y: np.ndarray, mu: np.ndarray, phi: float) -> np.ndarray:
@@ -170,10 +173,18 @@ def _poisson_chance(k: Any, rate: np.ndarray) -> np.ndarray:
     return np.exp(-deviance - stirling) / np.sqrt(2 * np.pi * k)
 
 
+def support_of(family: Family) -> str:
+    """Values that an observation can have: all numbers, those >= 0, or whole ones >= 0."""
+    if family.name in DISCRETE:
+        return "whole"
+    return "real" if family.y_range[0] < 0 else "positive"
+
+
 def quantile(
-    F: Distribution, means: np.ndarray, dispersion: float, q: float, whole: bool
+    F: Distribution, means: np.ndarray, dispersion: float, q: float, support: str
 ) -> np.ndarray:
-    """The smallest value (a whole number if `whole`) whose averaged probability reaches q."""
+    """The smallest value of the support whose averaged probability reaches q."""
+    whole = support == "whole"
 
     def below(y: np.ndarray) -> np.ndarray:
         chances = F(y[:, None], means, dispersion)
@@ -184,18 +195,10 @@ def quantile(
         means = np.where(endless[:, None], 1.0, means)
     middle = np.where(np.isfinite(means), means, 0.0).mean(axis=1)
     high = np.maximum(np.abs(middle), 1e-300) * 2
-    high = np.ceil(high) + 1 if whole else high
-    for _ in range(1100):
-        short = below(high)
-        if not short.any():
-            break
-        high = np.where(short, high * 2, high)
+    high = _doubled(np.ceil(high) + 1 if whole else high, below)
     low = np.full_like(high, -1.0) if whole else np.where(below(np.zeros_like(high)), 0.0, -high)
-    for _ in range(1100):  # values below 0, for normal errors
-        above = ~below(low)
-        if whole or not above.any() or (means >= 0).all():
-            break
-        low = np.where(above, low * 2, low)
+    if support == "real":
+        low = _doubled(low, lambda y: ~below(y))
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         middle = np.floor(middle) if whole else middle
@@ -204,4 +207,14 @@ def quantile(
         if np.all(high - low <= (1 if whole else 1e-12 * np.abs(high))):
             break
     high = np.where(endless, np.inf, high)
-    return high if whole else np.maximum(high, 0.0) if (means >= 0).all() else high
+    return np.maximum(high, 0.0) if support == "positive" else high
+
+
+def _doubled(y: np.ndarray, short: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """y, doubled as long as it falls short."""
+    for _ in range(1100):
+        still = short(y)
+        if not still.any():
+            break
+        y = np.where(still, y * 2, y)
+    return y
