@@ -69,6 +69,7 @@ def test_points_close_together_are_surveyed_together(spread):
     task = replace(task, G=task.G + Z.T @ Z, T=Z)
     whole = path(task, l1, False, np.full(100, 1e-10), 9999)
     assert whole.made == 100 and (whole.coef[-1] != 0).sum() > 60
+    np.testing.assert_allclose(whole.off[:, :-1], whole.coef @ Z.T, atol=1e-11)
     for b, strength in zip(whole.coef, l1, strict=True):
         assert misfit(X, y, b, strength, False) < 1e-7
     walk, ends = active_set.start(task, False), (0, 37, 90, 100)
@@ -106,6 +107,7 @@ def test_rows_taken_off_are_rows_never_seen(offset, weighted):
     l1 = np.geomspace(2, 0.01, 12)
     found = path(rest, l1, False, np.full(12, 1e-9), 1200)
     assert found.made == 12
+    np.testing.assert_allclose(found.off, found.coef @ rest.taken_off(), atol=1e-12 * (1 + offset))
     for a in (3, 7, 11):
         plain = Lasso(l1[a]).fit(X[keep], y[keep], w[keep]).coef_
         np.testing.assert_allclose(found.coef[a], plain, atol=1e-8 * (1 + offset))
@@ -115,13 +117,14 @@ def test_lanes_change_no_bit():
     X, y = sample(90, 40)
     task, answers = task_of(X, y), []
     for loops in builds(_active_set):
-        B, gaps, turns = np.zeros((60, 40)), np.zeros(60), np.zeros(60, dtype=np.intp)
+        B, F = np.zeros((60, 40)), np.zeros((60, 7))
+        gaps, turns = np.zeros(60), np.zeros(60, dtype=np.intp)
         walk = loops.Walk(task.G, task.c, task.yy, False)
         made = walk.go(
             np.ascontiguousarray(X[:7].T) / 9, 90 * np.geomspace(3, 0.01, 60), np.full(60, 1e-9),
-            999, B, gaps, turns, np.zeros(1, dtype=np.int32),
+            999, B, F, gaps, turns, np.zeros(1, dtype=np.int32),
         )  # fmt: skip
-        answers.append((made, B, gaps, turns))
+        answers.append((made, B, F, gaps, turns))
     for part in zip(*answers, strict=True):
         for other in part[1:]:
             np.testing.assert_array_equal(part[0], other)

@@ -11,6 +11,7 @@ class Walk:
         wanted: ndarray,
         rounds: int,
         B: ndarray,
+        F: ndarray,
         gaps: ndarray,
         turns: ndarray,
         stop: ndarray,

@@ -357,10 +357,10 @@ cdef class Walk:
 
     def go(
         self, const double[:, ::1] R, const double[::1] l1, const double[::1] wanted,
-        Py_ssize_t rounds, double[:, ::1] B, double[::1] gaps, Py_ssize_t[::1] turns,
-        const int[::1] stop,
+        Py_ssize_t rounds, double[:, ::1] B, double[:, ::1] F, double[::1] gaps,
+        Py_ssize_t[::1] turns, const int[::1] stop,
     ):
-        """Coefficients B (points, p), duality gaps and rounds; the number of points finished.
+        """Coefficients B (points, p), F = B R, duality gaps and rounds; how many are finished.
 
         Ends with the first point whose gap stays above `wanted`, or after so many rounds in all;
         that point is left in B, but not counted.
@@ -381,12 +381,14 @@ cdef class Walk:
                         gaps[t] = bound(s, l1[t], &B[t, 0], s.Y + i * p, &value)
                         if not gaps[t] <= wanted[t]:
                             break
+                        memcpy(&F[t, 0], s.f + i * s.m, s.m * sizeof(double))
                         t += 1
                     else:
                         memcpy(s.last, s.Y + (n - 1) * p, p * sizeof(double))
                         memcpy(s.before, s.Y + (n - 2) * p, p * sizeof(double))
                         continue
                 gaps[t] = step(s, l1[t], &B[t, 0], True, wanted[t], &stop[0], &turns[t])
+                gather(s, &F[t, 0])
                 if not gaps[t] <= wanted[t]:
                     break
                 t += 1

@@ -89,9 +89,13 @@ def without(design: Design, gram: np.ndarray, part: Design) -> Quadratic | None:
 
 @dataclass(frozen=True)
 class Points:
-    """coef (m, p), gap (m,) and rounds (m,) of a path, of which the first `made` are exact."""
+    """coef (m, p), gap (m,) and rounds (m,) of a path, of which the first `made` are exact.
+
+    `off` (m, r) is coef times what is taken off: the fit of those rows.
+    """
 
     coef: np.ndarray
+    off: np.ndarray
     gap: np.ndarray
     rounds: np.ndarray
     made: int
@@ -116,10 +120,11 @@ def path(
     what is taken off the products.
     """
     m, p, flag = len(l1), len(task.c), StopFlag()
-    coef, gap, turns = np.zeros((m, p)), np.zeros(m), np.zeros(m, dtype=np.intp)
-    made = walk.go(R, task.total * l1, wanted * task.yy, rounds, coef, gap, turns, flag.array)
+    coef, off = np.zeros((m, p)), np.zeros((m, R.shape[1]))
+    gap, turns = np.zeros(m), np.zeros(m, dtype=np.intp)
+    made = walk.go(R, task.total * l1, wanted * task.yy, rounds, coef, off, gap, turns, flag.array)
     flag.check()
-    return Points(coef, gap / task.total, turns, made)
+    return Points(coef, off, gap / task.total, turns, made)
 
 
 def solve(

@@ -99,6 +99,10 @@ class Training:
     grid: Grid
     turn: Any = field(default_factory=threading.Lock)
 
+    @property
+    def lift(self) -> int:
+        return int(self.table.task.lift[0])
+
     @functools.cached_property
     def rest(self) -> Any:
         """The test rows, if all rows less these are the training rows."""
@@ -170,15 +174,25 @@ class Training:
                 way.parts.clear()
                 way.errors.clear()
                 break
-            way.errors.append(self._scored(found.coef, way.task.mean, way.task.mean_y))
+            way.errors.append(self._missed(way.task, found))
         return way.errors
+
+    def _missed(self, task: active_set.Quadratic, found: active_set.Points) -> np.ndarray:
+        """Errors of points of a lasso's path; rows that were taken off are fitted already."""
+        if not len(task.T):
+            return self._scored(found.coef, task.mean, task.mean_y)
+        off, part = found.off, self.rest
+        # x . b = (x - shift) . b + shift . b, and the mean of the others is shift + d / sqrt(total).
+        height = task.mean_y - off[:, -1:] / np.sqrt(task.total)
+        r = np.sqrt(part.weights) * (part.Y[:, 0] - height) - off[:, :-1]
+        with np.errstate(over="ignore"):
+            return np.ldexp(np.square(r).sum(axis=1) / part.weights.sum(), 2 * self.lift)
 
     def _scored(self, b: np.ndarray, mean: np.ndarray, mean_y: float) -> np.ndarray:
         """Errors of coefficients b (m, p), which are overwritten."""
-        lift = int(self.table.task.lift[0])
         with np.errstate(over="ignore", invalid="ignore"):
-            intercept = np.ldexp(mean_y - b @ mean, lift) * self.grid.intercept
-            np.ldexp(b, lift, out=b)
+            intercept = np.ldexp(mean_y - b @ mean, self.lift) * self.grid.intercept
+            np.ldexp(b, self.lift, out=b)
         return _test_error(self.table.problem, self.fold, b, intercept)
 
     @functools.cached_property
@@ -199,7 +213,7 @@ class Training:
         if quadratic is None:
             return None
         with np.errstate(over="ignore"):
-            l1 = np.minimum(np.ldexp(alphas, -int(table.task.lift[0])), solver.LARGEST)
+            l1 = np.minimum(np.ldexp(alphas, -self.lift), solver.LARGEST)
         walk = active_set.start(quadratic, grid.positive)
         return Way(quadratic, walk, np.array_split(l1, PARTS), [])
 
