@@ -21,7 +21,8 @@ cdef enum:
 
 cdef double PIVOT = 1e-10  # share of a column that must be new for it to enter
 cdef double FAR = 0.7  # penalties of a span, as a share of the last one before it
-cdef double NEAR = 0.8  # pull of a column that may come into use, as a share of the penalty
+cdef double NEAR = 0.7  # pull of a column that may come into use, as a share of the penalty
+cdef double NEXT = 0.9  # the same once others came in at this penalty
 
 
 cdef struct Active:
@@ -191,6 +192,17 @@ cdef void keep_near(Active *s, Py_ssize_t j) noexcept nogil:
     s.n_near += 1
 
 
+cdef void come_nearer(Active *s, double bar) noexcept nogil:
+    """Of the columns near, keep those that pull harder than that."""
+    cdef Py_ssize_t i, j, n = 0
+    for i in range(s.n_near):
+        j = s.near[i]
+        if (s.g[j] if s.positive else fabs(s.g[j])) > bar and s.place[j] < 0:
+            s.near[n] = j
+            n += 1
+    s.n_near = n
+
+
 cdef double bound(
     Active *s, double l1, const double *b, const double *g, double *value
 ) noexcept nogil:
@@ -286,6 +298,8 @@ cdef double settle(
         before = value
         if not welcome(s, l1, single):
             break
+        if not all:
+            come_nearer(s, NEXT * l1)
     return gap
 
 

@@ -112,7 +112,7 @@ cdef extern from *:
         switch (V) {
             case 1: eliminated(8, 1, L, R, order, K, m, N, W); break;
             case 2: eliminated(6, 2, L, R, order, K, m, N, W); break;
-            default: eliminated(4, 3, L, R, order, K, m, N, W);
+            default: eliminated(3, 3, L, R, order, K, m, N, W);
         }
     }
     """
