@@ -157,3 +157,19 @@ def test_descent_ends_where_the_exact_fit_does(Model):
     np.testing.assert_allclose(watched.coef_, exact.coef_, atol=1e-10)
     assert (np.diff(watched.history_["objective"]) <= 1e-12).all()
     assert len(watched.history_["objective"]) == watched.n_iter_ + 1
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("seed", [42, 43])
+def test_folds_that_are_almost_interpolated(seed, positive):
+    """As many columns in use as rows: one comes in for another."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 60)) + 2
+    y = X @ (rng.normal(size=60) * (rng.uniform(size=60) < 0.4)) + 0.01 * rng.normal(size=40)
+    model = LassoCV(alphas=12, positive=positive).fit(X, y)
+    for k in range(5):
+        test = np.arange(40) // 8 == k
+        for a in (7, 9, 11):
+            own = Lasso(model.alphas_[a], positive=positive, max_iter=10**5)
+            left = y[test] - own.fit(X[~test], y[~test]).predict(X[test])
+            assert model.mse_path_[a, k] == pytest.approx(np.mean(left**2), rel=1e-8)

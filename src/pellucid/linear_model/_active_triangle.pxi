@@ -112,13 +112,47 @@ cdef void leave(Active *s, Py_ssize_t j) noexcept nogil:
     s.K = K - 1
 
 
+cdef bint exchange(Active *s, Py_ssize_t j) noexcept nogil:
+    """Column j, spanned by those in use, comes in for the first of them that reaches 0 on its way.
+
+    While j takes over what the others fit, the fit stays as it is, and the penalty falls.
+    """
+    cdef Py_ssize_t i, first = -1, K = s.K
+    cdef double t = INFINITY, up = 1.0 if s.g[j] > 0.0 else -1.0
+    take(s, j, 0, NULL, 0)
+    if s.K > K:
+        return True
+    for i in range(K):
+        s.x[i] = -up * row(s, K)[i]
+    turn_back(s)
+    for i in range(K):
+        if s.x[i] * s.b[i] < 0.0 and -s.b[i] / s.x[i] < t:
+            first, t = i, -s.b[i] / s.x[i]
+    if first < 0:
+        return False
+    for i in range(K):
+        s.b[i] += t * s.x[i]
+    keep_near(s, s.order[first])
+    leave(s, first)
+    take(s, j, 0, NULL, 0)
+    if s.K < K:
+        return False
+    s.b[K - 1] = t * up
+    return True
+
+
 cdef void solve(Active *s, double l1) noexcept nogil:
     """x = Q^-1 (c - l1 sign) for the columns in use."""
-    cdef Py_ssize_t i, k, K = s.K
+    cdef Py_ssize_t i
+    for i in range(s.K):
+        s.x[i] = s.u[i] - l1 * s.v[i]
+    turn_back(s)
+
+
+cdef void turn_back(Active *s) noexcept nogil:
+    """x becomes L'^-1 x."""
+    cdef Py_ssize_t i = s.K, k
     cdef double *x = s.x
-    for i in range(K):
-        x[i] = s.u[i] - l1 * s.v[i]
-    i = K
     while i >= 4:
         for k in range(i - 1, i - 5, -1):
             x[k] /= row(s, k)[k]

@@ -13,7 +13,7 @@ from pellucid.linear_model.coordinate import descend
 from pellucid.linear_model.products import AllProducts
 from pellucid.parallel import StopFlag
 
-WANTED = 1e-8  # duality gap, as a share of y'y / N
+WANTED = 1e-10  # duality gap, as a share of y'y / N
 FIRST_TOL = 1e-5  # of a step, as a share of the length of y
 FIRST_EPOCHS = 30  # after which solving for the signs found is quicker than going on
 FEW = 100  # columns up to which solving costs nothing
