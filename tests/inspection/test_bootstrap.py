@@ -196,3 +196,46 @@ def test_populations_are_counted_not_copied():
     found = bootstrap(LinearRegression(), X, y, sample_weight=w, n_resamples=5, random_state=0)
     np.testing.assert_allclose(found.replicates, np.tile(found.estimate, (5, 1)), rtol=1e-4)
     assert (found.std_error > 0).all()
+
+
+def test_weights_of_what_takes_none_are_copies():
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=80), rng.integers(0, 5, 80)
+    found = bootstrap(None, x, statistic=np.mean, sample_weight=w, n_resamples=200, random_state=0)
+    assert found.estimate == pytest.approx(np.average(x, weights=w))
+    assert found.low < found.estimate < found.high
+    again = bootstrap(None, x.repeat(w), statistic=np.mean, n_resamples=200, random_state=0)
+    np.testing.assert_array_equal(found.replicates, again.replicates)
+    from sklearn.neighbors import KNeighborsRegressor
+
+    X, y = table()
+    group = np.arange(len(y)) % 7
+    share = bootstrap(
+        KNeighborsRegressor(), X, y, lambda m: m.predict(X[:2]), sample_weight=2 * np.ones(len(y)),
+        groups=group, n_resamples=3,
+    )  # fmt: skip
+    whole = KNeighborsRegressor().fit(X.repeat(2, axis=0), y.repeat(2)).predict(X[:2])
+    np.testing.assert_allclose(share.estimate, whole)
+
+
+@pytest.mark.parametrize(("more", "said"), [
+    ({"sample_weight": np.full(60, 0.5)}, "only whole weights"),
+    ({"sample_weight": np.full(60, 1e9)}, "too many to copy"),
+    ({"groups": [*range(59), None]}, "groups has a missing value in row 59"),
+    ({"groups": [*range(59), np.nan]}, "groups has a missing value in row 59"),
+    ({"offset": np.ones(60)}, "nothing that takes offset"),
+])  # fmt: skip
+def test_what_a_statistic_of_rows_cannot_take(more, said):
+    X, y = table()
+    with pytest.raises((DataError, ParameterError), match=said):
+        bootstrap(None, X, y, lambda X, y: y.mean(), n_resamples=2, **more)
+
+
+def test_what_is_no_estimator_and_no_number():
+    X, y = table()
+    with pytest.raises(ParameterError, match=r"Give an instance, LinearRegression\(\)"):
+        bootstrap(LinearRegression, X, y)
+    with pytest.raises(ParameterError, match="'status_' is no number"):
+        bootstrap(LinearRegression(), X, y, "status_")
+    rows = [[float(v), "uv"[i % 2]] for i, v in enumerate(X[:, 0])]
+    assert bootstrap(LinearRegression(), rows, y, n_resamples=5).estimate.shape == (2,)

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from pellucid.errors import ParameterError
-from pellucid.linear_model import ElasticNet, Lasso, Ridge, _coordinate, enet_path, lasso_path
+from pellucid.linear_model import (
+    ElasticNet,
+    Lasso,
+    LassoCV,
+    Ridge,
+    _coordinate,
+    enet_path,
+    lasso_path,
+)
 from pellucid.linear_model.coordinate import descend as fastest
 from tests.linear_model.test_ridge import X4, Y4, standardised
 
@@ -263,3 +271,33 @@ def test_wrong_parameters_are_named(wrong):
 def test_wrong_options_of_paths_are_named(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         enet_path([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0], **wrong)
+
+
+@pytest.mark.parametrize("offset", [0.0, 30.0])
+def test_the_smallest_penalty_that_leaves_no_column_leaves_none(offset):
+    """Not one by rounding either: neither of the user's product nor of the grid's."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(50, 8)) + offset, rng.normal(size=50) + 1
+        Xc, yc = X - X.mean(axis=0), y - y.mean()
+        top = np.abs(Xc.T @ yc).max() / 50 * (1 + 1e-15 * offset)
+        assert not Lasso(top).fit(X, y).coef_.any()
+        assert Lasso(top * (1 - 1e-10)).fit(X, y).coef_.any()
+        assert not ElasticNet(2 * top).fit(X, y).coef_.any()
+        assert not lasso_path(Xc, yc, alphas=3)[1][:, 0].any()
+        if seed < 10:
+            first = LassoCV(alphas=2, cv=2).fit(X, y).alphas_[0]
+            assert not Lasso(first).fit(X, y).coef_.any()
+
+
+def test_paths_of_several_targets_are_paths_of_each():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 6)), rng.normal(size=(40, 2))
+    alphas, coefs, gaps = enet_path(X, Y, alphas=4, precompute=True, coef_init=np.ones((2, 6)))
+    assert alphas[0] == pytest.approx(np.abs(X.T @ Y).max() / 40 / 0.5)
+    for k in range(2):
+        own = enet_path(X, Y[:, k], alphas=alphas)
+        np.testing.assert_allclose(coefs[k], own[1], atol=1e-12)
+    assert gaps.shape == (2, 4)
+    with pytest.raises(TypeError):
+        lasso_path(X, Y, sample_weight=np.ones(40))

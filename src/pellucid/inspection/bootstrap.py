@@ -123,7 +123,8 @@ def bootstrap(
     statistic : the name of a learned attribute, or a function: of the fitted estimator, or, without
         an estimator, of (X, y), of (X) if y is None
     n_resamples : int >= 2; level : float in (0, 1)
-    sample_weight : whole numbers are numbers of copies; other weights stay with their rows
+    sample_weight : whole numbers are numbers of copies; other weights, which the estimator must
+        take, stay with their rows
     groups : rows of one group are drawn together
     random_state, n_jobs : the result does not depend on n_jobs
     offset, exposure : arrays that the estimator's `fit` takes, one entry per row
@@ -141,8 +142,15 @@ def bootstrap(
     y = None if y is None else as_vector(y)
     if y is not None:
         check_lengths(n, len(y))
-    draw = _drawer(n, sample_weight, groups, _takes_weights(estimator))
     more = _more(estimator, n, offset, exposure)
+    groups = None if groups is None else _known(as_vector(groups, "groups"), n)
+    weighable = _takes_weights(estimator)
+    if sample_weight is not None and not weighable:
+        rows = _copies(estimator, weights_or_ones(sample_weight, n))
+        X, y, n, sample_weight = taken(X, rows), None if y is None else y[rows], len(rows), None
+        more = {name: values[rows] for name, values in more.items()}
+        groups = None if groups is None else groups[rows]
+    draw = _drawer(n, sample_weight, groups, weighable)
     seed = parallel.seed_sequence(random_state)
     whole = _fitted(_seeded(estimator, seed, "whole"), X, y, sample_weight, more)
     estimate, names = _value(whole, statistic, X, y), _names(whole, statistic)
@@ -176,6 +184,8 @@ def _check(n_resamples: int, level: float, estimator: Any, statistic: Any) -> No
             "statistic must be a learned attribute's name or a function. Got "
             f"{shown(statistic)} instead."
         )
+    if isinstance(estimator, type):
+        raise ParameterError(f"Give an instance, {estimator.__name__}(), not the class.")
     if estimator is None and isinstance(statistic, str):
         raise ParameterError("Without an estimator the statistic is a function of the rows.")
 
@@ -191,12 +201,37 @@ def taken(X: Any, rows: np.ndarray) -> Any:
     if hasattr(X, "take") and hasattr(X, "schema") and not hasattr(X, "lazy"):  # Arrow
         return X.take(rows)
     if isinstance(X, list | tuple):
-        return np.asarray(X)[rows]
+        return [X[i] for i in rows]
     return X[rows]
 
 
 def _takes_weights(estimator: Any) -> bool:
     return estimator is not None and "sample_weight" in inspect.signature(estimator.fit).parameters
+
+
+def _copies(estimator: Any, w: np.ndarray) -> np.ndarray:
+    """Rows, each as often as its weight says, for what takes no weights."""
+    if not (w == np.floor(w)).all():
+        who = "A statistic of the rows" if estimator is None else type(estimator).__name__
+        raise ParameterError(
+            f"{who} takes no sample_weight: only whole weights, which are numbers of copies, are "
+            "possible."
+        )
+    if w.sum() > MANY_COPIES:
+        raise ParameterError(
+            f"sample_weight stands for {w.sum():.3g} rows: too many to copy for what takes no "
+            "weights."
+        )
+    return np.repeat(np.arange(len(w)), w.astype(np.int64))
+
+
+def _known(groups: np.ndarray, n: int) -> np.ndarray:
+    """Groups of the rows, of which none is missing."""
+    check_lengths(n, len(groups))
+    missing = np.flatnonzero([g is None or g != g for g in groups.tolist()])
+    if len(missing):
+        raise DataError(f"groups has a missing value in row {missing[0]}.")
+    return groups
 
 
 def _drawer(
@@ -206,8 +241,7 @@ def _drawer(
     w = weights_or_ones(weights, n)
     copies = bool((w == np.floor(w)).all())
     if groups is not None:
-        codes = np.unique(as_vector(groups, "groups"), return_inverse=True)[1]
-        check_lengths(n, len(codes))
+        codes = np.unique(groups, return_inverse=True)[1]
         members = [np.flatnonzero(codes == g) for g in range(int(codes.max()) + 1)]
 
         def by_group(rng: np.random.Generator) -> tuple[np.ndarray, Any]:
@@ -239,6 +273,8 @@ def _more(estimator: Any, n: int, offset: Any, exposure: Any) -> dict[str, np.nd
     given = {"offset": offset, "exposure": exposure}
     more = {name: as_vector(v, name) for name, v in given.items() if v is not None}
     for name, values in more.items():
+        if estimator is None:
+            raise ParameterError(f"Without an estimator there is nothing that takes {name}.")
         if name not in inspect.signature(estimator.fit).parameters:
             raise ParameterError(f"{type(estimator).__name__} takes no {name}.")
         check_lengths(n, len(values))
@@ -267,10 +303,17 @@ def _value(model: Any, statistic: Statistic, X: Any, y: Any) -> np.ndarray:
             raise ParameterError(
                 f"{type(model).__name__} has no attribute {statistic!r}; it has {', '.join(learned)}."
             )
-        return np.asarray(getattr(model, statistic), dtype=float)
+        return _numbers(getattr(model, statistic), statistic)
     if model is not None:
         return np.asarray(statistic(model), dtype=float)
     return np.asarray(statistic(X) if y is None else statistic(X, y), dtype=float)
+
+
+def _numbers(value: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name!r} is no number or array of numbers.") from None
 
 
 def _names(model: Any, statistic: Statistic) -> tuple[str, ...]:

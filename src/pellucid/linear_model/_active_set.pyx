@@ -19,6 +19,7 @@ cdef enum:
     TOGETHER = 12  # columns that enter at once
     SPAN = 4  # points after which all columns are looked at
 
+cdef double MORE = 1 + 1e-14  # pull, as a share of the penalty, that is no rounding
 cdef double PIVOT = 1e-10  # share of a column that must be new for it to enter
 cdef double FAR = 0.7  # penalties of a span, as a share of the last one before it
 cdef double NEAR = 0.7  # pull of a column that may come into use, as a share of the penalty
@@ -146,12 +147,12 @@ cdef bint welcome(Active *s, double l1, bint single) noexcept nogil:
     """
     cdef Py_ssize_t i, j, n = 0, crowd = 0, best = -1
     cdef Py_ssize_t group[TOGETHER]
-    cdef double pull, strongest = l1, bar = l1
+    cdef double pull, strongest = MORE * l1, bar = MORE * l1
     cdef bint joined = False
     for i in range(s.n_near):
         j = s.near[i]
         pull = s.g[j] if s.positive else fabs(s.g[j])
-        if s.place[j] < 0 and pull > l1:
+        if s.place[j] < 0 and pull > MORE * l1:
             crowd += 1
             if pull > strongest:
                 strongest = pull

@@ -23,6 +23,7 @@ LARGEST = 1e250
 FIRST_SET = 10  # columns that enter at least, if so many want to
 EPOCHS = 50  # between two looks at the whole table
 ROUNDING = 1e-16
+MORE = 1 + 1e-14  # pull, as a share of the penalty, that is no rounding
 EXACT = 1e-14  # relative gap at which nothing is left to gain
 POLISH_COLUMNS = 4096
 POLISH_ROUNDS = 20
@@ -123,7 +124,7 @@ def working_set(state: State, l1: np.ndarray, l2: np.ndarray, positive: bool) ->
     """Columns in use, and the most discontent of the others, at most as many again."""
     used = state.b != 0
     pull = state.g - l2 * state.b
-    excess = np.where(used, 0.0, (pull if positive else np.abs(pull)) - l1)
+    excess = np.where(used, 0.0, (pull if positive else np.abs(pull)) - MORE * l1)
     waiting = np.flatnonzero(excess > 0)
     room = max(FIRST_SET, int(used.sum()))
     if len(waiting) > room:

@@ -63,6 +63,15 @@ def prepared(problem: Problem, intercept: bool) -> Table:
     return Table(problem, task, task.gram)
 
 
+def pulls(table: Table) -> np.ndarray | None:
+    """X'y / N of centred columns as the fits see it, if products are known."""
+    if table.gram is None:
+        return None
+    q = AllProducts(table.task, table.gram).q[:, 0]
+    with np.errstate(over="ignore"):
+        return np.ldexp(q, int(table.task.lift[0]))
+
+
 def errors_by_fold(table: Table, folds: list[Fold], grid: Grid) -> np.ndarray:
     """Mean squared errors of the test rows, (l1_ratios, alphas, folds)."""
     last = Training(table, folds[-1], grid)

@@ -19,6 +19,7 @@ FIRST_EPOCHS = 30  # after which solving for the signs found is quicker than goi
 FEW = 100  # columns up to which solving costs nothing
 EPOCHS = 100
 FLAT = 1e-9
+MORE = 1 + 1e-14  # pull, as a share of the penalty, that is no rounding
 
 
 class Path:
@@ -104,7 +105,7 @@ class Path:
 
     def _wanting(self, reach: float, l2: float) -> np.ndarray:
         pull = self.g if self.positive else np.abs(self.g)
-        return np.flatnonzero((pull > reach) & ~self.kept)
+        return np.flatnonzero((pull > MORE * reach) & ~self.kept)
 
     def _look(self, qk: np.ndarray, l1: float, l2: float) -> float:
         """Update X'r / N; the duality gap (see `elastic_net_solver.look`)."""

@@ -56,8 +56,9 @@ def enet_path(
 
     X and y are taken as they are: centre them first if you want an intercept. `alphas` is a number
     of penalties, evenly spaced in logarithm from the smallest that leaves no column down to `eps`
-    times it, or the penalties themselves. `precompute`, `Xy`, `copy_X`, `coef_init`, `verbose` and
-    `check_input` have no effect. With `return_n_iter`, the epochs of each point too.
+    times it, or the penalties themselves. Several targets are so many paths at the same penalties.
+    `precompute`, `Xy`, `copy_X`, `coef_init`, `verbose` and `check_input` have no effect. With
+    `return_n_iter`, the epochs of each point too.
 
     Examples
     --------
@@ -89,9 +90,9 @@ def _path(owner: str, X: Any, y: Any, given: dict[str, Any], return_n_iter: bool
 
 def penalty_grid(
     X: Any, Y: np.ndarray, weights: np.ndarray, alphas: Any, l1_ratio: float, eps: float,
-    intercept: bool, positive: bool = False,
+    intercept: bool, positive: bool = False, pull: np.ndarray | None = None,
 ) -> np.ndarray:  # fmt: skip
-    """Penalties in falling order."""
+    """Penalties in falling order; `pull` is X'y / N of centred columns, if it is known."""
     if not Integer(1).accepts(alphas):
         try:
             given = np.sort(np.asarray(alphas, dtype=float).ravel())[::-1]
@@ -102,10 +103,11 @@ def penalty_grid(
                 f"The 'alphas' parameter must be numbers >= 0. Got {shown(alphas)} instead."
             )
         return given
-    share = weights / weights.sum()
-    centred = Y - share @ Y if intercept else Y
     with np.errstate(over="ignore", invalid="ignore"):
-        pull = np.asarray(X.T @ (centred * share[:, None]))
+        if pull is None:
+            share = weights / weights.sum()
+            centred = Y - share @ Y if intercept else Y
+            pull = np.asarray(X.T @ (centred * share[:, None]))
         pull = pull if positive else np.abs(pull)
         top = float(pull.max(initial=0.0)) / l1_ratio
     if not np.isfinite(top):

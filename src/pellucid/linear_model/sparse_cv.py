@@ -52,12 +52,13 @@ def fit_by_folds(model: Any, problem: Problem, l1_ratios: list[float]) -> dict[s
     from pellucid.linear_model.sparse_regression import descend
 
     with parallel.using(model.n_jobs), parallel.one_blas_thread():
-        alphas = [_penalties(model, problem, ratio) for ratio in l1_ratios]
+        table = search.prepared(problem, model.fit_intercept)
+        pull = search.pulls(table)
+        alphas = [_penalties(model, problem, ratio, pull) for ratio in l1_ratios]
         grid = search.Grid(
             l1_ratios, alphas, model.fit_intercept, model.positive, model.max_iter, model.tol
         )
         folds = make_folds(model.cv, problem)
-        table = search.prepared(problem, model.fit_intercept)
         errors = search.errors_by_fold(table, folds, grid)
         ratio, alpha, best = _best(errors, l1_ratios, alphas)
         net = Net(
@@ -93,7 +94,9 @@ def _last_fit(model: Any, problem: Problem, net: Any, task: Any) -> dict[str, An
     }  # fmt: skip
 
 
-def _penalties(model: Any, problem: Problem, l1_ratio: float) -> np.ndarray:
+def _penalties(
+    model: Any, problem: Problem, l1_ratio: float, pull: np.ndarray | None
+) -> np.ndarray:
     if Integer(1).accepts(model.alphas) and l1_ratio == 0:
         raise ParameterError(
             "Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid "
@@ -101,7 +104,7 @@ def _penalties(model: Any, problem: Problem, l1_ratio: float) -> np.ndarray:
         )
     return penalty_grid(
         problem.X, problem.y[:, None], problem.weights, model.alphas, l1_ratio, model.eps,
-        model.fit_intercept, model.positive,
+        model.fit_intercept, model.positive, pull,
     )  # fmt: skip
 
 
