@@ -85,6 +85,14 @@ def test_numbers_with_weights(rng):
     assert exact == {"rmse": [0.0, 0.0], "mae": [0.0, 0.0]}
 
 
+def test_the_doubt_of_r2_is_at_least_that_of_its_errors(rng):
+    y = rng.normal(size=40)
+    answers = Answers(y + rng.standard_t(3, size=40) / 3)
+    found = scored(y, np.ones(40), answers, 0, "rmse", "r2")[1]
+    high, low = 1 - np.square(found["rmse"]) / y.var()
+    assert found["r2"][0] <= low + 0.05 * (high - low) and found["r2"][1] >= high - 0.02
+
+
 def test_what_has_no_value_has_no_interval(rng):
     y, answers = classes(rng)
     assert intervals(y, np.ones(80), answers, 2, {"log_loss": float("nan")}, 0) == {}

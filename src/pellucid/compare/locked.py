@@ -2,9 +2,10 @@
 
 Intervals are over rows: Wilson's for shares, Newcombe's for the area under the ROC curve, the
 studentised bootstrap for means of losses, else percentiles of redrawn rows (of shares never less
-than Wilson's of the rows behind them). Rows of unequal weight count in all of them: as (sum of
-weights)^2 / sum of squared weights equal ones in the first two, by their weighted mean and its error
-in the third. Invariant: these rows are looked at here alone.
+than Wilson's of the rows behind them, of R2 never less than that of its mean squared error). Rows of
+unequal weight count in all of them: as (sum of weights)^2 / sum of squared weights equal ones in the
+first two, by their weighted mean and its error in the third. Invariant: these rows are looked at
+here alone.
 """
 
 from __future__ import annotations
@@ -58,19 +59,30 @@ def intervals(
             ends = _of_losses(name, y, w, answers, rng)
         if ends is None:
             ends = statistics.bootstrap(_on_rows(name, y, w, answers, K), len(y), rng)
-            behind = _behind(name, y, w, K)
-            if behind.rows is not None:
-                own = behind.interval(value)
+            own = _at_least(name, value, y, w, answers, K, rng)
+            if own is not None:
                 ends = float(np.fmin(ends[0], own[0])), float(np.fmax(ends[1], own[1]))
         out[name] = list(ends)
     return out
 
 
-def _behind(name: str, y: np.ndarray, w: np.ndarray, K: int) -> statistics.Behind:
-    """Redrawn rows that are all right tell no doubt: a share has at least that of its rows."""
-    return statistics.Behind(
+def _at_least(
+    name: str, value: float, y: np.ndarray, w: np.ndarray, answers: Answers, K: int,
+    rng: np.random.Generator,
+) -> tuple[float, float] | None:  # fmt: skip
+    """Ends that percentiles of redrawn rows must not be within; None if there are none.
+
+    Redrawn rows that are all right tell no doubt: a share has at least that of its rows. And they
+    hold no larger errors than were seen: R2 has at least the doubt of the mean squared error.
+    """
+    if name == "r2":
+        squares = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
+        low, high = statistics.mean_interval((y - answers.labels) ** 2, rng, weights=w)
+        return 1 - high / squares, 1 - low / squares
+    behind = statistics.Behind(
         name, tuple(statistics.equal_rows(w[y == k]) for k in range(K) if (y == k).any())
     )
+    return None if behind.rows is None else behind.interval(value)
 
 
 def _of_losses(

@@ -24,9 +24,10 @@ import numpy as np
 LEVEL = 0.95
 LOSS = (0.0, np.inf)  # bounds of a score that is a mean of losses
 STRETCH = 2.0  # of intervals of mean losses beyond those of the t distribution, at most
+BEYOND = 2.5  # times the largest loss that was seen: one that was not
 
 
-def _t_quantile(df: int, q: float) -> float:
+def _t_quantile(df: float, q: float) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(df, q))
@@ -267,11 +268,18 @@ def _root(gap: Callable[[float], float], outside: float, inside: float) -> float
     return (outside + inside) / 2
 
 
-def _weighted(losses: np.ndarray, w: np.ndarray) -> tuple[float, float]:
-    """Mean and its standard error; for equal weights those of the textbooks."""
-    n, total = len(w), w.sum()
-    mean = (w * losses).sum() / total
-    return mean, np.sqrt(n / (n - 1) * (w**2 * (losses - mean) ** 2).sum()) / total
+def _moments(losses: np.ndarray, w: np.ndarray, centre: float) -> np.ndarray:
+    """By row what the mean and its error are sums of; losses are taken from a `centre`."""
+    d = losses - centre
+    return np.column_stack([w, w * d, w**2, w**2 * d, w**2 * d**2])
+
+
+def _mean_and_error(sums: np.ndarray, n: int, centre: float) -> np.ndarray:
+    """Weighted mean of n losses and its standard error; for equal weights those of textbooks."""
+    total, first, weight, cross, square = sums.T
+    shift = first / total
+    spread = np.maximum(square - 2 * shift * cross + shift**2 * weight, 0.0)
+    return np.stack([centre + shift, np.sqrt(n / (n - 1) * spread) / total])
 
 
 def mean_interval(
@@ -284,26 +292,41 @@ def mean_interval(
     """Interval of a mean of losses, none below 0: the studentised bootstrap of its logarithm.
 
     A few large losses decide such a mean, and rows that hold none of them must leave room above:
-    percentiles of redrawn means do not. How far the bootstrap may stretch the t distribution is
+    percentiles of redrawn means do not. A loss beyond all n that were seen has a chance of
+    1 / (n + 1), so one more, BEYOND times the largest, is among those that are redrawn: without it
+    heavy tails are covered too seldom. How far the bootstrap may stretch the t distribution is
     bounded, or one outlier would leave no upper end. No loss at all is known exactly.
     """
     n, w = len(losses), np.ones(len(losses)) if weights is None else weights
     if n < 2 or not losses.any():
         return (float(losses.mean()),) * 2 if n else (float("nan"),) * 2
-    mean, error = _weighted(losses, w)
-    draws = max(200, min(draws, int(2e7 // n)))
-    found = np.empty((2, draws))
-    for k in range(draws):
-        rows = rng.integers(0, n, n)
-        found[:, k] = _weighted(losses[rows], w[rows])
-    means, errors = found[:, (found > 0).all(axis=0)]
-    if len(means) < draws / 2:
+    centre = float((w * losses).sum() / w.sum())
+    more, heavy = np.append(losses, BEYOND * losses.max()), np.append(w, (w**2).sum() / w.sum())
+    rows = _moments(more, heavy, centre)
+    sums = np.empty((max(200, min(draws, int(2e7 // n))), rows.shape[1]))
+    for k in range(len(sums)):
+        sums[k] = np.bincount(rng.integers(0, n + 1, n), minlength=n + 1) @ rows
+    redrawn = _mean_and_error(sums, n, centre)
+    means, errors = redrawn[:, (redrawn > 0).all(axis=0)]
+    if len(means) < len(sums) / 2:
         return float("nan"), float("nan")
-    t = np.log(means / mean) * means / errors
-    own = error / mean
-    reach = STRETCH * _t_quantile(n - 1, (1 + level) / 2)
-    low, high = np.clip(np.quantile(t, [(1 - level) / 2, (1 + level) / 2]), -reach, reach)
-    return float(mean * np.exp(-high * own)), float(mean * np.exp(-low * own))
+    around, own = (_mean_and_error(part.sum(axis=0), n, centre) for part in (rows, rows[:n]))
+    t = np.log(means / around[0]) * means / errors
+    tail, reach = _tail(equal_rows(w), level), STRETCH * _t_quantile(n - 1, (1 + level) / 2)
+    low, high = np.clip(np.quantile(t, [tail, 1 - tail]), -reach, reach) * (own[1] / own[0])
+    return float(centre * np.exp(-high)), float(centre * np.exp(-low))
+
+
+def _tail(n: float, level: float) -> float:
+    """The tail to leave out of redrawn values, so that few rows reach as far as the t distribution.
+
+    Percentiles of few rows cover too little; they are taken as far out as makes the interval of a
+    mean that of the t distribution (Hesterberg 2015, the expanded percentile interval).
+    """
+    from scipy.special import ndtr
+
+    reach = _t_quantile(n - 1, (1 + level) / 2) * np.sqrt(n / (n - 1)) if n > 1 else np.inf
+    return float(ndtr(-reach))
 
 
 def bootstrap(
@@ -313,18 +336,11 @@ def bootstrap(
     level: float = LEVEL,
     draws: int = 1000,
 ) -> tuple[float, float]:
-    """Percentile interval of a statistic of rows drawn with replacement.
-
-    Percentiles of few rows cover too little; they are taken as far out as makes the interval of a
-    mean that of the t distribution (Hesterberg 2015, the expanded percentile interval).
-    """
+    """Percentile interval of a statistic of n rows drawn with replacement, expanded if n is small."""
     draws = max(200, min(draws, int(2e7 // max(n, 1))))
     values = np.array([statistic(rng.integers(0, n, n)) for _ in range(draws)])
     values = values[np.isfinite(values)]
     if len(values) < draws / 2:
         return float("nan"), float("nan")
-    from scipy.special import ndtr
-
-    reach = _t_quantile(n - 1, (1 + level) / 2) * np.sqrt(n / (n - 1)) if n > 1 else np.inf
-    tail = float(ndtr(-reach))
+    tail = _tail(n, level)
     return float(np.quantile(values, tail)), float(np.quantile(values, 1 - tail))
