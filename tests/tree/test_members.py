@@ -40,7 +40,7 @@ def _forced(monkeypatch, members):
 @pytest.mark.parametrize("weights", ["none", "counts", "numbers"])
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "error", "squared_error"])
 def test_lists_and_members_grow_one_tree(monkeypatch, criterion, weights, branch):
-    table, signal = _table(3)
+    table, signal = _table(3, n=4000)  # more rows than a branch copies
     n = table.n
     rng = np.random.default_rng(5)
     w = {

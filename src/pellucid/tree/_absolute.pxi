@@ -88,7 +88,7 @@ cdef void describe_absolute(const Table* t, const int32_t* rows, Record* node,
     for i in range(m):
         a.sorter.keys[i] = t.target_place[rows[i]]
         low, high = min(low, a.sorter.keys[i]), max(high, a.sorter.keys[i])
-    sort_rows(rows, a.sorter.keys, m, low, high, &a.sorter)
+    sort_rows(rows, a.sorter.keys, m, low, high, &a.sorter, a.sorter.rows)
     node.mean = weighted_median(t, a.sorter.rows, m, node.weight)
     for i in range(m):
         row = a.sorter.rows[i]

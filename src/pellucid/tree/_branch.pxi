@@ -1,6 +1,13 @@
 # A branch's own copy of its rows: numbered 0, 1, ..., so that labels, weights and marks of a node
 # stand close together and the loops find them in the cache. Values are copied only for columns where
 # the loops compare them; a threshold reads the two it needs from the whole table.
+#
+# Lists are copied for the root of a subtree: all of them are divided at each of its nodes. Of members
+# few columns are looked at at a node, so larger nodes read the whole table and only small ones, whose
+# copies stay in the cache, are copied.
+
+cdef enum:
+    COPIED_ROWS = 3072          # of members, at most
 
 cdef struct Branch:
     Table t                     # the copy; its pointers own their memory
@@ -102,6 +109,9 @@ cdef void copy_rows(const Table* whole, const Record* node, int32_t* number, Sor
             (<double*> b.t.target)[i] = whole.target[rows[i]]
         if whole.weights != NULL:
             (<double*> b.t.weights)[i] = whole.weights[rows[i]]
+        if whole.places != NULL:
+            memcpy(<int32_t*> b.t.places + i * whole.d, whole.places + <Py_ssize_t> rows[i] * whole.d,
+                   whole.d * sizeof(int32_t))
         if whole.packed != NULL:
             (<uint16_t*> b.t.packed)[i] = whole.packed[rows[i]]
         if whole.bent != NULL:
@@ -151,6 +161,14 @@ cdef int grow_branch(const Table* t, Draft draft, Py_ssize_t i, int32_t* number,
     if new_branch(t, draft.nodes + i, number, &s.sorter, &b) != 0:
         return -1
     draft.nodes[i].start, draft.nodes[i].end = 0, b.t.n
-    status = grow_subtree(&b.t, draft, i, s)
+    status = grow_subtree(&b.t, draft, i, number, s)
     free_branch(&b)
     return status
+
+
+cdef int grow_below(const Table* t, Draft draft, Py_ssize_t i, int32_t* number,
+                    Scratch* s) noexcept nogil:
+    """Grow everything below node i of a whole table."""
+    if t.members == NULL or t.shared:
+        return grow_branch(t, draft, i, number, s)
+    return grow_subtree(t, draft, i, number, s)

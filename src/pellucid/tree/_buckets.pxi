@@ -2,8 +2,9 @@
 #
 # 1. Add up the rows per bucket, a range of places; equal values have one place, so one bucket.
 # 2. Costs of the divisions between buckets, as between the blocks of a sweep (`_scan.pxi`).
-# 3. Only the rows of buckets whose bound is below what is known are sorted and looked at: what is
-#    known are the divisions between the buckets of all columns that were drawn.
+# 3. Only the rows of buckets whose bound is below what is known are sorted and looked at. Where class
+#    weights are small integers a closer bound is tried too: the cost is concave in the class weights
+#    of the left side, so inside a bucket it is lowest where every class stands wholly on one side.
 # The result is that of the sweep over all rows in order.
 
 cdef enum:
@@ -18,10 +19,13 @@ cdef struct Buckets:            # memory of one thread
     uint8_t* wanted             # (MOST_BUCKETS,) 1: look at its rows
     int32_t* rows               # (m,) rows of these, and their places
     int32_t* keys
+    int32_t* dealt              # (m,) the same rows by bucket
+    int32_t* ends               # (MOST_BUCKETS,) where they end
     bint words_ready            # the words are those of the node
 
 
 cdef struct Range:              # of places, in buckets
+    int32_t* keys               # (m,) of the node's rows
     int32_t low, high
     int shift, count
 
@@ -104,42 +108,86 @@ cdef double cost_buckets(const Table* t, const Record* node, const double* count
     return limit
 
 
-cdef Py_ssize_t pick_rows(const Table* t, const Record* node, const int32_t* keys, int32_t low,
-                          int shift, Buckets* b) noexcept nogil:
-    """The rows of the wanted buckets, with their places."""
+cdef void sort_wanted(const Table* t, const Record* node, const Range* r, Buckets* b,
+                      Sorter* o) noexcept nogil:
+    """The rows of the wanted buckets in the order of their places, into the sorter's rows; bucket j
+    ends at ends[j]."""
     cdef const int32_t* rows = t.members + node.start
     cdef Py_ssize_t i, picked = 0
-    for i in range(node.end - node.start):
+    cdef int32_t total = 0, here
+    cdef int j
+    for i in range(node.end - node.start):         # no branches: they would be guessed wrong
         b.rows[picked] = rows[i]
-        b.keys[picked] = keys[i]
-        picked += b.wanted[(keys[i] - low) >> shift]
-    return picked
+        b.keys[picked] = r.keys[i]
+        picked += b.wanted[(r.keys[i] - r.low) >> r.shift]
+    memset(b.ends, 0, r.count * sizeof(int32_t))
+    for i in range(picked):
+        b.ends[(b.keys[i] - r.low) >> r.shift] += 1
+    for j in range(r.count):
+        here = b.ends[j]
+        b.ends[j] = total
+        total += here
+    for i in range(picked):
+        j = (b.keys[i] - r.low) >> r.shift
+        b.dealt[b.ends[j]] = b.rows[i]
+        r.keys[b.ends[j]] = b.keys[i]
+        b.ends[j] += 1
+    total = 0
+    for j in range(r.count):
+        here = b.ends[j] - total
+        if here > 1:
+            sort_rows(b.dealt + total, r.keys + total, here, r.low, r.high, o, o.rows + total)
+        elif here:
+            o.rows[total] = b.dealt[total]
+        total = b.ends[j]
 
 
-cdef void scan_buckets(const Table* t, const Record* node, const double* counts, const Range* r,
-                       double limit, Buckets* b, Sorter* o, Sweep* s) noexcept nogil:
-    """Step 3."""
+cdef bint may_cost_less(const double* low, const double* high, const double* counts, int K,
+                        double limit) noexcept nogil:
+    """Some choice of classes that stand on the left, `high` of them, while of the others `low` do,
+    has a Gini cost below the limit; sums and products of such integers are exact."""
+    cdef double wl, wr, pl, pr, l, r
+    cdef int corner, k
+    for corner in range(1, (1 << K) - 1):          # the ends of the bucket are known
+        wl = wr = pl = pr = 0.0
+        for k in range(K):
+            l = high[k] if corner >> k & 1 else low[k]
+            r = counts[k] - l
+            pl += l * wl
+            pr += r * wr
+            wl += l
+            wr += r
+        if pl * wr + pr * wl < 0.5 * limit * (wl * wr):
+            return True
+    return False
+
+
+cdef int32_t scan_buckets(const Table* t, const Record* node, const double* counts, const Range* r,
+                          double limit, Buckets* b, Sorter* o, Sweep* s) noexcept nogil:
+    """Step 3. Returns the next row above the best division, -1 if that is in another bucket."""
     cdef double margin = ROUNDING * node.cost
-    cdef const int32_t* places = t.places + s.column * t.n_rows
-    cdef Py_ssize_t picked, start = 0, stop
+    cdef Py_ssize_t start = 0
+    cdef int32_t above = -1
     cdef int j, any_wanted = 0
+    cdef bint closer = t.criterion == GINI and t.K <= 4
     for j in range(r.count):
         b.wanted[j] = (b.weights[j] > 0.0
-                       and s.left_cost[j] + s.right_cost[j + 1] < limit + margin)
+                       and s.left_cost[j] + s.right_cost[j + 1] < limit + margin
+                       and (not closer or may_cost_less(
+                           s.sums + j * t.K, s.sums + (j + 1) * t.K, counts, t.K, limit + margin)))
         any_wanted += b.wanted[j]
     if not any_wanted:
-        return
-    picked = pick_rows(t, node, o.keys, r.low, r.shift, b)
-    sort_rows(b.rows, b.keys, picked, r.low, r.high, o)
-    s.rows, s.present = o.rows, picked
-    while start < picked:
-        j = (places[o.rows[start]] - r.low) >> r.shift
-        stop = start + 1
-        while stop < picked and (places[o.rows[stop]] - r.low) >> r.shift == j:
-            stop += 1
-        if s.left_cost[j] + s.right_cost[j + 1] < min(limit, s.lowest) + margin:
-            scan(t, node, counts, s, start, stop, j)
-        start = stop
+        return -1
+    sort_wanted(t, node, r, b, o)
+    s.rows, s.present = o.rows, b.ends[r.count - 1]
+    for j in range(r.count):
+        if (b.wanted[j]
+                and s.left_cost[j] + s.right_cost[j + 1] < min(limit, s.lowest) + margin):
+            scan(t, node, counts, s, start, b.ends[j], j)
+            if s.at > start:
+                above = -1 if s.at == b.ends[j] else o.rows[s.at]
+        start = b.ends[j]
+    return above
 
 
 cdef bint sum_buckets(const Table* t, const Record* node, int f, Buckets* b, Sorter* o,
@@ -148,7 +196,11 @@ cdef bint sum_buckets(const Table* t, const Record* node, int f, Buckets* b, Sor
     cdef Py_ssize_t m = node.end - node.start
     cdef int most = <int> min(max(m >> 3, <Py_ssize_t> 8), <Py_ssize_t> MOST_BUCKETS)
     look_at(t, f)
-    gather_keys(t, node, f, o, &r.low, &r.high)
+    if o.block < 0:
+        gather_keys(t, node, f, o, &r.low, &r.high)
+        r.keys = o.keys
+    else:
+        r.low, r.high, r.keys = o.low[o.block], o.high[o.block], o.keys + o.block * m
     if r.low == r.high:
         return False
     r.shift = 0
@@ -157,27 +209,10 @@ cdef bint sum_buckets(const Table* t, const Record* node, int f, Buckets* b, Sor
     r.count = ((r.high - r.low) >> r.shift) + 1
     if fits_words(t, node):
         gather_words(t, node, b)
-        fill_words(o.keys, m, r.low, r.shift, t.K, r.count, b)
+        fill_words(r.keys, m, r.low, r.shift, t.K, r.count, b)
     else:
-        fill_sums(t, node, o.keys, m, r.low, r.shift, r.count, b)
+        fill_sums(t, node, r.keys, m, r.low, r.shift, r.count, b)
     return True
-
-
-cdef double bound_column(const Table* t, const Record* node, const double* counts, int f,
-                         Buckets* b, Sorter* o, Sweep* memory, double* known) noexcept nogil:
-    """No division of column f costs less than this; `known` falls to the best between buckets."""
-    cdef Sweep s = memory[0]
-    cdef Range r
-    cdef double lowest = INFINITY
-    cdef int j
-    if not sum_buckets(t, node, f, b, o, &r):
-        return INFINITY
-    s.known = known[0]
-    known[0] = cost_buckets(t, node, counts, r.count, b, &s)
-    for j in range(r.count):
-        if b.weights[j] > 0.0:
-            lowest = min(lowest, s.left_cost[j] + s.right_cost[j + 1])
-    return lowest
 
 
 cdef void split_buckets(const Table* t, const Record* node, const double* counts, int f, Buckets* b,
@@ -186,14 +221,14 @@ cdef void split_buckets(const Table* t, const Record* node, const double* counts
     cdef Sweep s = memory[0]
     cdef Range r
     cdef double limit
-    out.cost, out.feature, out.missing_left, out.above = INFINITY, -1, 0, -1
+    out.cost, out.feature, out.missing_left = INFINITY, -1, 0
     if not sum_buckets(t, node, f, b, o, &r):
         return
     s.column, s.known, s.first = f, known, 1
     s.x, s.step = (t.X + f * t.column_step if t.repeated[f] else NULL), t.row_step
     s.lowest, s.cost, s.at = INFINITY, INFINITY, 0
     limit = cost_buckets(t, node, counts, r.count, b, &s)
-    scan_buckets(t, node, counts, &r, limit, b, o, &s)
+    out.above = scan_buckets(t, node, counts, &r, limit, b, o, &s)
     if s.at > 0:
         out.feature, out.cost, out.below = f, s.cost, o.rows[s.at - 1]
 
@@ -201,11 +236,11 @@ cdef void split_buckets(const Table* t, const Record* node, const double* counts
 cdef int32_t next_row(const Table* t, const Record* node, int f, int32_t below) noexcept nogil:
     """A row of the node at the lowest place behind that of row `below`."""
     cdef const int32_t* members = t.members + node.start
-    cdef const int32_t* places = t.places + f * t.n_rows
-    cdef int32_t place = places[below], best = 0x7FFFFFFF, row = -1, here
-    cdef Py_ssize_t i
+    cdef const int32_t* places = t.places + f
+    cdef Py_ssize_t i, d = t.d
+    cdef int32_t place = places[below * d], best = 0x7FFFFFFF, row = -1, here
     for i in range(node.end - node.start):
-        here = places[members[i]]
+        here = places[members[i] * d]
         if place < here < best:
             best, row = here, members[i]
     return row

@@ -48,16 +48,16 @@ cdef Py_ssize_t partition_members(const Table* t, Record* node, int32_t* right) 
     """Step 4 for a threshold with members: by place, or by value if the threshold was drawn or there
     are no places."""
     cdef int32_t* rows = t.members + node.start
-    cdef const int32_t* places = t.places + node.feature * t.n_rows
+    cdef const int32_t* places = t.places + node.feature
     cdef const double* x = t.X + node.feature * t.column_step
-    cdef Py_ssize_t i, m = node.end - node.start, l = 0, r = 0, b, absent = 0
+    cdef Py_ssize_t i, m = node.end - node.start, l = 0, r = 0, b, absent = 0, d = t.d
     cdef int32_t row, last = <int32_t> node.at
     cdef double threshold = node.threshold
     cdef bint drawn = t.drawn_splits or t.shared, missing = t.missing[node.feature]
     if not missing and not drawn:
         for i in range(m):
             row = rows[i]
-            b = places[row] <= last
+            b = places[row * d] <= last
             rows[l] = row
             right[r] = row
             l += b
@@ -65,7 +65,7 @@ cdef Py_ssize_t partition_members(const Table* t, Record* node, int32_t* right) 
     else:
         for i in range(m):
             row = rows[i]
-            b = x[row * t.row_step] <= threshold if drawn else places[row] <= last
+            b = x[row * t.row_step] <= threshold if drawn else places[row * d] <= last
             if isnan(x[row * t.row_step]):
                 b = node.missing_left
                 absent += 1
@@ -243,10 +243,11 @@ cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept 
     return stopped
 
 
-cdef int grow_subtree(const Table* t, Draft draft, Py_ssize_t root, Scratch* s) noexcept nogil:
+cdef int grow_subtree(const Table* t, Draft draft, Py_ssize_t root, int32_t* number,
+                      Scratch* s) noexcept nogil:
     """Divide a node of the draft and all below it, depth first; -1 without memory, 1 if stopped."""
     cdef Py_ssize_t i, height = 1, room = 64
-    cdef int f, leaves
+    cdef int f, leaves, status
     cdef Record* node
     cdef void* moved
     cdef int32_t* waiting = <int32_t*> malloc(room * sizeof(int32_t))
@@ -261,6 +262,12 @@ cdef int grow_subtree(const Table* t, Draft draft, Py_ssize_t root, Scratch* s) 
         i = waiting[height]
         node = draft.nodes + i
         if node.stopped:                                                                # 1
+            continue
+        if t.origin == NULL and node.end - node.start <= COPIED_ROWS:
+            status = grow_branch(t, draft, i, number, s)
+            if status != 0:
+                free(waiting)
+                return status
             continue
         search_columns(t, node, draft.counts + i * draft.size, s)                        # 2
         if not choose(t, node, s.splits):                                               # 3

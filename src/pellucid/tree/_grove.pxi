@@ -95,7 +95,7 @@ cdef int grow_bags_into(Workspace work, const double[:, ::1] bags, const uint64_
         if add_root(&t, draft, keys[k], s) != 0:
             return -1
         if not draft.nodes[roots[k]].stopped:
-            status = grow_branch(&t, draft, roots[k], &work.number[0], s)
+            status = grow_below(&t, draft, roots[k], &work.number[0], s)
         if status != 0:
             return status
     return 0

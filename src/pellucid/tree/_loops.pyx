@@ -80,7 +80,7 @@ cdef struct Table:              # what all loops see; invariant: labels or targe
     uint16_t* shorts            # (d, stride) the same in two bytes each, or NULL
     int32_t* members            # (n,) rows of the nodes side by side, or NULL: the lists are divided
     bint shared                 # members without places or bins
-    const int32_t* places       # (d, n_rows) where a value stands in the lists; with members
+    const int32_t* places       # (n_rows, d) where a value stands in the lists; with members
     Binned binned               # columns of numbers in bins, with members; bins NULL: not
     uint8_t* goes_left          # (n_rows,)
     Py_ssize_t n_rows, n        # rows of X; rows of the tree
@@ -267,7 +267,7 @@ cdef class Workspace:
         cdef int status
         self.scratch(draft, 0, &s)
         with nogil:
-            status = grow_branch(&self.t, draft, 0, &self.number[0], &s)
+            status = grow_below(&self.t, draft, 0, &self.number[0], &s)
             free_scratch(&s)
         if status < 0:
             raise MemoryError

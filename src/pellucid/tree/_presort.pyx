@@ -148,7 +148,7 @@ def sort_column(const double[::1] x, order):
     return n - m, bool(repeated)
 
 
-def places_of(const double[:] x, const int32_t[::1] order, int32_t[::1] places):
+def places_of(const double[:] x, const int32_t[::1] order, int32_t[:] places):
     """Where each row's value stands in the order; equal values, missing ones too, stand at the
     place of the first of them."""
     cdef Py_ssize_t i

@@ -42,7 +42,18 @@ cdef extern from *:
     }
 
     static int more_room(void** room, size_t used, size_t size) {
-        void* larger = take_room(size);
+        void* larger;
+    #ifdef __linux__
+        char* at = (char*) *room - ROOM_HEAD;
+        if (*room != NULL && *(size_t*) at >= ROOM_MAPPED && size >= ROOM_MAPPED) {
+            at = (char*) mremap(at, *(size_t*) at, size + ROOM_HEAD, MREMAP_MAYMOVE);
+            if (at == (char*) MAP_FAILED) return -1;
+            *(size_t*) at = size + ROOM_HEAD;
+            *room = at + ROOM_HEAD;
+            return 0;
+        }
+    #endif
+        larger = take_room(size);
         if (larger == NULL) return -1;
         if (used) memcpy(larger, *room, used);
         give_room(*room);

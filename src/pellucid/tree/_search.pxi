@@ -5,7 +5,6 @@ cdef struct Scratch:            # memory of one thread
     int32_t* rows
     Split* splits
     int32_t* drawn
-    double* bounds              # of the drawn columns
     Levels levels
     Sorter sorter
     Buckets buckets
@@ -20,7 +19,6 @@ cdef void free_scratch(Scratch* s) noexcept nogil:
     give_room(s.rows)
     give_room(s.splits)
     give_room(s.drawn)
-    give_room(s.bounds)
     give_room(s.levels.groups)
     give_room(s.levels.ordered)
     give_room(s.levels.sums)
@@ -38,6 +36,8 @@ cdef void free_scratch(Scratch* s) noexcept nogil:
     give_room(s.buckets.wanted)
     give_room(s.buckets.rows)
     give_room(s.buckets.keys)
+    give_room(s.buckets.dealt)
+    give_room(s.buckets.ends)
     free_ranked(&s.ranked)
 
 
@@ -49,7 +49,7 @@ cdef int new_sorter(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
             return -1
         memset(s.sorter.mark, 0, t.n_rows)
         return 0
-    s.sorter.keys = <int32_t*> take_room(m * sizeof(int32_t))
+    s.sorter.keys = <int32_t*> take_room(TOGETHER * m * sizeof(int32_t))
     s.sorter.pairs = <uint64_t*> take_room(2 * m * sizeof(uint64_t))
     s.buckets.words = <uint64_t*> take_room(m * sizeof(uint64_t))
     s.buckets.packed = <uint64_t*> take_room(MOST_BUCKETS * sizeof(uint64_t))
@@ -58,10 +58,12 @@ cdef int new_sorter(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     s.buckets.wanted = <uint8_t*> take_room(MOST_BUCKETS)
     s.buckets.rows = <int32_t*> take_room((m + 1) * sizeof(int32_t))
     s.buckets.keys = <int32_t*> take_room((m + 1) * sizeof(int32_t))
+    s.buckets.dealt = <int32_t*> take_room(m * sizeof(int32_t))
+    s.buckets.ends = <int32_t*> take_room(MOST_BUCKETS * sizeof(int32_t))
     if (s.sorter.keys == NULL or s.sorter.pairs == NULL
             or s.buckets.words == NULL or s.buckets.packed == NULL or s.buckets.sums == NULL
             or s.buckets.weights == NULL or s.buckets.wanted == NULL or s.buckets.rows == NULL
-            or s.buckets.keys == NULL):
+            or s.buckets.keys == NULL or s.buckets.dealt == NULL or s.buckets.ends == NULL):
         return -1
     return 0
 
@@ -71,6 +73,7 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     cdef Py_ssize_t size = t.size, groups = 1 + min(m, <Py_ssize_t> t.most_levels + 1)
     cdef Py_ssize_t blocks = 1 + max(most_blocks(m), <Py_ssize_t> MOST_BUCKETS)
     memset(s, 0, sizeof(Scratch))
+    s.sorter.block = -1
     s.sweep.sums = <double*> take_room(blocks * size * sizeof(double))
     s.sweep.weights = <double*> take_room(blocks * sizeof(double))
     s.sweep.left_cost = <double*> take_room(blocks * sizeof(double))
@@ -79,7 +82,6 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     s.sorter.rows = <int32_t*> take_room(m * sizeof(int32_t))
     s.splits = <Split*> take_room(t.d * sizeof(Split))
     s.drawn = <int32_t*> take_room(t.d * sizeof(int32_t))
-    s.bounds = <double*> take_room(t.d * sizeof(double))
     s.levels.groups = <Group*> take_room(groups * sizeof(Group))
     s.levels.ordered = <Group*> take_room(groups * sizeof(Group))
     s.levels.sums = <double*> take_room(groups * size * sizeof(double))
@@ -88,7 +90,6 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     s.levels.side = <uint8_t*> take_room(groups)
     if (s.sweep.sums == NULL or s.sweep.weights == NULL or s.sweep.left_cost == NULL
             or s.sweep.right_cost == NULL or s.rows == NULL or s.splits == NULL or s.drawn == NULL
-            or s.bounds == NULL
             or (t.members != NULL and new_sorter(t, m, s) != 0)
             or s.sorter.rows == NULL
             or (t.ranks != NULL and new_ranked(m, groups, t.signs != NULL, &s.ranked) != 0)
@@ -120,6 +121,20 @@ cdef void describe_numbers(const Table* t, const int32_t* rows, Record* node,
             node.cost += w * t.bent[rows[i]]
 
 
+cdef void weigh_classes(const Table* t, const int32_t* rows, Record* node,
+                        double* counts) noexcept nogil:
+    """Class weights of a node and their sum."""
+    cdef Py_ssize_t i = 0, m = node.end - node.start
+    cdef double w
+    while t.packed != NULL and i < m:
+        node.weight += weigh_block(t, node, rows + i, min(m - i, <Py_ssize_t> LONGEST_BLOCK), counts)
+        i += LONGEST_BLOCK
+    for i in range(m if t.packed == NULL else 0):
+        w = 1.0 if t.weights == NULL else t.weights[rows[i]]
+        node.weight += w
+        counts[t.labels[rows[i]]] += w
+
+
 cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* counts,
                    Ranked* a) noexcept nogil:
     """Weight, class weights, cost of a node with these rows; step 1 of its life."""
@@ -133,15 +148,14 @@ cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* co
     node.threshold = node.decrease = 0.0
     node.missing_left, node.like = 0, -1
     memset(counts, 0, max(t.K, 1) * sizeof(double))
-    for i in range(m):
+    if t.K > 0:
+        weigh_classes(t, rows, node, counts)
+    for i in range(m if t.K == 0 else 0):
         w = 1.0 if t.weights == NULL else t.weights[rows[i]]
         node.weight += w
-        if t.K == 0:
-            counts[0] += w * t.target[rows[i]]
-            low = min(low, t.target[rows[i]])
-            high = max(high, t.target[rows[i]])
-        else:
-            counts[t.labels[rows[i]]] += w
+        counts[0] += w * t.target[rows[i]]
+        low = min(low, t.target[rows[i]])
+        high = max(high, t.target[rows[i]])
     if t.K == 0:
         node.mean = low if low == high else min(max(counts[0] / node.weight, low), high)
         describe_numbers(t, rows, node, a)
@@ -190,13 +204,21 @@ cdef inline double split_column(const Table* t, const Record* node, const double
     return min(known, out.cost + TIE * node.cost) if out.feature >= 0 else known
 
 
+cdef inline void draw_column(const Table* t, int i, uint64_t* key, int32_t* drawn) noexcept nogil:
+    """Column number i of a random order."""
+    cdef int j
+    key[0] += <uint64_t> 0x9E3779B97F4A7C15
+    j = i + <int> ((mix(key[0]) >> 32) * <uint64_t> (t.d - i) >> 32)
+    drawn[i], drawn[j] = drawn[j], drawn[i]
+
+
 cdef void search_columns(const Table* t, const Record* node, const double* counts,
                          Scratch* s) noexcept nogil:
     """Step 2: all columns, or columns in random order until max_features of them were looked at
     and one of them can be divided."""
-    cdef int i, j, f, found = 0, first = -1
+    cdef int i = 0, f, found = 0, n_drawn = t.max_features, first = 0, gathered = 0
     cdef uint64_t key = node.key
-    cdef double known = INFINITY, before
+    cdef double known = INFINITY
     s.buckets.words_ready = False
     if node.forced >= 0:
         return
@@ -207,35 +229,21 @@ cdef void search_columns(const Table* t, const Record* node, const double* count
     for f in range(t.d):
         s.drawn[f] = f
         s.splits[f].feature = -1
-    for i in range(t.d):
-        if i >= t.max_features and (found > 0 or known < INFINITY):
-            break
-        key += <uint64_t> 0x9E3779B97F4A7C15
-        j = i + <int> ((mix(key) >> 32) * <uint64_t> (t.d - i) >> 32)
-        s.drawn[i], s.drawn[j] = s.drawn[j], s.drawn[i]
+    for f in range(n_drawn):
+        draw_column(t, f, &key, s.drawn)
+    while i < n_drawn:
+        if i == gathered and t.places != NULL and node.end - node.start > FEW_ROWS:
+            first, gathered = i, min(i + TOGETHER, n_drawn)
+            gather_together(t, node, s.drawn + first, gathered - first, &s.sorter)
+        s.sorter.block = i - first if i < gathered else -1
         f = s.drawn[i]
-        s.bounds[i] = INFINITY                     # looked at
-        if in_buckets(t, node, f):
-            before = known
-            s.bounds[i] = bound_column(t, node, counts, f, &s.buckets, &s.sorter, &s.sweep, &known)
-            if known < before:
-                first = i
-        if s.bounds[i] == INFINITY or known == INFINITY:
-            s.bounds[i] = INFINITY
-            known = split_column(t, node, counts, f, s, known, s.splits + f)
-            found += s.splits[f].feature >= 0
-    search_bounded(t, node, counts, s, i, first, known)
-
-
-cdef void search_bounded(const Table* t, const Record* node, const double* counts, Scratch* s,
-                         int n_drawn, int first, double known) noexcept nogil:
-    """Of the columns whose bounds are known, those that can still be best: the likeliest first."""
-    cdef int i, k
-    for k in range(-1, n_drawn):
-        i = first if k < 0 else k
-        if i >= 0 and s.bounds[i] < known + ROUNDING * node.cost:
-            known = split_column(t, node, counts, s.drawn[i], s, known, s.splits + s.drawn[i])
-            s.bounds[i] = INFINITY
+        known = split_column(t, node, counts, f, s, known, s.splits + f)
+        found += s.splits[f].feature >= 0
+        i += 1
+        if i == n_drawn and found == 0 and n_drawn < t.d:
+            draw_column(t, n_drawn, &key, s.drawn)
+            n_drawn += 1
+    s.sorter.block = -1
 
 
 cdef double threshold_of(const Table* t, const Record* node, const Split* split) noexcept nogil:
@@ -276,6 +284,6 @@ cdef bint choose(const Table* t, Record* node, const Split* splits) noexcept nog
     elif not t.kinds[best] and not t.drawn_splits:
         node.threshold = threshold_of(t, node, splits + best)
         if t.places != NULL:
-            node.at = t.places[best * t.n_rows + splits[best].below]
+            node.at = t.places[<Py_ssize_t> splits[best].below * t.d + best]
     node.missing_left = splits[best].missing_left
     return True

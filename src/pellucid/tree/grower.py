@@ -113,7 +113,7 @@ def _weights(
 
 def looks_at_few(limits: Limits, d: int) -> bool:
     """Nodes look at few of the cells that they have: no list needs to be divided with them."""
-    return 6 * limits.max_features <= d or limits.drawn_splits
+    return 5 * limits.max_features <= d or limits.drawn_splits
 
 
 def _rows(

@@ -28,7 +28,7 @@ class Presorted:
     order: np.ndarray  # int32 (d, n); uint8 (d, 3 n) for a tree that uses it up; see `presort`
     repeated: np.ndarray  # uint8, 1: some value occurs twice
     missing: np.ndarray  # uint8, 1: some value is missing
-    places: np.ndarray | None = None  # int32 (d, n), where each value stands in `order`
+    places: np.ndarray | None = None  # int32 (n, d), where each value stands in `order`
     binned: Binned | None = None  # instead of any order
     rows: np.ndarray | None = None  # int32, of X in the table's order; None: all as they stand
 
@@ -49,7 +49,7 @@ class Presorted:
             order=self.order[columns],
             repeated=self.repeated[columns],
             missing=self.missing[columns],
-            places=None if self.places is None else self.places[columns],
+            places=None if self.places is None else np.ascontiguousarray(self.places[:, columns]),
             rows=self.rows,
         )
 
@@ -70,10 +70,10 @@ class Presorted:
         """The table with the places of its rows."""
         if self.places is not None:
             return self
-        places = np.empty((self.d, self.n), dtype=np.int32)
+        places = np.empty((self.n, self.d), dtype=np.int32)
         jobs = n_jobs if self.n * self.d >= 2**16 else 1
         parallel.map(
-            lambda f: places_of(self.X[:, f], self.order[f], places[f]), range(self.d), n_jobs=jobs
+            lambda f: places_of(self.X[:, f], self.order[f], places[:, f]), range(self.d), n_jobs=jobs
         )
         return replace(self, places=places)
 
