@@ -73,7 +73,9 @@ class Presorted:
         places = np.empty((self.n, self.d), dtype=np.int32)
         jobs = n_jobs if self.n * self.d >= 2**16 else 1
         parallel.map(
-            lambda f: places_of(self.X[:, f], self.order[f], places[:, f]), range(self.d), n_jobs=jobs
+            lambda f: places_of(self.X[:, f], self.order[f], places[:, f]),
+            range(self.d),
+            n_jobs=jobs,
         )
         return replace(self, places=places)
 
