@@ -266,9 +266,16 @@ def test_orders_whose_powers_vanish_are_refused():
 
 
 @pytest.mark.filterwarnings("error")
-def test_deviations_beyond_floats_are_named_without_other_words():
-    with pytest.raises(DataError, match="standard deviations of the columns exceed"):
-        NearestNeighbors(standardize=True).fit(np.array([[1e300], [-1e300], [0.0]]))
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e200, 1e306])
+@pytest.mark.parametrize("options", [{"standardize": True}, {"metric": "mahalanobis"}])
+def test_columns_of_any_size_can_be_divided_by_their_deviations(options, size):
+    """The squares of these numbers are no float64."""
+    X = np.random.default_rng(0).normal(size=(60, 3)) * [1.0, 7.0, 1e-1]
+    near = NearestNeighbors(n_neighbors=8, **options)
+    distances, rows = near.fit(X).kneighbors(X)
+    others = near.fit(X * size).kneighbors(X * size)
+    assert np.array_equal(others[1], rows)
+    assert np.allclose(others[0], distances, rtol=1e-9)
 
 
 @pytest.mark.parametrize("options", [{"standardize": True}, {"metric": "mahalanobis"}])

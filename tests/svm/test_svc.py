@@ -475,6 +475,52 @@ def test_kernel_functions_that_are_no_inner_products_are_told():
     assert SVC(kernel=lambda A, B: (1 + A @ B.T) ** 2).fit(X, y).status_.ok
 
 
+@pytest.mark.parametrize(
+    "kernel", [{"kernel": "sigmoid"}, {"kernel": "poly", "coef0": -3.0, "degree": 2}]
+)
+def test_kernels_by_name_that_bend_down_are_told(kernel):
+    """A negative curvature between two rows proves that the kernel is no inner product."""
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = (X[:, 0] + 0.3 * X[:, 1] ** 2 > 0).astype(int)
+    with pytest.warns(ConvergenceWarning, match=f"The kernel '{kernel['kernel']}' is not positive"):
+        model = SVC(**kernel).fit(X, y)
+    assert model.status_.code == "indefinite" and model.fit_status_ == 1
+    assert model.history_["violation"][-1] <= model.tol  # the conditions hold nevertheless
+    assert (model.predict(X) == peer.SVC(**kernel).fit(X, y).predict(X)).mean() > 0.95
+    assert SVC(kernel="sigmoid", gamma=0.01).fit(X, y).status_.ok
+    assert SVC(kernel="poly", coef0=1.0).fit(X, y).status_.ok
+
+
+def test_the_least_curvature_is_that_of_the_pairs():
+    K = np.array([[1.0, 2.0], [2.0, 1.0]])
+    a, gradient, stop = np.zeros(2), -np.ones(2), np.zeros(1, dtype=np.int32)
+    given = (K, np.ones(2), np.array([1.0, -1.0]), np.ones(2))
+    *_, least = _loops.steps(*given, a, gradient, 1e-3, 100, np.inf, stop)
+    assert least == -2.0 / 6.0 and a.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("size", [1e-305, 1e-200, 1e200, 1e305])
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_rows_of_any_size_have_the_kernel_of_their_unit(kernel, size):
+    """gamma="scale" has the unit of the rows, though their squares are no float64."""
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    y = (X[:, 0] > 0.2).astype(int)
+    given = {"kernel": kernel, "coef0": 0.5, "gamma": "scale", "tol": 1e-9}
+    small, plain = SVC(**given).fit(X * size, y), SVC(**given).fit(X, y)
+    assert np.allclose(small.decision_function(X * size), plain.decision_function(X), atol=1e-5)
+    vectors = (np.sort(v, axis=0) for v in (small.support_vectors_ / size, plain.support_vectors_))
+    assert np.allclose(*vectors)
+    assert small.score(X * size, y) == plain.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("kernel", [{"kernel": "linear"}, {"gamma": 0.5}, {"gamma": "auto"}])
+def test_rows_whose_products_vanish_are_named(kernel):
+    X = np.random.default_rng(0).normal(size=(20, 2)) * 1e-200
+    with pytest.raises(DataError, match="below 1e-150: their products vanish"):
+        SVC(**kernel).fit(X, [0, 1] * 10)
+    assert SVC(**kernel, standardize=True).fit(X, X[:, 0] > 0).score(X, X[:, 0] > 0) > 0.9
+
+
 def test_sparse_tables(monkeypatch):
     from scipy.sparse import csr_array
 

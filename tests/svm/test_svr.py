@@ -168,6 +168,7 @@ def test_caps_are_honest():
     assert late.status_.code == "max_time"
 
 
+@pytest.mark.filterwarnings("ignore:SVR. The kernel 'sigmoid' is not positive")
 def test_standardised_columns():
     rng = np.random.default_rng(3)
     X = rng.normal(loc=[1.0, -2.0, 3.0], size=(80, 3)) * [1e-4, 1.0, 1e5]

@@ -106,20 +106,18 @@ def _ranges(X: np.ndarray, kinds: np.ndarray) -> np.ndarray:
         if not x.size or x.min() == x.max():
             scale[f] = -1.0
         elif not kinds[f]:
-            scale[f] = min(0.5 / (0.5 * x.max() - 0.5 * x.min()), 1e300)
+            half = 0.5 * x.max() - 0.5 * x.min()
+            scale[f] = 0.5 / max(half, 1e-307)
     return scale
 
 
 def _standard(X: Any, weights: np.ndarray, measured: np.ndarray) -> dict[str, Any]:
     """Measured numbers are divided by their deviation; levels and flags keep their unit."""
-    from pellucid.numerics.moments import moments
+    from pellucid.numerics.units import deviations
 
-    with np.errstate(all="ignore"):
-        found = moments(X, weights, full=False)
-        deviation = np.sqrt(found.variance)
-    _check_finite(deviation, "standard deviations")
-    divided = measured & (deviation > 1e-14 * np.abs(found.mean)) & (deviation >= 1e-300)
-    return {"shift": _origin(X), "scale": 1.0 / np.where(divided, deviation, 1.0)}
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = deviations(X, weights)[1]
+    return {"shift": _origin(X), "scale": 1.0 / np.where(measured, deviation, 1.0)}
 
 
 def _directions(X: Any, weights: np.ndarray, params: dict, shift: Any) -> dict[str, Any]:
@@ -157,7 +155,6 @@ def _estimated_directions(X: Any, weights: np.ndarray) -> np.ndarray:
     units = _standard(X, weights, np.ones(X.shape[1], dtype=bool))
     with np.errstate(all="ignore"):
         V = ledoit_wolf(place({"kind": "", "basis": None} | units, X), weights)[0]
-    _check_finite(V, "covariances")
     values, vectors = np.linalg.eigh(V)
     values = np.maximum(values, values[-1] * 1e-12) if values[-1] > 0 else np.ones(len(V))
     return units["scale"][:, None] * (vectors / np.sqrt(values))
@@ -209,14 +206,6 @@ def _matrix(values: Any, p: int, name: str) -> np.ndarray:
     if V.shape != (p, p) or not np.isfinite(V).all() or not np.allclose(V, V.T):
         raise DataError(f"metric_params[{name!r}] must be a symmetric matrix of shape {(p, p)}.")
     return V
-
-
-def _check_finite(values: np.ndarray, what: str) -> None:
-    if not np.isfinite(values).all():
-        raise DataError(
-            f"The {what} of the columns exceed the largest float64. Divide the columns by a power "
-            "of ten."
-        )
 
 
 def place(space: dict[str, Any], X: Any, metric: Any = None) -> Any:

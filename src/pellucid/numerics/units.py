@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 CONSTANT = 8 * np.finfo(float).eps  # deviations below this share of the mean are rounding
-SMALLEST = 1e-300  # deviations that can be divided by
+SMALLEST = np.finfo(float).tiny  # deviations that can be divided by
 
 
 def deviations(X: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

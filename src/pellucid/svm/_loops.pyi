@@ -39,7 +39,7 @@ def steps(
     most: int,
     cap: float,
     stop: np.ndarray,
-) -> tuple[int, float]: ...
+) -> tuple[int, float, float]: ...
 def dual_epoch(
     data: np.ndarray,
     indices: np.ndarray,

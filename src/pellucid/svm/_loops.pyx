@@ -4,7 +4,7 @@ Invariant: every step keeps sum_i s_i a_i, stays in the box 0 <= a_i <= C_i, and
 objective 1/2 a'Qa + p'a, Q_ij = s_i s_j K_ij; `gradient` is Qa + p throughout.
 """
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
@@ -135,10 +135,12 @@ def steps(const double[:, ::1] K, const double[::1] diagonal, const double[::1] 
     2. j: the partner of the largest decrease of the objective, to second order.
     3. Move both along the constraint to the minimum, or to the border of the box.
 
-    Returns (steps taken, the last violation). Ends early when a multiplier exceeds `cap`.
+    Returns (steps taken, the last violation, the least curvature of a pair as a share of its three
+    terms). Ends early when a multiplier exceeds `cap`.
     """
     cdef Py_ssize_t n = a.shape[0], t
     cdef int64_t taken
+    cdef double least = 1.0
     cdef double gap = INFINITY
     cdef double *value = <double *> malloc((3 * n + 1) * sizeof(double))
     if value == NULL:
@@ -148,17 +150,17 @@ def steps(const double[:, ::1] K, const double[::1] diagonal, const double[::1] 
             value[t] = -signs[t] * gradient[t]
             set_bars(t, signs[t], a[t], limits[t], value + n, value + 2 * n)
         taken = walk(K, &diagonal[0], &signs[0], &limits[0], &a[0], value, value + n,
-                     value + 2 * n, tol, most, cap, &stop[0], &gap)
+                     value + 2 * n, tol, most, cap, &stop[0], &gap, &least)
         for t in range(n):
             gradient[t] = -signs[t] * value[t]
     free(value)
-    return taken, gap
+    return taken, gap, least
 
 
 cdef int64_t walk(const double[:, ::1] K, const double *diagonal, const double *signs,
                   const double *limits, double *a, double *value, double *up, double *down,
-                  double tol, int64_t most, double cap, const int32_t *stop,
-                  double *gap) noexcept nogil:
+                  double tol, int64_t most, double cap, const int32_t *stop, double *gap,
+                  double *least) noexcept nogil:
     cdef Py_ssize_t n = K.shape[0], i, j
     cdef int64_t taken = 0
     cdef double best, worst, curvature, step, ai, aj, di, dj, si, sj
@@ -173,6 +175,9 @@ cdef int64_t walk(const double[:, ::1] K, const double *diagonal, const double *
             break
         si, sj = signs[i], signs[j]  # 3
         curvature = (diagonal[i] + diagonal[j]) - 2.0 * K[i, j]
+        if curvature < 0.0:  # no inner product; or rounding
+            least[0] = min(least[0], curvature / (fabs(diagonal[i]) + fabs(diagonal[j])
+                                                  + 2.0 * fabs(K[i, j])))
         step = (best - value[j]) / (curvature if curvature > TINY else TINY)
         ai = moved(a[i], limits[i], si * step)
         aj = moved(a[j], limits[j], -sj * step)

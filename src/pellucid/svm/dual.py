@@ -18,10 +18,12 @@ from pellucid.records import Recorder, Solution, Status
 from pellucid.svm import _loops
 from pellucid.svm.kernels import Kernel
 from pellucid.svm.rows import Rows
+from pellucid.svm.semidefinite import several_minima
 
 WHOLE = 1500  # up to so many rows the whole kernel matrix is one working set
 WORKING = 512  # rows of a working set otherwise
 ROUNDING = 1e-14  # conditions cannot be met closer than this part of the largest gradient
+BENT = 1e-10  # a curvature below minus this share of its terms is more than rounding
 FEWEST_STEPS = 10_000_000  # without max_iter: the cap on steps, or 100 per row
 
 
@@ -59,12 +61,15 @@ class Rule:
 
 @dataclass
 class State:
-    """What the iteration changes: multipliers a, gradient Qa + p, steps, the last working set."""
+    """What the iteration changes: multipliers a, gradient Qa + p, steps, the least curvature met (a
+    share of its terms), the last working set.
+    """
 
     a: np.ndarray
     gradient: np.ndarray
     taken: int = 0
     epochs: int = 0
+    curvature: float = 1.0
     last: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
@@ -104,6 +109,8 @@ def _solved(problem: Dual, rule: Rule, megabytes: float, recorder: Recorder) -> 
     status = _status(gap, replace(rule, tol=tol), state.taken, beyond, late)
     if rows.doubt is not None and not beyond:
         status = rows.doubt
+    elif status.ok and problem.K is None and state.curvature < -BENT:
+        status = several_minima(problem.kernel)
     offset = _offset(problem, state.a, state.gradient)
     return Solution((state.a, state.gradient, offset), status, {}, state.taken)
 
@@ -131,11 +138,12 @@ def _improve(
     target = rule.tol if whole else max(0.1 * gap, 0.5 * rule.tol)
     allowed = min(rule.steps(len(pull)) - state.taken, 50 * size)
     stop, local = parallel.StopFlag(), rows.local(chosen)
-    count, _ = _loops.steps(
+    count, _, curvature = _loops.steps(
         local, diagonal[chosen], signs, problem.limits[chosen], own, slope, target, allowed,
         rule.cap * (problem.unit or 1.0), stop.array,
     )  # fmt: skip  # 2
     stop.check()
+    state.curvature = min(state.curvature, curvature)
     if whole:  # 3
         state.gradient = problem.linear + signs * (local @ (signs * own))
     else:

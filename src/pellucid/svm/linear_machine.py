@@ -14,7 +14,7 @@ from pellucid.numerics.scores import linear_scores
 from pellucid.numerics.units import units
 from pellucid.parameters import Boolean, Choice, Integer, RandomState, Real, Verbose
 from pellucid.records import Solution
-from pellucid.svm.machine import TOO_LARGE, scaled
+from pellucid.svm.machine import TOO_LARGE, largest_cell, scaled
 
 HARD = "the hard margin is SVC(kernel='linear', C=inf), the hard tube SVR(kernel='linear', C=inf)"
 
@@ -52,15 +52,16 @@ class LinearMachine(Estimator):
         X, w = problem.X, problem.weights
         dense = isinstance(X, np.ndarray)
         with np.errstate(over="ignore", invalid="ignore"):
-            largest = np.abs(X).max() if dense else abs(X).max()
             scale = 1.0 / units(X, w, problem.schema)[1] if self.standardize else np.zeros(0)
             means = np.asarray(X.T @ (w / w.sum())).ravel()
-        if not largest < 1e150 or not np.isfinite(means).all():
+            # Without an intercept, or with zeros to keep, columns stay where they are.
+            move = self.standardize and self.fit_intercept and dense
+            shift = means if move else np.zeros(len(means))
+            seen = scaled(X - shift if move else X, scale)
+            size = largest_cell(seen)
+        if not size < 1e150 or not np.isfinite(means).all():
             raise DataError(TOO_LARGE)
-        # Without an intercept, or with zeros to keep, columns stay where they are.
-        move = self.standardize and self.fit_intercept and dense
-        shift = means if move else np.zeros(len(means))
-        return scaled(X - shift if move else X, scale), scale, shift, means
+        return seen, scale, shift, means
 
     def _bias(self) -> float:
         return float(self.intercept_scaling) if self.fit_intercept else 0.0

@@ -3,7 +3,8 @@
 Invariant: a fitted machine is its support vectors, their coefficients and offsets. The kernel sees
 `X * scale_ - centre_`. Dense rows are moved by the training mean where that changes nothing and saves
 digits ("rbf", and "linear" beside a free intercept), or where `standardize` asks for it. `scale_` is
-empty unless `standardize` asks for it. Weights and intercepts of the linear kernel are those of rows
+empty unless `standardize` asks for it, or squares of the cells are no float64 and `gamma="scale"` makes
+the kernel one that has no unit. Weights and intercepts of the linear kernel are those of rows
 that are not moved, so new rows of this kernel stay where they are.
 """
 
@@ -42,6 +43,11 @@ TOO_LARGE = (
     "The kernel of these rows exceeds the largest float64. Divide the columns by a power of ten, or "
     "standardise them."
 )
+TOO_SMALL = (
+    "The cells of these rows are below 1e-150: their products vanish, and this kernel cannot tell rows "
+    'apart. Multiply the columns by a power of ten, standardise them, or use gamma="scale".'
+)
+UNITLESS = ("rbf", "poly", "sigmoid")  # kernels of gamma x'z: with gamma="scale" units cancel
 
 
 DENSE_CELLS = 2**22  # smaller sparse tables are spread out
@@ -57,6 +63,22 @@ def scaled(X: Any, scale: np.ndarray) -> Any:
 def _spread(X: Any) -> Any:
     small = not isinstance(X, np.ndarray) and X.shape[0] * X.shape[1] <= DENSE_CELLS
     return np.ascontiguousarray(X.toarray()) if small else X
+
+
+def largest_cell(X: Any) -> float:
+    """The largest size of a cell."""
+    cells = X if isinstance(X, np.ndarray) else X.data
+    return float(max(cells.max(initial=0.0), -cells.min(initial=0.0)))
+
+
+def _common_unit(X: Any) -> np.ndarray:
+    """A power of two for all columns that makes the largest cell about 1; empty if it can be squared
+    as it is.
+    """
+    power = int(np.frexp(largest_cell(X))[1])
+    if abs(power) <= 400:
+        return np.zeros(0)
+    return np.full(X.shape[1], np.ldexp(1.0, min(-power, 1000)))
 
 
 class KernelMachine(Estimator):
@@ -96,6 +118,8 @@ class KernelMachine(Estimator):
         with np.errstate(over="ignore", invalid="ignore"):
             if self.standardize:
                 scale = 1.0 / units(X, problem.weights, problem.schema)[1]
+            elif self.kernel in UNITLESS and self.gamma == "scale":
+                scale = _common_unit(X)
             X = scaled(X, scale)
             gamma = self._width(X, weights)
             harmless = self.kernel == "rbf" or (self.kernel == "linear" and self._free_intercept)
@@ -103,9 +127,11 @@ class KernelMachine(Estimator):
             share = problem.weights / problem.weights.sum()
             centre = share @ X if move else np.zeros(X.shape[1])
             X = X - centre if move else X
-            largest = (X.max(), -X.min()) if dense else (abs(X).max(),) if X.nnz else (0.0,)
-        if not np.isfinite([gamma, *largest]).all() or max(largest) > 1e150:
+            largest = largest_cell(X)
+        if not np.isfinite([gamma, largest]).all() or largest > 1e150:
             raise DataError(TOO_LARGE)
+        if 0.0 < largest < 1e-150:
+            raise DataError(TOO_SMALL)
         rows, p = X.shape[:2]
         parts = self._n_matrices(problem)
         cost.preview(

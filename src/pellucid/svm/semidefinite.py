@@ -9,6 +9,8 @@ Wozniakowski 1992), 1e-3 for e = 1/25 and 10,000 rows, and far less if there are
 solver factors its working sets: the rows that carry the answer have been looked at.
 """
 
+from typing import Any
+
 import numpy as np
 
 from pellucid import parallel
@@ -73,6 +75,21 @@ def doubt(K: np.ndarray, n: int) -> Status | None:
         "rows): it is no inner product, and the minimum that was found is one of several."
     )
     return Status("indefinite", words, "Use another kernel.")
+
+
+def several_minima(kernel: Any) -> Status:
+    """What must be said when the solver met a pair of rows along which the objective bends down."""
+    name = "kernel function" if kernel.function is not None else f"kernel {kernel.name!r}"
+    words = (
+        f"The {name} is not positive semi-definite: between some pairs of rows the objective bends "
+        "down. The conditions hold within tol, but at one of several stationary points, which need not "
+        "be the lowest."
+    )
+    ways = {
+        "sigmoid": "Lower gamma, or use kernel='rbf'.",
+        "poly": "Use coef0 of at least 0, or kernel='rbf'.",
+    }
+    return Status("indefinite", words, ways.get(kernel.name, "Use another kernel."))
 
 
 def _words(smallest: float, what: str) -> str:
