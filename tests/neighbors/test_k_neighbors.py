@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from sklearn import neighbors as peer
 from sklearn.datasets import load_iris
 
@@ -165,6 +166,53 @@ def test_groups_of_queries_in_a_tree_find_what_single_ones_find(kind, monkeypatc
         near, expected = plain.kneighbors(Q[part])
         assert near.tobytes() == distances[part].tobytes()
         assert np.array_equal(expected, rows[part])
+
+
+def extreme_table(case, rng):
+    X, Q = rng.normal(size=(600, 3)), rng.normal(size=(40, 3))
+    if case == "a query far away":
+        Q[7] = 1e300
+    if case == "rows far away":
+        X[5], X[9], X[11] = 1e300, -1e300, 3e200
+        Q[3] = 2e300
+    if case == "tiny rows":
+        X, Q = X * 1e-200, Q * 1e-200
+        Q[3] = 0.5
+    if case == "tiny clusters":
+        X = X * 1e-190
+        X[:300] += 1.0
+        X[:300, 0] = 1 + np.arange(300) * 1e-3
+        Q = X[::15] * 1.001
+    return X, Q
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "case", ["a query far away", "rows far away", "tiny rows", "tiny clusters"]
+)
+@pytest.mark.parametrize("algorithm", ["kd_tree", "brute", "sparse"])
+@pytest.mark.parametrize("p", [1, 2, 3, np.inf])
+def test_numbers_whose_powers_are_none(case, algorithm, p):
+    """Overflow and underflow of one distance must not reach another: long doubles know them all."""
+    X, Q = extreme_table(case, np.random.default_rng(0))
+    apart = np.abs(Q[:, None].astype(np.longdouble) - X)
+    size = apart.max(axis=2, keepdims=True)
+    powers = np.longdouble(1 if np.isinf(p) else p)
+    true = size[..., 0]
+    if np.isfinite(p):
+        true = true * ((apart / np.where(size > 0, size, 1)) ** powers).sum(axis=2) ** (1 / powers)
+    read = scipy.sparse.csr_array if algorithm == "sparse" else np.asarray
+    way = "brute" if algorithm == "sparse" else algorithm
+    model = NearestNeighbors(n_neighbors=4, p=p, algorithm=way).fit(read(X))
+    distances, rows = model.kneighbors(read(Q))
+    expected = np.sort(true, axis=1)[:, :4]
+    assert np.allclose(np.take_along_axis(true, rows, axis=1)[:, 3] / expected[:, 3], 1, rtol=1e-12)
+    assert np.allclose(distances[:, 3] / expected[:, 3], 1, rtol=1e-12)
+    alone = model.kneighbors(read(Q[7:9]))  # no query knows of the others
+    assert np.array_equal(alone[0], distances[7:9]) and np.array_equal(alone[1], rows[7:9])
+    for radius in (1.5, 1e-190, 1e200):
+        counts = [len(found) for found in model.radius_neighbors(read(Q), radius)[0]]
+        assert counts == (true <= radius).sum(axis=1).tolist()
 
 
 def test_neighbours_of_iris():
@@ -384,7 +432,7 @@ def test_few_copies_of_rows_exist_at_once(monkeypatch, sparse):
     whole = [*model.kneighbors(Q), *model.radius_neighbors(Q, 7.0)]
     monkeypatch.setattr(search, "CELLS", 4000)
     monkeypatch.setattr(search, "HALVES", 9000)
-    held = [len(scored.__defaults__[0]) for scored in model._index()._scored()]
+    held = [len(scored.__defaults__[0]) for scored in model._index().scored()]
     assert held == [2] * 7 + [1]  # chunks of 64 rows, for each group of copies
     assert len(search.query_blocks(900, 40)) == 9
     parts = [*model.kneighbors(Q), *model.radius_neighbors(Q, 7.0)]

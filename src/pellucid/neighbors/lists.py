@@ -67,6 +67,14 @@ def joined(parts: list[Lists]) -> Lists:
     return Lists(counts, distances, rows.astype(np.int64))
 
 
+def merged(parts: list[tuple[np.ndarray, Lists]]) -> Lists:
+    """Lists of some queries each, (queries, lists), in the order of the queries."""
+    each = {int(i): one for queries, lists in parts for i, one in zip(queries, lists.each())}
+    turn = [each[i] for i in range(len(each))]
+    counts = np.array([len(near) for near, _ in turn])
+    return Lists(counts, *(np.concatenate(part) for part in zip(*turn)))
+
+
 def of_table(table: np.ndarray, radius: float) -> Lists:
     """Entries of a table of distances (queries, rows) within the radius."""
     owners, rows = np.nonzero(table <= radius)

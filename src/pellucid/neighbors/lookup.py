@@ -13,7 +13,7 @@ import numpy as np
 from pellucid.base import Estimator
 from pellucid.data import Problem, Table, Wishes
 from pellucid.errors import DataError, ParameterError, PellucidWarning, shown, warn
-from pellucid.neighbors import metrics, search
+from pellucid.neighbors import collecting, metrics, search
 from pellucid.neighbors.lists import Lists, joined, of_table, split
 from pellucid.parameters import (
     Boolean,
@@ -244,7 +244,7 @@ class Lookup(Estimator):
     def _within(self, placed: Any, radius: float) -> Lists:
         """Distances and places of the training rows within the radius, nearest first."""
         if self.space_["kind"]:
-            return self._index().within(placed, radius, self.n_jobs)
+            return collecting.within(self._index(), placed, radius, self.n_jobs)
         blocks = search.query_blocks(placed.shape[0])
         return joined([of_table(self._table(placed[block]), radius) for block in blocks])
 

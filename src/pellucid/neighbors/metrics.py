@@ -267,10 +267,14 @@ def finish(space: dict[str, Any], metric: Any, raw: np.ndarray, d: int) -> np.nd
     return raw
 
 
-def rawest(space: dict[str, Any], metric: Any, radius: float, d: int) -> float:
-    """A raw distance that no row within `radius` exceeds; a little too large, never too small."""
-    raw = {"cosine": 2.0 * radius, "sqeuclidean": radius, "hamming": radius * d}.get(metric)
-    if raw is None:
-        power = {"squared": 2.0, "minkowski": space["p"]}.get(space["kind"], 1.0)
-        raw = radius**power
-    return raw * (1.0 + 1e-12) if np.isfinite(raw) else np.inf
+def rawest(space: dict[str, Any], metric: Any, radius: float, d: int, power: int = 0) -> float:
+    """A raw distance, of rows divided by 2**power, that no row within `radius` exceeds; a little too
+    large, never too small.
+    """
+    twice = 2 if metric == "sqeuclidean" else 1
+    with np.errstate(over="ignore", under="ignore"):
+        own = np.ldexp(np.float64(radius), -twice * power)
+        raw = {"cosine": 2.0 * own, "sqeuclidean": own, "hamming": own * d}.get(metric)
+        if raw is None:
+            raw = own ** {"squared": 2.0, "minkowski": space["p"]}.get(space["kind"], 1.0)
+        return float(raw * (1.0 + 1e-12))

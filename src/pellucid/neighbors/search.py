@@ -5,7 +5,7 @@ have a fixed size, so results do not depend on the number of threads, and memory
 rows themselves, `HALVES` cells of copies in all and `BLOCK` x `CHUNK` scores per thread.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any
@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.neighbors import _loops, _tree, _within, metrics
-from pellucid.neighbors.lists import Lists, grouped, joined
+from pellucid.neighbors import _loops, _tree, magnitudes, metrics
 
 PANEL = 64  # rows in a panel outside trees
 PACKED = 128  # panels that one task writes
@@ -112,13 +111,48 @@ class Index:
         out[self.tree["order"]] = X
         return out
 
+    def cells_of(self) -> Callable[[np.ndarray], np.ndarray]:
+        """The function that gives the placed cells (m, d) of m row numbers."""
+        if not isinstance(self.rows, np.ndarray):
+            return lambda rows: self.rows[rows].toarray()
+        flat, d, starts = self.rows.reshape(-1), self.d, self.starts
+        place = np.arange(self.n)
+        if self.tree is not None:
+            place[self.tree["order"]] = np.arange(self.n)
+
+        def cells(rows: np.ndarray) -> np.ndarray:
+            panel = np.searchsorted(starts, place[rows], side="right") - 1
+            first, wide = starts[panel], starts[panel + 1] - starts[panel]
+            own = first * (d - 1) + place[rows]
+            return flat[own[:, None] + np.arange(d) * wide[:, None]]
+
+        return cells
+
     def nearest(self, Q: Any, k: int, jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """Distances (n, k) and row numbers (n, k) of the k nearest rows, nearest first."""
-        index, Q, power = self._in_range(Q)
+        """Distances (n, k) and row numbers (n, k) of the k nearest rows, nearest first.
+
+        Queries whose distances are too large or small for powers are measured again in units of their
+        own.
+        """
+        power = int(magnitudes.powers(self.space, self.space["reach"], self.space["reach"]))
+        index, seen = self.scaled(power), magnitudes.scaled(Q, power)
+        near, rows = index.least(seen, k, jobs)
+        found, again = self.finished(near, power), magnitudes.lost(index, seen, near, rows)
+        if len(again):
+            for power, own in magnitudes.groups(self, Q[again], k, jobs):
+                some = again[own]
+                near, rows[some] = self.scaled(power).least(
+                    magnitudes.scaled(Q[some], power), k, jobs
+                )
+                found[some] = self.finished(near, power)
+        return found, rows
+
+    def least(self, Q: Any, k: int, jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
+        """The same with raw distances."""
         m = Q.shape[0]
         near, rows = np.full((m, k), np.inf), np.full((m, k), NONE, dtype=np.int32)
-        stop, turn = parallel.StopFlag(), index._turn(Q)
-        for one in index._hashed() if index.buckets is not None else index._ways(Q, k):
+        stop, turn = parallel.StopFlag(), self._turn(Q)
+        for one in self._hashed() if self.buckets is not None else self._ways(Q, k):
 
             def task(block: slice, one: Any = one) -> None:
                 own = block if turn is None else turn[block]
@@ -129,32 +163,31 @@ class Index:
             parallel.map(task, query_blocks(m, self.d), jobs)
             stop.check()
         _loops.sort(near, rows)
-        return self._finished(near, power), rows
+        return near, rows
 
-    def _finished(self, raw: np.ndarray, power: int) -> np.ndarray:
+    def finished(self, raw: np.ndarray, power: int) -> np.ndarray:
         found = metrics.finish(self.space, self.metric, raw, self.d)
         if power == 0:
             return found
         with np.errstate(over="ignore"):
             return np.ldexp(found, power * (2 if self.metric == "sqeuclidean" else 1))
 
-    def _in_range(self, Q: Any) -> tuple["Index", Any, int]:
-        """Both tables divided by a power of two if their numbers are too large or small to square."""
-        if self.space["kind"] in ("gower", "hamming"):
-            return self, Q, 0
-        largest = max(self.space["reach"], reach(Q))
-        power, limit = int(np.frexp(largest)[1]), min(400.0, 800.0 / self.space["p"])
-        if abs(power) <= limit:
-            return self, Q, 0
+    def scaled(self, power: int) -> "Index":
+        """The rows divided by a power of two. Buckets have other thresholds then: none are used."""
+        if power == 0:
+            return self
         tree = self.tree
         if tree is not None:
-            tree = tree | {"boxes": np.ldexp(tree["boxes"], -power)}
+            tree = tree | {"boxes": magnitudes.scaled(tree["boxes"], power)}
+        centre, largest = (np.atleast_1d(self.space[name]) for name in ("centre", "reach"))
         space = self.space | {
-            "reach": float(np.ldexp(self.space["reach"], -power)),
-            "centre": np.ldexp(self.space["centre"], -power),
+            "centre": magnitudes.scaled(centre, power),
+            "reach": float(magnitudes.scaled(largest, power)[0]),
         }
-        # Scaled rows have other thresholds: such tables are searched exactly.
-        return Index(_scaled(self.rows, power), tree, space, self.metric), _scaled(Q, power), power
+        return Index(magnitudes.scaled(self.rows, power), tree, space, self.metric)
+
+    def of_kind(self, kind: str) -> "Index":
+        return Index(self.rows, self.tree, self.space | {"kind": kind}, self.metric)
 
     def _ways(self, Q: Any, k: int) -> Iterator[Any]:
         """Functions that together offer all rows to the best lists of a block of queries."""
@@ -170,10 +203,10 @@ class Index:
             yield self._by_panels(kind, p)
 
     def _by_panels(self, kind: int, p: float) -> Any:
-        scale = self._scale()
+        scale = self.scale()
 
         def panels(Q: Any, near: Any, rows: Any, stop: Any) -> None:
-            for first, chunk, starts in self._chunks():
+            for first, chunk, starts in self.chunks():
                 _loops.scan(kind, p, scale, Q, chunk, starts, first, near, rows, stop)
 
         return panels
@@ -229,10 +262,10 @@ class Index:
         near, rows = np.full((TRIED, k), np.inf), np.full((TRIED, k), NONE, dtype=np.int32)
         return walk(some, near, rows, np.zeros(1, dtype=np.int32)) > SHARE * self.n * TRIED
 
-    def _scale(self) -> np.ndarray:
+    def scale(self) -> np.ndarray:
         return self.space["scale"] if self.space["kind"] == "gower" else np.zeros(1)
 
-    def _chunks(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    def chunks(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """About `CHUNK` rows at a time: the place of the first, their panels, where each one starts."""
         starts = self.starts
         many = max(chunk_rows(self.d) // int(np.diff(starts).max()), 1)
@@ -248,7 +281,7 @@ class Index:
     def _by_products(self) -> Iterator[Any]:
         tree = self.tree
         numbers = np.arange(self.n, dtype=np.int32) if tree is None else tree["order"]
-        for scored in self._scored():
+        for scored in self.scored():
 
             def multiply(Q: Any, near: Any, rows: Any, stop: Any, scored: Any = scored) -> None:
                 for scores, lengths, bound, first, chunk, starts, unit in scored(Q):
@@ -259,7 +292,7 @@ class Index:
 
             yield multiply
 
-    def _scored(self) -> Iterator[Any]:
+    def scored(self) -> Iterator[Any]:
         """|x|^2 / 2 - q x in single precision leaves out most rows; the others are measured.
 
         Rows are centred and scaled first. An error bound for the products, which holds for any order
@@ -291,62 +324,10 @@ class Index:
             yield scored
 
     def _halved(self, centre: np.ndarray, factor: float) -> Iterator[tuple[int, Any, Any, Any]]:
-        for first, chunk, starts in self._chunks():
+        for first, chunk, starts in self.chunks():
             half = np.empty((len(chunk), self.d + 1), dtype=np.float32)
             _loops.halve(chunk, starts, centre, factor, half)
             yield first, chunk, starts, half
-
-    def within(self, Q: Any, radius: float, jobs: int | None) -> Lists:
-        """For each query the distances and numbers of the rows within `radius`, nearest first."""
-        index, Q, power = self._in_range(Q)
-        limit = np.inf if power else metrics.rawest(self.space, self.metric, radius, self.d)
-        stop, rows = parallel.StopFlag(), max(1, min(BLOCK, CELLS // max(self.n, self.d, 1)))
-        blocks = [slice(i, min(i + rows, Q.shape[0])) for i in range(0, Q.shape[0], rows)]
-        found: list[Any] = [_within.Found() for _ in blocks]
-        for one in index._collectors(limit, Q.shape[0]):
-
-            def task(i: int, one: Any = one) -> None:
-                one(spread(Q[blocks[i]]), found[i], stop.array)
-
-            parallel.map(task, range(len(blocks)), jobs)
-            stop.check()
-
-        def listed(i: int) -> Lists:
-            lists = grouped(found[i], blocks[i].stop - blocks[i].start)
-            found[i] = None
-            return lists.within(self._finished(lists.distances, power), radius)
-
-        return joined(parallel.map(listed, range(len(blocks)), jobs))
-
-    def _collectors(self, limit: float, m: int) -> Iterator[Any]:
-        """Functions that together collect the rows within a raw distance for a block of queries."""
-        kind, p, scale = metrics.RAW[self.space["kind"]], self.space["p"], self._scale()
-        if self.tree is not None:
-            order, boxes, depth = (self.tree[name] for name in ("order", "boxes", "depth"))
-            yield lambda Q, found, stop: _within.collect_down(
-                kind, p, Q, self.rows, order, boxes, depth, limit, found, stop
-            )
-            return
-        if kind == 0 and m > FEW and np.isfinite(limit):
-            yield from self._collected_by_products(limit)
-            return
-
-        def panels(Q: Any, found: Any, stop: Any) -> None:
-            for first, chunk, starts in self._chunks():
-                _within.collect(kind, p, scale, Q, chunk, starts, first, limit, found, stop)
-
-        yield panels
-
-    def _collected_by_products(self, limit: float) -> Iterator[Any]:
-        for scored in self._scored():
-
-            def multiply(Q: Any, found: Any, stop: Any, scored: Any = scored) -> None:
-                for scores, lengths, bound, first, chunk, starts, unit in scored(Q):
-                    _within.collect_screened(
-                        scores, lengths, bound, Q, chunk, starts, unit, first, limit, found, stop
-                    )
-
-            yield multiply
 
 
 def query_blocks(m: int, d: int = 1) -> list[slice]:
@@ -364,19 +345,6 @@ def spread(X: Any) -> np.ndarray:
     return X if isinstance(X, np.ndarray) else X.toarray()
 
 
-def _scaled(X: Any, power: int) -> Any:
-    if isinstance(X, np.ndarray):
-        return np.ldexp(X, -power)
-    return type(X)((np.ldexp(X.data, -power), X.indices, X.indptr), shape=X.shape)
-
-
-def reach(X: Any) -> float:
-    """The largest absolute value; 1 if all are 0."""
-    cells = X if isinstance(X, np.ndarray) else X.data
-    largest = float(max(cells.max(initial=0.0), -cells.min(initial=0.0))) if cells.size else 0.0
-    return largest or 1.0
-
-
 def position(X: Any, kind: str, known: Any = None) -> dict[str, Any]:
     """How far from 0 placed rows are, and their centre; from the facts of a schema, if given."""
     if known is not None:
@@ -389,6 +357,6 @@ def position(X: Any, kind: str, known: Any = None) -> dict[str, Any]:
         with np.errstate(over="ignore", invalid="ignore"):
             centre = X.mean(axis=0)
     return {
-        "reach": reach(X) if kind != "gower" else 1.0,
+        "reach": magnitudes.size(X) if kind != "gower" else 1.0,
         "centre": np.where(np.isfinite(centre), centre, 0.0),
     }

@@ -1,0 +1,107 @@
+"""Distances whose powers are no float64: which queries have them, and by what to divide both tables.
+
+Invariant: what is done for a query depends on the rows and on this query alone, never on the others that
+are asked with it; powers of two change no digit.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+SMALLEST = 2.0**-900  # below it, sums of squares or powers may have lost digits
+STEP = 64  # powers come in steps of so many, or fewer for steep powers: few groups of queries
+CELLS = 2**20  # compared at once
+LOWEST = -900  # the smallest power: ordinary cells must not overflow beside tiny ones
+
+
+def cells(X: Any) -> np.ndarray:
+    return X if isinstance(X, np.ndarray) else X.data
+
+
+def size(X: Any) -> float:
+    """The largest absolute value; 1 if all are 0."""
+    own = cells(X)
+    return float(max(own.max(initial=0.0), -own.min(initial=0.0))) or 1.0
+
+
+def sizes(Q: Any) -> np.ndarray:
+    """The largest absolute value in each row."""
+    if isinstance(Q, np.ndarray):
+        return np.maximum(Q.max(axis=1, initial=0.0), -Q.min(axis=1, initial=0.0))
+    return np.asarray(abs(Q).max(axis=1).todense()).ravel()
+
+
+def scaled(X: Any, power: int) -> Any:
+    """X divided by a power of two. What would overflow lies between 2**1023 and 2**1024 instead, in its
+    own order, and far apart unless it was equal.
+    """
+    if power == 0:
+        return X
+    given = cells(X)
+    with np.errstate(over="ignore"):
+        own = np.ldexp(given, -power)
+    huge = np.abs(own) >= 2.0**1023
+    if huge.any():
+        mantissa, exponent = np.frexp(np.abs(given[huge]))
+        share = (exponent - 1024 - power + (2.0 * mantissa - 1.0)) / 2048.0
+        own[huge] = np.copysign(2.0**1023 * (1.0 + share), given[huge])
+    return own if isinstance(X, np.ndarray) else type(X)((own, X.indices, X.indptr), shape=X.shape)
+
+
+def powers(space: dict[str, Any], extents: Any, largest: Any) -> np.ndarray:
+    """Powers of two near distances of these sizes; 0 where they can be raised to p as they are.
+
+    `largest` is the size of all numbers in a distance.
+    """
+    found = np.frexp(extents)[1]
+    if space["kind"] in ("gower", "hamming"):
+        return 0 * found
+    if space["kind"] in ("manhattan", "chebyshev"):  # no power is taken: only sums may overflow
+        return np.where(np.frexp(largest)[1] > 980, 40, 0)
+    small = np.abs(found) <= min(400.0, 800.0 / space["p"])
+    return np.where(small, 0, np.maximum(found, LOWEST))
+
+
+def lost(index: Any, Q: Any, near: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Queries whose k-th raw distance has overflowed, or is too small to hold its digits (0 is none of
+    these if all rows that were found equal the query).
+    """
+    kind, last = index.space["kind"], near[:, -1]
+    if kind in ("gower", "hamming"):
+        return np.zeros(0, dtype=np.int64)
+    wrong = ~(last < np.inf)
+    if kind in ("squared", "minkowski"):
+        wrong |= (last > 0) & (last < SMALLEST)
+        zero = np.flatnonzero(last == 0)
+        wrong[zero] = _different(index, Q, rows, zero)
+    return np.flatnonzero(wrong)
+
+
+def _different(index: Any, Q: Any, rows: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Which of the chosen queries differ from a row that they found."""
+    if not len(chosen):
+        return np.zeros(0, dtype=bool)
+    k, d = rows.shape[1], index.d
+    cells_of, out, some = index.cells_of(), [], max(1, CELLS // (k * d))
+    for first in range(0, len(chosen), some):
+        part = chosen[first : first + some]
+        own = Q[part] if isinstance(Q, np.ndarray) else Q[part].toarray()
+        found = cells_of(rows[part].ravel()).reshape(len(part), k, d)
+        out.append((found != own[:, None]).any(axis=(1, 2)))
+    return np.concatenate(out)
+
+
+def groups(index: Any, Q: Any, k: int, jobs: int | None) -> Iterator[tuple[int, np.ndarray]]:
+    """(power, queries of Q) such that distances near the k-th one, divided by it, are about 1.
+
+    The largest difference of a column is found for numbers of any size, and the k-th distance lies
+    between the k-th smallest of these and their multiple by the number of columns.
+    """
+    plain = index.scaled(1).of_kind("chebyshev")  # halves: their differences are float64
+    extent = plain.least(scaled(Q, 1), k, jobs)[0][:, -1]
+    step = max(1, min(STEP, int(256 / index.space["p"])))
+    own = (step * np.round(np.frexp(extent)[1] / step)).astype(np.int64)
+    own = np.maximum(np.where(extent == 0, LOWEST, own), LOWEST)
+    for power in np.unique(own):
+        yield int(power), np.flatnonzero(own == power)
