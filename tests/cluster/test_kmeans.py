@@ -14,6 +14,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 import pellucid
 from pellucid.cluster import KMeans, rows
 from pellucid.errors import ConvergenceWarning, DataError, ParameterError
+from pellucid.mixture import GaussianMixture
 from tests.oracles import shared
 
 from . import plain
@@ -257,6 +258,17 @@ def test_more_clusters_than_distinct_points(init):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert KMeans(3, init=init, random_state=0).fit(X).inertia_ == 0.0
+
+
+@pytest.mark.parametrize("Model", [KMeans, GaussianMixture])
+@pytest.mark.parametrize("first", [1.0, 1.3, 2.0])
+def test_equal_rows_are_rows_whatever_their_weights(Model, first):
+    """Without weights the same table is told to have few different rows, not few rows."""
+    X, w = np.tile([[0.0], [1.0]], (3, 1)), np.r_[first, np.ones(5)]
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(2\)|2 different rows"):
+        Model(5, random_state=0).fit(X, sample_weight=w)
+    with pytest.raises(DataError, match=r"n_samples ?= ?4"):
+        Model(5, random_state=0).fit(X, sample_weight=np.r_[0.0, 0.0, 0.5, np.ones(3)])
 
 
 def test_fewer_rows_than_clusters():

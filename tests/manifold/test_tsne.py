@@ -168,7 +168,7 @@ def test_equal_bits_for_any_number_of_threads_and_any_run(rng, method):
 
 def test_units_do_not_matter(rng):
     X = rng.normal(size=(50, 3))
-    options = {"perplexity": 8, "max_iter": 250}
+    options = {"perplexity": 8, "max_iter": 350}
     one = TSNE(**options).fit(X).embedding_
     assert (TSNE(**options).fit(X * 2.0**500).embedding_ == one).all()
 
@@ -194,14 +194,35 @@ def test_too_large_steps_are_said(rng):
     assert np.isfinite(model.embedding_).all()
 
 
+@pytest.mark.parametrize("rate", [2e3, 1e5, 1e12])
+def test_pictures_worse_than_points_at_one_place_are_said(rate):
+    X = load_iris().data
+    P = affinities.whole(affinities.centred(X), 30.0, "euclidean", None)
+    together = (P[P > 0] * np.log(P[P > 0] * len(X) * (len(X) - 1))).sum()
+    with pytest.warns(ConvergenceWarning, match=r"above that of points.*Lower learning_rate"):
+        model = TSNE(learning_rate=rate, max_iter=400, method="exact").fit(X)
+    assert model.status_.code == "diverged" and model.kl_divergence_ > together
+    assert f"one place, {together:.3g}" in model.status_.message
+    good = TSNE(max_iter=400, method="exact").fit(X)
+    assert good.status_.ok and good.kl_divergence_ < 0.2 * together
+
+
+def test_too_few_steps_for_a_picture_are_said():
+    X = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]])
+    with pytest.warns(ConvergenceWarning, match="above that of points.*Raise max_iter"):
+        model = TSNE(perplexity=1.0, max_iter=250).fit(X)
+    assert model.status_.code == "max_iter"
+    assert TSNE(perplexity=1.0, max_iter=500).fit(X).status_.ok
+
+
 def test_verbose_prints_nothing(rng, capsys):
-    TSNE(perplexity=3, max_iter=250, verbose=2).fit(rng.normal(size=(10, 2)))
+    TSNE(perplexity=3, max_iter=400, verbose=2).fit(rng.normal(size=(10, 2)))
     assert capsys.readouterr() == ("", "")
 
 
 def test_iterations_are_counted(rng):
-    model = TSNE(perplexity=3, max_iter=250, min_grad_norm=0.0).fit(rng.normal(size=(10, 2)))
-    assert model.n_iter_ == 250
+    model = TSNE(perplexity=3, max_iter=400, min_grad_norm=0.0).fit(rng.normal(size=(10, 2)))
+    assert model.n_iter_ == 400
 
 
 @pytest.mark.parametrize(

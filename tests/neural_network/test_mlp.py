@@ -218,14 +218,48 @@ def test_divergence_without_a_step_size_speaks_of_none(rng):
     assert np.isfinite(model.predict(X)).all()
 
 
-def test_a_loss_that_ends_far_above_its_start_has_not_converged(rng):
+@pytest.mark.parametrize("more", [{}, {"max_iter": 8}, {"early_stopping": True}])
+def test_a_loss_that_ends_far_above_its_start_has_not_converged(rng, more):
+    """Nothing is lost: the parameters before the epoch of the least loss are kept."""
     X = rng.normal(size=(60, 3))
-    model = MLPRegressor(hidden_layer_sizes=20, learning_rate_init=10, random_state=0)
-    with pytest.warns(ConvergenceWarning, match=r"rose from .* least, .* in epoch \d+.*Lower"):
+    options = {"hidden_layer_sizes": 20, "random_state": 0}
+    model = MLPRegressor(**options, learning_rate_init=1e3, **more)
+    words = (
+        r"rose from .* least, .* in epoch \d+. From step \d+ on, the weights of layer [12] .*Lower"
+    )
+    with pytest.warns(ConvergenceWarning, match=words):
         model.fit(X, X[:, 0] ** 2)
-    assert model.status_.code == "diverged" and model.loss_ > 2 * model.loss_curve_[0]
-    model.set_params(learning_rate_init=0.01, max_iter=2000)
+    assert model.status_.code == "diverged"
+    assert model.loss_curve_[-1] > 2 * model.loss_curve_[0] >= 2 * model.loss_
+    start = quiet(MLPRegressor(**options, learning_rate_init=1e-300, max_iter=1), X, X[:, 0] ** 2)
+    for kept, drawn in zip(model.coefs_, start.coefs_):
+        np.testing.assert_array_equal(kept, drawn)
+    model = MLPRegressor(**options, learning_rate_init=0.01, max_iter=2000)
     assert model.fit(X, X[:, 0] ** 2).status_.ok
+
+
+def test_slow_divergence_does_not_take_what_was_learned(rng):
+    """The loss falls, then a rate that is too large for where it arrived lets it grow tenfold."""
+    X = rng.normal(size=(200, 5))
+    y = X[:, 0] + 0.1 * rng.normal(size=200)
+    model = MLPRegressor(hidden_layer_sizes=8, solver="lbfgs", random_state=0, max_iter=60)
+    good = quiet(model, X, y).score(X, y)
+    model.set_params(solver="sgd", learning_rate_init=2.0, momentum=0.5, warm_start=True)
+    with pytest.warns(ConvergenceWarning, match="diverged"):
+        model.fit(X, y)
+    assert model.score(X, y) >= good - 1e-3
+
+
+def test_a_class_that_weighs_nothing_is_absent(rng):
+    """Small batches may hold no other rows."""
+    X = rng.normal(size=(100, 3))
+    y = (X[:, 0] > 0.5).astype(int)
+    for more in ({}, {"early_stopping": True}):
+        model = MLPClassifier(4, batch_size=3, max_iter=3, class_weight={0: 0, 1: 1}, **more)
+        assert np.isfinite(quiet(model.set_params(random_state=0), X, y).loss_)
+    y = (np.arange(100) == 7).astype(int)
+    with pytest.raises(DataError, match="validation set is too small: 0 of 100"):
+        model.fit(X, y)
 
 
 def test_dropout_is_refused_where_no_step_heeds_it(rng):
@@ -328,6 +362,13 @@ def test_batches_of_partial_fit_continue_the_walk():
     whole = quiet(MLPClassifier(**options, max_iter=4), X, y)
     assert all((a == b).all() for a, b in zip(parts.coefs_, whole.coefs_))
     assert parts.n_iter_ == 4 and parts.loss_curve_ == whole.loss_curve_
+
+
+def test_other_numbers_of_targets_are_named():
+    X, y = data(MLPRegressor)
+    model = MLPRegressor(hidden_layer_sizes=3, random_state=0).partial_fit(X, y)
+    with pytest.raises(DataError, match=r"1 output\(s\), these targets ask for 2: fit anew"):
+        model.partial_fit(X, np.column_stack([y, y]))
 
 
 @pytest.mark.parametrize("options", [{"solver": "lbfgs"}, {"early_stopping": True}])

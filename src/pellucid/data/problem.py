@@ -56,8 +56,10 @@ class Problem:
 
     @property
     def total(self) -> float:
-        """Number of rows that the weights stand for."""
-        return float(self.weights.sum()) if self.counts else float(self.n)
+        """Number of rows that the weights stand for; of equal rows that were merged, all count."""
+        if self.counts:
+            return float(self.weights.sum())
+        return float(self.n if self.position is None else (self.position >= 0).sum())
 
     @property
     def unweighted(self) -> bool:

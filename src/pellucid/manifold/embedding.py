@@ -25,6 +25,7 @@ LEAST_GAIN = 0.01
 # Points nearer than this have no slope because they have no places yet, not because they are right.
 TOGETHER = 1e-2
 ROWS = 256  # of a block of points
+WORSE = 1.05  # times the divergence of points at one place: worse than no picture
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Divergence:
         data = P.ravel() if isinstance(P, np.ndarray) else P.data
         data = data[data > 0]
         self.own = float(data @ np.log(data))
+        # The divergence of points that all are at one place.
+        self.together = self.own + float(np.log(self.n * (self.n - 1.0)))
         self.blocks = [slice(i, min(i + ROWS, self.n)) for i in range(0, self.n, ROWS)]
         if not isinstance(P, np.ndarray):
             self.parts = (P.indptr.astype(np.int32), P.indices.astype(np.int32), P.data)
@@ -146,6 +149,8 @@ def embed(P: Any, start: np.ndarray, plan: Plan) -> Solution:
         walk.Y, status = last, _diverged(k)
     value = divergence.gradient(walk.Y)[0]
     recorder.add(iteration=k, objective=value, gradient_norm=None)
+    if status.code != "diverged" and value > WORSE * divergence.together + 0.01:
+        status = _useless(value, divergence.together, k >= explored + CHECK)
     return Solution((walk.Y, value), status, recorder.history(), k)
 
 
@@ -155,6 +160,17 @@ def _diverged(k: int) -> Status:
         f"The points flew apart before step {k}; those of the last check are kept.",
         "Lower learning_rate or early_exaggeration.",
     )
+
+
+def _useless(value: float, together: float, descended: bool) -> Status:
+    """Points that are farther from the rows' neighbourhoods than no picture at all."""
+    said = (
+        f"The divergence at the end, {value:.3g}, is above that of points which all are at one place, "
+        f"{together:.3g}: neighbours in the picture need not be neighbours in the table."
+    )
+    if descended:
+        return Status("diverged", said, "Lower learning_rate.")
+    return Status("max_iter", said, "Raise max_iter: attraction was exaggerated until the end.")
 
 
 def components(X: np.ndarray, d: int) -> np.ndarray:

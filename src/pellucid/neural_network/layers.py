@@ -72,12 +72,15 @@ ACTIVATIONS = {
 class Loss:
     """`output`: the activation of the last layer; `answer(Z)`: that activation;
 
-    `evaluate(Z, Y, share)`: sum_i share_i loss_i, and Z becomes share_i dloss_i/dz.
+    `evaluate(Z, Y, share)`: sum_i share_i loss_i, and Z becomes share_i dloss_i/dz;
+    `takes(Y)`: rows whose targets the loss can have, which are `targets`.
     """
 
     output: str
     answer: Callable[[np.ndarray], np.ndarray]
     evaluate: Callable[[np.ndarray, np.ndarray, np.ndarray], float]
+    takes: Callable[[np.ndarray], np.ndarray]
+    targets: str
 
 
 def _squared(Z: np.ndarray, Y: np.ndarray, share: np.ndarray) -> float:
@@ -121,11 +124,29 @@ def logistic(Z: np.ndarray) -> np.ndarray:
     return np.where(Z >= 0, 1.0, small) / (1.0 + small)
 
 
+def _any_numbers(Y: np.ndarray) -> np.ndarray:
+    return np.ones(len(Y), dtype=bool)
+
+
+def _not_negative(Y: np.ndarray) -> np.ndarray:
+    return np.all(Y >= 0.0, axis=1)
+
+
+def _probabilities(Y: np.ndarray) -> np.ndarray:
+    return np.all((Y >= 0.0) & (Y <= 1.0), axis=1)
+
+
+def _shares(Y: np.ndarray) -> np.ndarray:
+    return _not_negative(Y) & (np.abs(Y.sum(axis=1) - 1.0) <= 1e-6)
+
+
 LOSSES = {
-    "squared": Loss("identity", lambda Z: Z, _squared),
-    "log": Loss("logistic", logistic, _log),
-    "cross_entropy": Loss("softmax", softmax, _cross_entropy),
-    "poisson": Loss("exp", np.exp, _poisson),
+    "squared": Loss("identity", lambda Z: Z, _squared, _any_numbers, "numbers"),
+    "log": Loss("logistic", logistic, _log, _probabilities, "0, 1 or between"),
+    "cross_entropy": Loss(
+        "softmax", softmax, _cross_entropy, _shares, "shares of the classes, which add up to 1"
+    ),
+    "poisson": Loss("exp", np.exp, _poisson, _not_negative, "not negative"),
 }
 
 

@@ -199,6 +199,11 @@ class MultiLayer(Explained):
         """Parameters of the last fit into a network of the same shape."""
         old = [*self.coefs_, *self.intercepts_]
         new = [*network.coefs, *network.intercepts]
+        if network.units[-1] != len(self.intercepts_[-1]):
+            raise DataError(
+                f"The fitted network has {len(self.intercepts_[-1])} output(s), these targets ask for "
+                f"{network.units[-1]}: fit anew."
+            )
         if [a.shape for a in old] != [a.shape for a in new]:
             raise DataError(
                 f"The fitted network has layers of {[len(b) for b in self.intercepts_]} units, "
@@ -224,6 +229,7 @@ class MultiLayer(Explained):
         if not self.early_stopping or more or self.solver == "lbfgs":
             return None, None
         held = self._held_back(lessons, parallel.stream(seed, "validation"))
+        held = held[weights[held] > 0]  # a class may weigh nothing
         rows = np.setdiff1d(np.arange(lessons.n), held)
         if len(held) < 2 or not len(rows):
             raise DataError(
@@ -244,7 +250,7 @@ class MultiLayer(Explained):
             "n_layers_": len(network.units),
             "n_outputs_": network.units[-1],
             "out_activation_": LOSSES[network.loss].output,
-            "loss_": progress.losses[-1],
+            "loss_": float(progress.loss),
             "loss_curve_": [float(loss) for loss in progress.losses],
             "best_loss_": None if stopping else float(progress.best_loss),
             "validation_scores_": [float(s) for s in progress.scores] if stopping else None,

@@ -14,7 +14,8 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.errors import DataError, NotFittedError, ParameterError, shown
+from pellucid.errors import NotFittedError, ParameterError, shown
+from pellucid.neural_network import by_hand
 from pellucid.neural_network.layers import ACTIVATIONS, LOSSES, Dense
 from pellucid.parameters import Integer
 from pellucid.records import Solution, SummaryTable
@@ -77,7 +78,7 @@ class Network:
             raise ParameterError(
                 f"The 'inputs' parameter of Network must be {Integer(1)}. Got {shown(inputs)} instead."
             )
-        self.inputs, self.loss, self.dtype = int(inputs), loss, np.dtype(dtype)
+        self.inputs, self.loss, self.dtype = int(inputs), loss, by_hand.precision(dtype)
         self.layers: list[Dense] = [_layer(one) for one in layers]
         self._lay_out()
 
@@ -120,13 +121,18 @@ class Network:
         return coefs, intercepts
 
     def check(self) -> None:
-        """Refuse a network whose last layer does not belong to its loss."""
+        """Refuse a network whose last layer does not belong to its loss, or leaves out answers."""
         wanted = LOSSES[self.loss].output
         if not self.layers or self.layers[-1].activation != wanted:
             found = self.layers[-1].activation if self.layers else "no layer"
             raise ParameterError(
                 f"With loss {self.loss!r} the last layer must have activation {wanted!r}, not "
                 f"{found!r}."
+            )
+        if self.layers[-1].dropout:
+            raise ParameterError(
+                "The 'dropout' parameter of the last layer must be 0: its values are the answers. Got "
+                f"{shown(self.layers[-1].dropout)} instead."
             )
         for number, layer in enumerate(self.layers[:-1], 1):
             if layer.activation not in ACTIVATIONS:
@@ -202,13 +208,7 @@ class Network:
                 "This Network has no parameters yet: all are 0. Call 'train', or 'draw' random ones, or "
                 "fill 'coefs' and 'intercepts', before 'predict'."
             )
-        X = _numbers(X)
-        if X.ndim != 2 or X.shape[1] != self.inputs:
-            raise DataError(
-                f"A network of {self.inputs} inputs answers to rows of so many columns. Got "
-                f"an X of shape {X.shape}."
-            )
-        return self.answers(X)
+        return self.answers(by_hand.questions(self, X))
 
     def rows_of(self, X: Any, rows: Any) -> Any:
         """Some rows, in the network's precision."""
@@ -228,30 +228,15 @@ class Network:
 
         Hidden layers whose parameters are all 0 could not learn: they are drawn first. Y has a column
         for each output; `options` are those of `training.Plan`: solver, rate, epochs, batch, alpha, ...
-        The record has `status`, `history` and `n_iter`. Training that diverges is named there, and the
-        parameters stay finite.
+        Rows of weight 0 are absent. The record has `status`, `history` and `n_iter`. Training that
+        diverges is named there, and the parameters stay finite.
         """
         from pellucid.neural_network.training import Plan, Trainer
 
         self.check()
-        X, Y = _numbers(X), _numbers(Y)
-        Y = Y[:, None] if Y.ndim == 1 else Y
-        weights = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, float)
-        wanted = ((len(Y), self.inputs), (len(Y), self.units[-1]), (len(Y),))
-        if (X.shape, Y.shape, weights.shape) != wanted:
-            raise DataError(
-                f"A network of {self.inputs} inputs and {self.units[-1]} outputs learns from n rows "
-                f"of so many columns and n weights. Got {X.shape}, {Y.shape}, {weights.shape}."
-            )
-        cells = X if isinstance(X, np.ndarray) else X.data
-        if not all(np.isfinite(part).all() for part in (cells, Y, weights)):
-            raise DataError(
-                "A network learns from finite numbers; some of X, Y or weights are not."
-            )
-        seed, trainer = (
-            parallel.seed_sequence(random_state),
-            Trainer(self, X, Y, weights, Plan.of(options)),
-        )
+        X, Y, weights = by_hand.lessons(self, X, Y, sample_weight)
+        seed = parallel.seed_sequence(random_state)
+        trainer = Trainer(self, X, Y, weights, Plan.of(options))
         if len(self.layers) > 1 and not self.parameters.any():
             self.draw(parallel.stream(seed, "start"))
         return trainer.run(seed)
@@ -312,6 +297,7 @@ class Network:
         """
         self.check()
         share = np.ones(len(Y)) if weights is None else np.asarray(weights, dtype=float)
+        by_hand.check_weights(share)
         share = (share / share.sum()).astype(self.dtype)
 
         def one(rows: slice) -> tuple[float, np.ndarray]:
@@ -333,16 +319,6 @@ def _layer(layer: Any) -> Dense:
             "instead."
         )
     return layer
-
-
-def _numbers(X: Any) -> Any:
-    """Arrays of numbers; sparse tables as they are."""
-    if hasattr(X, "tocsr"):
-        return X.tocsr()
-    try:
-        return np.asarray(X, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"A Network takes tables of numbers: {error}.") from None
 
 
 def _not_finite(X: Any) -> Any:

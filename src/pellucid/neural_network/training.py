@@ -3,149 +3,28 @@
 Invariant: the order of rows and the dropped values depend on (seed, epoch) alone, BLAS runs on one
 thread, and the gradient of a batch is added up over parts that depend on the shapes alone; so bits
 do not depend on threads.
-What is returned is always finite: after a divergence, the parameters before that epoch.
+What is returned is always finite: after a divergence, the parameters before the epoch in which the
+loss was least.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.errors import ParameterError, shown
-from pellucid.neural_network import _loops
+from pellucid.errors import ParameterError
 from pellucid.neural_network.layers import ACTIVATIONS, Dense
 from pellucid.neural_network.network import Network, Workspace
-from pellucid.neural_network.options import CHECKS, MLP_NAMES
+from pellucid.neural_network.options import Plan
+from pellucid.neural_network.progress import LARGEST, Progress, Walk
 from pellucid.numerics.optimise import lbfgs
 from pellucid.records import Recorder, Solution, Status
 
-LARGEST = float(np.finfo(float).max)
 TOO_LARGE = 1e20  # parameters beyond it are as good as infinite
 SMALLEST_RATE = 1e-6
-FAR = 1.0  # times the first epoch's loss: what ends so far above it has not converged
 # Multiplications (some milliseconds of them) worth a thread, and rows that make a product fast.
 PART_WORK, PART_ROWS, MOST_PARTS = 3e7, 64, 8
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What the user asked for. `solver`: "gd" (all rows, plain steps), "sgd", "adam", "lbfgs".
-
-    `by_hand`: it was asked of `Network.train`, not of an MLP; messages use the names of either.
-    """
-
-    solver: str = "adam"
-    alpha: float = 0.0
-    batch: int = 200
-    schedule: str = "constant"
-    rate: float = 0.001
-    power: float = 0.5
-    epochs: int = 200
-    shuffle: bool = True
-    tol: float = 1e-4
-    momentum: float = 0.9
-    nesterov: bool = True
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
-    patience: float = 10
-    max_fun: int = 15000
-    by_hand: bool = False
-
-    def named(self, option: str) -> str:
-        """What the user calls an option."""
-        return option if self.by_hand else MLP_NAMES[option]
-
-    def slower(self) -> str:
-        """What to try after a divergence."""
-        scale = "tandardise the columns (and a regression's target)."
-        return f"S{scale}" if self.solver == "lbfgs" else f"Lower {self.named('rate')}, or s{scale}"
-
-    @classmethod
-    def of(cls, options: dict[str, Any]) -> "Plan":
-        """A plan by names, for networks built by hand; wrong names and values are refused."""
-        unknown = sorted(set(options) - set(CHECKS))
-        if unknown:
-            raise ParameterError(
-                f"Network.train has no option {unknown[0]!r}. Its options are {list(CHECKS)}."
-            )
-        for name, value in options.items():
-            if not CHECKS[name].accepts(value):
-                raise ParameterError(
-                    f"The {name!r} option of Network.train must be {CHECKS[name]}. Got {shown(value)} "
-                    "instead."
-                )
-        return cls(**options, by_hand=True)
-
-
-@dataclass
-class Walk:
-    """What the optimiser remembers from step to step: `first`, `second` per parameter."""
-
-    first: np.ndarray
-    second: np.ndarray
-    rate: float
-    step: int = 0
-    seen: int = 0  # rows
-
-    @classmethod
-    def begin(cls, network: Network, plan: Plan) -> "Walk":
-        return cls(np.zeros_like(network.parameters), np.zeros_like(network.parameters), plan.rate)
-
-    def move(self, network: Network, g: np.ndarray, decay: float, plan: Plan) -> None:
-        """One step along the gradient; `decay` is the penalty's share of it (no intercepts)."""
-        self.step += 1
-        rate = self.rate
-        if plan.solver == "adam":
-            rate *= float(np.sqrt(1 - plan.beta2**self.step) / (1 - plan.beta1**self.step))
-        cut = network.n_weights
-        for part, own in ((slice(0, cut), decay), (slice(cut, None), 0.0)):
-            x, slope, m = network.parameters[part], g[part], self.first[part]
-            if plan.solver == "adam":
-                second = self.second[part]
-                _loops.adam(x, slope, m, second, own, rate, plan.beta1, plan.beta2, plan.epsilon)
-            elif plan.solver == "sgd":
-                _loops.momentum(x, slope, m, own, rate, plan.momentum, plan.nesterov)
-            else:
-                _loops.momentum(x, slope, m, own, rate, 0.0, False)
-
-
-@dataclass
-class Progress:
-    """Losses, scores and the best of them."""
-
-    losses: list[float] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
-    best_loss: float = np.inf
-    best_score: float = -np.inf
-    best: np.ndarray | None = None
-    waited: int = 0
-
-    def note(self, loss: float, score: float | None, parameters: np.ndarray, tol: float) -> None:
-        self.losses.append(loss)
-        if score is None:
-            self.waited = self.waited + 1 if loss > self.best_loss - tol else 0
-            self.best_loss = min(self.best_loss, loss)
-            return
-        self.scores.append(score)
-        self.waited = self.waited + 1 if score < self.best_score + tol else 0
-        if score > self.best_score:
-            self.best_score, self.best = score, parameters.copy()
-
-    def risen(self, plan: Plan) -> Status | None:
-        """A status if the loss ended far above that of the first epoch, not by one bad epoch alone."""
-        first, last, least = self.losses[0], self.losses[-1], int(np.argmin(self.losses))
-        lasting = float(np.median(self.losses[-self.waited :]))
-        if not min(last, lasting) - first > FAR * abs(first) + 10.0 * plan.tol:
-            return None
-        return Status(
-            "diverged",
-            f"Training diverged: the loss rose from {first:.3g} in the first epoch to {last:.3g} in "
-            f"epoch {len(self.losses)}; it was least, {self.losses[least]:.3g}, in epoch {least + 1}.",
-            plan.slower(),
-        )
 
 
 class Trainer:
@@ -160,6 +39,9 @@ class Trainer:
         judge: Callable[[Network], float] | None = None, at: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         network.check()
+        if not weights.all():  # weight 0 means absent
+            keep = np.flatnonzero(weights)
+            Y, weights, at = Y[keep], weights[keep], keep if at is None else at[keep]
         self.network, self.plan, self.judge = network, plan, judge
         self.X, self.Y, self.weights, self.at = X, Y, weights, at
         self.n = len(Y)
@@ -205,33 +87,70 @@ class Trainer:
                 loss, status = self._epoch(walk, seed, begun + epoch)
                 if status is not None:  # diverged
                     self.network.parameters[...] = before
-                    loss = progress.losses[-1] if progress.losses else self._start_loss()
+                    loss = progress.losses[-1] if progress.losses else self._loss()
                 score = None if self.judge is None else self._judged(self.judge)
-                progress.note(loss, score, self.network.parameters, plan.tol)
+                progress.note(loss, score, before, self.network.parameters, plan.tol)
                 recorder.add(
                     iteration=begun + epoch, objective=loss, validation_score=score,
                     learning_rate=walk.rate, state={"parameters": self.network.parameters},
                 )  # fmt: skip
                 status = status or self._verdict(walk, progress)
-        if progress.best is not None:
-            self.network.parameters[...] = progress.best
-        status = status or Status(
-            "max_iter",
-            f"Stochastic Optimizer: Maximum iterations ({plan.epochs}) reached and the optimization "
-            "hasn't converged yet.",
-            f"Increase {plan.named('epochs')}, or {plan.named('rate')} if the loss falls slowly.",
-        )
+            status = status or self._risen(walk, progress) or Status(
+                "max_iter",
+                f"Stochastic Optimizer: Maximum iterations ({plan.epochs}) reached and the "
+                "optimization hasn't converged yet.",
+                f"Increase {plan.named('epochs')}, or {plan.named('rate')} if the loss falls slowly.",
+            )  # fmt: skip
+            self._keep(progress, status)
         return Solution((walk, progress), status, recorder.history(), epoch)
+
+    def _keep(self, progress: Progress, status: Status) -> None:
+        """Leave the parameters worth keeping in the network: the best by the rows held back, those
+        before the epoch of the least loss if training diverged, else the last.
+        """
+        parameters, best, score = self.network.parameters, progress.best, progress.best_score
+        if status.code == "diverged":
+            parameters[...] = progress.calm
+            if self.judge is not None and self._judged(self.judge) >= score:
+                best = None
+        if best is not None:
+            parameters[...] = best
+        if status.code == "diverged":
+            progress.final = self._loss()
 
     def _judged(self, judge: Callable[[Network], float]) -> float:
         """The score on rows held back; beyond all bounds it is the worst there is."""
         score = judge(self.network)
         return score if np.isfinite(score) else -LARGEST
 
-    def _start_loss(self) -> float:
-        """The loss before any step; the largest float where it is not finite."""
+    def _loss(self) -> float:
+        """The loss as it is now; the largest float where it is not finite."""
         value = self.network.gradient(self.X, self.Y, self.weights, self.at)[0]
+        W = self.network.parameters[: self.network.n_weights]
+        mass = float(self.weights.mean()) * self.batch
+        value += 0.5 * self.plan.alpha / mass * float(W @ W)
         return value if np.isfinite(value) else LARGEST
+
+    def _risen(self, walk: Walk, progress: Progress) -> Status | None:
+        """A status that names step and layer, if the loss ended far above that of the first epoch."""
+        if not progress.risen(self.plan.tol):
+            return None
+        assert progress.calm is not None
+        first, last, least = progress.losses[0], progress.losses[-1], progress.losses.index(
+            progress.best_loss
+        )  # fmt: skip
+        step = walk.step - (len(progress.losses) - least) * -(-self.n // self.batch) + 1
+        sizes = [np.abs(W).max(initial=0.0) for W in self.network.views(progress.calm)[0]]
+        grown = [np.abs(W).max(initial=0.0) for W in self.network.coefs]
+        layer = int(np.argmax(np.array(grown) / np.maximum(sizes, 1e-300)))
+        return Status(
+            "diverged",
+            f"Training diverged: the loss rose from {first:.3g} in the first epoch to {last:.3g} in "
+            f"epoch {len(progress.losses)}; it was least, {progress.best_loss:.3g}, in epoch "
+            f"{least + 1}. From step {step} on, the weights of layer {layer + 1} grew most, from "
+            f"{sizes[layer]:.3g} to {grown[layer]:.3g}. The parameters before step {step} are kept.",
+            self.plan.slower(),
+        )
 
     def _verdict(self, walk: Walk, progress: Progress) -> Status | None:
         """Whether to stop after this epoch; lowers the rate of the schedules that do so."""
@@ -243,12 +162,12 @@ class Trainer:
         if plan.schedule == "adaptive" and plan.solver != "adam" and walk.rate > SMALLEST_RATE:
             walk.rate, progress.waited = walk.rate / 5.0, 0
             return None
-        if self.judge is not None:
-            said = f"The validation score did not improve by tol for {plan.patience} epochs."
-            return Status("early_stopped", said)
-        return progress.risen(plan) or Status(
-            "converged", f"The loss did not improve by tol for {plan.patience} epochs."
-        )
+        risen = self._risen(walk, progress)
+        if risen or self.judge is None:
+            said = f"The loss did not improve by tol for {plan.patience} epochs."
+            return risen or Status("converged", said)
+        said = f"The validation score did not improve by tol for {plan.patience} epochs."
+        return Status("early_stopped", said)
 
     # One epoch ----------------------------------------------------------------------------------
 
@@ -334,7 +253,7 @@ class Trainer:
         return Status(
             "diverged",
             f"Training diverged in step {step} (epoch {epoch}): {where} grew beyond all bounds. The "
-            "parameters before this epoch are kept.",
+            "parameters before the epoch of the least loss are kept.",
             self.plan.slower(),
         )
 
