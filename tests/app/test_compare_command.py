@@ -107,7 +107,9 @@ def test_gates(here, capsys):
 
 def test_runs_show_explain_report(here, capsys):
     assert "penguins" in call(capsys, "runs")[1]
-    assert json.loads(call(capsys, "runs", "--json")[1])[0]["recommended"] == "tree"
+    entry = json.loads(call(capsys, "runs", "--json")[1])[0]
+    assert entry["recommended"] == "tree" and f"{entry['mean']:.4f}" in call(capsys, "runs")[1]
+    assert " missing (" in call(capsys, "explain", "--row", "3")[1]  # nothing was measured there
     assert "DecisionTreeClassifier" in call(capsys, "show", "runs/latest/model.pellucid")[1]
     code, out, _ = call(capsys, "explain", "runs/latest", "--row", "17")
     assert code == 0 and out.startswith("row 17 -> ") and "sums exactly" in out
@@ -163,6 +165,23 @@ def test_precedence_of_settings(tmp_path, monkeypatch, capsys):
     assert settings["seed"] == {"value": 4, "source": "environment PELLUCID_SEED"}
     assert settings["repeats"] == {"value": 4, "source": "command line"}
     assert settings["effort"] == {"value": "normal", "source": "default"}
+
+
+def test_every_flag_has_its_word_in_the_file_and_in_the_environment(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pellucid.toml").write_text('format = "json"\nrandom-state = 5\nquiet = 1\n')
+    code, out, err = call(capsys, "compare", "iris", "--plan")
+    assert code == 0 and err == "" and json.loads(out)["settings"]["seed"]["value"] == 5
+    assert call(capsys, "compare", "iris", "--plan", "--format", "text")[1].startswith("data")
+    monkeypatch.setenv("PELLUCID_RANDOM_STATE", "7")
+    assert (
+        json.loads(call(capsys, "compare", "iris", "--plan")[1])["settings"]["seed"]["value"] == 7
+    )
+    (tmp_path / "pellucid.toml").write_text("no-progress = true\ncolor = 'never'\njson = true\n")
+    assert json.loads(call(capsys, "check", "iris")[1])["schema"] == 1
+    (tmp_path / "pellucid.toml").unlink()
+    monkeypatch.setenv("PELLUCID_JSON", "1")
+    assert json.loads(call(capsys, "check", "iris")[1])["schema"] == 1
 
 
 def test_init_writes_a_file_that_is_read_back(tmp_path, monkeypatch, capsys):

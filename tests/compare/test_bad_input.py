@@ -122,6 +122,36 @@ def test_infinite_values(complain):
     assert "column 'a' holds an infinite value in row 3" in complain(bad, "-t", "y")
 
 
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ("xyz", "column 'w' holds text ('x'): weights are numbers."),
+        (["2020-01-01", "2020-01-02"], "column 'w' holds dates: weights are numbers."),
+        (["1", "-2"], "the weight 'w' is negative in row 1: a weight says how often"),
+        (["1", "2", ""], "the weight 'w' is missing in row 2:"),
+    ],
+)
+def test_weights_that_are_none(complain, weights, message):
+    lines = GOOD.splitlines()
+    rows = [f"{line},{weights[k % len(weights)]}" for k, line in enumerate(lines[1:])]
+    table = "\n".join([lines[0] + ",w", *rows]) + "\n"
+    assert message in complain(table, "-t", "y", "--weights", "w")
+
+
+def test_a_target_with_units_says_how_numbers_are_written(complain):
+    heavy = "a,y\n" + "".join(f"{i},{i}.25 kg\n" for i in range(300))
+    said = complain(heavy, "-t", "y")
+    assert "holds text ('0.25 kg'). If that is a number, write it as 3.2" in said
+    assert "without units" in complain(heavy, "-t", "y", "--task", "regression")
+
+
+@pytest.mark.parametrize("power", [200, -200])
+def test_targets_whose_squares_are_no_floats(complain, power):
+    table = "a,y\n" + "".join(f"{i % 7},{i}.5e{power}\n" for i in range(60))
+    said = complain(table, "-t", "y")
+    assert f"reach 5.95e{power + 1:+}" in said and "Give it in another unit." in said
+
+
 def test_too_many_classes(complain):
     many = "a,y\n" + "".join(f"{i},name{i}\n" for i in range(300))
     assert "300 different values, too many for classes" in complain(many, "-t", "y")

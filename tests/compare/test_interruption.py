@@ -128,6 +128,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_continue(tmp_path, whole):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "stopping after the current fits" in err and "--resume" in err
+    assert f"Partial report: {os.path.join('run', 'report.html')}." in err
     assert "majority" in out and "stopped" in out and "Traceback" not in err
     partial = json.loads((tmp_path / "run" / "results.json").read_text())
     assert partial["complete"] is False and partial["test"] is None
@@ -255,3 +256,14 @@ def alive(pid):
             return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_a_long_temporary_folder_has_room_for_no_socket(tmp_path):
+    long = tmp_path / ("x" * 100)
+    long.mkdir()
+    done = subprocess.run(
+        [*COMMAND, "compare", "iris", "--models", "lda", "--effort", "quick", "--cv", "2", "-q"],
+        cwd=tmp_path, env={**os.environ, "TMPDIR": str(long)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stderr == ""
+    assert list(long.iterdir()) == []

@@ -87,6 +87,20 @@ def test_the_rows_behind_a_score_by_metric():
     assert behind("roc_auc", 30.0, 10.0).least_p(0.1) == 0.0
 
 
+def test_the_chance_to_be_better_does_not_contradict_the_board():
+    scores = {"a": [1.0] * 5, "b": [0.95] * 5, "c": [0.9, 0.8, 0.95, 0.85, 0.9]}
+    behind = statistics.Behind("accuracy", (60.0, 40.0))
+    found = statistics.standings(scores, 0.25, 1, (0.0, 1.0), behind=behind)
+    for name in "bc":
+        chance = statistics.chance_better(scores["a"], scores[name], 0.25, False, behind)
+        assert chance == pytest.approx(1 - found[name].p / 2)
+        turned = statistics.chance_better(scores[name], scores["a"], 0.25, False, behind)
+        assert chance + turned == pytest.approx(1)
+    good, bad = [1.0, 1.1, 0.9, 1.0, 1.05], [1e9, 3e12, 2e18, 5e10, 7e9]
+    assert statistics.chance_better(bad, good, 0.25, True, None) > 0.97  # the higher loss
+    assert statistics.chance_better([1.0], [2.0], 1.0, False, None) is None
+
+
 def test_what_a_constant_scores_is_exact():
     scores = {"a": [0.7, 0.8, 0.75], "constant": [0.5] * 3}
     behind = statistics.Behind("roc_auc", (20.0, 20.0))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pellucid.report import terminal
+from pellucid.report import terminal, words
 from tests.report import sample
 
 
@@ -64,6 +64,17 @@ def test_a_recommended_model_without_probabilities_is_told():
     assert "the simplest of the tied. It gives no probabilities." in " ".join(
         terminal.verdict(data)
     )
+
+
+def test_a_baseline_alone_says_nothing_of_the_others():
+    data = sample.classification()
+    base = next(row for row in data["leaderboard"] if row["baseline"])
+    data["leaderboard"] = [base | {"recommended": True}]
+    data["recommended"] = base["model"]
+    data["verdict"] |= {"recommended": base["model"], "tied": [base["model"]], "scored": 1}
+    for said in (" ".join(terminal.verdict(data)), " ".join(words.answer(data))):
+        assert "has a score: the others cannot be judged" in " ".join(said.split())
+        assert "predicted" not in said and "No model" not in said
 
 
 def test_the_plan_says_how_long_it_will_take():

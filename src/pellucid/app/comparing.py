@@ -113,11 +113,12 @@ def race(request: Request, plan: Any, findings: Any) -> int:
     if result.data["stopped"] == "Ctrl-C":
         done = sum(row["status"] != "stopped" for row in result.rows)
         click.echo(
-            f"stopped: {done} of {len(result.rows)} models finished. {how_to_continue(given)}",
+            f"stopped: {done} of {len(result.rows)} models finished. Partial report: "
+            f"{folder / 'report.html'}. {how_to_continue(given)}",
             err=True,
         )
         return INTERRUPTED
-    wrote(voice, folder, result)
+    wrote(voice, folder, result, request.data)
     if given["open_"]:
         click.launch((folder / "report.html").resolve().as_uri())
     return code
@@ -203,7 +204,7 @@ def write_report(voice: Voice, result: Any, folder: Path) -> None:
     write_summary(summary, folder / "report.html")
 
 
-def wrote(voice: Voice, folder: Path, result: Any) -> None:
+def wrote(voice: Voice, folder: Path, result: Any, data: str) -> None:
     """Where things are, and what to do next."""
     if voice.level < 0:
         return
@@ -214,8 +215,10 @@ def wrote(voice: Voice, folder: Path, result: Any) -> None:
         lines.append(f"       no model file: {result.finish['saved']}")
     if model.exists():
         lines.append(f"NEXT   pellucid predict {quote(str(model))} NEW.csv -o out.csv")
-        run = quote(str(folder))
-        lines.append(f"       pellucid explain {run} --row 17     pellucid report {run} --open")
+        run, rows = quote(str(folder)), " DATA" if data == "-" else ""
+        lines.append(
+            f"       pellucid explain {run}{rows} --row 17     pellucid report {run} --open"
+        )
     click.echo("\n".join(lines), err=True)
 
 

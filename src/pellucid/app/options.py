@@ -19,7 +19,13 @@ SHORT = {"target": ("-t",), "jobs": ("-j",), "seed": ("--random-state",)}
 LISTS = ("list", "columns")
 FILES = ("pellucid.toml", "pyproject.toml")
 # Settings of the command line that a file may name too, beside those of a comparison.
-OWN = ("data", "out", "force", "strict", "fail_under", "format", "open", "no_rows")
+OWN = (
+    "data", "out", "force", "strict", "fail_under", "format", "json", "open", "no_rows",
+    "no_progress", "color", "quiet", "verbose",
+)  # fmt: skip
+# Words of Python get a line below, or another name, as parameters; an alias means the other word.
+PARAMETERS = {"format": "format_", "open": "open_", "json": "as_json"}
+ALIASES = {"random_state": "seed"}
 
 
 class Whole(click.types.StringParamType):
@@ -47,9 +53,15 @@ def option(setting: Setting) -> Callable:
     if setting.default not in (None, ()):
         shown += f" Default: {setting.default}."
     return click.option(
-        *names, default=None, help=shown, envvar=f"PELLUCID_{setting.name.upper()}",
+        *names, default=None, help=shown, envvar=variables(setting.name),
         metavar=metavar(setting), **more,
     )  # fmt: skip
+
+
+def variables(name: str) -> list[str]:
+    """The variables of the environment that say a setting, its own name first."""
+    other = [alias for alias, meant in ALIASES.items() if meant == name]
+    return [f"PELLUCID_{word.upper()}" for word in (name, *other)]
 
 
 def metavar(setting: Setting) -> str:
@@ -83,7 +95,8 @@ def config_option(command: Callable) -> Callable:
         path = Path(value) if value else nearest(Path.cwd())
         if path is not None:
             values = read_config(path, required=value is not None)
-            ctx.default_map = {**values, **(ctx.default_map or {})}
+            named = {PARAMETERS.get(name, name): setting for name, setting in values.items()}
+            ctx.default_map = {**named, **(ctx.default_map or {})}
             ctx.meta["pellucid.config"] = os.path.relpath(path) if values else ""
         return value
 
@@ -118,6 +131,7 @@ def read_config(path: Path, required: bool) -> dict[str, Any]:
     out = {}
     for key, value in table.items():
         name = key.replace("-", "_")
+        name = ALIASES.get(name, name)
         if name not in BY_NAME and name not in OWN:
             from pellucid.data.source import did_you_mean
 

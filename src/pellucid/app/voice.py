@@ -41,8 +41,9 @@ def _counter(names: tuple[str, str], sign: int, help: str) -> Callable:
         ctx.ensure_object(Voice).level += sign * value
 
     return click.option(
-        *names, count=True, is_eager=True, expose_value=False, callback=change, help=help
-    )
+        *names, count=True, is_eager=True, expose_value=False, callback=change, help=help,
+        envvar=f"PELLUCID_{names[1].strip('-').upper()}",
+    )  # fmt: skip
 
 
 def voice_options(command: Callable) -> Callable:

@@ -14,7 +14,7 @@ import numpy as np
 from pellucid.compare import statistics
 from pellucid.compare.job import FINAL
 from pellucid.compare.journal import Memory
-from pellucid.compare.plan import BOUNDED, Contender, Plan
+from pellucid.compare.plan import BOUNDED, LOSSES, Contender, Plan
 from pellucid.compare.registry import BASELINES
 from pellucid.model_selection.grids import edges
 
@@ -74,15 +74,15 @@ def leaderboard(plan: Plan, memory: Memory) -> tuple[list[dict[str, Any]], str |
 def standings(plan: Plan, scores: dict[str, list[float]]) -> dict[str, statistics.Standing]:
     """Means, intervals and places of models from their scores in the folds."""
     bounds = (0.0, 1.0) if plan.metric.name in BOUNDED else (-np.inf, np.inf)
-    if plan.metric.name in ("log_loss", "rmse", "mae"):
+    if plan.metric.name in LOSSES:
         bounds = (0.0, np.inf)
     return statistics.standings(
-        scores, plan.ratio, plan.metric.sign, bounds, behind=_behind(plan), exact=_exact(plan),
+        scores, plan.ratio, plan.metric.sign, bounds, behind=rows_behind(plan), exact=_exact(plan),
         baseline=BASELINES[plan.material.task],
     )  # fmt: skip
 
 
-def _behind(plan: Plan) -> statistics.Behind | None:
+def rows_behind(plan: Plan) -> statistics.Behind | None:
     """The tested rows of each class; None for numbers."""
     material = plan.material
     if material.classes is None:

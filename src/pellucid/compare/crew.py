@@ -14,18 +14,24 @@ import pickle
 import pkgutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing import forkserver
+from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from typing import Any
 
 from pellucid.compare.registry import BASELINES, ENTRIES
+from pellucid.errors import DataError
 from pellucid.names import ESTIMATORS
 
+SOCKET_PATH = 103  # bytes that the path of a socket may have on every system
+SOCKET_NAME = "/pymp-XXXXXXXX/listener-XXXXXXXX"  # what Python adds to the temporary folder
 PRELOAD = "pellucid.compare.preload"
 
 _loaded: set[str] = set()  # what the running fork server has loaded
@@ -41,8 +47,6 @@ def warm_up(more: Iterable[str] = (), models: Iterable[str] = ()) -> None:
     `more` are modules that the user's own models need, `models` the names of those that take part
     (default: all). A server that lacks one of their modules is started anew.
     """
-    from multiprocessing import forkserver
-
     wanted = {PRELOAD, *more, *modules(models)} - {"__main__"}
     if not wanted <= _loaded:
         end = getattr(forkserver._forkserver, "_stop", None)
@@ -50,7 +54,7 @@ def warm_up(more: Iterable[str] = (), models: Iterable[str] = ()) -> None:
             end()
         _loaded.update(wanted)
         _context().set_forkserver_preload(sorted(_loaded))
-    with _empty_main():
+    with _empty_main(), _short_sockets():
         forkserver.ensure_running()
 
 
@@ -80,6 +84,30 @@ def _empty_main(keep: bool = False) -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = before
+
+
+@contextmanager
+def _short_sockets() -> Iterator[None]:
+    """The server listens in a temporary folder: not in one whose path is too long for a socket."""
+    usual = tempfile.tempdir
+    if not _short_enough(tempfile.gettempdir()):
+        places = (os.environ.get("XDG_RUNTIME_DIR", ""), "/tmp", "/var/tmp", "/dev/shm")
+        fit = [p for p in places if p and _short_enough(p) and os.access(p, os.W_OK | os.X_OK)]
+        if not fit:
+            raise DataError(
+                f"the path of the temporary folder {tempfile.gettempdir()} is too long for sockets: "
+                "set TMPDIR to a shorter one."
+            )
+        tempfile.tempdir = fit[0]
+    try:
+        get_temp_dir()  # made once for this process, and kept
+    finally:
+        tempfile.tempdir = usual
+    yield
+
+
+def _short_enough(folder: str) -> bool:
+    return len(os.fsencode(folder + SOCKET_NAME)) <= SOCKET_PATH
 
 
 def serve(channel: Any) -> None:

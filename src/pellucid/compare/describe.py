@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.compare.board import leaderboard
+from pellucid.compare.board import leaderboard, rows_behind
 from pellucid.compare.journal import Memory
 from pellucid.compare.plan import Plan
 from pellucid.compare.result import SCHEMA
@@ -70,6 +70,7 @@ def describe_data(plan: Plan) -> dict[str, Any]:
 
 def describe_plan(plan: Plan) -> dict[str, Any]:
     """What was decided before the first fit."""
+    behind = rows_behind(plan)
     return {
         "metric": plan.metric.name,
         "metric_why": plan.metric_why,
@@ -86,6 +87,7 @@ def describe_plan(plan: Plan) -> dict[str, Any]:
         "test_why": plan.test_why,
         "models": len(plan.contenders),
         "fits": plan.n_fits,
+        "rows_behind": None if behind is None else list(behind.by_class),
     }
 
 

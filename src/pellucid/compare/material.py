@@ -191,7 +191,7 @@ def _assemble(
     return Material(
         name=opened.name, source=opened.source, sha256=opened.sha256, target=target,
         task=found.task, task_why=found.why, table=features, kinds=kinds, y=found.y,
-        classes=found.classes, weights=_weights(table, roles), rows=kept,
+        classes=found.classes, weights=_weights(table, roles, kept), rows=kept,
         groups=_codes(table, roles["group"]), times=_codes(table, roles["time"], ordered=True),
         n_test=n_test, test_sha256=test_sha256,
         container=opened.container, notes=tuple(notes),
@@ -300,13 +300,23 @@ def _refuse_infinite(table: Any, kinds: dict[str, str]) -> None:
             )
 
 
-def _weights(table: Any, roles: dict[str, list[str]]) -> np.ndarray:
+def _weights(table: Any, roles: dict[str, list[str]], rows: np.ndarray) -> np.ndarray:
     from pellucid.data.targets import weights_or_ones
 
     if not roles["weights"]:
         return np.ones(table.num_rows)
     name = roles["weights"][0]
-    return weights_or_ones(arrow_column(name, table.column(name)).values, table.num_rows)
+    raw = arrow_column(name, table.column(name))
+    if raw.kind != "number":
+        holds = "dates" if raw.kind == "datetime" else f"text ({str(raw.cells()[0])[:60]!r})"
+        raise DataError(f"column {name!r} holds {holds}: weights are numbers.")
+    for wrong, what in ((np.isnan(raw.values), "missing"), (raw.values < 0, "negative")):
+        if wrong.any():
+            raise DataError(
+                f"the weight {name!r} is {what} in row {int(rows[wrong.argmax()])}: a weight says how "
+                "often a row counts, 0 or more."
+            )
+    return weights_or_ones(raw.values, table.num_rows)
 
 
 def _codes(table: Any, names: list[str], ordered: bool = False) -> np.ndarray | None:

@@ -42,6 +42,7 @@ AUTO_WHY = {
     "accuracy": "more than two classes",
     "rmse": "numbers, in units of the target",
 }
+LOSSES = ("log_loss", "mae", "rmse")
 BOUNDED = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision"}
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -125,6 +126,24 @@ def paired_p(
     if error <= 1e-12 * max(1.0, float(np.abs(difference).max())):
         return 1.0 if abs(mean) <= 1e-12 else 0.0
     return _t_two_sided(mean / error, len(difference) - 1)
+
+
+def chance_better(
+    one: Any, other: Any, ratio: float, losses: bool, behind: Behind | None
+) -> float | None:
+    """How surely `one` scores higher: the posterior of the corrected t-test (flat prior).
+
+    It follows from the p-value of the board, so the two never contradict each other.
+    """
+    p = paired_p(one, other, ratio, losses)
+    if p != p:
+        return None
+    pair = np.array([one, other], dtype=float)
+    if behind is not None:
+        p = max(p, behind.least_p(float(pair[0].mean() - pair[1].mean())))
+    if losses and (pair > 0).all():
+        pair = np.log(pair)
+    return 1 - p / 2 if pair[0].mean() > pair[1].mean() else p / 2
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -13,6 +13,7 @@ from pellucid.errors import DataError
 
 FEW_VALUES = 10  # whole numbers with at most so many values are taken for classes
 MANY_CLASSES = 100
+SQUARED_LARGEST, SQUARED_SMALLEST = 1e140, 1e-140
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ def understand(column: Any, name: str, task: str, positive: str | None, n_train:
     if task == "regression":
         if raw.kind in ("categorical", "text"):
             raise DataError(
-                f"the target {name!r} holds text ({raw.cells()[0]!r}): it cannot be a regression."
+                f"the target {name!r} holds text ({str(raw.cells()[0])[:60]!r}): it cannot be a "
+                "regression. Write numbers without units, as 3.2."
             )
         y = raw.values.astype(float)
         if not np.isfinite(y).all():
@@ -52,8 +54,19 @@ def understand(column: Any, name: str, task: str, positive: str | None, n_train:
             raise DataError(f"the target {name!r} is infinite in row {row}.")
         if (y[:n_train] == y[0]).all():
             raise DataError(f"the target {name!r} is {y[0]:g} in every row: nothing to predict.")
+        _refuse_extreme(y, name)
         return Target(task, why, y)
     return _classes(raw, str(column.type), name, why, positive)
+
+
+def _refuse_extreme(y: np.ndarray, name: str) -> None:
+    """Squared errors must be floats that are neither infinite nor 0."""
+    largest = np.abs(y).max()
+    if not SQUARED_SMALLEST < largest < SQUARED_LARGEST:
+        raise DataError(
+            f"the numbers of the target {name!r} reach {largest:g}: their squares are no floats. "
+            "Give it in another unit."
+        )
 
 
 def _guess(raw: Any, type_name: str) -> tuple[str, str]:
@@ -81,8 +94,8 @@ def _classes(raw: Any, type_name: str, name: str, why: str, positive: str | None
         )
     if len(labels) > MANY_CLASSES:
         raise DataError(
-            f"the target {name!r} has {len(labels)} different values, too many for classes. If it "
-            "is a number, say --task regression; if it names rows, choose another target."
+            f"the target {name!r} has {len(labels)} different values, too many for classes. "
+            f"{_if_number(raw)}; if it names rows, choose another target."
         )
     if len(labels) == len(column.values):
         raise DataError(
@@ -93,6 +106,12 @@ def _classes(raw: Any, type_name: str, name: str, why: str, positive: str | None
     where = {label: k for k, label in enumerate(labels)}
     lookup = np.array([where.get(level, -1) for level in column.levels])
     return Target("classification", why, lookup[column.values].astype(np.int64), tuple(labels))
+
+
+def _if_number(raw: Any) -> str:
+    if raw.kind in ("categorical", "text"):
+        return f"It holds text ({str(raw.cells()[0])[:60]!r}). If that is a number, write it as 3.2"
+    return "If it is a number, say --task regression"
 
 
 def _positive_last(labels: list[Any], positive: str, name: str) -> list[Any]:

@@ -79,10 +79,10 @@ import numpy as np
 
 from pellucid.compare.journal import plain
 from pellucid.compare.material import IN_MEMORY
-from pellucid.compare.plan import BOUNDED
+from pellucid.compare.plan import BOUNDED, LOSSES
 from pellucid.compare.result import Result
 from pellucid.compare.settings import BY_NAME
-from pellucid.compare.statistics import corrected_error
+from pellucid.compare.statistics import Behind, chance_better, corrected_error
 from pellucid.draw.region_chart import MOST_CLASSES
 from pellucid.report import words
 from pellucid.report.cards import card
@@ -146,30 +146,39 @@ def _with_seconds(row: dict[str, Any], timings: dict[str, Any]) -> dict[str, Any
 
 
 def pairwise(data: dict[str, Any]) -> dict[str, Any]:
-    """How surely one model is better than another: posterior of the corrected t (flat prior)."""
-    from scipy.special import stdtr
-
+    """How surely one model is better than another, and how surely they differ by little."""
     metric, plan = data["plan"]["metric"], data["plan"]
     scored = [row for row in data["leaderboard"] if row["place"]]
-    scores = np.array([row["folds"][metric] for row in scored], dtype=float)
     sign = 1 if plan["greater_is_better"] else -1
+    losses = metric in LOSSES
+    # Losses are compared by their logarithms, so they stay positive, and the lower is the better.
+    scores = [(1 if losses else sign) * np.array(row["folds"][metric], float) for row in scored]
+    behind = Behind(metric, tuple(plan["rows_behind"])) if plan.get("rows_behind") else None
     widths = [0.0, 0.005, 0.01, 0.02, 0.05] if metric in BOUNDED else [0.0]
     n = len(scored)
     better: list[list[float | None]] = [[None] * n for _ in range(n)]
+    within: dict[str, list[list[float | None]]]
     within = {str(w): [[None] * n for _ in range(n)] for w in widths}
-    for i in range(n):
-        for j in range(n):
-            difference = sign * (scores[i] - scores[j])
-            if i == j or not np.isfinite(difference).all() or len(difference) < 2:
-                continue
-            mean, error = float(difference.mean()), corrected_error(difference, plan["ratio"])
-            error, df = max(error, 1e-12), len(difference) - 1
-            better[i][j] = float(stdtr(df, mean / error))
+    for i, j in ((i, j) for i in range(n) for j in range(n) if i != j):
+        pair = (scores[j], scores[i]) if losses else (scores[i], scores[j])
+        chance = chance_better(*pair, plan["ratio"], losses, behind)
+        better[i][j] = chance
+        if chance is not None:
             for w in widths:
-                inside = stdtr(df, (w - mean) / error) - stdtr(df, (-w - mean) / error)
-                within[str(w)][i][j] = float(inside)  # type: ignore[call-overload]
+                within[str(w)][i][j] = _within(pair, w, plan["ratio"], chance)
     models = [row["model"] for row in scored]
     return {"models": models, "better": better, "rope": widths, "within": within}
+
+
+def _within(pair: tuple[Any, Any], width: float, ratio: float, chance: float) -> float:
+    """How surely two scores differ by less than `width`, if one is better with that `chance`."""
+    from scipy.special import stdtr, stdtrit
+
+    difference = pair[0] - pair[1]
+    mean, error, df = difference.mean(), corrected_error(difference, ratio), len(difference) - 1
+    reach = abs(stdtrit(df, chance))  # where it is finite, it says how far off 0 lies
+    error = max(error, 1e-12, abs(mean) / reach if 0 < reach < np.inf else 0.0)
+    return float(stdtr(df, (width - mean) / error) - stdtr(df, (-width - mean) / error))
 
 
 def _card(

@@ -280,7 +280,9 @@ def verdict(data: dict[str, Any]) -> list[str]:
     if best is None:
         return ["No model has a score: see the reasons above."]
     own = next(row for row in data["leaderboard"] if row["model"] == best)
-    if own["baseline"]:
+    if own["baseline"] and scored == 1:
+        text = f"Only {best}, which ignores the columns, has a score: the others cannot be judged."
+    elif own["baseline"]:
         text = (
             f"No model is distinguishable from {best}, which ignores the columns: this table does "
             f"not show that '{clean(data['data']['target'], 60)}' can be predicted. Recommended: {best}."

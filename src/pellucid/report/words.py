@@ -190,7 +190,9 @@ def answer(data: Mapping[str, Any]) -> list[str]:
     metric, target = data["plan"]["metric"], clean(data["data"]["target"], 60)
     called = metric_name(metric)
     first = f"Use {best} to predict {target}."
-    if own["baseline"]:
+    if own["baseline"] and data["verdict"]["scored"] == 1:
+        first = f"Only {best}, which ignores the columns, has a score: the others cannot be judged."
+    elif own["baseline"]:
         first = f"No model predicts {target} better than {best}, which ignores the columns."
     sentences = [
         first,

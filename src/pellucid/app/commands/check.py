@@ -24,7 +24,9 @@ GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
     "--format", "format_", default="text", envvar="PELLUCID_FORMAT",
     type=click.Choice(["text", "json", "jsonl", "github"]), help="Form of the findings.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option(
+    "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="The same as --format json."
+)
 @voice_options
 @click.pass_context
 def check(ctx: click.Context, data: str | None, format_: str, as_json: bool, **given: Any) -> None:

@@ -43,7 +43,9 @@ from pellucid.app.voice import voice_options
     help="Form of the result on stdout.",
 )
 @click.option("--open", "open_", is_flag=True, help="Open the report in the browser at the end.")
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option(
+    "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="The same as --format json."
+)
 @click.option(
     "--no-progress", is_flag=True, envvar="PELLUCID_NO_PROGRESS", help="No progress on stderr."
 )

@@ -27,7 +27,9 @@ FIRST = 3  # rows that are explained if none is named
     "--format", "format_", default="text", type=click.Choice(["text", "json", "jsonl"]),
     help="Form of the explanation.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option(
+    "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="The same as --format json."
+)
 @encoding_option
 @voice_options
 @click.pass_obj
@@ -119,7 +121,9 @@ def refuse_outside(rows: tuple[int, ...], n: int, source: str) -> None:
 
 
 def _values(table: Any) -> list[list[Any]]:
-    return [column.to_pylist() for column in table.columns]
+    """Cells by column; one that is missing says so."""
+    cells = (column.to_pylist() for column in table.columns)
+    return [["missing" if v is None or v != v else v for v in column] for column in cells]
 
 
 def as_lines(told: Any, form: str) -> str:

@@ -19,7 +19,7 @@ from pellucid.app.voice import voice_options
     "--effort", default="normal", type=click.Choice(["quick", "normal", "thorough"]),
     help="The search space of this effort.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="As JSON.")
 @voice_options
 def models(task: str, effort: str, as_json: bool) -> None:
     """List the models: name, simplicity (0 is simplest), candidates, what is searched."""

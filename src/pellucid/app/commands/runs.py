@@ -17,13 +17,16 @@ from pellucid.app.voice import voice_options
     "--format", "format_", default="text", type=click.Choice(["text", "json", "jsonl"]),
     help="Form of the list.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option(
+    "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="The same as --format json."
+)
 @voice_options
 @click.pass_obj
 def runs(voice: Any, folder: str, format_: str, as_json: bool) -> None:
     """List the runs in FOLDER (default: runs)."""
     from pellucid.compare.folder import runs as found
     from pellucid.draw.table import text_table
+    from pellucid.report.words import score
 
     entries = [facts(path) for path in found(Path(folder))]
     if as_json or format_ == "json":
@@ -38,6 +41,9 @@ def runs(voice: Any, folder: str, format_: str, as_json: bool) -> None:
         voice.note(f"no runs in {folder}: start one with 'pellucid compare DATA'")
         return
     columns = ["run", "data", "target", "state", "models", "recommended", "metric", "mean"]
+    for entry in entries:
+        if entry["mean"] is not None:
+            entry["mean"] = score(entry["mean"], entry["metric"], 4)
     click.echo(text_table(columns, [[entry[c] for c in columns] for entry in entries]))
 
 

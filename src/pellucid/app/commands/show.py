@@ -16,7 +16,7 @@ from pellucid.app.voice import voice_options
 
 @click.command()
 @click.argument("what", default="runs/latest")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="As JSON.")
 @voice_options
 def show(what: str, as_json: bool) -> None:
     """Show WHAT: a method ('logistic'), a model file, or a run folder (default: runs/latest).
