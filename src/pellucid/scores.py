@@ -9,20 +9,18 @@ from pellucid.data.targets import check_lengths, labels, numbers, weights_or_one
 from pellucid.errors import DataError, warn
 
 
-def accuracy(model: Any, X: Any, y: Any, weights: Any) -> float:
+def accuracy(model: Any, X: Any, y: Any, weights: Any, offset: Any = None) -> float:
     """Share of rows (by weight) whose label is predicted."""
-    X, y, weights = opened(X, y, weights)
-    predicted = model.predict(X)
+    predicted, y, weights = _predicted(model, X, y, weights, offset)
     codes, classes = labels(y, type(model).__name__)
     check_lengths(len(predicted), len(codes))
     right = predicted == classes[codes]
     return float(np.average(right, weights=weights_or_ones(weights, len(right))))
 
 
-def r2(model: Any, X: Any, y: Any, weights: Any) -> float:
+def r2(model: Any, X: Any, y: Any, weights: Any, offset: Any = None) -> float:
     """Coefficient of determination, the mean over targets."""
-    X, y, weights = opened(X, y, weights)
-    predicted = model.predict(X)
+    predicted, y, weights = _predicted(model, X, y, weights, offset)
     y = numbers(y, type(model).__name__, several=True)
     check_lengths(len(predicted), len(y))
     if len(y) < 2:
@@ -42,6 +40,14 @@ def r2(model: Any, X: Any, y: Any, weights: Any) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.where(spread > 0, 1 - residual / spread, np.where(residual == 0, 1.0, 0.0))
     return float(np.mean(found))
+
+
+def _predicted(
+    model: Any, X: Any, y: Any, weights: Any, offset: Any
+) -> tuple[np.ndarray, Any, Any]:
+    """What the model says, and y and weights as they are."""
+    X, y, weights, offset = opened(X, y, weights, offset)
+    return model.predict(X, **({} if offset is None else {"offset": offset})), y, weights
 
 
 def finite(answer: np.ndarray, owner: str) -> np.ndarray:

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.special import xlogy
 from sklearn import ensemble as theirs
+from sklearn.metrics import r2_score
 
 import pellucid
 from pellucid.ensemble import GradientBoostingRegressor
@@ -269,6 +270,46 @@ def test_offset_moves_the_raw_prediction():
         Classifier().fit(frame, np.digitize(target, [0, 1]), offset=shift)
 
 
+def test_scores_and_stages_take_offsets(rng):
+    X, shift = rng.normal(size=(300, 2)), rng.normal(size=300)
+    y = rng.poisson(np.exp(0.5 * X[:, 0] + shift))
+    model = Regressor("poisson", max_iter=8).fit(X, y, offset=shift)
+    said = model.predict(X, offset=shift)
+    assert model.score(X, y, offset=shift) == pytest.approx(r2_score(y, said), rel=1e-12)
+    assert model.score(X, y) != model.score(X, y, offset=shift)
+    *_, last = model.staged_predict(X, offset=shift)
+    np.testing.assert_allclose(last, said, rtol=1e-12)
+    two = Classifier(max_iter=8).fit(X, y > 1, offset=3 * shift)
+    chances = two.predict_proba(X, offset=3 * shift)
+    labels = two.predict(X, offset=3 * shift)
+    np.testing.assert_array_equal(labels, two.classes_[chances.argmax(axis=1)])
+    assert (labels != two.predict(X)).any()
+    assert two.score(X, y > 1, offset=3 * shift) == (labels == (y > 1)).mean()
+    np.testing.assert_allclose(np.exp(two.predict_log_proba(X, offset=3 * shift)), chances)
+    for stages, end in ((two.staged_predict_proba, chances), (two.staged_predict, labels)):
+        *_, last = stages(X, offset=3 * shift)
+        np.testing.assert_array_equal(last, end)
+    with pytest.raises(ParameterError, match="two classes"):
+        next(Classifier(max_iter=1).fit(X, y % 3).staged_predict(X, offset=shift))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e155, 1e300])
+@pytest.mark.parametrize("stops", [False, True])
+def test_targets_whose_squares_are_no_numbers(scale, stops, rng):
+    X, e = rng.normal(size=(150, 3)), int(np.frexp(scale)[1])
+    noisy = X[:, 0] + rng.normal(size=150)
+
+    def fitted(y):
+        held = {"X_val": X[100:], "y_val": y[100:]} if stops else {}
+        model = Regressor(max_iter=60, min_samples_leaf=2, early_stopping=stops, tol=0)
+        return model.fit(X[:100], y[:100], **held)
+
+    near, far = fitted(noisy), fitted(np.ldexp(noisy, e))
+    assert far.n_iter_ == near.n_iter_
+    assert (near.n_iter_ < 60) == stops
+    np.testing.assert_allclose(far.predict(X), np.ldexp(near.predict(X), e), rtol=1e-12)
+
+
 @pytest.mark.parametrize("loss", ["poisson", "gamma"])
 @pytest.mark.parametrize("shift", [800.0, -800.0])
 def test_offsets_beyond_the_exponential(loss, shift, rng):
@@ -391,6 +432,41 @@ def test_any_number_of_levels():
         reference.fit(X, y)
 
 
+@pytest.mark.parametrize("Model", [Regressor, GradientBoostingRegressor])
+def test_columns_of_many_frequent_levels_are_used(Model):
+    """As a level's mean would be: more levels than bins are no loss."""
+    rng = np.random.default_rng(1)
+    code = rng.integers(0, 700, 21_000)
+    y = rng.normal(size=700)[code] + 0.3 * rng.normal(size=len(code))
+    X = pd.DataFrame({"x": rng.normal(size=len(code)), "id": [f"id{k}" for k in code]})
+    train = np.arange(len(code)) < 14_000
+    model = Model(**({"early_stopping": False} if Model is Regressor else {"max_depth": 5}))
+    model.fit(X[train], y[train])
+    means = pd.Series(y[train]).groupby(code[train]).mean()[code[~train]].to_numpy()
+    best = 1 - ((y[~train] - means) ** 2).mean() / y[~train].var()
+    assert model.score(X[~train], y[~train]) > best - 0.03
+    assert model.feature_importances_.argmax() == 1
+    told = model.explain(X[:50])
+    np.testing.assert_allclose(
+        told.base + told.contributions.sum(axis=1), told.prediction, rtol=1e-10
+    )
+
+
+def test_many_levels_with_weights_as_copies_and_constraints():
+    rng = np.random.default_rng(2)
+    code, w = rng.integers(0, 400, 8000), rng.integers(0, 4, 8000)
+    X = pd.DataFrame({"id": [f"id{k:03}" for k in code], "x": rng.normal(size=8000)})
+    y = rng.normal(size=400)[code] + X["x"].to_numpy()
+    settings = {"max_iter": 5, "monotonic_cst": [0, 1], "interaction_cst": "no_interactions"}
+    settings["early_stopping"] = False
+    one = Regressor(**settings).fit(X, y, sample_weight=w)
+    other = Regressor(**settings).fit(X.loc[np.repeat(X.index, w)], np.repeat(y, w))
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    steps = one.predict(pd.DataFrame({"id": "id007", "x": np.linspace(-2, 2, 50)}))
+    assert (np.diff(steps) >= 0).all()
+    assert steps[-1] > steps[0]
+
+
 @pytest.mark.slow
 def test_a_hundred_thousand_levels():
     """Levels that come once say nothing; the frequent ones are still told apart."""
@@ -463,6 +539,9 @@ def test_forged_trees_are_refused(fault):
 
 def test_bad_targets_are_named():
     X = np.arange(60.0)[:, None]
+    model = Regressor("poisson", early_stopping=True)
+    with pytest.raises(DataError, match=">= 0"):
+        model.fit(X, np.ones(60), X_val=X, y_val=-np.ones(60))
     with pytest.raises(DataError, match=">= 0"):
         Regressor("poisson").fit(X, np.linspace(-1, 1, 60))
     with pytest.raises(DataError, match="> 0"):

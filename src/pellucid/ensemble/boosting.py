@@ -50,6 +50,9 @@ class Boosting(TreesExplained):
         """What `score` would say of rows with these raw predictions."""
         raise NotImplementedError
 
+    def _check_target(self, problem: Problem) -> None:
+        """Refuse values of y that the loss cannot take."""
+
     def _check_signs(self, settings: Any) -> None:
         """Refuse monotone constraints that the loss cannot keep."""
 
@@ -98,7 +101,9 @@ class Boosting(TreesExplained):
             self._wishes(), schema=problem.schema, classes=problem.classes, canonical_rows=False,
             by_rows=False,
         )  # fmt: skip
-        return prepare(X, y, weights, offset, self.table, wishes)[0]
+        validation = prepare(X, y, weights, offset, self.table, wishes)[0]
+        self._check_target(validation)
+        return validation
 
     def _kept(self, rounds: int) -> tuple[BoostedTrees, np.ndarray] | None:
         """Trees and start of the earlier fit, with `warm_start`."""
@@ -140,14 +145,15 @@ class Boosting(TreesExplained):
         self.trees_.add(X, out, self.trees_.walkers(X), 0, self.trees_.n_rounds)
         return out if offset is None else out + offset_values(offset, len(X))[:, None]
 
-    def _stages(self, X: Any) -> Iterator[np.ndarray]:
+    def _stages(self, X: Any, offset: Any = None) -> Iterator[np.ndarray]:
         """Raw predictions (n, K) after every round."""
         encoded = self._encoded(X)
         walkers = self.trees_.walkers(encoded)
         out = self._start(encoded)
+        shift = 0.0 if offset is None else offset_values(offset, len(out))[:, None]
         for number in range(self.trees_.n_rounds):
             self.trees_.add(encoded, out, walkers, number, number + 1)
-            yield out.copy()
+            yield out + shift
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import scores
 from pellucid.base import ProbabilisticClassifier
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
@@ -65,12 +66,26 @@ class ClassBoosting(Boosting, ProbabilisticClassifier):
     def _proba(self, X: np.ndarray) -> np.ndarray:
         return self._shares(self._raw(X))
 
-    def _log_proba(self, X: np.ndarray) -> np.ndarray:
-        raw = self._finite(self._raw(X))
+    def _log_proba(self, X: np.ndarray, offset: Any = None) -> np.ndarray:
+        raw = self._finite(self._shifted(X, offset))
         if raw.shape[1] > 1:
             return log_softmax(raw)
         odds = self._log_odds(raw)
         return -np.column_stack((np.logaddexp(0, odds), np.logaddexp(0, -odds)))
+
+    def predict(self, X: Any, *, offset: Any = None) -> np.ndarray:
+        """The predicted label of each row."""
+        if offset is None:
+            return super().predict(X)
+        return self.classes_[self.predict_proba(X, offset=offset).argmax(axis=1)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """Share of rows (by weight) whose label is predicted."""
+        return scores.accuracy(self, X, y, sample_weight, offset)
+
+    def predict_log_proba(self, X: Any, *, offset: Any = None) -> np.ndarray:
+        """Logarithm of `predict_proba`."""
+        return self._log_proba(self._encoded(X), offset)
 
     def predict_proba(self, X: Any, *, offset: Any = None) -> np.ndarray:
         """Probability of each class, in the order of `classes_`."""
@@ -82,23 +97,30 @@ class ClassBoosting(Boosting, ProbabilisticClassifier):
         return self._answer(lambda X: self._shaped(self._shifted(X, offset)), X)
 
     def _shifted(self, X: np.ndarray, offset: Any) -> np.ndarray:
-        if offset is not None and len(self.classes_) > 2:
-            raise ParameterError("offset needs two classes.")
+        self._check_offset(offset)
         return self._raw(X, offset)
 
-    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+    def _rounds(self, X: Any, offset: Any) -> Iterator[np.ndarray]:
+        self._check_offset(offset)
+        return self._stages(X, offset)
+
+    def _check_offset(self, offset: Any) -> None:
+        if offset is not None and len(self.classes_) > 2:
+            raise ParameterError("offset needs two classes.")
+
+    def staged_decision_function(self, X: Any, *, offset: Any = None) -> Iterator[np.ndarray]:
         """Decision scores after every round."""
-        for raw in self._stages(X):
+        for raw in self._rounds(X, offset):
             yield self._shaped(raw)
 
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict_proba(self, X: Any, *, offset: Any = None) -> Iterator[np.ndarray]:
         """Probabilities after every round."""
-        for raw in self._stages(X):
+        for raw in self._rounds(X, offset):
             yield self._shares(raw)
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[np.ndarray]:
         """Labels after every round."""
-        for raw in self._stages(X):
+        for raw in self._rounds(X, offset):
             yield self.classes_[self._shares(raw).argmax(axis=1)]
 
     def _own_score(self, raw: np.ndarray, rows: Problem) -> float:

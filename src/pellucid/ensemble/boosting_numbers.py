@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import scores
 from pellucid.data import Problem
 from pellucid.ensemble.boosting import Boosting
 from pellucid.errors import DataError, ParameterError
@@ -32,7 +33,7 @@ class NumberBoosting(Boosting):
         fixed = {"squared_error": losses.SQUARED, "poisson": losses.POISSON, "gamma": losses.GAMMA}
         return fixed[name]
 
-    def _check_problem(self, problem: Problem) -> None:
+    def _check_target(self, problem: Problem) -> None:
         name, y = self._loss_name()[0], problem.y
         if not self._logarithmic():
             return
@@ -42,7 +43,10 @@ class NumberBoosting(Boosting):
                 f"loss={name!r} needs y {'>= 0' if name == 'poisson' else '> 0'}, but {len(bad)} "
                 f"row(s) are not (the first has {y[bad[0]]:g}). Correct them, or use another loss."
             )
-        if not np.any(y > 0):
+
+    def _check_problem(self, problem: Problem) -> None:
+        self._check_target(problem)
+        if self._logarithmic() and not np.any(problem.y > 0):
             raise DataError("Every y is 0: the logarithm of their mean is not finite.")
 
     def _check_signs(self, settings: Any) -> None:
@@ -67,17 +71,23 @@ class NumberBoosting(Boosting):
         """The predicted number of each row."""
         return self._answer(lambda X: self._inverse(self._raw(X, offset)[:, 0]), X)
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """Coefficient of determination R2."""
+        return scores.r2(self, X, y, sample_weight, offset)
+
+    def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[np.ndarray]:
         """Predictions after every round."""
-        for raw in self._stages(X):
+        for raw in self._stages(X, offset):
             yield self._inverse(raw[:, 0])
 
     def _own_score(self, raw: np.ndarray, rows: Problem) -> float:
         """R2 of rows with these raw predictions."""
         said = self._inverse(raw[:, 0] if rows.offset is None else raw[:, 0] + rows.offset)
         share = rows.weights / rows.weights.sum()
-        spread = float(share @ (rows.y - share @ rows.y) ** 2)
-        return 1 - float(share @ (rows.y - said) ** 2) / spread if spread > 0 else 0.0
+        e = -int(np.frexp(max(np.abs(rows.y).max(), np.abs(said).max()))[1])  # R2 knows no units
+        y, said = np.ldexp(rows.y, e), np.ldexp(said, e)
+        spread = float(share @ (y - share @ y) ** 2)
+        return 1 - float(share @ (y - said) ** 2) / spread if spread > 0 else 0.0
 
     def _explain(self, X: np.ndarray) -> dict[str, Any]:
         return self._parts(X, "link" if self._logarithmic() else "response")

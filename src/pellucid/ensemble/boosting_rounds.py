@@ -20,7 +20,7 @@ from pellucid.data import Problem
 from pellucid.ensemble.bags import Drawer
 from pellucid.ensemble.boosting_losses import Objective
 from pellucid.ensemble.boosting_trees import BoostedTrees
-from pellucid.ensemble.boosting_units import Units, ordinary_weights, units_of
+from pellucid.ensemble.boosting_units import Units, ordinary_weights, scaled, units_of
 from pellucid.errors import DataError, ParameterError
 from pellucid.records import Recorder
 from pellucid.tree.histogram_bins import Bins, learn_bins
@@ -89,12 +89,11 @@ class Course:
             self.raw += np.ldexp(more.T, -units.exponent)
 
     def look(self, score: Callable[[np.ndarray, Problem], float] | None) -> float:
-        """Slopes at the present predictions; the loss, and a note of the score."""
+        """Slopes at the present predictions; the loss in working units, and a note of the score."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the loss shows it
             found = self.units.objective.slopes(self.y, self.raw, self.weights, self.slopes)
-        loss = self.units.loss(found)
-        self.scores.append(-loss if score is None else score(self.user_raw(), self.problem))
-        return loss
+        self.scores.append(-found if score is None else score(self.user_raw(), self.problem))
+        return found
 
     def adapt(self) -> None:
         """Let a loss look at the residuals before a round."""
@@ -131,12 +130,16 @@ def boost(
     recorder = Recorder("boosting", settings.rounds)
     unseen: list[tuple[float, float] | None] = []
     score = settings.score if settings.patience is not None else None
+    power = units.loss_exponent if score is None else 0  # losses are in working units until the end
+    tol = float(scaled(settings.tol, -power))
     for number in range(0 if before is None else before[0].n_rounds, settings.rounds + 1):
         train.adapt()
-        loss = _finite(train.look(score))
-        more: Any = {} if test is None else {"validation_loss": test.look(score)}
+        loss = units.loss(_finite(train.look(score)))
+        more: Any = {} if test is None else {"validation_loss": units.loss(test.look(score))}
         recorder.add(iteration=number, objective=loss, **more)
-        if number == settings.rounds or (test is not None and _stalled(test.scores, settings)):
+        if number == settings.rounds or (
+            test is not None and _stalled(test.scores, settings.patience, tol)
+        ):
             break
         unseen.append(_one_round(grower, train, settings, samples, number))
         if test is not None:
@@ -147,7 +150,7 @@ def boost(
     trees = trees_of(grown, bins, problem.n_levels, units)
     return Outcome(
         trees if before is None else joined(before[0], trees), units.start, recorder.history(),
-        np.array(train_scores), np.array(scores),
+        scaled(train_scores, power), scaled(scores, power),
         np.array([pair for pair in unseen if pair is not None], dtype=float).reshape(-1, 2),
     )  # fmt: skip
 
@@ -161,12 +164,11 @@ def _finite(loss: float) -> float:
     )
 
 
-def _stalled(scores: list[float], settings: Settings) -> bool:
+def _stalled(scores: list[float], patience: int | None, tol: float) -> bool:
     """No score of the last `patience` rounds is better, by `tol`, than the one before them."""
-    if settings.patience is None or len(scores) <= settings.patience:
+    if patience is None or len(scores) <= patience:
         return False
-    reference = scores[-settings.patience - 1] + settings.tol
-    return max(scores[-settings.patience :]) <= reference
+    return max(scores[-patience:]) <= scores[-patience - 1] + tol
 
 
 def _grower(train: Course, bins: Bins, settings: Settings) -> tuple[Grower, "Samples"]:
@@ -183,10 +185,10 @@ def _grower(train: Course, bins: Bins, settings: Settings) -> tuple[Grower, "Sam
         limits, l2=limits.l2 * down, min_curvature=curvature * down, min_gain=gain,
         min_samples_leaf=samples.fewest,
     )  # fmt: skip
-    outputs = units.objective.outputs
-    return Grower(
-        bins, train.words, working, outputs, samples.counts, settings.signs, settings.groups
-    ), samples
+    outputs, own = units.objective.outputs, bins.column
+    signs = None if settings.signs is None else settings.signs[own]
+    groups = None if settings.groups is None else np.ascontiguousarray(settings.groups[:, own])
+    return Grower(bins, train.words, working, outputs, samples.counts, signs, groups), samples
 
 
 @dataclass(frozen=True)
@@ -276,8 +278,9 @@ def trees_of(grown: Any, bins: Bins, n_levels: np.ndarray, units: Units) -> Boos
         own = (feature == j) & (nodes["set_at"] < 0)
         threshold[own] = np.append(cuts, np.inf)[at[own]]
     set_start, sets = _level_sets(nodes, bin_sets, bins, n_levels)
+    column = np.append(bins.column, np.int32(-1))  # a leaf has none
     return BoostedTrees(
-        start=start, feature=feature.copy(), threshold=threshold, left=nodes["left"].copy(),
+        start=start, feature=column[feature], threshold=threshold, left=nodes["left"].copy(),
         right=nodes["right"].copy(), missing_left=nodes["missing_left"].astype(np.uint8),
         set_start=set_start, sets=sets, value=value, gain=nodes["gain"].copy(),
         n_samples=nodes["c"].copy(), weight=nodes["h"].copy(), n_levels=n_levels,
@@ -295,7 +298,7 @@ def _level_sets(
         j = nodes["feature"][i]
         words = bin_sets[nodes["set_at"][i]].view(np.uint8)
         goes_left = np.unpackbits(words, bitorder="little")[bins.bin_of[j]]
-        packed = np.zeros(-(-int(n_levels[j]) // 32) * 4, dtype=np.uint8)
+        packed = np.zeros(-(-int(n_levels[bins.column[j]]) // 32) * 4, dtype=np.uint8)
         packed[: -(-len(goes_left) // 8)] = np.packbits(goes_left, bitorder="little")
         set_start[i] = length
         parts.append(packed.view(np.uint32))

@@ -4,6 +4,7 @@ Invariant: leaf values times 2**exponent, plus `start`, are raw predictions in t
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -64,8 +65,13 @@ class Units:
 
     def loss(self, working: float) -> float:
         """A mean loss in the user's units."""
-        with np.errstate(over="ignore", under="ignore"):
-            return float(np.ldexp(working, self.loss_exponent))
+        return float(scaled(working, self.loss_exponent))
+
+
+def scaled(values: Any, exponent: int) -> np.ndarray:
+    """values * 2**exponent; squares of large numbers may be beyond all numbers."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.ldexp(np.asarray(values, dtype=float), exponent)
 
 
 def _exponent(values: np.ndarray) -> int:

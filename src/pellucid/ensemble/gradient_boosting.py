@@ -108,7 +108,9 @@ class GradientBoosting(Boosting):
         if not len(losses) and self._earlier("oob_scores_") is None:
             return {}
         scores = self._by_round("oob_scores_", losses[:, 1], rounds)
-        gains = self._by_round("oob_improvement_", losses[:, 0] - losses[:, 1], rounds)
+        with np.errstate(invalid="ignore"):  # squares beyond all numbers
+            latest = losses[:, 0] - losses[:, 1]
+        gains = self._by_round("oob_improvement_", latest, rounds)
         return {"oob_improvement_": gains, "oob_scores_": scores, "oob_score_": float(scores[-1])}
 
     def _begun(self, problem: Problem) -> Any:

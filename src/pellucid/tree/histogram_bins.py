@@ -1,8 +1,9 @@
 """Bins: columns of a table as uint8, thresholds between bins in the units of the user.
 
 A number's bin is the count of thresholds below it; thresholds are mid-points of neighbouring values,
-all of them if there are few, else at weighted quantiles. A level has a bin of its own, unless there
-are too many: then the rarest share one. Missing values have the bin after the last.
+all of them if there are few, else at weighted quantiles. A level has a bin of its own; if there are
+too many for one column of bins there are several, each with a bin for the levels of all others. Missing
+values have the bin after the last.
 
 Invariant: x <= thresholds[b] exactly if its bin is <= b.
 """
@@ -16,27 +17,30 @@ from pellucid.tree import _histogram
 from pellucid.tree.rows import Rows
 
 WIDTH = 4  # columns in a word of bins
+FEWEST = 10  # rows below which a level has no bin of its own, if there are too many
+MOST_PARTS = 16  # columns of bins of one column of levels
 
 
 @dataclass(frozen=True)
 class Bins:
-    """How the columns of a table are cut."""
+    """How the columns of a table are cut: d columns of bins."""
 
-    thresholds: list[np.ndarray]  # by column, empty for levels
-    bin_of: list[np.ndarray]  # by column: bin of each level (uint8), empty for numbers
+    column: np.ndarray  # int32 (d,), of the table
+    thresholds: list[np.ndarray]  # by column of bins, empty for levels
+    bin_of: list[np.ndarray]  # by column of bins: bin of each level (uint8), empty for numbers
     kinds: np.ndarray  # uint8 (d,), 1: levels
     n_bins: np.ndarray  # int32, 0 for the columns that fill the last word
 
     def words(self, X: "np.ndarray | Rows") -> np.ndarray:
         """Bins of new rows, (blocks of four columns, rows) as uint32."""
-        n, d = X.shape
+        n, d = X.shape[0], len(self.column)
         words = np.empty((len(self.n_bins) // WIDTH, n), dtype=np.uint32)
         table, order = (X.table, X.order) if isinstance(X, Rows) else (X, None)
 
         def fill(block: int) -> None:
             cells = np.zeros((len(table), WIDTH), dtype=np.uint8)
             for j in range(block * WIDTH, min((block + 1) * WIDTH, d)):
-                self._fill(np.ascontiguousarray(table[:, j]), j, cells)
+                self._fill(np.ascontiguousarray(table[:, self.column[j]]), j, cells)
             four = cells.view(np.uint32)[:, 0]
             words[block] = four if order is None else four[order]
 
@@ -70,19 +74,23 @@ def learn_bins(
     if isinstance(X, Rows) and equal and len(X.table) == n:
         X = X.table  # all rows: their order does not matter
 
-    def cut(j: int) -> tuple[np.ndarray, np.ndarray]:
+    def cut(j: int) -> list[tuple[np.ndarray, np.ndarray]]:
         column = np.array(X[:, j], order="C")  # a copy, to be sorted
         if kinds[j]:
-            return np.empty(0), _bins_of_levels(column, weights, int(n_levels[j]), max_bins)
-        return _thresholds(column, None if equal else weights, max_bins), np.empty(0, np.uint8)
+            parts = _bins_of_levels(column, weights, int(n_levels[j]), max_bins)
+            return [(np.empty(0), bin_of) for bin_of in parts]
+        return [(_thresholds(column, None if equal else weights, max_bins), np.empty(0, np.uint8))]
 
     found = parallel.map(cut, range(d), _threads(n * d))
-    n_bins = np.zeros(-(-d // WIDTH) * WIDTH, dtype=np.int32)
-    for j, (thresholds, bin_of) in enumerate(found):
-        n_bins[j] = int(bin_of.max(initial=0)) + 1 if kinds[j] else len(thresholds) + 1
+    column = np.repeat(np.arange(d, dtype=np.int32), [len(parts) for parts in found])
+    flat = [part for parts in found for part in parts]
+    n_bins = np.zeros(-(-len(flat) // WIDTH) * WIDTH, dtype=np.int32)
+    for k, (thresholds, bin_of) in enumerate(flat):
+        n_bins[k] = int(bin_of.max(initial=0)) + 1 if kinds[column[k]] else len(thresholds) + 1
     return Bins(
-        [part[0] for part in found], [part[1] for part in found], kinds.astype(np.uint8), n_bins
-    )
+        column, [part[0] for part in flat], [part[1] for part in flat],
+        kinds[column].astype(np.uint8), n_bins,
+    )  # fmt: skip
 
 
 def _thresholds(values: np.ndarray, weights: np.ndarray | None, max_bins: int) -> np.ndarray:
@@ -132,12 +140,21 @@ def midpoints(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 def _bins_of_levels(
     codes: np.ndarray, weights: np.ndarray, n_levels: int, max_bins: int
-) -> np.ndarray:
+) -> list[np.ndarray]:
+    """Bins of the levels in one or more columns of bins; the most frequent levels come first."""
     if n_levels <= max_bins:
-        return np.arange(n_levels, dtype=np.uint8)
-    present = ~np.isnan(codes)
-    total = np.bincount(codes[present].astype(np.int64), weights[present], minlength=n_levels)
-    frequent = np.sort(np.argsort(-total, kind="stable")[: max_bins - 1])
-    bin_of = np.full(n_levels, max_bins - 1, dtype=np.uint8)
-    bin_of[frequent] = np.arange(max_bins - 1, dtype=np.uint8)
-    return bin_of
+        return [np.arange(n_levels, dtype=np.uint8)]
+    codes, weights = codes[~np.isnan(codes)].astype(np.int64), weights[~np.isnan(codes)]
+    total = np.bincount(codes, weights, minlength=n_levels)
+    order = np.argsort(-total, kind="stable")
+    # Counts of rows would not be those of repeated rows: weights that are counts are the samples.
+    known = int((total >= FEWEST * min(1.0, float(weights.mean()))).sum())
+    own = max_bins - 1
+    parts = min(max(-(-known // own), 1), MOST_PARTS)
+    out = []
+    for first in range(0, parts * own, own):
+        levels = np.sort(order[first : first + own])
+        bin_of = np.full(n_levels, own, dtype=np.uint8)
+        bin_of[levels] = np.arange(len(levels), dtype=np.uint8)
+        out.append(bin_of)
+    return out
