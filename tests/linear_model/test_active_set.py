@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pellucid.linear_model import Lasso, LassoCV, _active_set, active_set
+from pellucid.numerics.design import make_design
 from pellucid.numerics.lanes import builds
-from pellucid.numerics.least_squares import make_design
 from pellucid.numerics.tables import Rows
 
 

@@ -197,3 +197,20 @@ def test_active_sets_that_do_not_settle_are_said(model, monkeypatch):
     monkeypatch.setattr("scipy.optimize.nnls", endless)
     with pytest.raises(PellucidError, match=r"No coefficients >= 0 .* nearly span each other"):
         model.fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("case", ["plain", "equal rows", "no intercept"])
+def test_fewer_rows_than_columns(case):
+    """The shortest solution, with every row fitted; which columns are free has no standard error."""
+    rng = np.random.default_rng(5)
+    X, y, w = rng.normal(size=(20, 60)) + 3, rng.normal(size=20), rng.uniform(0.5, 2, 20)
+    if case == "equal rows":
+        X[5], y[5] = X[4], y[4]
+    constant = case != "no intercept"
+    model = LinearRegression(fit_intercept=constant).fit(X, y, w)
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-11)
+    middle = w @ X / w.sum() * constant
+    b = np.linalg.lstsq(X - middle, y - w @ y / w.sum() * constant, rcond=1e-14)[0]
+    np.testing.assert_allclose(model.coef_, b, atol=1e-12 * np.abs(b).max(), rtol=1e-9)
+    assert model.rank_ == 20 - constant - (case == "equal rows")
+    assert np.isnan(model.inference_["unit_error"][:-1]).all()

@@ -11,8 +11,8 @@ import numpy as np
 
 from pellucid.linear_model import _active_set
 from pellucid.linear_model.products import AllProducts
+from pellucid.numerics.design import Design
 from pellucid.numerics.lanes import fastest
-from pellucid.numerics.least_squares import Design
 from pellucid.parallel import StopFlag
 
 loops: Any = fastest(_active_set)

@@ -171,7 +171,7 @@ class LinearRegression(LinearPredictor):
             "log_weights": float(np.log(problem.weights).sum()),
             "mass": float(problem.weights.sum()),
         }
-        if found.root.size <= LARGEST_ROOT:
+        if found.null is not None and found.root.size <= LARGEST_ROOT:
             null, left = found.null, np.zeros(found.null.shape[1])
             if problem.n > found.rank + 1:  # else there are no intervals
                 left = slack(problem.X, null, -found.mean @ null)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.numerics.design import Design, make_design
 from pellucid.numerics.double_double import Vector, loops, residual_gradient
-from pellucid.numerics.least_squares import TAME, Design, extreme, least_squares, make_design
+from pellucid.numerics.least_squares import TAME, extreme, least_squares
 from pellucid.numerics.linalg import Factor, cholesky_factor, triangular_factor
 from pellucid.numerics.optimise import gradient_descent
 from pellucid.numerics.tables import Rows, exponents, ordinary

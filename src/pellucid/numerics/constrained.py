@@ -9,7 +9,8 @@ import numpy as np
 
 from ..errors import PellucidError
 from ..records import Status
-from .least_squares import Design, least_squares, make_design
+from .design import Design, make_design
+from .least_squares import least_squares
 from .tables import Rows, exponents
 
 

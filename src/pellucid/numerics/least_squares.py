@@ -5,20 +5,20 @@ double-double, so the answer does not depend on how the factor was made.
 """
 
 from dataclasses import dataclass
-from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
 import numpy as np
 
 from .. import parallel
+from .design import Design, make_design
 from .double_double import Vector, inverse_gram_diagonal, loops, residual_gradient
 from .linalg import (
     EPS,
     GRAM_DIGITS,
     Factor,
-    block_qr,
     cholesky_factor,
     null_space,
+    row_space,
     triangular_factor,
 )
 from .tables import Rows, exponents
@@ -26,9 +26,6 @@ from .tables import Rows, exponents
 MAX_REFINEMENTS = 10
 TAME = 100  # |log2| of a column's size up to which squares and sums of squares are safe
 EXACT_VARIANCE_WORK = 2**22  # n p^2 up to which variances are computed in double-double
-NEAR = 4.0  # offset of a column, in units of its spread, that costs products no digit
-FEW_EDGES = 3
-PANELS = 4  # of columns, from which a large matrix of products is made
 FAR = 1e6  # offset of a column in units of its spread
 
 
@@ -52,90 +49,8 @@ class LeastSquares:
     root: np.ndarray  # (p, rank): root root' is the covariance of b for residual variance 1
     centre: np.ndarray  # (p,) near the mean, or 0 if the mean is near 0
     drift: np.ndarray  # (rank,): (centre - mean) . root, without the rounding of the mean
-    null: np.ndarray  # (p, p - rank), orthonormal: directions of b that change no fitted value
-
-
-@dataclass(frozen=True)
-class Design:
-    """[1, X - shift, Y - start] with rows multiplied by sqrt(w): what Gram and QR are made of."""
-
-    X: Rows
-    Y: np.ndarray
-    weights: np.ndarray
-    constant: bool
-    shift: np.ndarray
-    start: np.ndarray
-
-    def block(self, rows: slice) -> np.ndarray:
-        p, c = self.X.p, int(self.constant)
-        X, Y, w = self.X.dense(rows), self.Y[rows], self.weights[rows]
-        A = np.empty((len(X), c + p + Y.shape[1]))
-        A[:, :c] = 1.0
-        np.subtract(X, self.shift, out=A[:, c : c + p])
-        np.subtract(Y, self.start, out=A[:, c + p :])
-        if w.min(initial=1.0) != 1.0 or w.max(initial=1.0) != 1.0:
-            A *= np.sqrt(w)[:, None]
-        return A
-
-    def columns(self) -> np.ndarray:
-        """(X - shift) sqrt(w), C-contiguous; X itself where that is the same."""
-        X = self.X.dense(slice(None))
-        X = X - self.shift if self.shift.any() else X
-        return X if np.all(self.weights == 1.0) else X * np.sqrt(self.weights)[:, None]
-
-    def gram(self) -> np.ndarray:
-        plain = not (self.X.sparse or self.shift.any() or np.any(self.weights != 1.0))
-        with np.errstate(over="ignore", invalid="ignore"):  # found and mended afterwards
-            if plain:
-                return self._plain_gram()
-            return parallel.reduce(self._block_gram, np.ndarray.__iadd__, self.X.blocks)
-
-    def _block_gram(self, rows: slice) -> np.ndarray:
-        A = self.block(rows)
-        return A.T @ A  # NumPy sees one array twice and calls syrk
-
-    def gram_along(self, V: np.ndarray, drift: np.ndarray) -> np.ndarray:
-        """That of (X - shift - drift) V."""
-        targets = np.zeros((self.Y.shape[1], V.shape[1]))
-        sides = np.concatenate([-(drift @ V)[None, :][: int(self.constant)], V, targets])
-
-        def partial(rows: slice) -> np.ndarray:
-            A = self.block(rows) @ sides
-            return A.T @ A
-
-        return parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
-
-    def _plain_gram(self) -> np.ndarray:
-        """The same where nothing is to be done to the rows of X: they are not copied."""
-        c, p = int(self.constant), self.X.p
-        G = np.empty((c + p + self.Y.shape[1],) * 2)
-        inner = G[c : c + p, c : c + p]
-        if p > len(self.X.X[self.X.blocks[0]]):
-            _by_columns(self.X.X, inner)
-            edge = self._edge(slice(None))
-            cross, corner = edge @ self.X.X, edge @ edge.T
-        else:
-            sums, corner = parallel.reduce(
-                lambda rows: _by_rows(self.X.dense(rows), self._edge(rows)), _add_both,
-                self.X.blocks,
-            )  # fmt: skip
-            inner[:], cross = sums[:p], sums[p:]
-        ends = np.r_[:c, c + p : len(G)]
-        G[ends, c : c + p], G[c : c + p, ends] = cross, cross.T
-        G[np.ix_(ends, ends)] = corner
-        return G
-
-    def _edge(self, rows: slice) -> np.ndarray:
-        """The columns beside X, as rows: the constant, and the targets."""
-        Y = (self.Y[rows] - self.start).T
-        return np.concatenate([np.ones((1, Y.shape[1])), Y]) if self.constant else Y
-
-    def triangle(self) -> np.ndarray:
-        return block_qr(self.block, self.X.blocks)
-
-    def noise(self, total: float) -> np.ndarray:
-        """Length of a column that is constant up to the rounding of its entries."""
-        return 4 * EPS * np.abs(self.shift) * np.sqrt(total)
+    null: np.ndarray | None  # (p, p - rank), orthonormal: directions of b that change no fitted
+    # value; None for a table with fewer rows than columns, where they are many
 
 
 @dataclass(frozen=True)
@@ -152,56 +67,6 @@ class Moments:
     R: np.ndarray  # R' R = Sxx
 
 
-def make_design(X: Rows, Y: np.ndarray, weights: np.ndarray, constant: bool) -> Design:
-    """Columns far from 0 are shifted by the mean of the first block: near enough to their mean.
-
-    Near 0 products lose nothing by the offset, which is taken off them in the end.
-    """
-    if not constant:
-        return Design(X, Y, weights, False, np.zeros(X.p), np.zeros(Y.shape[1]))
-    rows = X.blocks[0]
-    w, first = weights[rows], X.dense(rows)
-    w = w / w.sum() if w.any() else np.full(len(w), 1 / len(w))
-    mean = w @ first
-    with np.errstate(over="ignore", invalid="ignore"):
-        middle = first.mean(axis=0)
-        variance = np.einsum("ij,ij->j", first, first) / len(first) - middle**2
-        shift = np.where(mean**2 <= NEAR**2 * variance, 0.0, mean)
-    return Design(X, Y, weights, True, shift, w @ Y[rows])
-
-
-def _by_rows(X: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """[X, edge']'X and edge edge'."""
-    p = X.shape[1]
-    sums = np.empty((p + len(edge), p))
-    np.matmul(X.T, X, out=sums[:p])
-    if len(edge) > FEW_EDGES:
-        np.matmul(edge, X, out=sums[p:])
-    else:
-        for k, row in enumerate(edge):  # BLAS is twice as fast with vectors
-            np.matmul(row, X, out=sums[p + k])
-    return sums, edge @ edge.T
-
-
-def _add_both(a: tuple, b: tuple) -> tuple:
-    a[0].__iadd__(b[0])
-    return a[0], a[1] + b[1]
-
-
-def _by_columns(X: np.ndarray, G: np.ndarray) -> None:
-    """G = X'X for many columns: every task makes a part of it, so that nothing is held twice."""
-    ends = np.linspace(0, X.shape[1], PANELS + 1).astype(int)
-    panels = [slice(begin, end) for begin, end in pairwise(ends)]
-
-    def part(pair: tuple[slice, slice]) -> None:
-        a, b = pair
-        np.matmul(X[:, a].T, X[:, b], out=G[a, b])  # NumPy sees one array twice and calls syrk
-        if a != b:
-            G[b, a] = G[a, b].T
-
-    parallel.map(part, list(combinations_with_replacement(panels, 2)))
-
-
 def extreme(sizes: np.ndarray) -> bool:
     """Whether columns of these sizes must be scaled before they are squared."""
     return bool(np.any(np.abs(exponents(sizes)) > TAME))
@@ -213,6 +78,8 @@ def find_moments(design: Design) -> Moments | None:
     None if squares under- or overflow.
     """
     c, p = int(design.constant), design.X.p
+    if design.X.n <= p:
+        return _wide_moments(design)
     G = design.gram()
     total = float(G[0, 0]) if c else float(design.weights.sum())
     with np.errstate(over="ignore", invalid="ignore"):
@@ -238,6 +105,25 @@ def find_moments(design: Design) -> Moments | None:
         Sxy = R.T @ triangle[c:, c + p :]
     mean, mean_y = design.shift + drift[:p], design.start + drift[p:]
     return Moments(total, mean, mean_y, drift[:p], Sxy, Syy, factor, R)
+
+
+def _wide_moments(design: Design) -> Moments | None:
+    """Of a table with fewer rows than columns: its Gram has no inverse, so none is made."""
+    c, p = int(design.constant), design.X.p
+    with np.errstate(over="ignore", invalid="ignore"):
+        triangle = design.triangle()
+        squares = np.square(triangle).sum(axis=0)
+    tiny = not np.all(squares[c : c + p] > 2.0**-600)
+    if not np.isfinite(squares).all() or (tiny and extreme(design.X.largest())):
+        return None
+    total = float(design.weights.sum())
+    drift = triangle[0, 1:] / triangle[0, 0] if c else np.zeros(triangle.shape[1])
+    R, targets = triangle[c:, c : c + p], triangle[c:, c + p :]
+    R[:, np.linalg.norm(R, axis=0) <= design.noise(total)] = 0.0
+    factor = triangular_factor(R, design.X.n)
+    mean, mean_y = design.shift + drift[:p], design.start + drift[p:]
+    Syy = np.square(targets).sum(axis=0)
+    return Moments(total, mean, mean_y, drift[:p], R.T @ targets, Syy, factor, R)
 
 
 @dataclass(frozen=True)
@@ -304,8 +190,9 @@ def least_squares(
         design = make_design(table.scaled(units), Y, weights, fit_intercept)
         moments = find_moments(design)
         assert moments is not None
-    fits = [refine(design, moments, k) for k in range(Y.shape[1])]
-    return _assemble(design, moments, fits, units, lift)
+    with parallel.one_blas_thread():
+        fits = [refine(design, moments, k) for k in range(Y.shape[1])]
+        return _assemble(design, moments, fits, units, lift)
 
 
 def _assemble(
@@ -316,23 +203,20 @@ def _assemble(
     b = np.array([fit.b for fit in fits])
     coef, intercept = b[:, :-1], b[:, -1]
     variance = unit_variance(design, moments)
-    null = np.zeros((design.X.p, 0))
+    null: np.ndarray | None = np.zeros((design.X.p, 0))
     if factor.rank < design.X.p:
-        null = null_space(moments.R, factor, units)
         with np.errstate(over="ignore", invalid="ignore"):  # such coefficients are refused in words
-            shortest = np.ldexp(coef, units)
-            shortest -= (shortest @ null) @ null.T
+            shortest, free, null = _shortest(moments, units, np.ldexp(coef, units))
             moved = coef - np.ldexp(shortest, -units)
             intercept = intercept + moved @ moments.mean
             coef = np.ldexp(shortest, -units)
-        variance[:-1][np.linalg.norm(null, axis=1) > np.sqrt(EPS)] = np.nan
+        variance[:-1][free] = np.nan
     squares = np.array([fit.residual_ss for fit in fits])
     with np.errstate(over="ignore"):  # what is larger than every float is infinite
         error = np.ldexp(np.sqrt(variance), np.append(units, 0))
         coef = np.ldexp(coef, units + lift[:, None])
         intercept = np.ldexp(intercept, lift) if design.constant else np.zeros(len(fits))
-        with parallel.one_blas_thread():
-            singular = np.linalg.svd(np.ldexp(moments.R, -units), compute_uv=False)
+        singular = np.linalg.svd(np.ldexp(moments.R, -units), compute_uv=False)
         mean = np.ldexp(moments.mean, -units)
         root = np.zeros((design.X.p, factor.rank))
         rows = factor.inverse_rows()
@@ -357,6 +241,18 @@ def _assemble(
         drift=drift,
         null=null,
     )
+
+
+def _shortest(
+    moments: Moments, units: np.ndarray, coef: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Of equally good coefficients (k, p) the shortest, which columns are not determined, and the
+    null space, if there is need to make it."""
+    along = row_space(moments.R, moments.factor, units)
+    if along is not None:
+        return (coef @ along) @ along.T, 1 - np.square(along).sum(axis=1) > 16 * EPS, None
+    null = null_space(moments.R, moments.factor, units)
+    return coef - (coef @ null) @ null.T, np.linalg.norm(null, axis=1) > np.sqrt(EPS), null
 
 
 def unit_variance(design: Design, moments: Moments) -> np.ndarray:

@@ -17,6 +17,7 @@ EPS = np.finfo(float).eps
 GRAM_LIMIT = 1e6
 # And above which its factor has fewer than 11 digits, because rounding counts twice in it.
 GRAM_DIGITS = 100.0
+ALIKE = 20  # |log2| of the ratio of sizes of columns that need no care
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,18 @@ def block_qr(block: Callable[[slice], np.ndarray], blocks: list[slice]) -> np.nd
         return np.asarray(np.linalg.qr(np.concatenate([a, b]), mode="r"))
 
     return parallel.reduce(partial, combine, blocks)
+
+
+def row_space(R: np.ndarray, factor: Factor, units: np.ndarray) -> np.ndarray | None:
+    """Orthonormal columns (p, rank) spanning the rows of R, x_j counting 2**units_j.
+
+    None where the null space is as quickly made, or columns of very different size need more care.
+    """
+    rank, p = len(R), R.shape[1]
+    size = factor.exponents + units
+    if factor.rank < rank or 2 * rank > p or np.ptp(size) > ALIKE:
+        return None
+    return np.linalg.qr(np.ldexp(R, -units).T)[0]
 
 
 def null_space(R: np.ndarray, factor: Factor, units: np.ndarray) -> np.ndarray:
