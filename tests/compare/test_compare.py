@@ -1,11 +1,15 @@
 """The whole comparison: every model listed, honest order, equal results however it is run."""
 
+import inspect
+import pydoc
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import pellucid
 from pellucid.compare.registry import entries
+from pellucid.compare.settings import BY_NAME
 from pellucid.errors import ParameterError
 from pellucid.report.summary import summarise
 from tests.compare.troublemakers import Troublemaker
@@ -66,6 +70,36 @@ def test_a_result_shows_itself(penguins, tmp_path):
     assert summary["learned"]["tree"]["importances"]["columns"] == penguins.data["data"]["features"]
     with pytest.raises(ParameterError, match="a report ends in"):
         penguins.report(tmp_path / "r.pdf")
+
+
+def test_a_printed_result_is_the_board_of_the_terminal(penguins):
+    told = str(penguins)
+    assert told == repr(penguins) and told.startswith("LEADERBOARD  accuracy, nested 3-fold CV")
+    assert "<- recommended" in told and "TEST PART" in told and "{" not in told
+    assert max(map(len, told.splitlines())) <= 96
+
+
+def test_the_call_names_its_parameters():
+    """What `help` and completion show is the table of settings, with its defaults."""
+    parameters = inspect.signature(pellucid.compare).parameters
+    for name, setting in BY_NAME.items():
+        assert parameters[name].default == setting.default, name
+        assert f"\n    {name} : " in pellucid.compare.__call__.__doc__, name
+    called = {"data", "extra", "out", "force", "progress", "unknown"}
+    assert set(parameters) == called | set(BY_NAME)
+    assert "time_limit : stop after" in pydoc.plain(pydoc.render_doc(pellucid.compare))
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"estimators": {}}, "no parameter 'estimators'. It has data, target, extra, .*go into extra="),
+    ({"modells": "tree"}, "Did you mean 'models'"),
+    ({"extra": [1]}, r"extra must be models by name: {'mine': estimator}. Got \[1\] instead"),
+    ({"extra": {"a": 1}}, "extra model 'a' must be an estimator with fit and predict. Got 1"),
+    ({"extra": {"a": Troublemaker}}, r"Did you mean Troublemaker\(\)"),
+])  # fmt: skip
+def test_a_wrong_call_is_told_what_is_right(options, message):
+    with pytest.raises(ParameterError, match=message):
+        pellucid.compare("iris", **options)
 
 
 @pytest.mark.slow

@@ -61,6 +61,62 @@ def test_a_class_that_training_lacked_has_equal_scores_in_any_order():
         assert x.tolist() == [0, 0.5, 1] and y.tolist() == [0, 0, 1]
 
 
+def test_points_of_the_calibration_stand_on_enough_rows(rng):
+    """A share of one row is 0 or 1 and says nothing; the calibration error is that of ten bins."""
+    proba = np.concatenate(
+        [rng.uniform(0, 0.1, 60), rng.uniform(0.1, 0.9, 13), rng.uniform(0.9, 1, 40)]
+    )
+    positive, w = rng.random(len(proba)) < proba, np.ones(len(proba))
+    found = cards.calibration(positive, proba, w, "a")
+    assert min(b["rows"] for b in found["bins"]) < 5 < 10 <= min(b["rows"] for b in found["points"])
+    assert [b["rows"] for b in found["points"]] == [60, 13, 40], "ends that have enough stay"
+    middle = (proba > 0.1) & (proba < 0.9)
+    assert found["points"][1]["predicted"] == pytest.approx(proba[middle].mean())
+    assert found["points"][1]["observed"] == pytest.approx(positive[middle].mean())
+    edges = np.digitize(proba, np.linspace(0, 1, 11)[1:-1])
+    gaps = [(edges == k).mean() * abs(positive[edges == k].mean() - proba[edges == k].mean())
+            for k in np.unique(edges)]  # fmt: skip
+    assert found["ece"] == pytest.approx(sum(gaps))
+    assert found["brier"] == pytest.approx(sk.brier_score_loss(positive, proba))
+    few = cards.calibration(positive[:4], proba[:4], w[:4], "a")["points"]
+    assert [b["rows"] for b in few] == [4]
+
+
+def test_whole_weights_are_rows_behind_a_point_and_others_are_not():
+    proba, positive = np.array([0.05, 0.15, 0.95]), np.array([False, True, True])
+    assert len(cards.calibration(positive, proba, np.full(3, 12.0), "a")["points"]) == 3
+    assert len(cards.calibration(positive, proba, np.full(3, 12.5), "a")["points"]) == 1
+
+
+def test_the_calibration_of_many_classes_tells_numbers_and_rows_of_each(rng):
+    said, y, w = answers(rng, n=200)
+    found = cards.card(said, y, w.astype(float), ["<b>", "b", "c"], 0)
+    picture = str(model_pictures.calibration(found["calibration"], True))
+    below = picture.partition('<p class="under">')[2]
+    for name, entry in zip(["&lt;b&gt;", "b", "c"], found["calibration"], strict=True):
+        rows = ", ".join(str(b["rows"]) for b in entry["points"])
+        line = f"{name}</bdi>: Brier {entry['brier']:.3f}, mean gap (ECE) {entry['ece']:.3f}, "
+        assert f"{line}rows per point {rows}." in below
+    assert "<b>" not in picture and ">rows</th>" in picture, "the data table has them too"
+
+
+def test_every_class_has_the_band_of_its_folds(rng):
+    said, y, w = answers(rng, n=200)
+    found = cards.card(said, y, w.astype(float), NAMES, 0)
+    for kind in ("roc", "pr"):
+        picture = str(model_pictures.curve(found[kind], kind, False))
+        assert picture.count('fill="currentColor" opacity="0.1"') == 3
+        assert "Shaded: lowest to highest fold." in picture
+
+
+def test_a_tie_that_alone_would_be_a_difference_is_marked():
+    row = {"place": 3, "tied": True, "p": 0.005}
+    assert words.against(row) == "tied, p = 0.005*"
+    assert words.against({**row, "p": 0.2}) == "tied, p = 0.20"
+    assert words.against({**row, "tied": False}) == "worse, p = 0.005"
+    assert words.against({**row, "p": None}) == "tied"
+
+
 def test_classes_whose_names_begin_alike_are_all_drawn():
     long = "Master of Science in Engineering, in the long form ({} time)"
     counts = {long.format("full"): [3, 1], long.format("part"): [0, 4]}

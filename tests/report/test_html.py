@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from pellucid.report import html, sections, words
+from pellucid.report import html, markdown, sections, words
 from pellucid.report.privacy import without_rows
 from pellucid.report.tree_picture import tree
 from tests.report import sample
@@ -149,6 +149,21 @@ def test_what_cannot_be_computed_is_not_zero(two):
     board = re.search(r'<table class="sortable board">.*?</table>', html.render(summary), re.S)
     second = re.findall(r"<tr.*?</tr>", board.group(0), re.S)[2]
     assert second.count("n/a") == 3
+
+
+def test_marks_of_ties_are_explained_where_they_stand(two):
+    """p is that of one comparison: 0.04 and tied want a word, in table, cards and Markdown."""
+    summary = copy.deepcopy(two)
+    for row in summary["leaderboard"]:
+        row["p"] = 0.2
+    assert words.STARRED not in html.render(summary)
+    summary["leaderboard"][2]["p"] = 0.04
+    text = Page(html.render(summary)).words
+    assert text.count("tied, p = 0.04*") == 2, "in the table and on the card"
+    assert text.count(words.STARRED) == 2
+    summary["plan"]["repeats"], summary["recommended"] = 1, summary["verdict"]["recommended"]
+    told = markdown.board(summary, {})
+    assert "tie p=.04\\* |" in told and words.STARRED in told
 
 
 def test_a_far_baseline_does_not_squeeze_the_others(two_page):

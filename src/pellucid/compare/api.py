@@ -1,8 +1,9 @@
-"""`pellucid.compare(...)`: the whole comparison from Python."""
+"""The work behind `pellucid.compare(...)`: the whole comparison from Python."""
 
 from __future__ import annotations
 
 import importlib
+import reprlib
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -16,44 +17,25 @@ from pellucid.compare.prepare import prepare
 from pellucid.compare.result import Result
 from pellucid.compare.session import Session
 from pellucid.compare.settings import Settings
+from pellucid.errors import ParameterError
 from pellucid.names import PROGRESS
 
 
 def compare(
     data: Any,
-    target: Any = None,
-    *,
-    extra: Mapping[str, Any] | None = None,
-    out: str | Path | None = None,
-    force: bool = False,
-    progress: bool | Callable[[dict[str, Any]], None] | None = None,
-    **settings: Any,
+    target: Any,
+    given: Mapping[str, Any],
+    extra: Mapping[str, Any] | None,
+    out: str | Path | None,
+    force: bool,
+    progress: bool | Callable[[dict[str, Any]], None] | None,
 ) -> Result:
-    """Compare all suitable models on a table and recommend the simplest of the best.
-
-    Parameters
-    ----------
-    data : dataframe, Arrow table, 2D array, path, or the name of a built-in data set
-    target : name of the column to predict, or the values themselves
-    extra : {name: estimator}
-        Further models with fit and predict, such as a scikit-learn pipeline. They get the table in
-        the container it came in.
-    out : folder for the run (journal, results, model); None keeps everything in memory
-    force : replace a run in that folder
-    progress : True shows progress (a live board on a terminal, else a line per finished model),
-        False none, None (the default) in notebooks only; a function is called with every event
-    settings : test, encoding, metric, cv, repeats, test_size, group, time, weights, id, drop,
-        positive, task, models, exclude, effort, time_limit, model_timeout, memory_limit, seed, jobs,
-        select, ignore
-
-    Returns
-    -------
-    Result
-        `.leaderboard`, `.best_`, `.report(path)`.
-    """
+    """`pellucid.compare`, with its settings by name in `given`."""
+    refuse_unknown(given)
+    refuse_nameless(extra)
     warm_up(modules_of(extra or {}))
     named = isinstance(target, str) or target is None
-    known = Settings.of({**settings, **({"target": target} if isinstance(target, str) else {})})
+    known = Settings.of({**given, **({"target": target} if isinstance(target, str) else {})})
     plan, findings = prepare(data, known, None if named else target, dict(extra or {}))
     with hearing(progress, plan) as hear:
         if out is not None:
@@ -63,6 +45,41 @@ def compare(
             # One level down: runs of other programs lie beside the temporary folder, not beside this.
             folder = files.new_folder(f"{temporary}/run", plan.material.name, force)
             return detached(Session(plan, folder, hear, findings).run())
+
+
+def refuse_unknown(given: Mapping[str, Any]) -> None:
+    """Names that nobody knows, with all that are known."""
+    from inspect import signature
+
+    from pellucid.compare import compare as door
+    from pellucid.data.source import did_you_mean
+
+    known = [name for name in signature(door).parameters if name != "unknown"]
+    for name in given:
+        if name not in known:
+            raise ParameterError(
+                f"compare has no parameter {name!r}.{did_you_mean(name, known)} It has "
+                f"{', '.join(known)}. Models of your own go into extra={{'name': estimator}}."
+            )
+
+
+def refuse_nameless(extra: Any) -> None:
+    """Models without a name, and things that are no models."""
+    if extra is None:
+        return
+    if not isinstance(extra, Mapping) or not all(isinstance(name, str) for name in extra):
+        raise ParameterError(
+            "extra must be models by name: {'mine': estimator}. "
+            f"Got {reprlib.repr(extra)} instead."
+        )
+    for name, model in extra.items():
+        able, a_class = hasattr(model, "fit") and hasattr(model, "predict"), isinstance(model, type)
+        if not able or a_class:
+            hint = f" Did you mean {model.__name__}()?" if able else ""
+            raise ParameterError(
+                f"extra model {name!r} must be an estimator with fit and predict. "
+                f"Got {reprlib.repr(model)} instead.{hint}"
+            )
 
 
 @contextmanager

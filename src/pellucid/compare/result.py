@@ -25,9 +25,9 @@ def to_json(value: Any) -> str:
     return json.dumps(plain(value), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
-    """A finished (or stopped) comparison.
+    """A finished (or stopped) comparison; printed, it is the leaderboard with its verdict.
 
     data : the content of results.json
     timings : the content of timings.json
@@ -38,13 +38,13 @@ class Result:
 
     data: dict[str, Any]
     timings: dict[str, Any]
-    predictions: dict[str, dict[str, np.ndarray]] = field(default_factory=dict, repr=False)
-    portraits: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
+    predictions: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
+    portraits: dict[str, dict[str, Any]] = field(default_factory=dict)
     folder: Path | None = None
     container: str = "arrow"
-    model: Any = field(default=None, repr=False)
-    finish: dict[str, Any] = field(default_factory=dict, repr=False)
-    details: dict[str, Any] = field(default_factory=dict, repr=False)
+    model: Any = None
+    finish: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -91,6 +91,11 @@ class Result:
         import importlib
 
         return importlib.import_module(REPORT).write_report(self, Path(path), rows)
+
+    def __repr__(self) -> str:
+        import importlib
+
+        return importlib.import_module(REPORT).board(self)
 
     def _repr_html_(self) -> str:
         import importlib

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Unpack
 
@@ -30,6 +30,7 @@ def line(
     y_log: bool = False,
     x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
+    more: Mapping[str, Sequence[object]] | None = None,
     **look: Unpack[Look],
 ) -> str:
     """Lines through the points of each series.
@@ -41,6 +42,7 @@ def line(
     references : name -> (x, y), drawn thin and dotted for comparison (chance, the diagonal).
     x_log, y_log : logarithmic axes; values not above 0 are counted in the note.
     x_range, y_range : limits of the axes; the data's by default.
+    more : further columns of the data table, one value per point, series after series.
     """
     lines, thin = read_series(series), read_series(references or {})
     shades = _read_bands(bands or {})
@@ -57,15 +59,20 @@ def line(
     names = list(lines)
     marks = [
         *(
-            _band(panel, points, names.index(n) if n in lines else 0)
+            _band(
+                panel, points, names.index(n) if n in lines else 0, 0.18 if len(shades) < 2 else 0.1
+            )
             for n, points in shades.items()
         ),
         *reference_marks(panel, thin),
         *(_line(panel, points, i) for i, points in enumerate(lines.values())),
     ]
     facts = [span(settings.x_label or "x", *x_extent), span(settings.y_label or "y", *y_extent)]
-    rows = [(name, x, y) for name, points in lines.items() for x, y in points]
-    columns = ["series", settings.x_label or "x", settings.y_label or "y"]
+    places = [(name, x, y) for name, points in lines.items() for x, y in points]
+    rows = [
+        (*place, *further) for place, *further in zip(places, *(more or {}).values(), strict=True)
+    ]
+    columns = ["series", settings.x_label or "x", settings.y_label or "y", *(more or {})]
     clip = x_range is not None or y_range is not None
     return finish(panel, marks, describe("Line chart", facts, names), columns, rows, clip)
 
@@ -132,13 +139,13 @@ def corners(pairs: list[str]) -> list[str]:
     return kept
 
 
-def _band(panel: Panel, outline: Points, index: int) -> str:
+def _band(panel: Panel, outline: Points, index: int, opacity: float) -> str:
     placed = [(panel.x(x), panel.y(y)) for x, y in outline]
     stretches = runs(placed)
     if not stretches:
         return ""
     d = _path([point for run in stretches for point in run]) + "z"
-    return svg.series_group(index, [svg.element("path", d=d, fill="currentColor", opacity="0.18")])
+    return svg.series_group(index, [svg.element("path", d=d, fill="currentColor", opacity=opacity)])
 
 
 def reference_marks(panel: Panel, references: Mapping[str, Points]) -> list[str]:

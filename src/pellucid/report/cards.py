@@ -13,6 +13,7 @@ from pellucid.model_selection.metrics import last_of_equals
 
 CURVE = 100  # points of a curve
 BINS = 10
+FEWEST = 10  # rows that a point of the calibration chart stands on, where there are so many
 THRESHOLDS = 200
 MOST_CLASSES = 10  # with curves of their own
 MOST_POINTS = 500
@@ -157,19 +158,48 @@ def _precision_points(
 def calibration(
     positive: np.ndarray, proba: np.ndarray, w: np.ndarray, name: str
 ) -> dict[str, Any]:
-    """Observed share by predicted probability, in ten equal bins; Brier score and calibration error."""
+    """Observed share by predicted probability, in ten equal bins; Brier score and calibration error.
+
+    `points` are the bins, neighbours put together until each has `FEWEST` rows: a share of one or
+    two rows is 0 or 1 whatever the model is worth.
+    """
     place = np.minimum((proba * BINS).astype(int), BINS - 1)
-    bins, error = [], 0.0
-    for k in range(BINS):
-        own = place == k
-        if own.any():
-            predicted = float(np.average(proba[own], weights=w[own]))
-            observed = float(np.average(positive[own], weights=w[own]))
-            error += w[own].sum() / w.sum() * abs(predicted - observed)
-            bins.append({"low": k / BINS, "high": (k + 1) / BINS, "predicted": predicted,
-                         "observed": observed, "rows": counts(w[own].sum())})  # fmt: skip
-    brier = float(np.average((proba - positive) ** 2, weights=w))
-    return {"class": name, "bins": bins, "brier": brier, "ece": float(error)}
+    each = [(k, k + 1) for k in range(BINS) if (place == k).any()]
+    bins = [_bin(positive, proba, w, place, ends) for ends in each]
+    gaps = [
+        w[place == k].sum() * abs(b["predicted"] - b["observed"]) for (k, _), b in zip(each, bins)
+    ]
+    n = w if (w == np.round(w)).all() else np.ones(len(w))  # whole weights are numbers of rows
+    joint = _joined([(*ends, float(n[place == ends[0]].sum())) for ends in each])
+    return {
+        "class": name, "bins": bins, "points": [_bin(positive, proba, w, place, e) for e in joint],
+        "brier": float(np.average((proba - positive) ** 2, weights=w)),
+        "ece": float(sum(gaps) / w.sum()),
+    }  # fmt: skip
+
+
+def _bin(
+    positive: np.ndarray, proba: np.ndarray, w: np.ndarray, place: np.ndarray, ends: tuple[int, int]
+) -> dict[str, Any]:
+    """Promise and truth of the rows in the bins from the first to before the last."""
+    own = (place >= ends[0]) & (place < ends[1])
+    return {
+        "low": ends[0] / BINS, "high": ends[1] / BINS, "rows": counts(w[own].sum()),
+        "predicted": float(np.average(proba[own], weights=w[own])),
+        "observed": float(np.average(positive[own], weights=w[own])),
+    }  # fmt: skip
+
+
+def _joined(bins: list[tuple[int, int, float]]) -> list[tuple[int, int]]:
+    """Bins (first, behind the last, rows), the smallest joined to its smaller neighbour until all have
+    enough rows.
+    """
+    while len(bins) > 1 and min(rows for *_, rows in bins) < FEWEST:
+        k = min(range(len(bins)), key=lambda i: bins[i][2])
+        beside = [i for i in (k - 1, k + 1) if 0 <= i < len(bins)]
+        a, b = sorted((k, min(beside, key=lambda i: bins[i][2])))
+        bins[a : b + 1] = [(bins[a][0], bins[b][1], bins[a][2] + bins[b][2])]
+    return [(first, behind) for first, behind, _ in bins]
 
 
 def histogram(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pellucid.draw.text import clean
-from pellucid.report import terminal
+from pellucid.report import terminal, words
 
 
 def escaped(text: object, limit: int = 200) -> str:
@@ -32,6 +32,8 @@ def board(data: dict[str, Any], timings: dict[str, Any]) -> str:
         *(_row(row, metric) for row in data["leaderboard"]),
         "",
     ]
+    if any(words.starred(row) for row in data["leaderboard"] if row["place"]):
+        lines += [f"\\* {words.STARRED}", ""]
     lines += [" ".join(terminal.verdict(data)), ""]
     lines += ["```text", *terminal.test_part(data, timings), "```"]
     if data["checks"]:
@@ -48,7 +50,8 @@ def _row(row: dict[str, Any], metric: str) -> str:
         return f"| - | {name} | n/a | | | {reason} |"
     low, high = (terminal.score(v, metric) for v in row["ci"])
     word = "best" if row["place"] == 1 else "tie" if row["tied"] else "worse"
-    against = f"{word} {terminal.p_value(row['p'])}".strip().replace("<", "\\<")
+    star = "\\*" if words.starred(row) else ""
+    against = f"{word} {terminal.p_value(row['p'])}".strip().replace("<", "\\<") + star
     mark = "=" if row["tied"] else "x"
     use = "**recommended**" if row["recommended"] else "baseline" if row["baseline"] else ""
     mean = terminal.score(row["mean"], metric, 4)

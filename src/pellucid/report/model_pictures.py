@@ -28,8 +28,7 @@ def curve(found: list[dict[str, Any]], kind: str, tables: bool) -> Markup | None
     roc = kind == "roc"
     names = distinct((e["class"] for e in entries), 40)
     series = {name: (e["mean"]["x"], e["mean"]["y"]) for name, e in zip(names, entries)}
-    band = _band(entries[0]) if len(entries) == 1 else None
-    bands = {names[0]: band} if band else {}
+    bands = {name: band for name, e in zip(names, entries) if (band := _band(e))}
     references = {"guessing": ([0, 1], [0, 1])} if roc else None
     if not roc and len(entries) == 1 and entries[0].get("share") is not None:
         references = {"guessing": ([0, 1], [entries[0]["share"]] * 2)}
@@ -60,31 +59,36 @@ def _band(entry: dict[str, Any]) -> tuple[Any, Any, Any] | None:
 
 
 def calibration(found: list[dict[str, Any]], tables: bool) -> Markup | None:
-    """Promised against observed shares."""
+    """Promised against observed shares, with the rows behind each point."""
     entries = [entry for entry in found if entry.get("bins")][:MOST_SERIES]
     if not entries:
         return None
-    series = {
-        name: ([b["predicted"] for b in e["bins"]], [b["observed"] for b in e["bins"]])
-        for name, e in zip(distinct((e["class"] for e in entries), 40), entries)
-    }
-    first = entries[0]
-    note = f"Brier {first['brier']:.3f}, mean gap (ECE) {first['ece']:.3f}."
-    if len(entries) == 1:
-        counts = ", ".join(str(b["rows"]) for b in first["bins"])
-        note += f" Rows per point: {counts}."
-    return markup(
-        draw.line(
-            series,
-            references={"honest": ([0, 1], [0, 1])},
-            x_range=(0, 1),
-            y_range=(0, 1),
-            x_label="promised probability",
-            y_label="observed share",
-            note=note if len(entries) == 1 else "",
-            **look_of("Do probabilities keep their word?", tables, height=220),
-        )
+    names = distinct((e["class"] for e in entries), 40)
+    shown = {name: e.get("points") or e["bins"] for name, e in zip(names, entries)}
+    picture = draw.line(
+        {n: ([b["predicted"] for b in p], [b["observed"] for b in p]) for n, p in shown.items()},
+        references={"honest": ([0, 1], [0, 1])},
+        x_range=(0, 1),
+        y_range=(0, 1),
+        x_label="promised probability",
+        y_label="observed share",
+        more={"rows": [b["rows"] for points in shown.values() for b in points]},
+        **look_of("Do probabilities keep their word?", tables, height=220),
     )
+    return markup(picture) + _kept_word(entries, shown)
+
+
+def _kept_word(entries: list[dict[str, Any]], shown: dict[str, list[dict[str, Any]]]) -> Markup:
+    """Brier score, mean gap and rows per point of each class, below the picture."""
+    lines = []
+    for (name, points), entry in zip(shown.items(), entries):
+        rows = ", ".join(str(b["rows"]) for b in points)
+        whose = Markup("<bdi>{}</bdi>: ").format(name) if len(entries) > 1 else ""
+        told = (
+            f"Brier {entry['brier']:.3f}, mean gap (ECE) {entry['ece']:.3f}, rows per point {rows}"
+        )
+        lines.append(Markup("{}{}.").format(whose, told))
+    return Markup('<p class="under">{}</p>').format(Markup("<br>").join(lines))
 
 
 def probabilities(entry: dict[str, Any], tables: bool) -> Markup:

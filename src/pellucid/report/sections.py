@@ -114,6 +114,7 @@ def board(summary: dict[str, Any]) -> dict[str, Any]:
         "heads": ["model", words.metric_name(metric), "95 % interval", "against the best",
                   *map(words.metric_name, beside), "fit", "predict"],
         "rows": [_board_row(row, metric, beside) for row in scored],
+        "starred": words.STARRED if any(map(words.starred, scored)) else "",
         "mute": any(map(words.gives_no_probabilities, scored)),
         "failed": [row for row in summary["leaderboard"] if not row["place"]],
         "notes": [(row["model"], note) for row in scored for note in row["notes"]],

@@ -36,7 +36,8 @@ could not be computed is None or absent, never 0. Scores are as measured (higher
         confusion: {labels: [..], counts: [[true x predicted]]}               classification
         roc: [{class: label, mean: {x, y}, folds: [{x: [..], y: [..]}], auc}]  one entry for two classes
         pr:  [{class, mean: {x, y}, folds: [...], ap, share}]
-        calibration: [{class, bins: [{low, high, predicted, observed, rows}], brier, ece}]
+        calibration: [{class, bins: [{low, high, predicted, observed, rows}], brier, ece,
+                       points: bins put together until each has ten rows}]
         histogram: [{class, edges: [..], counts: {label: [..]}}]              predicted probability
         thresholds: {class, rows: [[threshold, tp, fp, fn, tn]]}              two classes, 200 rows
         residuals: {predicted: [..], actual: [..], row: [..], shown, rows}    regression, at most 500

@@ -13,7 +13,7 @@ from pellucid.draw.number import column as align_numbers
 from pellucid.draw.number import number
 from pellucid.draw.text import cells, clean, fit_cells
 from pellucid.report import words
-from pellucid.report.words import BESIDE, EXACT, exact, p_digits, too_good, why_it
+from pellucid.report.words import BESIDE, EXACT, exact, p_digits, starred, too_good, why_it
 
 WIDTH = 96
 TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "bal. acc.",
@@ -209,17 +209,12 @@ def legend(scored: list[dict[str, Any]]) -> list[str]:
     over = f", Holm over {others}" if others > 1 else ""
     lines = [f"  = not distinguishable from the best on this data (corrected t-test{over})"]
     if any(starred(row) for row in scored):
-        lines.append("  * different if it were the only comparison; not among so many (Holm)")
+        lines.append(f"  {words.STAR} {words.STARRED}")
     return lines
 
 
 def pad(text: str, width: int) -> str:
     return text + " " * (width - cells(text))
-
-
-def starred(row: dict[str, Any]) -> bool:
-    """A difference that would count alone but does not among so many comparisons."""
-    return bool(row["tied"] and row["p"] is not None and row["p"] < 0.05)
 
 
 def columns(
@@ -240,7 +235,7 @@ def columns(
     against = []
     for row in scored:
         word = "best" if row["place"] == 1 else "tie" if row["tied"] else "worse"
-        star = "*" if starred(row) else ""
+        star = words.STAR if starred(row) else ""
         against.append(f"{word} {p_value(row['p'])}{star}".strip())
     out = [["mean", *means], ["95 % interval", *ranges], ["vs best", *against]]
     for name in beside:

@@ -45,6 +45,8 @@ BESIDE = {
 }
 LEVELS = {"error": "problem", "warning": "look at this", "note": "good to know"}
 NOT_AVAILABLE = "n/a"
+STAR = "*"
+STARRED = "different if it were the only comparison; not among so many (Holm)"
 EXACT = (
     "Every locked row is predicted exactly: the columns hold the answer, so this score says nothing "
     "about rows where the answer is not known yet."
@@ -159,7 +161,12 @@ def against(row: Mapping[str, Any]) -> str:
         return "best"
     word = "tied" if row.get("tied") else "worse"
     p = p_value(row.get("p"))
-    return f"{word}, {p}" if p else word
+    return f"{word}, {p}{STAR if starred(row) else ''}" if p else word
+
+
+def starred(row: Mapping[str, Any]) -> bool:
+    """A difference that would count alone but does not among so many comparisons."""
+    return bool(row.get("tied") and row.get("p") is not None and row["p"] < 0.05)
 
 
 def verdict(row: Mapping[str, Any]) -> str:

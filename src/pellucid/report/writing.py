@@ -38,6 +38,11 @@ def write_summary(summary: dict[str, Any], path: Path, rows: bool = True) -> Pat
     return path
 
 
+def board(result: Any) -> str:
+    """The leaderboard and what it says, as the terminal shows it."""
+    return terminal.board(result.data, result.timings).rstrip()
+
+
 def card(result: Any) -> str:
     """The leaderboard for a notebook."""
     data = result.data
