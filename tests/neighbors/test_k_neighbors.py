@@ -22,6 +22,7 @@ from pellucid.neighbors import (
     _within,
     search,
 )
+from tests.oracles import shared
 
 DISTANCES = {
     "euclidean": lambda a, b: np.sqrt(((a - b) ** 2).sum(-1)),
@@ -213,6 +214,25 @@ def test_numbers_whose_powers_are_none(case, algorithm, p):
     for radius in (1.5, 1e-190, 1e200):
         counts = [len(found) for found in model.radius_neighbors(read(Q), radius)[0]]
         assert counts == (true <= radius).sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize("weights", ["distance", "exp", "rational"])
+def test_equal_weighted_votes_go_to_the_lowest_class(weights):
+    """Three rows of each class at each distance: the same weights must have the same sums."""
+    for seed in range(60):
+        near = np.random.default_rng(seed).uniform(1, 3, 5)
+        X, y = np.repeat(near, 6)[:, None], np.tile([0, 0, 0, 1, 1, 1], 5)
+        model = KNeighborsClassifier(30, weights=weights).fit(X, y)
+        assert model.predict_proba([[0.0]]).tolist() == [[0.5, 0.5]]
+        assert model.predict([[0.0]]) == [0]
+
+
+def test_errors_of_r():
+    entry = shared.r_reference("knn_synth")
+    known, asked = (shared.frame(f"mass_synth_{part}.csv") for part in ("tr", "te"))
+    for k, errors in zip(entry["k"], entry["test_errors"]):
+        model = KNeighborsClassifier(k).fit(known[["xs", "ys"]], known["yc"])
+        assert (model.predict(asked[["xs", "ys"]]) != asked["yc"]).sum() == errors
 
 
 def test_neighbours_of_iris():

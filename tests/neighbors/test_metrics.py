@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import pellucid
 from pellucid.data import Table
 from pellucid.errors import DataError, ParameterError
 from pellucid.neighbors import KNeighborsClassifier, NearestNeighbors
@@ -308,3 +309,43 @@ def test_a_row_far_away_does_not_take_the_digits_of_the_others(offset, more):
     assert near.predict(queries[:, None]).tolist() == [3, 2, 1]
     distances, _ = near.kneighbors(x[:1, None], 4)
     assert np.allclose(distances[0] / distances[0, 1], [0, 1, 2, 4], rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.errors.UnseenLevelWarning")
+@pytest.mark.parametrize("levels", [4, 80])  # 80 levels: the encoded table is sparse
+def test_hamming_is_the_share_of_the_users_columns_that_differ(levels, tmp_path):
+    """A category is one column, however many it is encoded in; a missing cell equals a missing cell."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "level": [f"v{i}" for i in rng.integers(0, levels, 300)],
+            "number": rng.integers(0, 3, 300).astype(float),
+            "gaps": np.where(rng.random(300) < 0.3, np.nan, rng.integers(0, 4, 300)),
+            "holes": np.where(rng.random(300) < 0.2, None, rng.choice(["a", "b"], 300)),
+        }
+    )
+    asked = frame.iloc[:30].copy()
+    asked.loc[0, "level"] = "never seen"
+    model = KNeighborsClassifier(7, metric="hamming").fit(frame, np.arange(300) == 0)
+    cells, others = (t.astype(object).where(t.notna(), "?").to_numpy() for t in (frame, asked))
+    true = (others[:, None] != cells[None]).mean(axis=2)
+    distances, rows = model.kneighbors(asked)
+    assert np.allclose(distances, np.sort(true, axis=1)[:, :7])
+    assert np.allclose(np.take_along_axis(true, rows, axis=1), distances)
+    model.save(tmp_path / "near.pellucid")
+    assert np.array_equal(pellucid.load(tmp_path / "near.pellucid").kneighbors(asked)[0], distances)
+
+
+def test_cosine_of_rows_that_almost_have_one_direction():
+    """The angle between a and b from their cross product, in long doubles."""
+    rng = np.random.default_rng(0)
+    X = np.array([3.0, 4.0, 5.0]) * (1 + 1e-13 * rng.normal(size=(200, 3)))
+    X *= rng.uniform(0.5, 2.0, size=(200, 1))
+    a, b = X[:60, None].astype(np.longdouble), X[None].astype(np.longdouble)
+    sine = np.sqrt(((a * np.roll(b, 1, 2) - np.roll(a, 1, 2) * b) ** 2).sum(axis=2))
+    sine /= np.sqrt((a * a).sum(axis=2) * (b * b).sum(axis=2))
+    distances, rows = NearestNeighbors(n_neighbors=5, metric="cosine").fit(X).kneighbors(X[:60])
+    true = np.sort(0.5 * sine**2, axis=1)[:, :5]
+    own = np.take_along_axis(0.5 * sine**2, rows, axis=1)
+    assert np.allclose(distances, true, rtol=1e-3, atol=1e-32)
+    assert np.allclose(own, true, rtol=1e-3, atol=1e-32)

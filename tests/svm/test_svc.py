@@ -235,6 +235,15 @@ def test_the_history_holds_the_duality_gap():
     assert gap[-1] < 1e-3 < gap[0]
 
 
+def test_small_tables_have_a_history_too():
+    """One working set holds all rows; the objective rises and the gap closes on the way."""
+    X, y = datasets.make_classification(800, 8, n_informative=4, flip_y=0.1, random_state=0)
+    steps = SVC(C=10, tol=1e-6).fit(X, y).history_
+    assert len(steps["iteration"]) > 10 and (np.diff(steps["iteration"]) > 0).all()
+    assert (np.diff(steps["objective"]) >= -1e-9).all()
+    assert steps["duality_gap"][-1] < 0.1 < steps["duality_gap"][5]
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid"])
 @pytest.mark.parametrize("shape", ["ovr", "ovo"])
 def test_several_classes_as_in_scikit_learn(kernel, shape):

@@ -68,8 +68,8 @@ class KNeighborsClassifier(KVotes, ProbabilisticClassifier):
     p : float, default=2
         Order of the Minkowski distance, at most 32 or inf; 1 is manhattan, inf is chebyshev.
     metric : str or callable(a, b), default="minkowski"
-        "euclidean", "sqeuclidean", "manhattan", "chebyshev", "minkowski", "cosine", "hamming",
-        "mahalanobis" (covariance estimated from the training rows with Ledoit and Wolf's shrinkage
+        "euclidean", "sqeuclidean", "manhattan", "chebyshev", "minkowski", "cosine", "hamming" (the share
+        of the table's columns that differ, missing cells being equal), "mahalanobis" (covariance estimated from the training rows with Ledoit and Wolf's shrinkage
         towards uncorrelated columns, in any units),
         "gower" (mixed columns: ranges and categories, missing cells left out), "precomputed". All but
         "gower" measure missing numbers by their mean, beside a column that says so.
@@ -138,11 +138,10 @@ class KNeighborsClassifier(KVotes, ProbabilisticClassifier):
 
     def _shares(self, found: Any) -> np.ndarray:
         _, places, weights = found
-        codes = self.codes_[places]
-        columns = [
-            np.where(codes == c, weights, 0.0).sum(axis=1) for c in range(len(self.classes_))
-        ]
-        total = np.column_stack(columns)
+        codes, total = self.codes_[places], np.zeros((len(places), len(self.classes_)))
+        every = np.arange(len(places))
+        for j in range(codes.shape[1]):  # nearest first: equal votes have equal sums
+            total[every, codes[:, j]] += weights[:, j]
         return total / total.sum(axis=1, keepdims=True)
 
     def _proba(self, X: Any) -> np.ndarray:

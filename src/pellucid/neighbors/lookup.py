@@ -177,7 +177,7 @@ class Lookup(Estimator):
         if isinstance(rows, tuple):
             from scipy.sparse import csr_array
 
-            rows = csr_array(rows, shape=(self.n_samples_fit_, self.schema_.owner.size))
+            rows = csr_array(rows, shape=(self.n_samples_fit_, len(self.space_["centre"])))
         hashed = k <= vars(self).get("recall_neighbors_", 0)
         buckets = vars(self).get("buckets_") if hashed else None
         return search.Index(rows, self.tree_, self.space_, self.effective_metric_, buckets)

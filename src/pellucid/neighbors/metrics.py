@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.data.canonical import canonical
 from pellucid.errors import DataError, ParameterError, shown
 
@@ -95,7 +96,20 @@ def learn(X: Any, problem: Any, metric: Any, params: dict[str, Any], standardize
         space |= _directions(place(space, X), problem.weights, params, space["shift"])
     if metric == "cosine":
         space |= _common_direction(place(space, X))
+    if metric == "hamming" and not problem.schema.plain:
+        space |= _marks(problem.schema)
     return space
+
+
+def _marks(schema: Any) -> dict[str, Any]:
+    """The user's column of each encoded one, and a factor: sums over the encoded columns of a user's
+    column are equal where its cells are. Missing numbers are far from all others.
+    """
+    roles = [role for _, role, _ in schema.blocks()]
+    drawn = parallel.stream(parallel.seed_sequence(0), "marks").uniform(1.0, 2.0, len(roles))
+    known = {"value": 1.0, "indicator": 2.0**1000}
+    mark = np.array([known.get(role, value) for role, value in zip(roles, drawn)])
+    return {"owner": schema.owner.astype(np.int64), "mark": mark}
 
 
 def _ranges(X: np.ndarray, kinds: np.ndarray) -> np.ndarray:
@@ -222,9 +236,23 @@ def place(space: dict[str, Any], X: Any, metric: Any = None) -> Any:
         X = X * scale if dense else type(X)(X.multiply(scale))
     if basis is not None:
         X = _turned(X, basis)
+    if "mark" in space:
+        X = _by_column(X, space["owner"], space["mark"])
     if metric == "cosine":
         X = _unit(X, space.get("direction"))
     return np.ascontiguousarray(X) if dense else X
+
+
+def _by_column(X: Any, owner: np.ndarray, mark: np.ndarray) -> Any:
+    """One number for each column of the user's table, from its encoded columns."""
+    d = int(owner.max()) + 1
+    if not isinstance(X, np.ndarray):
+        turn = type(X)((mark, (np.arange(len(mark)), owner)), shape=(len(mark), d))
+        return type(X)(X @ turn)
+    out = np.zeros((len(X), d))
+    for j, column in enumerate(owner):
+        out[:, column] += mark[j] * X[:, j]
+    return out
 
 
 def _turned(X: np.ndarray, basis: np.ndarray) -> np.ndarray:
@@ -243,8 +271,7 @@ def _unit(X: np.ndarray, direction: np.ndarray | None = None) -> np.ndarray:
     """Rows of length 1, less `direction`; a row of zeros points into a direction of its own, at
     distance 1 of all.
     """
-    largest = np.abs(X).max(axis=1, keepdims=True)
-    X = X / np.where(largest > 0, largest, 1.0)
+    X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=1, keepdims=True))[1])  # without rounding
     if direction is not None:
         X = X.astype(np.longdouble)
     length = np.sqrt((X * X).sum(axis=1, keepdims=True))

@@ -85,8 +85,16 @@ def _check_space(name: str, model: Any, space: dict, metric: Any) -> None:
         good = metric == "cosine" and _is(space["direction"], np.float64, (p + 1,))
         _require(bool(good and np.isfinite(space["direction"]).all()), name, "space_")
 
+    if "mark" in space or "owner" in space:
+        owner, mark = np.asarray(space.get("owner")), np.asarray(space.get("mark"))
+        good = metric == "hamming" and _is(owner, np.int64, (p,)) and _is(mark, np.float64, (p,))
+        _require(bool(good and np.isfinite(mark).all()), name, "space_")
+        _require(np.array_equal(owner, model.schema_.owner), name, "space_")
+
 
 def _width(model: Any, space: dict, metric: Any) -> int:
+    if "mark" in space:
+        return int(space["owner"].max()) + 1
     return n_terms(model) + (1 if metric == "cosine" else 0)
 
 

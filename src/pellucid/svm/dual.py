@@ -136,7 +136,9 @@ def _improve(
     own, slope, signs = state.a[chosen], state.gradient[chosen], problem.signs[chosen]
     whole = size == len(problem.signs)
     target = rule.tol if whole else max(0.1 * gap, 0.5 * rule.tol)
-    allowed = min(rule.steps(len(pull)) - state.taken, 50 * size)
+    # Of a table that is one working set, some steps at a time: there is a history to look at.
+    most = max(size // 8, state.taken // 4, 8) if whole else 50 * size
+    allowed = min(rule.steps(len(pull)) - state.taken, most)
     stop, local = parallel.StopFlag(), rows.local(chosen)
     count, _, curvature = _loops.steps(
         local, diagonal[chosen], signs, problem.limits[chosen], own, slope, target, allowed,
@@ -144,8 +146,9 @@ def _improve(
     )  # fmt: skip  # 2
     stop.check()
     state.curvature = min(state.curvature, curvature)
-    if whole:  # 3
-        state.gradient = problem.linear + signs * (local @ (signs * own))
+    if whole:  # 3; the steps have kept it, up to rounding
+        ended = count < allowed
+        state.gradient = problem.linear + signs * (local @ (signs * own)) if ended else slope
     else:
         base, place = np.unique(problem.base[chosen], return_inverse=True)
         moved = np.bincount(place, (own - state.a[chosen]) * signs)
