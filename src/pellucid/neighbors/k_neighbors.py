@@ -69,8 +69,9 @@ class KNeighborsClassifier(KVotes, ProbabilisticClassifier):
         Order of the Minkowski distance, at most 32 or inf; 1 is manhattan, inf is chebyshev.
     metric : str or callable(a, b), default="minkowski"
         "euclidean", "sqeuclidean", "manhattan", "chebyshev", "minkowski", "cosine", "hamming" (the share
-        of the table's columns that differ, missing cells being equal), "mahalanobis" (covariance estimated from the training rows with Ledoit and Wolf's shrinkage
-        towards uncorrelated columns, in any units),
+        of the table's columns that differ, missing cells being equal), "mahalanobis" (covariance
+        estimated from the training rows with Ledoit and Wolf's shrinkage towards uncorrelated columns,
+        in any units),
         "gower" (mixed columns: ranges and categories, missing cells left out), "precomputed". All but
         "gower" measure missing numbers by their mean, beside a column that says so.
     metric_params : dict or None
