@@ -10,6 +10,7 @@ import pytest
 import pellucid
 from pellucid.compare.job import best_of
 from pellucid.errors import DataError, ParameterError
+from pellucid.names import ESTIMATORS
 from tests.compare import troublemakers
 
 
@@ -225,3 +226,17 @@ def test_scores_that_went_through_the_journal_may_be_undefined():
     assert best_of(found, 1) == 1
     assert best_of({2: {"scores": [None]}, 1: {"scores": [None]}}, -1) == 1
     assert best_of({0: {"scores": []}}, 1) is None
+
+
+def test_the_first_row_waits_for_no_family():
+    """The fork server loads the baselines alone; a family comes with the first order for it."""
+    code = (
+        "import sys, pellucid.compare.preload\n"
+        "from pellucid.compare.crew import load_family\n"
+        "print(*sorted(n for n in sys.modules if n.count('.') == 1 and n.startswith('pellucid.')))\n"
+        "load_family('pellucid.svm')\n"
+        "print('pellucid.svm.dual' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    before, after = done.stdout.splitlines()
+    assert set(before.split()) & set(ESTIMATORS) == {"pellucid.dummy"} and after == "True"

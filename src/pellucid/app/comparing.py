@@ -41,7 +41,7 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
 
     over = None if request.folder is None else _finished(request.folder)
     if over is None and not given["only_plan"]:
-        warm_up(models=request.settings.models)
+        warm_up()
     plan, findings = prepare(request.data, request.settings, note=request.voice.note)
     if given["only_plan"]:
         from pellucid.app.planning import plan_text

@@ -8,6 +8,7 @@ the one before it but loaded modules and warm pools, so answers do not depend on
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import pickle
@@ -21,12 +22,11 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from multiprocessing import forkserver
 from multiprocessing.util import get_temp_dir
-from pathlib import Path
 from typing import Any
 
-from pellucid.compare.registry import BASELINES, ENTRIES
 from pellucid.errors import DataError
 from pellucid.names import ESTIMATORS
 
@@ -41,13 +41,12 @@ def _context() -> Any:
     return multiprocessing.get_context("forkserver")
 
 
-def warm_up(more: Iterable[str] = (), models: Iterable[str] = ()) -> None:
+def warm_up(more: Iterable[str] = ()) -> None:
     """Start the fork server now, so that it loads while this process reads the table.
 
-    `more` are modules that the user's own models need, `models` the names of those that take part
-    (default: all). A server that lacks one of their modules is started anew.
+    `more` are modules that the user's own models need. A server that lacks one is started anew.
     """
-    wanted = {PRELOAD, *more, *modules(models)} - {"__main__"}
+    wanted = {PRELOAD, *more} - {"__main__"}
     if not wanted <= _loaded:
         end = getattr(forkserver._forkserver, "_stop", None)
         if _loaded and end is not None:
@@ -58,18 +57,18 @@ def warm_up(more: Iterable[str] = (), models: Iterable[str] = ()) -> None:
         forkserver.ensure_running()
 
 
-def modules(models: Iterable[str]) -> list[str]:
-    """The modules of the families of some models, found without importing them."""
-    named, names = set(models), set(ESTIMATORS)
-    if named:
-        named |= set(BASELINES.values())
-        names = {entry.module for entry in ENTRIES if entry.id in named}
-    out = []
-    for name in sorted(names):
-        folder = Path(__file__).parents[1] / name.rpartition(".")[2]
-        out.append(name)
-        out += [f"{name}.{found.name}" for found in pkgutil.iter_modules([str(folder)])]
-    return out
+@cache
+def load_family(name: str) -> None:
+    """Import all modules of a family once, so that no fit pays for it.
+
+    The server loads the baselines' alone: with all families the first row would wait for them. One
+    that cannot be imported is passed over; the fit that needs it says so.
+    """
+    with suppress(ImportError):
+        package = importlib.import_module(name)
+        for found in pkgutil.iter_modules(getattr(package, "__path__", ())):
+            with suppress(ImportError):
+                importlib.import_module(f"{name}.{found.name}")
 
 
 @contextmanager
@@ -122,7 +121,9 @@ def serve(channel: Any) -> None:
         except (EOFError, OSError):
             return
         if order != "stop":  # one that came when the work was done already
-            function, task = order
+            function, task, family = order
+            if family:
+                load_family(family)
             function(task, channel)
 
 
@@ -170,16 +171,18 @@ class Crew:
     def order(self, function: Callable[..., None], task: Any, model: Any) -> Member:
         """Give an order to a member that waits, or to a new one. `model` may be the user's own."""
         main = b"__main__" in pickle.dumps(model)
+        family = ".".join(type(model).__module__.split(".")[:2])
+        order = (function, task, family if family in ESTIMATORS else "")
         waiting = next((m for m in self.idle if m.main == main), None)
         if waiting is not None:
             self.idle.remove(waiting)
             try:
-                waiting.channel.send((function, task))
+                waiting.channel.send(order)
                 return waiting
             except OSError:  # it died while it waited
                 waiting.end()
         member = self.hire(main)
-        member.channel.send((function, task))
+        member.channel.send(order)
         return member
 
     def hire(self, main: bool = False) -> Member:

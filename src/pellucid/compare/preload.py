@@ -1,4 +1,4 @@
-"""What the fork server loads once for all children, beside the families that `crew` names.
+"""What the fork server loads once for all children; families come with the first order for one.
 
 Importing this module is its whole purpose: a child that finds everything loaded begins its first
 fit a few milliseconds after it was asked for. Something that cannot be imported is passed over here;
@@ -19,8 +19,8 @@ PACKAGES = (
     "numpy.lib.format", "zipfile",
 )  # fmt: skip
 OURS = (
-    "pellucid.compare", "pellucid.data", "pellucid.model_selection", "pellucid.numerics",
-    "pellucid.parallel", "pellucid.records",
+    "pellucid.compare", "pellucid.data", "pellucid.dummy", "pellucid.model_selection",
+    "pellucid.numerics", "pellucid.parallel", "pellucid.records",
 )  # fmt: skip
 
 
