@@ -231,10 +231,9 @@ def test_scores_that_went_through_the_journal_may_be_undefined():
 def test_the_first_row_waits_for_no_family():
     """The fork server loads the baselines alone; a family comes with the first order for it."""
     code = (
-        "import sys, pellucid.compare.preload\n"
-        "from pellucid.compare.crew import load_family\n"
+        "import sys\nfrom pellucid.compare.preload import load_package\n"
         "print(*sorted(n for n in sys.modules if n.count('.') == 1 and n.startswith('pellucid.')))\n"
-        "load_family('pellucid.svm')\n"
+        "load_package('pellucid.svm')\n"
         "print('pellucid.svm.dual' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

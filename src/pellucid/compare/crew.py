@@ -8,11 +8,9 @@ the one before it but loaded modules and warm pools, so answers do not depend on
 
 from __future__ import annotations
 
-import importlib
 import multiprocessing
 import os
 import pickle
-import pkgutil
 import signal
 import sys
 import tempfile
@@ -22,7 +20,6 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
 from multiprocessing import forkserver
 from multiprocessing.util import get_temp_dir
 from typing import Any
@@ -55,20 +52,6 @@ def warm_up(more: Iterable[str] = ()) -> None:
         _context().set_forkserver_preload(sorted(_loaded))
     with _empty_main(), _short_sockets():
         forkserver.ensure_running()
-
-
-@cache
-def load_family(name: str) -> None:
-    """Import all modules of a family once, so that no fit pays for it.
-
-    The server loads the baselines' alone: with all families the first row would wait for them. One
-    that cannot be imported is passed over; the fit that needs it says so.
-    """
-    with suppress(ImportError):
-        package = importlib.import_module(name)
-        for found in pkgutil.iter_modules(getattr(package, "__path__", ())):
-            with suppress(ImportError):
-                importlib.import_module(f"{name}.{found.name}")
 
 
 @contextmanager
@@ -123,7 +106,9 @@ def serve(channel: Any) -> None:
         if order != "stop":  # one that came when the work was done already
             function, task, family = order
             if family:
-                load_family(family)
+                from pellucid.compare.preload import load_package  # the fork server has loaded it
+
+                load_package(family)
             function(task, channel)
 
 

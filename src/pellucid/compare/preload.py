@@ -5,11 +5,12 @@ fit a few milliseconds after it was asked for. Something that cannot be imported
 the child that needs it reports the error as the reason of its own failure.
 """
 
-import contextlib
 import importlib
 import os
 import pkgutil
 import sys
+from contextlib import suppress
+from functools import cache
 
 if "numpy" not in sys.modules:  # children compute on one thread: none need be made and forked
     os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
@@ -24,17 +25,26 @@ OURS = (
 )  # fmt: skip
 
 
+@cache
+def load_package(name: str) -> None:
+    """Import all modules of a package once, so that no fit pays for it."""
+    with suppress(ImportError):
+        package = importlib.import_module(name)
+        for found in pkgutil.iter_modules(getattr(package, "__path__", ())):
+            with suppress(ImportError):
+                importlib.import_module(f"{name}.{found.name}")
+
+
 def load_all() -> None:
-    """Import the numerical packages and all that families stand on."""
+    """Import the numerical packages and all that families stand on; of families the baselines'.
+
+    With all families the first row of the board would wait for them.
+    """
     for name in PACKAGES:
-        with contextlib.suppress(ImportError):
+        with suppress(ImportError):
             importlib.import_module(name)
     for name in OURS:
-        with contextlib.suppress(ImportError):
-            package = importlib.import_module(name)
-            for found in pkgutil.iter_modules(getattr(package, "__path__", ())):
-                with contextlib.suppress(ImportError):
-                    importlib.import_module(f"{name}.{found.name}")
+        load_package(name)
     from pellucid.parallel import one_blas_thread
 
     with one_blas_thread():  # finds the BLAS libraries once
