@@ -128,3 +128,27 @@ def test_methods_are_named():
     model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ParameterError, match="'method' parameter of explain"):
         model.explain([[0.0]], method="lime")
+
+
+def test_deep_paths_of_many_columns_keep_their_digits():
+    n = 60
+    chain = DecisionTreeRegressor().fit(np.eye(n), np.arange(n) ** 2.0)
+    assert chain.get_depth() == n - 1
+    assert chain.explain(np.eye(n), method="shap").gap() < 1e-10 * n**2
+    rng = np.random.default_rng(0)
+    B = (rng.random((600, 300)) < 0.05) * 1.0
+    y = B @ rng.normal(size=300) + 0.5 * rng.normal(size=600)
+    deep = DecisionTreeRegressor().fit(B, y)
+    assert deep.get_depth() > 60
+    assert deep.explain(B[:20], method="shap").gap() < 1e-10
+
+
+def test_a_chain_of_equal_columns_by_hand():
+    """A conjunction of n columns, the row in it: all columns have done the same."""
+    n = 40
+    X = np.vstack((1 - np.eye(n), np.ones((1, n))))
+    model = DecisionTreeRegressor().fit(X, np.r_[np.zeros(n), 1.0])
+    why = model.explain(np.ones((1, n)), method="shap")
+    assert why.gap() < 1e-12
+    assert (why.contributions > 0).all()
+    assert why.contributions.max() < 0.2

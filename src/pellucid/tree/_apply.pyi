@@ -28,6 +28,7 @@ class Walker:
         last: int,
         cover: np.ndarray,
         depth: int,
+        rule: np.ndarray,
         out: np.ndarray,
         scale: float,
     ) -> None: ...

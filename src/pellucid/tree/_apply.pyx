@@ -263,16 +263,29 @@ cdef class Walker:
                     node = below
 
     def shap(self, const double[:, :] X, Py_ssize_t first, Py_ssize_t last,
-             const double[::1] cover, int depth, double[:, :, ::1] out, double scale):
-        """out[i] += scale * Shapley values of row i; `depth` is the tree's, `cover` its weights."""
+             const double[::1] cover, int depth, const double[:, ::1] rule,
+             double[:, :, ::1] out, double scale):
+        """out[i] += scale * Shapley values of row i; `depth` is the tree's, `cover` its weights;
+        `rule` (2, points): where an integral over [0, 1] is looked at, and the weights there."""
         cdef Tree t = self.t
-        cdef Py_ssize_t i, longest = min(<Py_ssize_t> depth, X.shape[1]) + 2
-        cdef Py_ssize_t by_row = X.strides[0] // 8, by_column = X.strides[1] // 8
-        cdef Element* path = <Element*> malloc((depth + 2) * longest * sizeof(Element))
-        if path == NULL:
+        cdef Journey j
+        cdef Py_ssize_t i, points = rule.shape[1], longest = min(<Py_ssize_t> depth, X.shape[1]) + 1
+        cdef double* room = <double*> malloc((2 * (depth + 1) + longest) * points * sizeof(double))
+        j.path = <Element*> malloc(longest * sizeof(Element))
+        if room == NULL or j.path == NULL:
+            free(room)
+            free(j.path)
             raise MemoryError
+        j.tree, j.cover, j.stride, j.scale = &t, &cover[0], X.strides[1] // 8, scale
+        j.points, j.weights, j.n_points = &rule[0, 0], &rule[1, 0], <int> points
+        j.products = room + longest * points
+        for i in range(longest):
+            j.path[i].inverse = room + i * points
+        for i in range(points):
+            j.products[i] = 1.0
         with nogil:
             for i in range(first, last):
-                shapley(&t, &cover[0], 0, &X[0, 0] + i * by_row, by_column, NULL, path, 0, 1.0, 1.0, -1, scale,
-                        &out[i, 0, 0])
-        free(path)
+                j.x, j.out = &X[0, 0] + i * (X.strides[0] // 8), &out[i, 0, 0]
+                shapley(&j, 0, 0, 0, j.products + (depth + 1) * points)
+        free(room)
+        free(j.path)

@@ -1,84 +1,87 @@
 # Shapley values of one row in one tree, the columns outside a coalition averaged along the tree: a row
 # goes to both children of a division by such a column, in the shares of their training weights.
 #
-# Instead of all coalitions a path of the columns met so far is kept (Lundberg, Erion and Lee 2018,
-# algorithm 2): weight[s] is the sum over its subsets of s columns of their share of the permutations
-# times the probability that the row comes here. 1. `extend` adds a column, 2. `unwind` takes one out
-# again if the path meets it twice, 3. a leaf adds its value to every column of the path.
+# A column of a path has a share `zero` of the rows that come this way if it is not known, and `one`, 1
+# if this row comes this way when it is known, else 0. The mean over all orders of the columns is an
+# integral: a leaf of value v gives column i of its path
+#     v (one_i - zero_i) int_0^1 prod_{j != i} f_j(t) dt,   f_j(t) = zero_j + t (one_j - zero_j).
+# The product is a polynomial: Gauss and Legendre's rule is exact with half as many points as it has
+# columns. All factors are >= 0 and nothing is subtracted, so deep paths keep their digits.
+# 1. A division multiplies the products at the points by its column's factor; a column that the path
+# met before changes its factor. 2. A leaf adds its value to every column of the path.
 
-cdef struct Element:
-    double zero                 # share of the rows that come this way if the column is not known
-    double one                  # 1 if this row comes this way when it is known, else 0
-    double weight
+cdef struct Element:            # a column of the path
+    double zero, one
+    double* inverse             # (points,) of its factors
     int32_t feature
 
 
-cdef void extend(Element* path, int depth, double zero, double one, int32_t feature) noexcept nogil:
-    cdef int i
-    path[depth].feature, path[depth].zero, path[depth].one = feature, zero, one
-    path[depth].weight = 1.0 if depth == 0 else 0.0
-    for i in range(depth - 1, -1, -1):
-        path[i + 1].weight += one * path[i].weight * (i + 1) / (depth + 1)
-        path[i].weight = zero * path[i].weight * (depth - i) / (depth + 1)
+cdef struct Journey:            # of one row down all of a tree
+    const Tree* tree
+    const double* cover
+    const double* x             # x[f * stride] is a cell
+    Py_ssize_t stride
+    const double* points
+    const double* weights
+    int n_points
+    Element* path
+    double* products            # (depth + 1, points)
+    double scale
+    double* out                 # (d, K)
 
 
-cdef void unwind(Element* path, int depth, int at) noexcept nogil:
-    cdef double one = path[at].one, zero = path[at].zero, following = path[depth].weight, before
-    cdef int i
-    for i in range(depth - 1, -1, -1):
-        if one != 0.0:
-            before = path[i].weight
-            path[i].weight = following * (depth + 1) / ((i + 1) * one)
-            following = before - path[i].weight * zero * (depth - i) / (depth + 1)
-        else:
-            path[i].weight = path[i].weight * (depth + 1) / (zero * (depth - i))
-    for i in range(at, depth):
-        path[i].feature, path[i].zero, path[i].one = (
-            path[i + 1].feature, path[i + 1].zero, path[i + 1].one)
+cdef inline void set_factor(const Journey* j, Element* e, const double* before, const double* products,
+                            double* out) noexcept nogil:
+    """Step 1: products with the factor of `e`, divided by what it was (times `before`, NULL: 1)."""
+    cdef double factor
+    cdef int q
+    for q in range(j.n_points):
+        factor = e.zero + j.points[q] * (e.one - e.zero)
+        out[q] = products[q] * factor * (1.0 if before == NULL else before[q])
+        e.inverse[q] = 1.0 / factor if factor > 0.0 else 0.0
 
 
-cdef double unwound_sum(const Element* path, int depth, int at) noexcept nogil:
-    """Sum of the weights after taking out one column, without changing the path."""
-    cdef double one = path[at].one, zero = path[at].zero, following = path[depth].weight
-    cdef double total = 0.0, here
-    cdef int i
-    for i in range(depth - 1, -1, -1):
-        if one != 0.0:
-            here = following * (depth + 1) / ((i + 1) * one)
-            total += here
-            following = path[i].weight - here * zero * (depth - i) / (depth + 1)
-        else:
-            total += path[i].weight * (depth + 1) / (zero * (depth - i))
-    return total
+cdef void add_leaf(const Journey* j, int32_t node, int count, const double* products) noexcept nogil:
+    """Step 2."""
+    cdef Py_ssize_t K = j.tree.K, k
+    cdef const Element* e
+    cdef double share
+    cdef int i, q
+    for i in range(count):
+        e = j.path + i
+        share = 0.0
+        for q in range(j.n_points):
+            share += j.weights[q] * products[q] * e.inverse[q]
+        share *= j.scale * (e.one - e.zero)
+        for k in range(K):
+            j.out[e.feature * K + k] += share * j.tree.value[node * K + k]
 
 
-cdef void shapley(const Tree* t, const double* cover, int32_t node, const double* x,
-                  Py_ssize_t stride, const Element* parent, Element* path, int depth, double zero,
-                  double one, int32_t feature, double scale, double* out) noexcept nogil:
-    """Add the Shapley values of the leaves below a node to out (d, K); x[f * stride] is a cell."""
-    cdef double share, seen_zero = 1.0, seen_one = 1.0
-    cdef int32_t f = t.feature[node], hot, cold
-    cdef int i, at = -1
-    cdef Py_ssize_t k
-    if depth > 0:
-        memcpy(path, parent, depth * sizeof(Element))
-    extend(path, depth, zero, one, feature)
-    if f < 0:                                                                           # 3
-        for i in range(1, depth + 1):
-            share = scale * unwound_sum(path, depth, i) * (path[i].one - path[i].zero)
-            for k in range(t.K):
-                out[path[i].feature * t.K + k] += share * t.value[node * t.K + k]
+cdef void shapley(const Journey* j, int32_t node, int count, int depth, double* before) noexcept nogil:
+    """Add the Shapley values of the leaves below a node, which `count` columns lead to. `before`: room
+    for the inverse factors of a column that the path has met, of this depth and of those below."""
+    cdef double* products = j.products + depth * j.n_points
+    cdef int32_t f = j.tree.feature[node], sides[2]
+    cdef double zero = 1.0, one = 1.0
+    cdef int at = 0, side
+    cdef Element* e
+    if f < 0:
+        add_leaf(j, node, count, products)
         return
-    hot = child(t, node, x[f * stride])
-    cold = t.right[node] if hot == t.left[node] else t.left[node]
-    for i in range(1, depth + 1):
-        if path[i].feature == f:
-            at = i
-    if at >= 0:                                                                         # 2
-        seen_zero, seen_one = path[at].zero, path[at].one
-        unwind(path, depth, at)
-        depth -= 1
-    shapley(t, cover, hot, x, stride, path, path + depth + 1, depth + 1,
-            seen_zero * cover[hot] / cover[node], seen_one, f, scale, out)
-    shapley(t, cover, cold, x, stride, path, path + depth + 1, depth + 1,
-            seen_zero * cover[cold] / cover[node], 0.0, f, scale, out)
+    while at < count and j.path[at].feature != f:
+        at += 1
+    e = j.path + at
+    if at < count:
+        zero, one = e.zero, e.one
+        memcpy(before, e.inverse, j.n_points * sizeof(double))
+    e.feature = f
+    sides[0] = child(j.tree, node, j.x[f * j.stride])
+    sides[1] = j.tree.right[node] if sides[0] == j.tree.left[node] else j.tree.left[node]
+    for side in range(2):
+        e.zero = zero * (j.cover[sides[side]] / j.cover[node])
+        e.one = one if side == 0 else 0.0
+        set_factor(j, e, before if at < count else NULL, products, products + j.n_points)
+        shapley(j, sides[side], max(count, at + 1), depth + 1, before + j.n_points)
+    e.zero, e.one = zero, one
+    if at < count:
+        memcpy(e.inverse, before, j.n_points * sizeof(double))

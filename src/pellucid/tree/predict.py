@@ -4,6 +4,7 @@ Invariant: every row is handled alone, so results do not depend on blocks or thr
 """
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -105,13 +106,23 @@ def shap(
     blocks = range(0, len(X), SHAP_ROWS)
     for tree, value, weight in zip(trees, values, weights):
         base += weight * leaf_mean(tree, value)
-        walk, facts = walker(replace(tree, value=value)), (tree.weight, tree.depth)
+        columns = len(np.unique(tree.feature[tree.feature >= 0]))
+        facts = (tree.weight, tree.depth, _rule((min(columns, tree.depth) + 1) // 2))
+        walk = walker(replace(tree, value=value))
 
         def work(first: int, walk=walk, facts=facts, weight=weight) -> None:
             walk.shap(X, first, min(first + SHAP_ROWS, len(X)), *facts, out, float(weight))
 
         parallel.map(work, blocks)
     return base, out
+
+
+@cache
+def _rule(points: int) -> np.ndarray:
+    """(2, points): points and weights of Gauss and Legendre's rule on [0, 1], one point at least; the
+    integrals of polynomials of degree 2 points - 1 are exact."""
+    x, w = np.polynomial.legendre.leggauss(max(points, 1))
+    return np.stack(((1 + x) / 2, w / 2))
 
 
 def sums(
