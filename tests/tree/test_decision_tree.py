@@ -1,9 +1,11 @@
 """The public class: parameters, attributes, containers, weights, explanations, text, files."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-import pellucid
+import pellucid.ensemble
+import pellucid.tree
 from pellucid.errors import DataError, DataTypeError, ParameterError
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 
@@ -342,6 +344,23 @@ def test_one_level_against_the_others(rng):
         assert alone <= 1
         reach[tree.left[node]], reach[tree.right[node]] = left, right
     assert tree.n_nodes >= 7
+
+
+def test_one_level_and_the_missing_rows_against_the_others():
+    y = [1, 1, 1, 1, 0, 0, 0, 0]
+    for own, other in (("a", "b"), ("b", "a")):  # the level is the first one, or not
+        X = pd.DataFrame({"c": [own, own, None, None, other, other, "d", "d"]})
+        model = DecisionTreeClassifier(categories="one_vs_rest", max_depth=1).fit(X, y)
+        assert model.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("name", ["DecisionTree", "RandomForest", "ExtraTrees"])
+def test_trees_and_forests_have_one_target(name):
+    module = pellucid.tree if name == "DecisionTree" else pellucid.ensemble
+    X, y = np.arange(20.0)[:, None], np.zeros((20, 2))
+    for kind in ("Classifier", "Regressor"):
+        with pytest.raises(DataError, match="1d array"):
+            getattr(module, name + kind)().fit(X, y)
 
 
 def test_wrong_class_weights_and_sparse_tables():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pellucid.tree import grower, predict
+from pellucid.tree import DecisionTreeRegressor, grower, predict
 from pellucid.tree.binned import bin_columns
 from pellucid.tree.criteria import CLASS_CRITERIA, NUMBER_CRITERIA, impurity, number_cost
 from pellucid.tree.grower import grow
@@ -370,3 +370,14 @@ def test_rounding_does_not_break_ties(criterion, rng):
             assert nodes.threshold[0] <= n / 2
             ties += nodes.threshold[0] < (n - 1) / 2
     assert ties > 20
+
+
+@pytest.mark.parametrize("criterion", ["gamma", "poisson", "squared_error"])
+def test_rounding_breaks_no_tie_of_targets_that_hardly_differ(criterion):
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 8))
+        x = rng.permutation(n) * 1.0
+        y = 1 + 1e-4 * rng.random(n)
+        tree = DecisionTreeRegressor(criterion=criterion, max_depth=1).fit(np.c_[x, -x], y).tree_
+        assert tree.feature[0] == 0

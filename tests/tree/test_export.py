@@ -15,6 +15,7 @@ from pellucid.tree import (
     export_rules,
     export_svg,
     export_text,
+    wording,
 )
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -177,3 +178,35 @@ def test_depths_below_zero_are_refused():
     tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ParameterError, match="'max_depth' parameter of export_text"):
         export_text(tree, max_depth=-1)
+
+
+def test_trees_deeper_than_the_stack_of_python():
+    n = 1500
+    model = DecisionTreeRegressor().fit(np.arange(n * 1.0)[:, None], np.exp(-np.arange(n) / 3.0))
+    assert model.get_depth() > 1000
+    rules = export_rules(model)
+    assert len(rules) == model.get_n_leaves()
+    assert max(rule.count(" and ") for rule in rules) == model.get_depth() - 1
+    lines = export_text(model, max_depth=5000).splitlines()
+    assert len(lines) == model.tree_.n_nodes - 1 + model.get_n_leaves()
+
+
+@pytest.mark.parametrize("argument", ["feature_names", "class_names"])
+@pytest.mark.parametrize("value", [5, True, "name"])
+def test_names_must_be_a_list(argument, value):
+    model = DecisionTreeClassifier().fit([[0.0], [1.0]], ["a", "b"])
+    with pytest.raises(
+        ParameterError, match=f"'{argument}' parameter of export_text must be a list"
+    ):
+        export_text(model, **{argument: value})
+
+
+def test_dates_are_shown_as_dates():
+    days = pd.DataFrame({"d": pd.date_range("2020-01-01", periods=4, freq="D")})
+    model = DecisionTreeClassifier().fit(days, [0, 0, 1, 1])
+    assert export_text(model).splitlines()[0] == "|--- d <= 2020-01-02 12:00"
+    noon = pd.DataFrame({"d": pd.to_datetime(["2020-01-01 12:00", "2020-01-02 12:00"])})
+    assert "d <= 2020-01-02 then" in export_rules(DecisionTreeClassifier().fit(noon, [0, 1]))[0]
+    assert wording.date(0.5 + 1 / 86400) == "1970-01-01 12:00:01"
+    assert wording.date(1.5 / 86400) == "1970-01-01 00:00:01.500"
+    assert wording.date(1e9) == "day 1000000000"

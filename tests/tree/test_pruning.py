@@ -207,3 +207,26 @@ def test_counts_that_all_fall_into_one_fold():
     assert np.isfinite(model.cv_path_["loss"]).all()
     # The fold with the 5 is judged by trees that say 0; all others hold zeros only.
     assert model.cv_path_["loss"][0] >= 25 / 30
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson", "gamma"])
+def test_pruning_does_not_depend_on_the_unit_of_the_target(criterion):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = np.exp(np.sign(X[:, 0]) + 0.3 * rng.normal(size=80))
+    found = []
+    for unit in (1.0, 1e-300, 1e-170, 1e-90, 1e78, 1e160, 1e300):
+        by_folds = DecisionTreeRegressor(criterion=criterion, ccp_alpha="cv").fit(X, y * unit)
+        model = DecisionTreeRegressor(criterion=criterion).fit(X[:50], y[:50] * unit)
+        by_rows = model.prune(X[50:], y[50:] * unit)
+        found.append((by_folds.get_n_leaves(), by_rows.get_n_leaves()))
+    assert found[0][0] > 1
+    assert found == found[:1] * len(found)
+
+
+def test_rounding_of_weights_keeps_no_useless_branch():
+    X, y = [[0.0], [0.0], [0.0], [1.0], [1.0]], [0, 0, 0, 1, 1]
+    for weights in ([1, 2, 3], [0.1, 0.2, 0.3]):  # 0.1 + 0.2 > 0.3
+        model = DecisionTreeClassifier().fit(X, y)
+        model.prune([[1.0]] * 3, [1, 1, 0], sample_weight=weights)
+        assert model.get_n_leaves() == 1

@@ -78,7 +78,7 @@ cdef void fill_sums(const Table* t, const Record* node, const int32_t* keys, Py_
         if t.K > 0:
             b.sums[j * t.K + t.labels[rows[i]]] += w
         else:
-            r = (t.target[rows[i]] - node.mean) * node.per_unit
+            r = distance(t, node, rows[i])
             b.sums[2 * j] += w * r
             b.sums[2 * j + 1] += w * (r * r if t.bent == NULL else t.bent[rows[i]])
 

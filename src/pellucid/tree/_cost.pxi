@@ -22,6 +22,11 @@ cdef enum:
 cdef double TIE = 1e-12
 
 
+cdef inline double distance(const Table* t, const Record* node, int32_t row) noexcept nogil:
+    """r of a row: its target's distance from the node's mean."""
+    return ((t.target[row] - node.mean) - node.rest) * node.per_unit
+
+
 cdef double NOTHING = 1e-12     # a mean below this share of the node's is 0 to Poisson's deviance
 
 

@@ -70,7 +70,7 @@ cdef Py_ssize_t sum_sides(const Table* t, const Record* node, const double* valu
         if t.K > 0:
             sums[side * size + t.labels[row]] += w
         else:
-            r = (t.target[row] - node.mean) * node.per_unit
+            r = distance(t, node, row)
             sums[side * size] += w * r
     return count
 

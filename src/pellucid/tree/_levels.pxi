@@ -6,7 +6,8 @@
 # are tried up to EXHAUSTIVE groups; beyond, the groups are ordered along the first principal
 # component of their class proportions. Where a child must have several rows or some weight the best
 # allowed division need not be a prefix: then all are tried, too, up to EXHAUSTIVE groups.
-# The left set is the one with the first group.
+# The left set is the one with the first group. One level against the others: the missing rows are
+# tried alone, with the others and with the level.
 #
 # Levels may also be told apart, each on its own side. Such a division is stored as a few divisions in
 # two: half of the groups, in their order, against the other half, down to single ones. Its cost is
@@ -177,23 +178,32 @@ cdef double sets_cost(const Table* t, const Record* node, const double* counts, 
 
 cdef double one_against_others(const Table* t, const Record* node, const double* counts, int f,
                                int g, Levels* v, Ranked* a) noexcept nogil:
-    """Every group alone against all others; the first group is on the left."""
-    cdef int i, chosen = -1
+    """Every group alone against all others, and every level with the missing rows; the first group is
+    on the left."""
+    cdef int i, chosen = -1, joined = 0, with_missing, sides = 1
+    cdef bint own
     cdef Py_ssize_t rows
     cdef double weight, cost, best = INFINITY, bar = INFINITY
+    if v.groups[g - 1].code < 0 and g > 2:
+        sides = 2
     for i in range(1 if g == 2 else 0, g):
-        weight, rows = 0.0, 0
-        memset(v.left, 0, t.size * sizeof(double))
-        memset(v.side, 0, g)
-        v.side[i] = 1
-        add_group(t, v, v.groups + i, &weight, &rows)
-        if not allowed(t, node, weight, rows):
-            continue
-        cost = sets_cost(t, node, counts, f, v, a, weight)
-        if cost < bar:
-            best, bar, chosen = cost, cost - TIE * node.cost, i
+        for with_missing in range(sides if i < g - 1 else 1):
+            weight, rows = 0.0, 0
+            memset(v.left, 0, t.size * sizeof(double))
+            memset(v.side, 0, g)
+            v.side[i] = 1
+            add_group(t, v, v.groups + i, &weight, &rows)
+            if with_missing:
+                v.side[g - 1] = 1
+                add_group(t, v, v.groups + g - 1, &weight, &rows)
+            if not allowed(t, node, weight, rows):
+                continue
+            cost = sets_cost(t, node, counts, f, v, a, weight)
+            if cost < bar:
+                best, bar, chosen, joined = cost, cost - TIE * node.cost, i, with_missing
     for i in range(g):
-        v.side[i] = i == 0 if chosen == 0 else i != chosen
+        own = i == chosen or (joined and i == g - 1)
+        v.side[i] = own if chosen == 0 else not own
     return best
 
 

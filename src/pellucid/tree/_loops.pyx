@@ -28,6 +28,7 @@ cdef struct Record:             # a node under construction
     int64_t set_start           # where its set of levels stands, as in `_sets.pxi`; -1: it has none
     uint64_t key                # of its random choice of columns
     double weight, cost, mean   # mean: of the target (the median for absolute), 0 for classes
+    double rest                 # of deviances: what the mean lacks by rounding
     double per_unit             # of the distances r: 1, or 1 / mean for deviances
     double size                 # of a deviance's unit in the cost
     double lower, upper         # of its value, by monotone constraints

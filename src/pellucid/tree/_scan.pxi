@@ -51,7 +51,7 @@ cdef double weigh_rows(const Table* t, const Record* node, const int32_t* rows, 
         if t.K > 0:
             sums[t.labels[rows[i]]] += w
         else:
-            r = (t.target[rows[i]] - node.mean) * node.per_unit
+            r = distance(t, node, rows[i])
             sums[0] += w * r
             sums[1] += w * (r * r if t.bent == NULL else t.bent[rows[i]])
         total += w
@@ -195,7 +195,7 @@ cdef void scan_deviances(const Table* t, const Record* node, Sweep* s, Py_ssize_
     for i in range(start, stop):
         if t.weights != NULL:
             w = t.weights[s.rows[i]]
-        sum += w * ((t.target[s.rows[i]] - node.mean) * node.per_unit)
+        sum += w * distance(t, node, s.rows[i])
         wl += w
         if (wl < t.min_weight or node.weight - wl < t.min_weight or i + 1 < s.first
                 or same_value(s, i)):
@@ -216,7 +216,7 @@ cdef void scan_checked(const Table* t, const Record* node, const double* counts,
         if t.K > 0:
             left[t.labels[s.rows[i]]] += w
         else:
-            left[0] += w * ((t.target[s.rows[i]] - node.mean) * node.per_unit)
+            left[0] += w * distance(t, node, s.rows[i])
         wl += w
         if (wl < t.min_weight or node.weight - wl < t.min_weight or i + 1 < s.first
                 or same_value(s, i) or not keeps_order(t, node, counts, s.column, left, wl)):

@@ -104,16 +104,20 @@ cdef void describe_numbers(const Table* t, const int32_t* rows, Record* node,
                            Ranked* a) noexcept nogil:
     """Cost of a node of numbers about its mean, which is known; for absolute errors its median."""
     cdef Py_ssize_t i
-    cdef double w, r
+    cdef double w, r, rest = 0.0
     if t.criterion == ABSOLUTE:
         describe_absolute(t, rows, node, a)
         return
     if t.bent != NULL and node.mean > 0.0:
         node.per_unit = 1.0 / node.mean
         node.size = node.mean if t.criterion == POISSON else 1.0
+        for i in range(node.end - node.start):
+            w = 1.0 if t.weights == NULL else t.weights[rows[i]]
+            rest += w * (t.target[rows[i]] - node.mean)
+        node.rest = rest / node.weight
     for i in range(node.end - node.start):
         w = 1.0 if t.weights == NULL else t.weights[rows[i]]
-        r = (t.target[rows[i]] - node.mean) * node.per_unit
+        r = distance(t, node, rows[i])
         if t.bent == NULL:
             node.cost += w * r * r
         else:
@@ -141,7 +145,7 @@ cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* co
     cdef Py_ssize_t m = node.end - node.start, i
     cdef double w, low = INFINITY, high = -INFINITY
     cdef int k, present = 0
-    node.weight = node.cost = node.mean = 0.0
+    node.weight = node.cost = node.mean = node.rest = 0.0
     node.per_unit = node.size = 1.0
     node.feature = node.left = node.right = -1
     node.set_start, node.at = -1, 0

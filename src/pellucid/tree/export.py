@@ -1,11 +1,14 @@
 """A tree as text, as rules and as a picture, with the user's column names and level names."""
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from pellucid.data import Schema
+from pellucid.data.schema import DATETIME
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Integer, check
 from pellucid.tree import wording
@@ -47,8 +50,7 @@ def export_text(
         "export_text", decision_tree, feature_names, class_names, max_depth, spacing, decimals
     )
     printer.show_weights = show_weights
-    printer.node(0, 0, {})
-    return "\n".join(printer.lines) + "\n"
+    return "\n".join(printer.text()) + "\n"
 
 
 def export_rules(
@@ -68,7 +70,7 @@ def export_rules(
     printer = _printer(
         "export_rules", decision_tree, feature_names, class_names, 2**31, 3, decimals
     )
-    return printer.rules(0, [], {})
+    return printer.rules()
 
 
 def export_svg(
@@ -123,22 +125,29 @@ def _printer(
     check(owner, {"max_depth": max_depth, "spacing": spacing, "decimals": decimals}, _PARAMETERS)
     decision_tree._check_fitted()
     schema, nodes = decision_tree.schema_, decision_tree.tree_
-    names = list(feature_names) if feature_names is not None else list(schema.columns)
-    if len(names) != schema.n_columns:
-        raise DataError(
-            f"feature_names must contain {schema.n_columns} elements, got {len(names)}."
-        )
-    labels = class_names if class_names is not None else decision_tree.__dict__.get("classes_")
-    if labels is not None and len(labels) != nodes.value.shape[1]:
-        raise DataError(
-            f"class_names must contain {nodes.value.shape[1]} elements, got {len(labels)}."
-        )
+    names = _names(owner, "feature_names", feature_names, schema.columns, schema.n_columns)
+    labels = decision_tree.__dict__.get("classes_")
+    if labels is not None:
+        labels = _names(owner, "class_names", class_names, labels, nodes.value.shape[1])
     return _Printer(
         nodes, schema, [wording.one_line(name) for name in names],
         None if labels is None else [wording.one_line(label) for label in labels],
         max_depth, spacing, decimals, wording.threshold_forms(nodes, max_depth, decimals),
         wording.value_form(nodes, decimals) if labels is None else "",
     )  # fmt: skip
+
+
+def _names(owner: str, parameter: str, wanted: Any, known: Any, count: int) -> list[Any]:
+    """The names that the user wants, or those that are known."""
+    if wanted is not None and (isinstance(wanted, str) or not hasattr(wanted, "__len__")):
+        raise ParameterError(
+            f"The '{parameter}' parameter of {owner} must be a list of {count} names or None. Got "
+            f"{wanted!r} instead."
+        )
+    names = list(known if wanted is None else wanted)
+    if len(names) != count:
+        raise DataError(f"{parameter} must contain {count} elements, got {len(names)}.")
+    return names
 
 
 @dataclass
@@ -159,29 +168,41 @@ class _Printer:
         bar = "|" + " " * self.spacing
         self.lines.append(bar * depth + "|" + "-" * self.spacing + " " + text)
 
-    def node(self, i: int, depth: int, reach: dict[int, np.ndarray]) -> None:
-        """Print node i; `reach` are the levels that can still arrive here, by column."""
-        if self.nodes.feature[i] < 0:
-            self._line(depth, self._leaf(i))
-        elif depth > self.max_depth:
-            self._line(depth, f"truncated branch of depth {self._depth_below(i)}")
-        else:
-            for side, (text, narrowed) in enumerate(self._sides(i, reach)):
-                self._line(depth, text)
-                child = (self.nodes.right if side else self.nodes.left)[i]
-                self.node(int(child), depth + 1, narrowed)
+    def _walk(self, max_depth: float) -> Iterator[tuple[int, int, str]]:
+        """(node, depth, what its parent says of it) in their order, down to a depth; no recursion: a
+        tree may be deeper than Python's stack. On the way `reach` are the levels that can still
+        arrive at a node, by column."""
+        waiting: list[tuple[int, int, str, dict[int, np.ndarray]]] = [(0, 0, "", {})]
+        while waiting:
+            i, depth, said, reach = waiting.pop()
+            yield i, depth, said
+            if self.nodes.feature[i] >= 0 and depth <= max_depth:
+                (left, reach_left), (right, reach_right) = self._sides(i, reach)
+                waiting.append((int(self.nodes.right[i]), depth + 1, right, reach_right))
+                waiting.append((int(self.nodes.left[i]), depth + 1, left, reach_left))
 
-    def rules(self, i: int, so_far: list[str], reach: dict[int, np.ndarray]) -> list[str]:
-        """The rules of the leaves below node i."""
-        if self.nodes.feature[i] < 0:
-            when = " and ".join(so_far) if so_far else "anything"
-            return [f"if {when} then {self._leaf(i)} ({self.nodes.n_samples[i]} samples)"]
-        found = []
-        for child, (text, narrowed) in zip(
-            (self.nodes.left[i], self.nodes.right[i]), self._sides(i, reach)
-        ):
-            stated = f"({text})" if text.endswith(" or missing") else text
-            found += self.rules(int(child), [*so_far, stated], narrowed)
+    def text(self) -> list[str]:
+        """The lines of the tree."""
+        for i, depth, said in self._walk(self.max_depth):
+            if depth:
+                self._line(depth - 1, said)
+            if self.nodes.feature[i] < 0:
+                self._line(depth, self._leaf(i))
+            elif depth > self.max_depth:
+                self._line(depth, f"truncated branch of depth {self._depth_below(i)}")
+        return self.lines
+
+    def rules(self) -> list[str]:
+        """One rule for each leaf."""
+        found: list[str] = []
+        way: list[str] = []
+        for i, depth, said in self._walk(math.inf):
+            if depth:
+                stated = f"({said})" if said.endswith(" or missing") else said
+                way[depth - 1 :] = [stated]
+            if self.nodes.feature[i] < 0:
+                when = " and ".join(way) if way else "anything"
+                found.append(f"if {when} then {self._leaf(i)} ({self.nodes.n_samples[i]} samples)")
         return found
 
     def picture(self) -> tuple[list[Any], dict[int, int]]:
@@ -235,7 +256,9 @@ class _Printer:
         elif np.isinf(self.nodes.threshold[i]):
             return [(f"{name} is present", reach), (f"{name} is missing", reach)]
         else:
-            shown = format(self.nodes.threshold[i], self.forms[f])
+            threshold = float(self.nodes.threshold[i])
+            dated = self.schema.kinds[f] == DATETIME
+            shown = wording.date(threshold) if dated else format(threshold, self.forms[f])
             texts, narrowed = [f"{name} <= {shown}", f"{name} >  {shown}"], [reach, reach]
         if self.schema.n_missing[f] > 0:
             texts[0 if self.nodes.missing_left[i] else 1] += " or missing"

@@ -112,7 +112,7 @@ class TreeModel(TreesExplained):
         nodes are then numbered anew.
         """
         from pellucid.tree.pruning import collapse
-        from pellucid.tree.validation import collapsed_by, losses
+        from pellucid.tree.validation import collapsed_by, exponent_of, losses
 
         self._check_fitted()
         if (node is None) == (X is None):
@@ -124,7 +124,8 @@ class TreeModel(TreesExplained):
         encoded, target = self._encoded(X), self._target_codes(y)
         check_lengths(len(encoded), len(target))
         w = weights_or_ones(sample_weight, len(target))
-        as_leaf, _ = losses(self.tree_, encoded, target, w, self.criterion)
+        exponent = exponent_of(self.criterion, target, self.tree_.value)
+        as_leaf, _ = losses(self.tree_, encoded, target, w, self.criterion, exponent)
         self.tree_ = collapsed_by(self.tree_, as_leaf)
         return self
 

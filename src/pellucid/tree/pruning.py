@@ -15,14 +15,15 @@ from pellucid.tree._loops import preorder
 from pellucid.tree.nodes import Nodes
 
 
-def weakest_links(nodes: Nodes) -> list[tuple[float, int, float]]:
+def weakest_links(nodes: Nodes, unit: float | None = None) -> list[tuple[float, int, float]]:
     """(alpha, node, impurity it saved) in the order of cutting; ties cut the lower node number.
+    `unit`: the root's impurity in the units that alphas are wanted in; None: as the tree says.
 
     1. Sum savings and count divisions per branch, children before parents.
     2. Cut the branch with the lowest mean; take it out of the sums of its ancestors.
     """
     saved, divisions, parent = _branches(nodes)
-    unit = float(nodes.impurity[0])
+    unit = float(nodes.impurity[0]) if unit is None else unit
     alive = nodes.feature >= 0
     heap = [(saved[i] / divisions[i], i) for i in np.flatnonzero(alive).tolist()]
     heapq.heapify(heap)

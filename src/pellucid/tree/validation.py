@@ -3,37 +3,59 @@
 `losses` says what every node would lose on given rows if it were a leaf. From these follow the best
 pruning of a tree for a validation set (`reduced_error`), and the loss of every tree of the
 cost-complexity path without growing or walking one of them again (`path_losses`).
+
+Invariant: the unit of a numerical target changes no pruning; losses of extreme ones are taken in units
+of a power of two.
 """
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pellucid.data import Problem
 from pellucid.tree import predict
-from pellucid.tree.criteria import CLASS_CRITERIA
+from pellucid.tree.criteria import CLASS_CRITERIA, POWERS
+from pellucid.tree.limits import limits_of
 from pellucid.tree.nodes import Nodes
-from pellucid.tree.pruning import collapse, parents, prune, weakest_links
+from pellucid.tree.pruning import collapse, parents, weakest_links
 
 FOLDS = 10
+TIE = 1e-12  # of a loss: no difference
+EXTREME = 200  # binary exponent of a target whose fourth powers are numbers still
+
+
+def exponent_of(criterion: str, *numbers: np.ndarray) -> int:
+    """Of the power of two in which a target's losses are to be taken, 0 unless it is extreme."""
+    if criterion in CLASS_CRITERIA:
+        return 0
+    exponent = math.frexp(max(float(np.abs(x).max(initial=0.0)) for x in numbers))[1]
+    return exponent if abs(exponent) > EXTREME else 0
 
 
 def losses(
-    nodes: Nodes, X: np.ndarray, y: np.ndarray, weights: np.ndarray, criterion: str
+    nodes: Nodes,
+    X: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray,
+    criterion: str,
+    exponent: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sums over the rows that pass each node of w * loss and w * loss^2, the node being a leaf.
 
     The loss is 1 for a wrong class (y int codes, -1 for a label that the tree does not know), the
-    difference from the median for absolute errors, else the squared difference from the mean.
+    difference from the median for absolute errors, else the squared difference from the mean; of
+    numbers divided by 2**exponent.
     """
     indices, indptr = predict.paths(nodes, X)
     rows = np.repeat(np.arange(len(X)), np.diff(indptr))
     if criterion in CLASS_CRITERIA:
         loss = (nodes.value.argmax(axis=1)[indices] != y[rows]).astype(np.float64)
     else:
-        with np.errstate(over="ignore"):
-            loss = np.abs(nodes.value[indices, 0] - y[rows])
-            loss = loss if criterion == "absolute_error" else loss**2
+        value, y = np.ldexp(nodes.value[:, 0], -exponent), np.ldexp(y, -exponent)
+        loss = np.abs(value[indices] - y[rows])
+        loss = loss if criterion == "absolute_error" else loss**2
     first = np.bincount(indices, weights[rows] * loss, minlength=nodes.n_nodes)
     return first, np.bincount(indices, weights[rows] * loss * loss, minlength=nodes.n_nodes)
 
@@ -47,7 +69,7 @@ def reduced_error(nodes: Nodes, as_leaf: np.ndarray) -> list[int]:
     cut: list[int] = []
     for i in np.flatnonzero(nodes.feature >= 0)[::-1].tolist():
         below = best[nodes.left[i]] + best[nodes.right[i]]
-        if as_leaf[i] <= below:
+        if as_leaf[i] <= below * (1.0 + TIE):
             cut.append(i)
         else:
             best[i] = below
@@ -89,20 +111,47 @@ def cross_validated(model: Any, problem: Problem, nodes: Nodes) -> tuple[Nodes, 
     2. Each fold's rows are judged by a tree grown on the others, at every candidate.
     3. The largest candidate whose loss is within one standard error of the lowest is taken.
     """
-    links = weakest_links(nodes)
+    exponent = exponent_of(model.criterion, problem.y)
+    power = POWERS.get(model.criterion, 0) * exponent
+    if exponent:
+        problem = replace(problem, y=np.ldexp(problem.y, -exponent))
+    root = _grow(model, problem, power, max_depth=0)
+    links = weakest_links(nodes, float(root.impurity[0]))
     alphas = np.unique([0.0, *(alpha for alpha, _, _ in links)])
-    tried = np.append(np.sqrt(alphas[:-1] * alphas[1:]), alphas[-1])
+    tried = np.append(np.sqrt(alphas[:-1]) * np.sqrt(alphas[1:]), alphas[-1])
     sums = np.zeros((2, len(tried)))
     for fold in range(FOLDS):
-        sums += _fold_losses(model, problem, _folds(problem) == fold, tried)
+        sums += _fold_losses(model, problem, power, _folds(problem) == fold, tried)
     total = float(problem.weights.sum())
     count = total if problem.counts else float(np.count_nonzero(problem.weights))
     mean = sums[0] / total
     error = np.sqrt(np.maximum(sums[1] / total - mean**2, 0.0) / count)
     best = int(mean.argmin())
     chosen = int(np.flatnonzero(mean <= mean[best] + error[best])[-1])
+    cut = [node for alpha, node, _ in links if alpha <= tried[chosen]]
+    with np.errstate(over="ignore", under="ignore"):
+        tried = np.ldexp(tried, power)
+        mean, error = (np.ldexp(x, _loss_power(model.criterion) * exponent) for x in (mean, error))
     table = {"alpha": tried, "loss": mean, "error": error}
-    return prune(nodes, tried[chosen]), {"ccp_alpha_": float(tried[chosen]), "cv_path_": table}
+    return collapse(nodes, cut), {"ccp_alpha_": float(tried[chosen]), "cv_path_": table}
+
+
+def _loss_power(criterion: str) -> int:
+    """The loss of a target times c is this power of c times as large."""
+    return 1 if criterion == "absolute_error" else 2
+
+
+def _grow(model: Any, problem: Problem, power: int, **limits: Any) -> Nodes:
+    """The model's tree on a target whose impurities were divided by 2**power."""
+    from pellucid.tree.growing import grow_model
+
+    own = limits_of(model, problem)
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = {
+            name: float(np.ldexp(getattr(own, name), -power))
+            for name in ("min_impurity_decrease", "max_split_loss")
+        }
+    return grow_model(model, problem, limits=replace(own, **(scaled | limits)))
 
 
 def _folds(problem: Problem) -> np.ndarray:
@@ -113,9 +162,9 @@ def _folds(problem: Problem) -> np.ndarray:
     return fold
 
 
-def _fold_losses(model: Any, problem: Problem, held: np.ndarray, tried: np.ndarray) -> np.ndarray:
-    from pellucid.tree.growing import grow_model
-
+def _fold_losses(
+    model: Any, problem: Problem, power: int, held: np.ndarray, tried: np.ndarray
+) -> np.ndarray:
     if not held.any() or held.all():
         return np.zeros((2, len(tried)))
     rows, rest = np.flatnonzero(held), np.flatnonzero(~held)
@@ -123,7 +172,7 @@ def _fold_losses(model: Any, problem: Problem, held: np.ndarray, tried: np.ndarr
         # Nothing happened outside of this fold: no tree can grow there, and all of them say 0.
         w, loss = problem.weights[rows], problem.y[rows] ** 2
         return np.outer((w @ loss, w @ loss**2), np.ones(len(tried)))
-    tree = grow_model(model, problem.take(rest, problem.weights[rest]))
+    tree = _grow(model, problem.take(rest, problem.weights[rest]), power)
     X = np.asfortranarray(problem.X[rows])
     found = losses(tree, X, problem.y[rows], problem.weights[rows], model.criterion)
     return path_losses(tree, tried, *found)

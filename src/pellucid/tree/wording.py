@@ -12,6 +12,7 @@ import numpy as np
 from pellucid.tree.nodes import Nodes
 
 MOST_DIGITS = 17  # say a double exactly
+LAST_DAY = 10_000_000  # since 1970 that is shown as a date
 UNCLEAR = set(",{}\"'")  # in a list of levels
 
 
@@ -57,6 +58,16 @@ def value_form(nodes: Nodes, places: int) -> str:
     leaves = (nodes.feature[left] < 0) & (nodes.feature[right] < 0)
     pairs = zip(value[left[leaves]].tolist(), value[right[leaves]].tolist(), strict=True)
     return enough_digits(value.tolist(), pairs, places)
+
+
+def date(days: float) -> str:
+    """Days since 1970 as a date, with the time of day unless that is midnight."""
+    if not abs(days) < LAST_DAY:
+        return f"day {days:.{MOST_DIGITS}g}"
+    text = str(np.datetime64(round(days * 86_400_000_000), "us")).replace("T", " ")
+    for zeros in (".000000", "000", ":00", " 00:00"):
+        text = text.removesuffix(zeros)
+    return text
 
 
 def one_line(name: object) -> str:
