@@ -6,7 +6,6 @@ import scipy.stats
 
 from pellucid.errors import DataError, ParameterError, PellucidError
 from pellucid.linear_model import (
-    GammaRegressor,
     GeneralizedLinearModel,
     LinearRegression,
     PoissonRegressor,
@@ -74,7 +73,7 @@ def test_mean_of_a_glm_as_in_statsmodels():
 
 
 def test_distribution_functions_are_those_of_scipy():
-    from pellucid.linear_model.glm_intervals import distribution
+    from pellucid.linear_model.glm_distributions import distribution
     from pellucid.numerics.families import FAMILIES, negative_binomial, tweedie
 
     y, mu, phi = np.array([0.5, 1.0, 2.0, 5.0]), np.array([0.8, 2.0, 3.0, 4.0]), 0.7
@@ -86,61 +85,19 @@ def test_distribution_functions_are_those_of_scipy():
         "normal": stats.norm.cdf(y, mu, np.sqrt(phi)),
     }
     for name, value in expected.items():
-        found = distribution(FAMILIES[name](), 1)(y, mu, phi)
+        found = distribution(FAMILIES[name](), 1).below(y, mu, phi)
         np.testing.assert_allclose(found, value, rtol=1e-10, err_msg=name)
-    found = distribution(negative_binomial(0.5), 1)(y, mu, 1.0)
+    found = distribution(negative_binomial(0.5), 1).below(y, mu, 1.0)
     np.testing.assert_allclose(found, stats.nbinom.cdf(y, 2, 2 / (2 + mu)), rtol=1e-10)
     share = np.array([0.1, 0.5, 0.7, 0.9])
     for values in (y, y + 5, -y):  # all trials succeed, and impossible numbers of them, too
-        found = distribution(FAMILIES["binomial"](), 8)(values, share, 1.0)
+        found = distribution(FAMILIES["binomial"](), 8).below(values, share, 1.0)
         np.testing.assert_allclose(found, stats.binom.cdf(values, 8, share), rtol=1e-10)
     rng = np.random.default_rng(0)
     rate, scale = 2.0**0.5 / (0.7 * 0.5), 0.7 * 0.5 * 2.0**0.5
     drawn = np.array([rng.gamma(1.0, scale, k).sum() for k in rng.poisson(rate, 40_000)])
-    found = distribution(tweedie(1.5), 1)(y, np.full(4, 2.0), phi)
+    found = distribution(tweedie(1.5), 1).below(y, np.full(4, 2.0), phi)
     np.testing.assert_allclose(found, [(drawn <= v).mean() for v in y], atol=0.01)
-
-
-def draws(family, mean, rng):
-    if family == "poisson":
-        return rng.poisson(mean).astype(float)
-    if family == "gamma":
-        return rng.gamma(2.0, mean / 2.0)
-    if family == "negative_binomial":
-        return rng.negative_binomial(2.0, 2.0 / (2.0 + mean)).astype(float)
-    return rng.wald(mean, 4.0)
-
-
-MODELS = {
-    "poisson": lambda: PoissonRegressor(alpha=0),
-    "gamma": lambda: GammaRegressor(alpha=0),
-    "negative_binomial": lambda: GeneralizedLinearModel(family="negative_binomial", dispersion=0.5),
-    "inverse_gaussian": lambda: GeneralizedLinearModel(family="inverse_gaussian", link="log"),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("family", MODELS)
-def test_intervals_of_glms_cover(family):
-    """Mean: within Monte Carlo error of its level (large samples); observations: at least it."""
-    rng = np.random.default_rng(1)
-    runs, level = 200, 0.9
-    X = rng.normal(size=(80, 2))
-    new = rng.normal(size=(20, 2)) * 0.7
-    hits = np.zeros(2)
-    for _ in range(runs):
-        y = draws(family, np.exp(X @ [0.4, -0.3] + 1.5), rng)
-        model = MODELS[family]().fit(X, y)
-        mean = np.exp(new @ [0.4, -0.3] + 1.5)
-        for j, (kind, truth) in enumerate(
-            (("mean", mean), ("observation", draws(family, mean, rng)))
-        ):
-            low, high = model.predict_interval(new, level, kind=kind).T
-            hits[j] += np.mean((low <= truth) & (truth <= high))
-    # rows of one run share their coefficients: runs, not rows, are independent
-    slack = 4 * np.sqrt(level * (1 - level) / runs)
-    assert abs(hits[0] / runs - level) < slack + 0.01
-    assert level - slack < hits[1] / runs < level + 0.07
 
 
 def test_intervals_of_least_squares_cover():
@@ -263,7 +220,7 @@ def test_observations_of_a_mean_that_may_be_infinite():
 
 
 def test_tweedie_of_many_amounts():
-    from pellucid.linear_model.glm_intervals import _compound
+    from pellucid.linear_model.glm_distributions import _compound
 
     many = np.array([[9e4]])
     assert _compound(np.array([[1e9]]), many, 0.3, 1.5)[0, 0] == pytest.approx(1.0, abs=1e-12)
@@ -284,3 +241,59 @@ def test_tweedie_of_many_amounts():
     model = TweedieRegressor(power=1.5, alpha=0).fit(X, y)
     low, high = model.predict_interval(X).T
     assert ((low < y) & (y < high)).mean() > 0.88
+
+
+@pytest.mark.parametrize("rows", [4, 10, 60])
+@pytest.mark.parametrize("family", ["normal", "gamma", "inverse_gaussian"])
+def test_nearly_equal_observations_are_those_of_least_squares(family, rows):
+    """Far from 0 every family is normal and every link straight: Student's t, for any rows."""
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(rows, 2)), rng.normal(size=rows)
+    model = GeneralizedLinearModel(family=family, link="log")
+    for far in (1e6, 1e9, 1e10):
+        wanted = LinearRegression().fit(X, noise).predict_interval(X)
+        found = model.fit(X, far + noise).predict_interval(X) - far
+        np.testing.assert_allclose(found, wanted, atol=2e-3 if rows == 4 else 3e-4)
+
+
+@pytest.mark.parametrize("family", ["normal", "gamma", "inverse_gaussian"])
+def test_constant_observations(family):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    model = GeneralizedLinearModel(family=family, link="log").fit(X, np.full(20, 7.0))
+    np.testing.assert_allclose(model.predict_interval(X), 7.0, rtol=1e-14)
+    table = model.summary()
+    assert "y is constant" in str(table) and dict(table.header)["dispersion"] == 0
+
+
+@pytest.mark.parametrize(("family", "phi", "error"), [
+    ("poisson", 1.0, 0.1), ("gamma", 0.01, 0.5), ("gamma", 1.0, 0.5), ("normal", 2.0, 1.0),
+])  # fmt: skip
+def test_observations_whose_mean_is_the_larger_doubt(family, phi, error):
+    """Against draws: the average over means must not show its nodes."""
+    from pellucid.linear_model.glm_intervals import observation_ends
+    from pellucid.numerics.families import FAMILIES, glm_loss
+
+    rng, eta = np.random.default_rng(0), 12.0 if family == "poisson" else 1.0
+    mean = np.exp(eta + error * rng.normal(size=400_000))
+    draws = {
+        "poisson": lambda: rng.poisson(mean),
+        "gamma": lambda: rng.gamma(1 / phi, phi * mean),
+        "normal": lambda: mean + np.sqrt(phi) * rng.normal(size=mean.shape),
+    }[family]()
+    loss = glm_loss(FAMILIES[family](), "log")
+    ends = observation_ends(loss, np.array([eta]), np.array([error]), phi, np.inf, 0.9, 1)[0]
+    outside = [np.mean(draws < ends[0]), np.mean(draws > ends[1])]
+    np.testing.assert_allclose(outside, 0.05, atol=0.0015)
+
+
+def test_precision_weights_leave_fewer_degrees_of_freedom():
+    X, y, rng = rows()
+    w = rng.integers(1, 6, len(y)).astype(float)
+    own, plain = GeneralizedLinearModel().fit(X, y, w), LinearRegression().fit(X, y, w)
+    for weights in ("frequency", "precision"):
+        np.testing.assert_allclose(
+            own.predict_interval(X, weights=weights), plain.predict_interval(X, weights=weights),
+            rtol=1e-9,
+        )  # fmt: skip
+    with pytest.raises(ParameterError, match="weights must be"):
+        own.predict_interval(X, weights="rows")

@@ -305,13 +305,13 @@ class GLMRegressor(Regressor):
 
     def predict_interval(
         self, X: Any, level: float = 0.95, *, kind: str = "observation", offset: Any = None,
-        exposure: Any = None, trials: int = 1,
+        exposure: Any = None, trials: int = 1, weights: str = "frequency",
     ) -> np.ndarray:  # fmt: skip
         """Low and high end (n, 2) of the interval that covers a new observation (or, with
         kind="mean", the mean of such observations) in a share `level` of samples.
 
-        `trials` is the number of trials of a new binomial share. For alpha=0 only. An end is
-        infinite where the linear predictor of an inverse link may be 0.
+        `trials` is the number of trials of a new binomial share; `weights` is as in `summary`. For
+        alpha=0 only. An end is infinite where the linear predictor of an inverse link may be 0.
         """
         from pellucid.linear_model.glm_intervals import glm_ends
         from pellucid.linear_model.intervals import check_interval
@@ -323,7 +323,7 @@ class GLMRegressor(Regressor):
         encoded = self._encoded(X)
         with np.errstate(over="ignore", invalid="ignore"):
             eta = self._finite(self._eta(encoded, offset, exposure))
-            return glm_ends(self, encoded, eta, level, kind, trials)
+            return glm_ends(self, encoded, eta, level, kind, trials, weights)
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None

@@ -38,6 +38,7 @@ WIDE = (
     f"Models of {INFERENCE_SIZE} or more columns keep no covariance, so there are no standard errors. "
     "pellucid.inspection.bootstrap gives intervals for any model."
 )
+ROUNDING = 2.0**-50  # share of a mean, and of its linear predictor's part in it, that is rounding
 TABLE = 4096  # factorials up to which a table is cheaper
 
 
@@ -50,7 +51,7 @@ def facts(
     task: Task, x: np.ndarray, problem: Problem, loss: GLMLoss, endless: np.ndarray
 ) -> dict[str, Any]:
     """A root of the covariance (for dispersion 1), deviances, log-likelihoods and counts of rows."""
-    family = loss.family
+    family, known_dispersion = loss.family, loss.family.name in KNOWN_DISPERSION
     known = information(task, x, endless)
     y, w = problem.y, problem.weights
     task.objective.evaluate(x)
@@ -65,10 +66,15 @@ def facts(
             if null_eta is not None:
                 means = loss.link.inverse(null_eta[rows])
             null = share @ family.half_deviance(t, means)
-            return np.array([own, null, share @ ((t - mu) ** 2 / family.variance(mu))])
+            V, noise = family.variance(mu), 0.0
+            if not known_dispersion:
+                noise = np.abs(mu) + np.abs(eta[rows] * loss.link.slope(eta[rows]))
+                noise = ROUNDING**2 * (share @ (noise**2 / V))
+            return np.array([own, null, share @ ((t - mu) ** 2 / V), noise])
 
     blocks = task.objective.X.blocks
-    own, null, pearson = parallel.reduce(sums, np.ndarray.__iadd__, blocks).tolist()
+    own, null, pearson, noise = parallel.reduce(sums, np.ndarray.__iadd__, blocks).tolist()
+    pearson = 0.0 if pearson <= noise else pearson
     seen = Seen(loss, y, eta, w, blocks, 2 * own, pearson, known.rank)
     likelihood = seen.log_likelihood(problem.total)
     same = family.name in EITHER_WAY
@@ -81,7 +87,8 @@ def facts(
         "pearson": pearson,
         "null_deviance": 2 * null,
         "log_likelihood": likelihood, "log_likelihood_precision": by_precision,
-        "known": family.name in KNOWN_DISPERSION, "family": family.name, "link": loss.link.name,
+        "known": known_dispersion, "constant": bool(y.min() == y.max()),
+        "family": family.name, "link": loss.link.name,
     }  # fmt: skip
 
 
@@ -338,7 +345,9 @@ def _notes(model: Any) -> tuple[str, ...]:
             f"Spanned by the other terms: {named}. The others are shown as if these were not there; "
             "predictions are not affected (coef_ is another of the equally good answers)."
         )
-    if not (model.inference_["known"] or model.inference_["pearson"] > 0):
+    if model.inference_.get("constant"):
+        notes.append("y is constant: there is nothing to explain, and tests mean nothing.")
+    elif not (model.inference_["known"] or model.inference_["pearson"] > 0):
         notes.append("The fit is perfect: nothing is left over to judge it by.")
     if not model.status_.ok:
         notes.append(str(model.status_))

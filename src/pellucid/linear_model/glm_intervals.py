@@ -1,38 +1,86 @@
 """Intervals of predictions of generalised linear models: of the mean, and of a new observation.
 
 The link of the mean is normal around its estimate. A new observation is drawn from the family, with
-that uncertain mean: its distribution function is an average over the uncertainty (Gauss-Hermite),
-and its quantiles are found by bisection.
+that uncertain mean and, where it was estimated, an uncertain dispersion: its distribution function
+is an average over both (Gaussian quadrature), whose quantiles are its ends.
 
 Invariant: a discrete observation's interval covers at least its level; nothing here draws.
 """
 
-from collections.abc import Callable
+import functools
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtr, betainc, gammainc, gammaln, log_ndtr, ndtr, pdtr
+from scipy.special import gammaincinv, ndtri
 
+from pellucid import parallel
 from pellucid.errors import PellucidError
-from pellucid.linear_model.glm_inference import WIDE, dispersion_of, extra_variance, power_of
-from pellucid.linear_model.intervals import OFF, check_span, t_reach
-from pellucid.numerics.families import Family, GLMLoss
+from pellucid.linear_model.glm_distributions import Distribution, distribution
+from pellucid.linear_model.glm_inference import WIDE, dispersion_of
+from pellucid.linear_model.intervals import OFF, check_span, check_weights, t_reach
+from pellucid.numerics.families import GLMLoss
+from pellucid.numerics.roots import root_of_increasing
 
-NODES, SHARES = np.polynomial.hermite_e.hermegauss(15)
-SHARES = SHARES / SHARES.sum()
-HALVINGS = 200
-MANY = 200.0  # amounts from which their number is averaged over a grid
-LARGEST = 1e300
-DISCRETE = ("poisson", "binomial", "negative_binomial")
-
-# (values, means, dispersion) -> probability of at most that value
-Distribution = Callable[[np.ndarray, np.ndarray, float], np.ndarray]
+# Nodes for the mean: those of Gaussian quadrature as long as its standard error is at most the first
+# of these shares of an observation's deviation, else an even grid, finer from the second on.
+NODES, RATIOS = (15, 61, 401), (0.5, 5.0)
+FAR = 6.5  # where the grid ends, in standard errors
+WIDEST = 60  # nodes beyond two for the dispersion of one degree of freedom; of two a half, ...
+FINE = 2000  # points that stand for all dispersions
+STEPS = 1100  # doublings from the smallest to the largest float
+CLOSE = 1e-10  # distance, in deviations of the observation, within which a quantile is found
+UNSURE = 1e-15  # probability that is not told from 0
 
 
 def glm_ends(
-    model: Any, X: Any, eta: np.ndarray, level: float, kind: str, trials: int
+    model: Any, X: Any, eta: np.ndarray, level: float, kind: str, trials: int, weights: str
 ) -> np.ndarray:
     """Low and high ends (n, 2) for encoded rows with linear predictor eta."""
+    kept = _kept(model)
+    check_weights(weights)
+    residual = kept["total" if weights == "frequency" else "rows"] - kept["rank"]
+    if not kept["known"] and residual <= 0:
+        raise PellucidError(
+            "No degrees of freedom are left to estimate the dispersion: no interval."
+        )
+    dispersion, dof = dispersion_of(kept, residual), np.inf if kept["known"] else residual
+    null, edge = kept["null"][:-1], kept["null"][-1]
+    _check_finite(model, X, kept["endless"])
+    check_span(X @ null + edge, abs(X) @ np.abs(null) + np.abs(edge), kept["slack"])
+    rows = (X if isinstance(X, np.ndarray) else X.toarray()) - kept["centre"]
+    rows = np.column_stack([rows, np.full(len(rows), float(model.fit_intercept))])
+    error = np.linalg.norm(rows @ kept["root"], axis=1) * np.sqrt(dispersion)
+    loss = model._loss()
+    normal = kept["family"] == "normal" and kept["link"] == "identity"
+    if kind == "mean" or normal:
+        spread = error if kind == "mean" else np.sqrt(error**2 + dispersion)
+        return mean_ends(loss, eta, t_reach(level, dof) * spread)
+    if dispersion == 0:
+        return np.repeat(possible_means(loss, eta)[:, None], 2, axis=1)
+    ends = observation_ends(loss, eta, error, dispersion, dof, level, trials)
+    return ends / trials if kept["family"] == "binomial" else ends
+
+
+def observation_ends(
+    loss: GLMLoss, eta: np.ndarray, error: np.ndarray, phi: float, dof: float, level: float,
+    trials: int,
+) -> np.ndarray:  # fmt: skip
+    """Quantiles (n, 2) of observations with these linear predictors and their standard errors."""
+    drawn, ends = distribution(loss.family, trials), np.full((len(eta), 2), np.nan)
+    with np.errstate(all="ignore"):
+        ratio = error * np.sqrt(loss.expected(eta, eta) / phi)
+    band = np.searchsorted(RATIOS, ratio)
+    for k in np.unique(band):
+        rows, nodes = np.flatnonzero(band == k), make_nodes(phi, dof, NODES[k])
+        asked = Asked(drawn, loss, eta[rows], error[rows], nodes)
+        blocks = parallel.row_blocks(len(rows), len(nodes.share))
+        ends[rows] = np.concatenate(parallel.map(functools.partial(asked.ends, level), blocks))
+    return ends
+
+
+def _kept(model: Any) -> dict[str, Any]:
+    """What the fit left for standard errors."""
     kept = vars(model).get("inference_")
     if kept is None:
         if model.alpha == 0 and model.solver != "gd":
@@ -45,32 +93,7 @@ def glm_ends(
         raise PellucidError(
             "The fit ended where rows have no finite information, so there are no standard errors."
         )
-    residual = kept["total"] - kept["rank"]
-    if not kept["known"] and residual <= 0:
-        raise PellucidError(
-            "No degrees of freedom are left to estimate the dispersion: no interval."
-        )
-    dispersion = dispersion_of(kept, residual)
-    dof = np.inf if kept["known"] else residual
-    null, edge = kept["null"][:-1], kept["null"][-1]
-    _check_finite(model, X, kept["endless"])
-    check_span(X @ null + edge, abs(X) @ np.abs(null) + np.abs(edge), kept["slack"])
-    rows = (X if isinstance(X, np.ndarray) else X.toarray()) - kept["centre"]
-    rows = np.column_stack([rows, np.full(len(rows), float(model.fit_intercept))])
-    error = np.linalg.norm(rows @ kept["root"], axis=1) * np.sqrt(dispersion)
-    loss, reach = model._loss(), t_reach(level, dof)
-    normal = kept["family"] == "normal" and kept["link"] == "identity"
-    if kind == "mean" or normal:
-        spread = error if kind == "mean" else np.sqrt(error**2 + dispersion)
-        return mean_ends(loss, eta, reach * spread)
-    wider = reach / t_reach(level, np.inf)  # where the variance was estimated
-    noise = dispersion * wider**2 if kept["family"] == "normal" else dispersion
-    with np.errstate(all="ignore"):
-        means = possible_means(loss, eta[:, None] + error[:, None] * wider * NODES)
-        F, support = distribution(loss.family, trials), support_of(loss.family)
-        ends = [quantile(F, means, noise, q, support) for q in ((1 - level) / 2, (1 + level) / 2)]
-    ends_array = np.column_stack(ends)
-    return ends_array / trials if kept["family"] == "binomial" else ends_array
+    return kept
 
 
 def _check_finite(model: Any, X: Any, endless: np.ndarray) -> None:
@@ -108,113 +131,129 @@ def mean_ends(loss: GLMLoss, eta: np.ndarray, reach: np.ndarray) -> np.ndarray:
     return means
 
 
-def distribution(family: Family, trials: int) -> Distribution:
-    """The distribution function of a family."""
-    name = family.name
-    if name == "tweedie":
-        power = power_of(family)
-        if not 1 < power < 2:
-            raise PellucidError(
-                f"No formula is known for new observations of a Tweedie family of power {power:g}: "
-                "ask for kind='mean'."
-            )
-        return lambda y, mu, phi: _compound(y, mu, phi, power)
-    if name == "negative_binomial":
-        size = 1 / extra_variance(family)
-        return lambda y, mu, phi: betainc(size, np.floor(y) + 1, size / (size + mu))
-    return {
-        "poisson": lambda y, mu, phi: pdtr(np.floor(y), mu),
-        "binomial": lambda y, mu, phi: _binomial(np.floor(y), mu, trials),
-        "gamma": lambda y, mu, phi: gammainc(1 / phi, y / (phi * mu)),
-        "inverse_gaussian": _inverse_gaussian,
-        "normal": lambda y, mu, phi: ndtr((y - mu) / np.sqrt(phi)),
-    }[name]
+@dataclass(frozen=True)
+class Nodes:
+    """What the fit leaves open: with probability `share` the linear predictor is `shift` standard
+    errors off and the dispersion is `phi`; `middle` is the most likely case."""
+
+    shift: np.ndarray
+    phi: np.ndarray
+    share: np.ndarray
+
+    @property
+    def middle(self) -> int:
+        return int(np.argmax(self.share))
 
 
-def _binomial(y: np.ndarray, mu: np.ndarray, trials: int) -> np.ndarray:
-    return np.where(y < 0, 0.0, bdtr(np.clip(y, 0, trials), trials, np.clip(mu, 0, 1)))
+def make_nodes(phi: float, dof: float, count: int) -> Nodes:
+    """An estimate phi with `dof` degrees of freedom stands for phi dof / chi2; the error of the
+    linear predictor grows as its root, so that normal observations have Student's t."""
+    if count == NODES[0]:
+        z, share_z = np.polynomial.hermite_e.hermegauss(count)
+    else:
+        z = np.linspace(-FAR, FAR, count)
+        share_z = np.exp(-0.5 * z * z)
+    s, share = (np.ones(1), np.ones(1)) if np.isinf(dof) else chi_nodes(dof)
+    shift, root = (grid.ravel() for grid in np.meshgrid(z, 1 / s))
+    share = np.outer(share, share_z).ravel()
+    return Nodes(shift * root, phi * root**2, share / share.sum())
 
 
-def _inverse_gaussian(y: np.ndarray, mu: np.ndarray, phi: float) -> np.ndarray:
-    root = 1 / np.sqrt(phi * np.maximum(y, 1e-300))
-    tail = np.exp(2 / (phi * mu) + log_ndtr(-root * (y / mu + 1)))
-    return ndtr(root * (y / mu - 1)) + tail
+@functools.lru_cache(16)
+def chi_nodes(dof: float) -> tuple[np.ndarray, np.ndarray]:
+    """Gaussian quadrature over s = sqrt(chi2 / dof): nodes and shares.
 
-
-def _compound(y: np.ndarray, mu: np.ndarray, phi: float, power: float) -> np.ndarray:
-    """A Poisson number of gamma amounts.
-
-    A large number is averaged over a grid a fraction as wide as anything in the sum: the error of
-    that is far below rounding.
+    They are the eigenvalues of s, a fine grid, seen by the first orthogonal polynomials (Lanczos).
     """
-    rate = mu ** (2 - power) / (phi * (2 - power))
-    shape, scale = (2 - power) / (power - 1), phi * (power - 1) * mu ** (power - 1)
-    y = np.maximum(y, 0.0) / scale
-    top, width = float(np.max(rate)), 1 + shape
-    if top < max(MANY, 7 * width):
-        total = np.exp(-rate) * np.ones_like(y * mu)
-        for k in range(1, int(top + 12 * np.sqrt(top) + 30)):
-            total = total + _poisson_chance(float(k), rate) * gammainc(k * shape, y)
-        return total
-    total, sum_of_chances = np.zeros_like(y * mu), np.zeros_like(y * mu)
-    for t in np.linspace(-12, 12, int(60 * np.sqrt(width)) | 1):
-        k = np.maximum(rate + t * np.sqrt(rate), 0.5)
-        chance = _poisson_chance(k, rate)
-        total, sum_of_chances = total + chance * gammainc(k * shape, y), sum_of_chances + chance
-    return total / sum_of_chances
+    low, high = np.log(2 * gammaincinv(dof / 2, [UNSURE, 1 - UNSURE])) / 2
+    t = np.linspace(low, high, FINE)
+    s = np.exp(t)
+    log_share = dof * t - s * s / 2
+    first, s = np.exp((log_share - log_share.max()) / 2), s / np.sqrt(dof)
+    Q = (first / np.linalg.norm(first))[None]
+    for _ in range(1 + min(WIDEST, round(WIDEST / dof + 0.4))):
+        v = s * Q[-1]
+        for _ in range(2):
+            v = v - Q.T @ (Q @ v)
+        Q = np.vstack([Q, v / np.linalg.norm(v)])
+    values, vectors = np.linalg.eigh((Q * s) @ Q.T)
+    return values, vectors[0] ** 2
 
 
-def _poisson_chance(k: Any, rate: np.ndarray) -> np.ndarray:
-    """exp(-rate) rate^k / k!, k > 0, without large terms that cancel (Loader)."""
-    excess = (k - rate) / rate
-    deviance = rate * ((1 + excess) * np.log1p(excess) - excess)
-    stirling = gammaln(k + 1) - (k + 0.5) * np.log(k) + k - 0.5 * np.log(2 * np.pi)
-    stirling = np.where(np.asarray(k) > 100, 1 / (12 * k) - 1 / (360 * k**3), stirling)
-    return np.exp(-deviance - stirling) / np.sqrt(2 * np.pi * k)
+@dataclass(frozen=True)
+class Asked:
+    """Rows whose new observations are asked about."""
+
+    drawn: Distribution
+    loss: GLMLoss
+    eta: np.ndarray
+    error: np.ndarray
+    nodes: Nodes
+
+    @functools.cached_property
+    def means(self) -> np.ndarray:
+        """(rows, nodes)"""
+        return possible_means(self.loss, self.eta[:, None] + self.error[:, None] * self.nodes.shift)
+
+    def ends(self, level: float, rows: slice) -> np.ndarray:
+        """Of the intervals (n, 2) of some of the rows."""
+        some = replace(self, eta=self.eta[rows], error=self.error[rows])
+        return np.column_stack([quantile(some, (1 + side * level) / 2) for side in (-1, 1)])
+
+    def chance(self, y: np.ndarray) -> np.ndarray:
+        """Of at most y, one value for each row, averaged over the nodes."""
+        return self.drawn.below(y[:, None], self.means, self.nodes.phi) @ self.nodes.share
 
 
-def support_of(family: Family) -> str:
-    """Values that an observation can have: all numbers, those >= 0, or whole ones >= 0."""
-    if family.name in DISCRETE:
-        return "whole"
-    return "real" if family.y_range[0] < 0 else "positive"
+def quantile(asked: Asked, q: float) -> np.ndarray:
+    """The smallest possible value whose averaged probability reaches q, for each row."""
+    nodes, low = asked.nodes, asked.drawn.support[0]
+    middle = asked.means[:, nodes.middle]
+    found = np.where(np.isinf(asked.means) @ nodes.share > 1 - q, np.inf, middle)
+    some = np.isfinite(found)
+    if low == 0:
+        none = asked.chance(np.zeros_like(middle)) >= q
+        found[none], some = 0.0, some & ~none
+    if not some.any():
+        return found
+    asked = replace(asked, eta=asked.eta[some], error=asked.error[some])
+    found[some] = _first_number(asked, q) if asked.drawn.whole else _crossing(asked, q)
+    return found
 
 
-def quantile(
-    F: Distribution, means: np.ndarray, dispersion: float, q: float, support: str
-) -> np.ndarray:
-    """The smallest value of the support whose averaged probability reaches q."""
-    whole = support == "whole"
-
-    def below(y: np.ndarray) -> np.ndarray:
-        chances = F(y[:, None], means, dispersion)
-        return np.where(np.isnan(chances), 0.0, chances) @ SHARES < q  # NaN: an infinite mean
-
-    endless = below(np.full(len(means), LARGEST))
-    if endless.any():
-        means = np.where(endless[:, None], 1.0, means)
-    middle = np.where(np.isfinite(means), means, 0.0).mean(axis=1)
-    high = np.maximum(np.abs(middle), 1e-300) * 2
-    high = _doubled(np.ceil(high) + 1 if whole else high, below)
-    low = np.full_like(high, -1.0) if whole else np.where(below(np.zeros_like(high)), 0.0, -high)
-    if support == "real":
-        low = _doubled(low, lambda y: ~below(y))
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        middle = np.floor(middle) if whole else middle
-        short = below(middle)
+def _first_number(asked: Asked, q: float) -> np.ndarray:
+    """The smallest whole number >= 1 whose probability reaches q, by halving."""
+    high = np.ceil(asked.means[:, asked.nodes.middle]) + 1
+    low = np.zeros_like(high)
+    for _ in range(STEPS):
+        short = asked.chance(high) < q
+        if not short.any():
+            break
+        low, high = np.where(short, high, low), np.where(short, high * 2, high)
+    while np.any(high - low > np.maximum(1, 1e-15 * high)):
+        middle = np.floor((low + high) / 2)
+        short = asked.chance(middle) < q
         low, high = np.where(short, middle, low), np.where(short, high, middle)
-        if np.all(high - low <= (1 if whole else 1e-12 * np.abs(high))):
-            break
-    high = np.where(endless, np.inf, high)
-    return np.maximum(high, 0.0) if support == "positive" else high
+    return high
 
 
-def _doubled(y: np.ndarray, short: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """y, doubled as long as it falls short."""
-    for _ in range(1100):
-        still = short(y)
-        if not still.any():
-            break
-        y = np.where(still, y * 2, y)
-    return y
+def _crossing(asked: Asked, q: float) -> np.ndarray:
+    """The value at which the probability passes q, in deviations t from the mean; where values are
+    positive t counts on the scale of logarithms. Probabilities are compared as quantiles of the
+    normal distribution, which makes them nearly straight in t."""
+    middle, phi = asked.means[:, asked.nodes.middle], asked.nodes.phi[asked.nodes.middle]
+    positive = asked.drawn.support[0] == 0
+    with np.errstate(all="ignore"):
+        spread = np.sqrt(phi * asked.loss.family.variance(middle))
+        relative = spread / middle
+    relative = np.where((relative > 0) & np.isfinite(relative), relative, 1.0)
+
+    def value(t: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return middle * np.exp(relative * t) if positive else middle + spread * t
+
+    def excess(t: np.ndarray) -> np.ndarray:
+        return ndtri(np.clip(asked.chance(value(t)), 1e-300, 1 - 1e-16)) - ndtri(q)
+
+    ends = np.full_like(middle, -4.0), np.full_like(middle, 4.0)
+    return value(root_of_increasing(excess, *ends, CLOSE))

@@ -31,6 +31,14 @@ def check_interval(level: float, kind: str) -> None:
         raise ParameterError(f"kind must be one of {KINDS}. Got {shown(kind)} instead.")
 
 
+def check_weights(weights: str) -> None:
+    """Refuse a meaning of weights that does not exist."""
+    if weights not in ("frequency", "precision"):
+        raise ParameterError(
+            f"weights must be frequency or precision. Got {shown(weights)} instead."
+        )
+
+
 def normal_reach(level: float) -> float:
     """How many standard deviations a normal interval reaches to each side."""
     return float(ndtri((1 + level) / 2))
@@ -46,10 +54,7 @@ def least_squares_ends(model: Any, X: Any, level: float, kind: str, weights: str
     from pellucid.linear_model.inference import kept_facts
 
     kept = kept_facts(model)
-    if weights not in ("frequency", "precision"):
-        raise ParameterError(
-            f"weights must be frequency or precision. Got {shown(weights)} instead."
-        )
+    check_weights(weights)
     n = kept["total"] if weights == "frequency" else kept["rows"]
     dof = n - model.rank_ - int(model.fit_intercept)
     if dof <= 0:
