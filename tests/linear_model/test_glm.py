@@ -398,3 +398,28 @@ def test_wide_models_keep_no_covariance_and_say_so(family):
         model.predict_interval(X)
     fewer = GeneralizedLinearModel(family="normal").fit(X[:, :5], y)
     assert fewer.inference_["root"].shape == (6, 6)
+
+
+@pytest.mark.parametrize("family", ["gamma", "inverse_gaussian", "negative_binomial", "tweedie"])
+def test_spanned_columns_cost_no_digits(family):
+    """Curvature that is flat along some directions is still that of Newton's method."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 3))
+    y = rng.gamma(1.0, np.exp(0.3 * X[:, 0]))
+    y = np.floor(3 * y) if family == "negative_binomial" else y
+    model = GeneralizedLinearModel(family=family, link="log")
+    alone, steps = model.fit(X, y).predict(X), model.n_iter_
+    wide = np.column_stack([X, X[:, 0], X[:, 0] + X[:, 1], np.full(60, 5.0)])
+    np.testing.assert_allclose(model.fit(wide, y).predict(wide), alone, rtol=1e-13)
+    assert model.n_iter_ <= steps + 2
+
+
+@pytest.mark.parametrize("family", ["gamma", "poisson", "tweedie"])
+def test_deviance_of_nearly_equal_values_keeps_its_digits(family):
+    from pellucid.numerics.families import FAMILIES
+
+    made = FAMILIES[family](1.5) if family == "tweedie" else FAMILIES[family]()
+    mu, off = np.array([1e-8, 1.0, 1e10]), 2.0**-33
+    found = made.half_deviance(mu * (1 + off), mu)
+    np.testing.assert_allclose(found, 0.5 * (mu * off) ** 2 / made.variance(mu), rtol=1e-5)
+    assert np.all(made.half_deviance(mu, mu) == 0)

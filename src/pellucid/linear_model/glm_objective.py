@@ -14,7 +14,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.linear_model import _poisson
-from pellucid.linear_model.likelihood import SINGLE_CONDITION, SINGLE_WORK, flat_solver
+from pellucid.linear_model.likelihood import SINGLE_CONDITION, SINGLE_WORK, flat_solver, never_falls
 from pellucid.numerics.families import GLMLoss
 from pellucid.numerics.lanes import fastest
 from pellucid.numerics.linalg import block_qr, cholesky_factor
@@ -208,7 +208,7 @@ class GLMObjective:
     def factor(self, x: np.ndarray) -> Solve:
         """g -> H^-1 g at x; directions along which F is flat are left alone.
 
-        Where H is not positive definite, its expectation takes its place (Fisher's scoring).
+        Where H falls in some direction, its expectation takes its place (Fisher's scoring).
         """
         large = self.X.n * (self.X.p + 1) ** 2 >= SINGLE_WORK
         for expected, single in ((False, large), (False, False), (True, False))[1 - large :]:
@@ -222,6 +222,8 @@ class GLMObjective:
             factor = cholesky_factor(H)
             if factor is not None and (not single or factor.condition < SINGLE_CONDITION):
                 return factor.solve
+            if not single and (expected or never_falls(H)):
+                break
         return flat_solver(H)[0]
 
 

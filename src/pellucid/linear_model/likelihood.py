@@ -301,6 +301,16 @@ class Likelihood:
         return all(parts)
 
 
+def never_falls(H: np.ndarray) -> bool:
+    """Whether H has no direction of negative curvature beyond rounding."""
+    if np.diagonal(H).min(initial=0.0) < 0:
+        return False
+    scale = np.sqrt(np.diagonal(H))
+    scale = 1.0 / np.where(scale > 0, scale, 1.0)
+    values = np.linalg.eigvalsh(H * scale * scale[:, None])
+    return bool(values[0] >= -len(H) * EPS * values[-1])
+
+
 def flat_solver(H: np.ndarray, least: float = EPS) -> tuple[Solve, np.ndarray]:
     """Least-squares solver of a singular H, and the directions (columns) that H maps to 0.
 

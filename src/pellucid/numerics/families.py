@@ -33,6 +33,13 @@ def _y_log(y: Array, ratio: Array) -> Array:
         return np.where(y == 0, 0.0, y * np.log(ratio))
 
 
+def _log_ratio(y: Array, mu: Array) -> Array:
+    """log(y / mu), to all digits also where y and mu are nearly equal."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        excess = (y - mu) / mu
+        return np.where(np.abs(excess) < 0.5, np.log1p(excess), np.log(y / mu))
+
+
 def _bernoulli(y: Array, mu: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         return _y_log(y, y / mu) + _y_log(1 - y, (1 - y) / (1 - mu))
@@ -58,7 +65,7 @@ POISSON = Family(
     "poisson",
     variance=np.copy,
     variance_slope=np.ones_like,
-    half_deviance=lambda y, mu: _y_log(y, y / mu) - (y - mu),
+    half_deviance=lambda y, mu: y * _log_ratio(np.where(y == 0, mu, y), mu) - (y - mu),
     canonical="log",
     y_range=(0.0, np.inf),
 )
@@ -66,7 +73,7 @@ GAMMA = Family(
     "gamma",
     variance=np.square,
     variance_slope=lambda mu: 2 * mu,
-    half_deviance=lambda y, mu: (y - mu) / mu - np.log(y / mu),
+    half_deviance=lambda y, mu: (y - mu) / mu - _log_ratio(y, mu),
     canonical="inverse",
     y_range=(0.0, np.inf),
     positive=True,
@@ -92,8 +99,8 @@ def tweedie(power: float) -> Family:
 
     def half_deviance(y: Array, mu: Array) -> Array:
         ends = np.maximum(y, 0.0) if power < 0 else y
-        first = ends ** (2 - power) / ((1 - power) * (2 - power))
-        return first - y * mu ** (1 - power) / (1 - power) + mu ** (2 - power) / (2 - power)
+        first = np.expm1((2 - power) * _log_ratio(ends, mu)) - (2 - power) * ((y - mu) / mu)
+        return mu ** (2 - power) / ((1 - power) * (2 - power)) * first
 
     return Family(
         "tweedie",
