@@ -138,6 +138,19 @@ def test_region_of_libsvm(nu, kernel):
     assert set(ours.fit_predict(X)) <= {-1, 1}
 
 
+@pytest.mark.parametrize("size", [1e-10, 1e-30, 1e6])
+@pytest.mark.parametrize("Model", [SVC, SVR])
+def test_prices_and_units_that_cancel(Model, size):
+    """w'x is the same for X / size and C size**2, though the kernel is tiny."""
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    y = X[:, 0] + X[:, 1] ** 2
+    y = (y > 0.5).astype(int) if Model is SVC else y
+    own = Model(kernel="linear", C=size**-2, max_time=20, tol=1e-6).fit(X * size, y)
+    plain = Model(kernel="linear", tol=1e-6).fit(X, y)
+    assert own.status_.ok
+    assert np.allclose(own.coef_ * size, plain.coef_, atol=1e-4)
+
+
 def test_a_region_that_may_leave_out_all_rows():
     """nu = 1: every multiplier is 1, and LIBSVM has no finite offset."""
     X = np.random.default_rng(1).normal(size=(50, 2))

@@ -33,7 +33,7 @@ ctypedef fused real:
     float
     double
 
-cdef double TINY = 1e-12
+cdef double TINY = 1e-12  # curvatures below are taken for it; in units of small kernels
 cdef Py_ssize_t STRIP = 1024  # columns of a sum that stay in the nearest cache
 
 
@@ -140,17 +140,19 @@ def steps(const double[:, ::1] K, const double[::1] diagonal, const double[::1] 
     """
     cdef Py_ssize_t n = a.shape[0], t
     cdef int64_t taken
-    cdef double least = 1.0
+    cdef double least = 1.0, size = 0.0
     cdef double gap = INFINITY
     cdef double *value = <double *> malloc((3 * n + 1) * sizeof(double))
     if value == NULL:
         raise MemoryError
     with nogil:
         for t in range(n):
+            size = max(size, fabs(diagonal[t]))
             value[t] = -signs[t] * gradient[t]
             set_bars(t, signs[t], a[t], limits[t], value + n, value + 2 * n)
         taken = walk(K, &diagonal[0], &signs[0], &limits[0], &a[0], value, value + n,
-                     value + 2 * n, tol, most, cap, &stop[0], &gap, &least)
+                     value + 2 * n, tol, most, cap, &stop[0],
+                     TINY * size if 0.0 < size < 1.0 else TINY, &gap, &least)
         for t in range(n):
             gradient[t] = -signs[t] * value[t]
     free(value)
@@ -159,8 +161,8 @@ def steps(const double[:, ::1] K, const double[::1] diagonal, const double[::1] 
 
 cdef int64_t walk(const double[:, ::1] K, const double *diagonal, const double *signs,
                   const double *limits, double *a, double *value, double *up, double *down,
-                  double tol, int64_t most, double cap, const int32_t *stop, double *gap,
-                  double *least) noexcept nogil:
+                  double tol, int64_t most, double cap, const int32_t *stop, double tiny,
+                  double *gap, double *least) noexcept nogil:
     cdef Py_ssize_t n = K.shape[0], i, j
     cdef int64_t taken = 0
     cdef double best, worst, curvature, step, ai, aj, di, dj, si, sj
@@ -169,7 +171,7 @@ cdef int64_t walk(const double[:, ::1] K, const double *diagonal, const double *
         if i < 0:
             gap[0] = 0.0
             break
-        j = partner(value, down, diagonal, &K[i, 0], diagonal[i], best, TINY, n, &worst)  # 2
+        j = partner(value, down, diagonal, &K[i, 0], diagonal[i], best, tiny, n, &worst)  # 2
         gap[0] = best - worst if worst < INFINITY else 0.0
         if j < 0 or gap[0] <= tol:
             break
@@ -178,7 +180,7 @@ cdef int64_t walk(const double[:, ::1] K, const double *diagonal, const double *
         if curvature < 0.0:  # no inner product; or rounding
             least[0] = min(least[0], curvature / (fabs(diagonal[i]) + fabs(diagonal[j])
                                                   + 2.0 * fabs(K[i, j])))
-        step = (best - value[j]) / (curvature if curvature > TINY else TINY)
+        step = (best - value[j]) / (curvature if curvature > tiny else tiny)
         ai = moved(a[i], limits[i], si * step)
         aj = moved(a[j], limits[j], -sj * step)
         # The shorter of the two moves holds for both, so that the constraint is kept.
