@@ -13,6 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pellucid.data.buffers import to_arrow
+
 _CURRENCIES = "[$€£¥₹]|USD|EUR|GBP|CHF|JPY"
 _UNITS = {"", "%", *"$€£¥₹", "USD", "EUR", "GBP", "CHF", "JPY"}
 _INFINITE = "[iI]nf(inity)?"  # a number to the parser, refused later with its place
@@ -44,7 +46,7 @@ class Spelled:
 
     def __init__(self, names: Any, decimal: str, missing: Any = ()) -> None:
         self._decimal = decimal
-        self._missing = pa.array(list(missing), pa.string())
+        self._missing = to_arrow(list(missing)).cast(pa.string())
         self._pattern = _amount(_number(decimal))
         self._units: dict[str, set[str] | None] = {name: set() for name in names}
         self._dates: dict[str, set[str]] = {name: set(_DATES) for name in names}
@@ -114,7 +116,7 @@ class Spelled:
             turn = self.reading(name)
             if turn is None:
                 continue
-            value = turn(pa.array([example], pa.string()))[0].as_py()
+            value = turn(to_arrow([example]))[0].as_py()
             kind = "dates" if self._unit(name) is None else "numbers"
             out.append(
                 f"column {name!r} of {table_name} is read as {kind}: {example.strip()!r} is {value}."
