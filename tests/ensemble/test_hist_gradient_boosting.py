@@ -368,7 +368,7 @@ def test_early_stopping_looks_at_clean_rows():
     assert by_score.fit(as_frame(X), y).validation_score_.max() <= 1
 
 
-def test_copies_of_a_row_stay_on_one_side_of_the_split():
+def test_copies_of_a_row_are_split_like_rows():
     from pellucid.ensemble.boosting_validation import split
 
     X, target, _ = table(13, n=100)
@@ -376,10 +376,18 @@ def test_copies_of_a_row_stay_on_one_side_of_the_split():
         np.repeat(X, 3, axis=0), np.repeat(target, 3), None, None, None, Regressor()._wishes()
     )
     train, test = split(Regressor()._in_order(problem), 0.2, 0)
-    assert train.n + test.n == 100
-    assert 0.15 * 300 <= test.weights.sum() <= 0.25 * 300
-    learned, judged = (np.nan_to_num(np.asarray(part.X)) for part in (train, test))
-    assert not set(map(tuple, learned)) & set(map(tuple, judged))
+    assert (train.weights.sum(), test.weights.sum()) == (240, 60)
+    for part in (train, test):
+        assert set(part.weights) <= {1.0, 2.0, 3.0}
+    once = dict(zip(test.y, test.weights))
+    assert sum(w + once.get(t, 0) == 3 for t, w in zip(train.y, train.weights)) == train.n
+    alone = prepared_rows(X, target)
+    assert {*split(alone, 0.2, 0)[1].weights} == {1.0}  # rows without copies go whole
+
+
+def prepared_rows(X, target):
+    rows, _ = pellucid.data.prepare(X, target, None, None, None, Regressor()._wishes())
+    return Regressor()._in_order(rows)
 
 
 def test_stages_end_in_the_prediction():
@@ -549,7 +557,7 @@ def test_bad_targets_are_named():
     with pytest.raises(ParameterError, match="'quantile'"):
         Regressor("quantile").fit(X, X[:, 0])
     with pytest.raises(DataError, match="validation"):
-        Regressor(early_stopping=True).fit([[1.0], [1.0]], [0.0, 0.0])
+        Classifier(early_stopping=True).fit([[1.0], [2.0]], [0, 1])
 
 
 def test_weights_far_below_one():

@@ -279,3 +279,23 @@ def test_predictions_are_the_most_probable_class_where_chances_are_cut():
     chances = model.predict_proba(X)
     assert np.array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
     assert np.abs(chances.sum(axis=1) - 1).max() < 1e-15
+
+
+def test_early_stopping_judges_repeated_rows_copy_by_copy(monkeypatch):
+    """Few different rows with labels of both kinds: each kind keeps its share at each point."""
+    from pellucid.linear_model import stochastic
+
+    seen = []
+    held_back = stochastic.held_back
+
+    def spy(weights, groups, some, rng):
+        held = held_back(weights, groups, some, rng)
+        seen.append((weights, held))
+        return held
+
+    monkeypatch.setattr(stochastic, "held_back", spy)
+    x, y = np.repeat([0.0, 1.0], 500)[:, None], np.repeat([0, 1, 1, 0], [400, 100, 400, 100])
+    SGDClassifier(early_stopping=True, random_state=0, validation_fraction=0.2).fit(x, y)
+    ((weights, held),) = seen
+    assert sorted(weights) == [100, 100, 400, 400]
+    assert np.abs(held / weights - 0.2).max() < 0.12 and held.sum() == 200

@@ -308,25 +308,38 @@ def test_divergence_keeps_the_parameters_before_the_epoch():
 
 def test_early_stopping_judges_by_rows_that_were_not_learned(rng):
     X = rng.normal(size=(120, 3))
-    X = np.concatenate([X, X[:60]])  # equal rows must not be on both sides
+    X = np.concatenate([X, X[:60]])  # of two equal rows one may judge, the other teach
     y = (X[:, 0] > 0).astype(int)
     seen = {}
 
     class Spy(MLPClassifier):
         def _score_of(self, network, X, Y, w):
-            seen["held"] = X
+            seen["held"], seen["weights"] = X, w
             return super()._score_of(network, X, Y, w)
 
     model = quiet(Spy(early_stopping=True, random_state=0, validation_fraction=0.2), X, y)
-    held = {row.tobytes() for row in seen["held"]}
-    assert len(held) == 24
+    held, w = seen["held"], seen["weights"]
+    sizes = np.bincount(y)
+    assert w.sum() == sum(round(0.2 * m) for m in sizes)
+    twice = {row.tobytes() for row in X[:60]}
+    assert all(k == 1 or (k == 2 and row.tobytes() in twice) for row, k in zip(held, w))
+    assert 1 in [k for row, k in zip(held, w) if row.tobytes() in twice]
     assert model.best_validation_score_ == max(model.validation_scores_)
     assert model.best_loss_ is None
-    again = np.frombuffer(b"".join(held)).reshape(-1, 3)
-    twice = {row.tobytes() for row in X[:60]}
-    w = [2 if row.tobytes() in twice else 1 for row in again]
-    found = model.score(again, (again[:, 0] > 0).astype(int), sample_weight=w)
+    found = model.score(held, (held[:, 0] > 0).astype(int), sample_weight=w)
     assert found == pytest.approx(model.best_validation_score_)
+
+
+@pytest.mark.parametrize("kind", [MLPClassifier, MLPRegressor])
+def test_early_stopping_judges_repeated_rows_as_fresh_ones(kind, rng):
+    """Few different rows with labels of both kinds: what is held back must not be what lacks."""
+    X = rng.integers(0, 2, (600, 2)).astype(float)
+    y = (rng.random(600) < 0.15 + 0.7 * X[:, 0]).astype(int)
+    model = quiet(kind(early_stopping=True, random_state=0, learning_rate_init=0.02), X, y)
+    fresh = rng.integers(0, 2, (5000, 2)).astype(float)
+    truth = model.score(fresh, (rng.random(5000) < 0.15 + 0.7 * fresh[:, 0]).astype(int))
+    assert truth > 0.4
+    assert model.best_validation_score_ == pytest.approx(truth, abs=0.13)
 
 
 def test_too_few_rows_to_judge_by_are_named(rng):

@@ -78,6 +78,15 @@ def test_weights_are_repetition_and_files_keep_them(tmp_path):
         pellucid.load(path)
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_repeated_rows_with_both_labels(kernel):
+    """Nine of ten samples at each of two points agree: so do the probabilities."""
+    x, y = np.repeat([0.0, 1.0], 50)[:, None], np.repeat([0, 1, 1, 0], [45, 5, 45, 5])
+    given = x @ x.T + (1 - x) @ (1 - x).T if kernel == "precomputed" else x
+    p = SVC(kernel=kernel, calibrate=True).fit(given, y).predict_proba(given)[:, 1]
+    assert p[0] == pytest.approx(0.1, abs=0.06) and p[-1] == pytest.approx(0.9, abs=0.06)
+
+
 def test_given_kernels():
     X, y = datasets.load_iris(return_X_y=True)
     own = SVC(kernel="linear", calibrate=True, tol=1e-6).fit(X, y)
@@ -91,7 +100,7 @@ def test_refusals():
     assert hasattr(SVC(calibrate=True), "predict_proba")
     with pytest.raises(ParameterError, match="calibrate=True"):
         SVC(probability=True)
-    with pytest.raises(DataError, match="two different rows"):
+    with pytest.raises(DataError, match="two rows of each class"):
         SVC(calibrate=True).fit([[0.0], [1.0], [2.0]], [0, 0, 1])
 
 

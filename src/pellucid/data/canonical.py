@@ -1,7 +1,8 @@
 """Canonical rows: identical (x, y) rows merged, the others ordered by a hash of their content.
 
 A fit that depends on the order of rows (SGD, k-means, bagging, forests, ...) then sees the same
-problem for weight k, for k copies, and for shuffled rows.
+problem for weight k, for k copies, and for shuffled rows. Weights that are no counts do not say how
+many samples a row is, so such rows stay apart, equal ones in the order of their weights.
 """
 
 from dataclasses import replace
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pellucid.data.problem import Problem
 
 _SEED = 0x9E3779B97F4A7C15
+EXACT = 2.0**53  # sums of larger counts are not exact
 
 
 def _multipliers(p: int) -> np.ndarray:
@@ -62,16 +64,17 @@ def _equal_to_previous(problem: "Problem", order: np.ndarray, suspects: np.ndarr
 
 def merged(problem: "Problem") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The first of each set of identical rows, in hash order; their weights; and for every row of
-    the user's the `position` of its like.
+    the user's the `position` of its like. Only counts are added up.
     """
     extra = [part for part in (problem.y, problem.offset) if part is not None]
     h = row_hash(problem.X, np.column_stack(extra) if extra else None)
-    order = np.argsort(h, kind="stable")
+    mergeable = problem.counts and problem.weights.sum() < EXACT
+    order = np.argsort(h, kind="stable") if mergeable else np.lexsort((problem.weights, h))
     h = h[order]
     suspects = np.flatnonzero(h[1:] == h[:-1]) + 1
     fresh = np.ones(problem.n, dtype=bool)
     del h
-    if suspects.size:
+    if mergeable and suspects.size:
         fresh[suspects[_equal_to_previous(problem, order, suspects)]] = False
     group = np.cumsum(fresh) - 1
     weights = problem.weights

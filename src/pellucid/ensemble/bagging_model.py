@@ -84,17 +84,17 @@ class Bagging(Bagged):
         }
         if problem.classes is not None:
             learned["n_classes_"] = len(problem.classes)
-        return learned | self._judged(self._judge(problem, new, drawn, columns), seed)
+        return learned | self._judged(self._judge(drawer, new, drawn, columns), seed)
 
     def _judge(
-        self, problem: Problem, new: list[Any], drawn: list[Bag], columns: list[np.ndarray]
+        self, drawer: Drawer, new: list[Any], drawn: list[Bag], columns: list[np.ndarray]
     ) -> OutOfBag:
-        K = class_count(problem)
+        problem, K = drawer.problem, class_count(drawer.problem)
 
         def ask(i: int, X: Any) -> np.ndarray:
             return self._answers(new[i], X, drawn[i].columns, problem.schema, K)
 
-        return OutOfBag(problem, drawn, ask, lambda i: np.unique(columns[i]))
+        return OutOfBag(problem, drawer, drawn, ask, lambda i: np.unique(columns[i]))
 
     def _fit_all(
         self,

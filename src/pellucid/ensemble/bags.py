@@ -12,10 +12,10 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
+from pellucid.data.copies import among, copies_of
 from pellucid.errors import ParameterError
 
 MANY_DRAWS = 8  # draws per row from which counts are drawn instead of rows
-HYPERGEOMETRIC = 10**9  # NumPy's limit
 
 
 def keys_of(seed: np.random.SeedSequence, first: int, last: int) -> np.ndarray:
@@ -98,6 +98,17 @@ class Drawer:
         draw_counts(key, self.n_samples, counts)
         return counts
 
+    @cached_property
+    def _copies(self) -> np.ndarray | None:
+        return copies_of(self.problem.weights)
+
+    def outside(self, weights: np.ndarray) -> np.ndarray:
+        """Expected share of each row's copies that are not in the bootstrap bag with these weights:
+        each of W copies is missed by all of c draws with probability (1 - 1/W)^c."""
+        if self._copies is None:
+            return (weights == 0).astype(np.float64)
+        return (1.0 - 1.0 / self._copies) ** weights
+
     @property
     def counted(self) -> bool:
         """The weights of a bag are integers."""
@@ -121,11 +132,8 @@ class Drawer:
         w, n, total = self.problem.weights, self.problem.n, self._total
         if count == (n if total is None else total):
             return w.copy()
-        if total is not None and n < total < HYPERGEOMETRIC:
-            copies = w.astype(np.int64)
-            return rng.multivariate_hypergeometric(copies, count, method="marginals").astype(
-                np.float64
-            )
+        if total is not None and n < total:
+            return among(w.astype(np.int64), count, rng).astype(np.float64)
         rows = rng.choice(n, min(count, n), replace=False, shuffle=False)
         weights = np.zeros(n)
         weights[rows] = w[rows]

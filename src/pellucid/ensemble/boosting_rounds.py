@@ -100,10 +100,10 @@ class Course:
         if self.units.objective.adapt is not None:
             self.units.objective.adapt(self.y - self.raw[0], self.weights)
 
-    def loss_of(self, rows: np.ndarray) -> float:
-        """The mean loss of some rows."""
-        raw = np.ascontiguousarray(self.raw[:, rows])
-        return self.units.loss(self.units.objective.loss(self.y[rows], raw, self.weights[rows]))
+    def loss_of(self, rows: np.ndarray, share: np.ndarray) -> float:
+        """The mean loss of some rows, or of a share of each."""
+        raw, w = np.ascontiguousarray(self.raw[:, rows]), self.weights[rows] * share
+        return self.units.loss(self.units.objective.loss(self.y[rows], raw, w))
 
     def user_raw(self) -> np.ndarray:
         """Raw predictions (n, K) in the user's units."""
@@ -231,9 +231,10 @@ class Samples:
 def _one_round(
     grower: Grower, train: Course, settings: Settings, samples: Samples, number: int
 ) -> tuple[float, float] | None:
-    """The mean loss of the rows that were not drawn, before and after; None if all were."""
+    """The mean loss of the samples that were not drawn, before and after; None if all were."""
     n, K = train.problem.n, len(train.raw)
     rows, keys, weights = None, np.zeros(K, dtype=np.uint64), train.weights
+    out, share, before = np.empty(0, dtype=np.int64), np.empty(0), 0.0
     if settings.seed is not None:
         stream = parallel.stream(settings.seed, "round", number)
         keys = stream.integers(0, 2**64, K, dtype=np.uint64)
@@ -243,6 +244,8 @@ def _one_round(
             share = bag.weights / train.problem.weights
             weights = train.weights * share
             train.slopes *= share[:, None]
+            out = np.flatnonzero(share < 1)
+            before = train.loss_of(out, 1 - share[out]) if len(out) else 0.0
             samples.draw(bag.weights)
     with np.errstate(over="ignore", under="ignore"):
         total = settings.price * float(weights.sum())
@@ -257,12 +260,9 @@ def _one_round(
         values = parallel.map(lambda own: renew(residuals[own], weights[own]), leaves, jobs)
         grower.growth.set_values(np.array(values), whole)
     grower.growth.store()
-    if rows is None or whole:
-        return None
-    out = np.setdiff1d(np.arange(n), rows)
-    before = train.loss_of(out)
-    grower.send(train.words, train.raw)
-    return before, train.loss_of(out)
+    if not whole:
+        grower.send(train.words, train.raw)
+    return (before, train.loss_of(out, 1 - share[out])) if len(out) else None
 
 
 def trees_of(grown: Any, bins: Bins, n_levels: np.ndarray, units: Units) -> BoostedTrees:

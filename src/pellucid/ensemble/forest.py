@@ -53,6 +53,7 @@ class Forest(Bagged):
         every = keys_of(seed, 0, self.n_estimators if judged else 0)
         judge = OutOfBag(
             problem,
+            drawer,
             [drawer.bag(int(key)) for key in every],
             lambda i, X: predict.values(trees[i], X),
             lambda i: _columns(trees[i]),

@@ -45,7 +45,7 @@ class HistGradientBoostingClassifier(HistBoosting, ClassBoosting):
     early_stopping : "auto" (above 10,000 samples) or bool
         Stop when the score of the validation rows has not improved for `n_iter_no_change` rounds.
     scoring : "loss" or None (accuracy): what early stopping looks at
-    validation_fraction : share, or number, of the samples kept for validation; equal rows together
+    validation_fraction : share, or number, of the samples kept for validation
     n_iter_no_change : int, default=10
     tol : float, default=1e-7
     verbose : without effect; see `pellucid.watching`

@@ -1,6 +1,7 @@
 """Rows out of the bags as judges: an honest score, and what each column is worth to it.
 
-1. `estimates`: the answer for a row is the mean of the learners that did not see it.
+1. `estimates`: the answer for a row is the mean of the learners that did not see it; of a row that
+   stands for several samples a learner may have seen some, and it counts by the share of the others.
 2. `importances`: a learner's loss on the rows it did not see, and again after the cells of one column
    were exchanged among these rows; the rise, averaged over the learners, is the column's importance.
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.ensemble.bags import Bag
+from pellucid.ensemble.bags import Bag, Drawer
 from pellucid.errors import warn
 
 
@@ -24,6 +25,7 @@ class OutOfBag:
     """New learners and their bags; `ask` learner i about encoded rows gives (n, K)."""
 
     problem: Problem
+    drawer: Drawer
     bags: list[Bag]
     ask: Callable[[int, Any], np.ndarray]
     looks_at: Callable[[int], np.ndarray]  # columns of the user that learner i can tell apart
@@ -32,7 +34,9 @@ class OutOfBag:
         """The learned attributes of `oob_score`; `score` is True, or a function of (y, answers)."""
         means, seen = self._means()
         classes = self.problem.classes
-        found = self._loss(means[seen], seen) if seen.any() else np.nan
+        found = np.nan
+        if seen.any():
+            found = self._loss(means[seen], seen, self.problem.weights[seen])
         if callable(score):
             found = 1.0 - self._by_function(score, means, seen)
         name = "oob_prediction_" if classes is None else "oob_decision_function_"
@@ -43,11 +47,11 @@ class OutOfBag:
         """(mean of the learners that did not see a row, or NaN; rows that have one)."""
         n, classes = self.problem.n, self.problem.classes
         sums, votes = np.zeros((n, 1 if classes is None else len(classes))), np.zeros(n)
-        for i, bag in enumerate(self.bags):
-            rows = np.flatnonzero(bag.weights == 0)
+        for i in range(len(self.bags)):
+            rows, share = self._unseen(i)
             if len(rows):
-                sums[rows] += self.ask(i, self._rows(rows))
-            votes[rows] += 1
+                sums[rows] += share[:, None] * self.ask(i, self._rows(rows))
+            votes[rows] += share
         seen = votes > 0
         if not seen.all():
             warn(
@@ -57,6 +61,12 @@ class OutOfBag:
             )
         with np.errstate(invalid="ignore"):
             return sums / votes[:, None], seen
+
+    def _unseen(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows that learner i did not see, or not all copies of, and the share that it did not."""
+        share = self.drawer.outside(self.bags[i].weights)
+        rows = np.flatnonzero(share)
+        return rows, share[rows]
 
     def _rows(self, rows: np.ndarray) -> Any:
         part = self.problem.X[rows]
@@ -81,9 +91,9 @@ class OutOfBag:
             score(problem.classes[problem.y[rows]], problem.classes[means[rows].argmax(1)])
         )
 
-    def _loss(self, answers: np.ndarray, rows: np.ndarray) -> float:
+    def _loss(self, answers: np.ndarray, rows: np.ndarray, w: np.ndarray) -> float:
         """Share of wrong classes, or of the variance of y that is left; NaN if y does not vary."""
-        y, w = self.problem.y[rows], self.problem.weights[rows]
+        y = self.problem.y[rows]
         if self.problem.classes is not None:
             return float(np.average(answers.argmax(axis=1) != y, weights=w))
         centre = np.average(y, weights=w)
@@ -113,24 +123,23 @@ class OutOfBag:
     def _rises(self, i: int, seed: Any, number: int) -> np.ndarray:
         """Rise of a learner's loss by column (d,); NaN if it saw every row."""
         rises = np.zeros(self.problem.schema.n_columns)
-        rows = np.flatnonzero(self.bags[i].weights == 0)
-        whole = self._loss(self.ask(i, self._rows(rows)), rows) if len(rows) else np.nan
+        rows, share = self._unseen(i)
+        X, w = self._rows(rows), share * self.problem.weights[rows]
+        whole = self._loss(self.ask(i, X), rows, w) if len(rows) else np.nan
         if np.isnan(whole):
             return np.full(len(rises), np.nan)
-        X = self._rows(rows)
         for j in self.looks_at(i).tolist():
-            donors = _donors(parallel.stream(seed, "importance", number, j), self.problem, rows)
+            donors = _donors(parallel.stream(seed, "importance", number, j), w)
             with exchanged(X, np.flatnonzero(self.problem.schema.owner == j), donors) as other:
-                rises[j] = self._loss(self.ask(i, other), rows) - whole
+                rises[j] = self._loss(self.ask(i, other), rows, w) - whole
         return rises
 
 
-def _donors(rng: np.random.Generator, problem: Problem, rows: np.ndarray) -> np.ndarray:
+def _donors(rng: np.random.Generator, w: np.ndarray) -> np.ndarray:
     """Whose cell each row gets: a permutation; of rows with unequal weights, drawn by weight."""
-    w = problem.weights[rows]
     if (w == w[0]).all():
-        return rng.permutation(len(rows))
-    return rng.choice(len(rows), len(rows), p=w / w.sum())
+        return rng.permutation(len(w))
+    return rng.choice(len(w), len(w), p=w / w.sum())
 
 
 class exchanged:

@@ -7,6 +7,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem, Wishes
+from pellucid.data.copies import held_back
 from pellucid.errors import ParameterError
 from pellucid.linear_model.linear_classifier import column_means
 from pellucid.linear_model.predictor import LinearPredictor, check_size
@@ -249,9 +250,10 @@ class SGDRegressor(LinearPredictor):
         if units is not None:
             X, y = units.table(X), (y - units.mean_y) / units.scale_y
         if self.early_stopping and not begun:
-            rows, held = self._held_back(problem.n, seed)
-            check = _judge(X[held], y[held], w[held])
-            X, y, w = X[rows], y[rows], w[rows]
+            held = self._held_back(problem, seed)
+            aside, rows = np.flatnonzero(held), np.flatnonzero(w - held)
+            check = _judge(X[aside], y[aside], held[aside])
+            X, y, w = X[rows], y[rows], (w - held)[rows]
         worst = max(
             _mean_loss(plan, y, w), _mean_loss(plan, y - X @ walker.coef - walker.intercept, w)
         )
@@ -270,16 +272,20 @@ class SGDRegressor(LinearPredictor):
             check_size(learned["coef_"], learned["intercept_"])
         return learned
 
-    def _held_back(self, n: int, seed: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Rows to learn from and rows to judge by."""
-        count = max(2, round(self.validation_fraction * n))
-        if count > n - 2:
-            raise ParameterError(
-                f"early_stopping holds back validation_fraction={self.validation_fraction} of {n} "
-                "rows, and at least 2: too few are left to learn from."
-            )
-        order = parallel.stream(seed, "validation").permutation(n)
-        return np.sort(order[count:]), np.sort(order[:count])
+    def _held_back(self, problem: Problem, seed: Any) -> np.ndarray:
+        """Weights of the rows to judge by."""
+
+        def some(m: int) -> int:
+            count = max(2, round(self.validation_fraction * m))
+            if count > m - 2:
+                raise ParameterError(
+                    f"early_stopping holds back validation_fraction={self.validation_fraction} of {m} "
+                    "rows, and at least 2: too few are left to learn from."
+                )
+            return count
+
+        rng = parallel.stream(seed, "validation")
+        return held_back(problem.weights, [np.arange(problem.n)], some, rng)
 
     def _check_state(self) -> None:
         from pellucid.persist.state import expect_array, n_terms

@@ -8,6 +8,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem, Wishes
 from pellucid.data.class_weights import class_factors
+from pellucid.data.copies import classes_of, held_back
 from pellucid.errors import ParameterError
 from pellucid.linear_model.linear_classifier import LinearClassifier, column_means
 from pellucid.linear_model.units import standardised
@@ -162,10 +163,11 @@ class StochasticClassifier(LinearClassifier):
         )  # fmt: skip
         factors = class_factors(self.class_weight, problem)
         seed = parallel.seed_sequence(self.random_state)
-        rows, held = self._held_back(problem, seed, begun)
-        X, w = problem.X if rows is None else problem.X[rows], problem.weights
-        y = problem.y if rows is None else problem.y[rows]
-        w = w if rows is None else w[rows]
+        held = self._held_back(problem, seed, begun)
+        X, y, w = problem.X, problem.y, problem.weights
+        if held is not None:
+            rows = np.flatnonzero(w - held)
+            X, y, w = X[rows], y[rows], (w - held)[rows]
 
         def one(k: int) -> Any:
             own = k if len(walkers) > 1 else 1
@@ -208,22 +210,19 @@ class StochasticClassifier(LinearClassifier):
     def _l1_share(self) -> float:
         return {"l1": 1.0, "elasticnet": float(self.l1_ratio or 0.0)}.get(self.penalty or "", 0.0)
 
-    def _held_back(self, problem: Problem, seed: Any, begun: int) -> tuple[Any, Any]:
-        """Rows to learn from and rows to judge by; (None, None) without early stopping."""
+    def _held_back(self, problem: Problem, seed: Any, begun: int) -> np.ndarray | None:
+        """Weights of the rows to judge by; None without early stopping."""
         if not self.early_stopping or begun:
-            return None, None
+            return None
+
+        def some(m: int) -> int:  # of each class at least one sample, and not all
+            return min(max(1, round(self.validation_fraction * m)), m - 1)
+
         rng = parallel.stream(seed, "validation")
-        chosen = [  # of each class at least one row, and not all
-            rng.permutation(rows)[
-                : min(max(1, round(self.validation_fraction * len(rows))), len(rows) - 1)
-            ]
-            for k in range(int(problem.y.max()) + 1)
-            if len(rows := np.flatnonzero(problem.y == k)) > 1
-        ]
-        if not chosen:
+        held = held_back(problem.weights, classes_of(problem.y), some, rng)
+        if not held.any():
             raise ParameterError("early_stopping needs more than one row of a class.")
-        held = np.sort(np.concatenate(chosen))
-        return np.setdiff1d(np.arange(problem.n), held), held
+        return held
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -238,7 +237,8 @@ class StochasticClassifier(LinearClassifier):
 
 
 def _accuracy(problem: Problem, held: np.ndarray, own: int) -> Any:
-    X, right, w = problem.X[held], problem.y[held] == own, problem.weights[held]
+    rows = np.flatnonzero(held)
+    X, right, w = problem.X[rows], problem.y[rows] == own, held[rows]
 
     def check(walker: Any) -> float:
         guess = X @ walker.coef + walker.intercept > 0

@@ -8,6 +8,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Explained
 from pellucid.data import Problem, Wishes
+from pellucid.data.copies import copies_of
 from pellucid.errors import DataError, ModelFileError, ParameterError, shown
 from pellucid.neural_network.layers import LOSSES, Dense
 from pellucid.neural_network.lessons import Lessons
@@ -99,7 +100,7 @@ class MultiLayer(Explained):
         raise NotImplementedError
 
     def _held_back(self, lessons: Lessons, rng: np.random.Generator) -> np.ndarray:
-        """Rows to judge by, for early stopping."""
+        """Weights of the rows to judge by, for early stopping."""
         raise NotImplementedError
 
     def _score_of(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
@@ -161,9 +162,10 @@ class MultiLayer(Explained):
         else:
             network.draw(parallel.stream(seed, "start"))
         X, rows = self._inside(lessons.X, scaling), lessons.rows
-        kept, judge = self._split(lessons, X, Y, weights, seed, more)
-        if kept is not None:
-            rows, Y, weights = lessons.places(kept), Y[kept], weights[kept]
+        left, judge = self._split(lessons, X, Y, weights, seed, more)
+        if left is not None:
+            kept = np.flatnonzero(left)
+            rows, Y, weights = lessons.places(kept), Y[kept], left[kept]
         begun = int(self.n_iter_) if more and warm else 0
         last = self.walk_ if begun else None
         walk = None if last is None else Walk(**{k: _copied(v) for k, v in last.items()})
@@ -222,22 +224,23 @@ class MultiLayer(Explained):
     def _split(
         self, lessons: Lessons, X: Any, Y: np.ndarray, weights: np.ndarray, seed: Any, more: bool
     ) -> tuple[Any, Any]:
-        """Rows to learn from and the judge of the others; (None, None) without early stopping.
-
-        Equal rows are one row here: none of them is on both sides.
+        """Weights of the rows to learn from and the judge of the others; (None, None) without early
+        stopping. Of a row that stands for several samples some may be on either side.
         """
         if not self.early_stopping or more or self.solver == "lbfgs":
             return None, None
         held = self._held_back(lessons, parallel.stream(seed, "validation"))
-        held = held[weights[held] > 0]  # a class may weigh nothing
-        rows = np.setdiff1d(np.arange(lessons.n), held)
-        if len(held) < 2 or not len(rows):
+        held = np.where(weights > 0, held, 0.0)  # a class may weigh nothing
+        aside, left = np.flatnonzero(held), lessons.weights - held
+        count = len(aside) if copies_of(lessons.weights) is None else int(held.sum())
+        if count < 2 or not left.any():
             raise DataError(
-                f"The validation set is too small: {len(held)} of {lessons.n} rows. Increase "
-                "'validation_fraction' or the size of your dataset."
+                f"The validation set is too small: {count} rows. Increase 'validation_fraction' or "
+                "the size of your dataset."
             )
-        aside = X[lessons.places(held)], Y[held], weights[held]
-        return rows, lambda network: self._score_of(network, *aside)
+        factor = weights / lessons.weights  # of the classes
+        judges = X[lessons.places(aside)], Y[aside], (factor * held)[aside]
+        return factor * left, lambda network: self._score_of(network, *judges)
 
     def _learned_from(self, network: Network, found: Any) -> dict[str, Any]:
         walk, progress = found.x

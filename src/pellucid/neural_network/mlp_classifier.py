@@ -6,6 +6,7 @@ import numpy as np
 
 from pellucid.base import ProbabilisticClassifier
 from pellucid.data.class_weights import class_weighted
+from pellucid.data.copies import classes_of, held_back
 from pellucid.errors import DataError, ParameterError
 from pellucid.neural_network.layers import logistic
 from pellucid.neural_network.lessons import Lessons
@@ -181,11 +182,11 @@ class MLPClassifier(MultiLayer, ProbabilisticClassifier):
 
     def _held_back(self, lessons: Lessons, rng: np.random.Generator) -> np.ndarray:
         """The same share of every class; a class of one row stays with the rows to learn from."""
-        held = []
-        for k in range(lessons.n_classes):
-            own = rng.permutation(np.flatnonzero(lessons.y == k))
-            held.append(own[: round(self.validation_fraction * len(own))][: len(own) - 1])
-        return np.sort(np.concatenate(held))
+
+        def some(m: int) -> int:
+            return min(round(self.validation_fraction * m), m - 1)
+
+        return held_back(lessons.weights, classes_of(lessons.y), some, rng)
 
     def _score_of(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
         Z = network.scores(X)

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.base import Regressor
+from pellucid.data.copies import held_back
 from pellucid.errors import DataError
 from pellucid.neural_network.lessons import Lessons
 from pellucid.neural_network.mlp import OPTIONS, MultiLayer
@@ -153,8 +154,10 @@ beta_2, epsilon, n_iter_no_change, max_fun, dropout, dtype
         return (Y - shift) / scale, lessons.weights, learned
 
     def _held_back(self, lessons: Lessons, rng: np.random.Generator) -> np.ndarray:
-        order = rng.permutation(lessons.n)
-        return np.sort(order[: round(self.validation_fraction * lessons.n)])
+        def some(m: int) -> int:
+            return round(self.validation_fraction * m)
+
+        return held_back(lessons.weights, [np.arange(lessons.n)], some, rng)
 
     def _score_of(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
         residual = w @ (Y - network.answers(X)) ** 2

@@ -1,8 +1,7 @@
 """Probabilities of a support vector classifier, from scores of rows that their machine has not seen.
 
-Invariant: folds are dealt out within each class in the order of the prepared rows; equal rows, which
-are one row or, of a given kernel, at no distance, are in one fold. So weights mean repetition, and
-nothing is drawn.
+Invariant: samples are dealt out to the folds within each class; rows of a given kernel at no distance
+are copies of one row. So weights mean repetition, and nothing depends on a random state.
 """
 
 from dataclasses import replace
@@ -10,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.data import Problem
+from pellucid.data.copies import classes_of, copies_of, dealt
 from pellucid.errors import DataError
 from pellucid.numerics import platt
 
@@ -28,37 +29,51 @@ def copies(kernel: np.ndarray, y: np.ndarray) -> np.ndarray:
     return first
 
 
-def folds(y: np.ndarray, K: int, first: np.ndarray) -> np.ndarray:
-    """Number of the fold of each row, dealt out within each class; copies follow their first."""
-    different = np.flatnonzero(first == np.arange(len(y)))
-    count = min(FOLDS, int(np.bincount(y[different], minlength=K).min()))
+def folds(problem: Problem, K: int) -> list[np.ndarray]:
+    """For each fold the weights of the rows in it, dealt out within each class."""
+    copies = copies_of(problem.weights)
+    sizes = np.bincount(problem.y, np.ones(problem.n) if copies is None else copies, K)
+    count = min(FOLDS, int(sizes.min()))
     if count < 2:
         raise DataError(
-            "calibrate=True needs at least two different rows of each class, one to learn from and one "
-            "to compare with. Leave rare classes out, or use calibrate=False."
+            "calibrate=True needs at least two rows of each class, one to learn from and one to "
+            "compare with. Leave rare classes out, or use calibrate=False."
         )
-    out = np.empty(len(y), dtype=np.int64)
-    for k in range(K):
-        rows = different[y[different] == k]
-        out[rows] = np.arange(len(rows)) % count
-    return out[first]
+    stream, held = parallel.stream(parallel.seed_sequence(0), "folds"), np.zeros((count, problem.n))
+    for rows in classes_of(problem.y):
+        parts = dealt(problem.weights[rows], np.zeros(len(rows)), count, stream)
+        held[:, rows] = np.array(list(parts))
+    return list(held)
 
 
 def calibration(model: Any, problem: Problem) -> np.ndarray:
     """Slope and biases of the probabilities, by cross validation."""
     assert problem.classes is not None
-    K = len(problem.classes)
-    kernel = model._square(problem) if model._pairwise else None
-    first = np.arange(problem.n) if kernel is None else copies(kernel, problem.y)
-    fold = folds(problem.y, K, first)
-    scores = np.zeros((problem.n, K) if K > 2 else problem.n)
-    for number in range(fold.max() + 1):
-        train, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+    K, kernel = len(problem.classes), None
+    if model._pairwise:
+        problem, kernel = _without_copies(problem, model._square(problem))
+    rows, weights, scores = [], [], []
+    for fold in folds(problem, K):
+        left = problem.weights - fold
+        train, held = np.flatnonzero(left), np.flatnonzero(fold)
         part, seen = _taken(kernel, problem, train, held)
         twin = type(model)(**model.get_params(deep=False))
-        vars(twin).update(twin._machine(part), classes_=problem.classes)
-        scores[held] = twin._finite(twin._scores(seen))
-    return platt.fit(scores, problem.y, problem.weights, K)
+        vars(twin).update(twin._machine(part.reweight(left[train])), classes_=problem.classes)
+        rows.append(held)
+        weights.append(fold[held])
+        scores.append(twin._finite(twin._scores(seen)))
+    row = np.concatenate(rows)
+    order = np.argsort(row, kind="stable")
+    z, w = np.concatenate(scores)[order], np.concatenate(weights)[order]
+    return platt.fit(z, problem.y[row[order]], w, K)
+
+
+def _without_copies(problem: Problem, kernel: np.ndarray) -> tuple[Problem, np.ndarray]:
+    """Rows of a given kernel that are equal, as one row with the weight of all of them."""
+    first = copies(kernel, problem.y) if problem.counts else np.arange(problem.n)
+    kept, group = np.unique(first, return_inverse=True)
+    own = problem.take(kept, np.bincount(group, problem.weights))
+    return own, kernel[np.ix_(kept, kept)]
 
 
 def _taken(

@@ -38,7 +38,7 @@ class TreeModel(TreesExplained):
     def _grown(self, problem: Problem, presorted: Any = None) -> dict[str, Any]:
         """The learned attributes of a tree, pruned as `ccp_alpha` says."""
         if self.ccp_alpha == "cv" and presorted is None:
-            # Equal rows are one row, so that no fold holds a copy of what another one learned.
+            # What is dealt out to the folds then does not depend on the order of the rows.
             problem = canonical(problem)
         nodes = self._grow(problem, presorted)
         more: dict[str, Any] = {}

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import parallel
 from pellucid.data import Problem
+from pellucid.data.copies import dealt
 from pellucid.tree import predict
 from pellucid.tree.criteria import CLASS_CRITERIA, POWERS
 from pellucid.tree.limits import limits_of
@@ -108,7 +110,8 @@ def cross_validated(model: Any, problem: Problem, nodes: Nodes) -> tuple[Nodes, 
     """The tree pruned at the alpha of the 1-SE rule, and the learned attributes that say why.
 
     1. The candidates lie between the alphas of the whole tree's path (geometric means).
-    2. Each fold's rows are judged by a tree grown on the others, at every candidate.
+    2. Samples in the order of the target are dealt out to the folds; those of a fold are judged by a
+       tree grown on the others, at every candidate.
     3. The largest candidate whose loss is within one standard error of the lowest is taken.
     """
     exponent = exponent_of(model.criterion, problem.y)
@@ -120,8 +123,9 @@ def cross_validated(model: Any, problem: Problem, nodes: Nodes) -> tuple[Nodes, 
     alphas = np.unique([0.0, *(alpha for alpha, _, _ in links)])
     tried = np.append(np.sqrt(alphas[:-1]) * np.sqrt(alphas[1:]), alphas[-1])
     sums = np.zeros((2, len(tried)))
-    for fold in range(FOLDS):
-        sums += _fold_losses(model, problem, power, _folds(problem) == fold, tried)
+    stream = parallel.stream(parallel.seed_sequence(0), "folds")  # the same for every model
+    for held in dealt(problem.weights, problem.y, FOLDS, stream):
+        sums += _fold_losses(model, problem, power, held, tried)
     total = float(problem.weights.sum())
     count = total if problem.counts else float(np.count_nonzero(problem.weights))
     mean = sums[0] / total
@@ -154,27 +158,20 @@ def _grow(model: Any, problem: Problem, power: int, **limits: Any) -> Nodes:
     return grow_model(model, problem, limits=replace(own, **(scaled | limits)))
 
 
-def _folds(problem: Problem) -> np.ndarray:
-    """Fold of every row: rows in the order of the target are dealt out, so nothing is drawn."""
-    order = np.argsort(problem.y, kind="stable")
-    fold = np.empty(problem.n, dtype=np.int64)
-    fold[order] = np.arange(problem.n) % FOLDS
-    return fold
-
-
 def _fold_losses(
     model: Any, problem: Problem, power: int, held: np.ndarray, tried: np.ndarray
 ) -> np.ndarray:
-    if not held.any() or held.all():
+    left = problem.weights - held
+    rows, rest = np.flatnonzero(held), np.flatnonzero(left)
+    if not len(rows) or not len(rest):
         return np.zeros((2, len(tried)))
-    rows, rest = np.flatnonzero(held), np.flatnonzero(~held)
     if model.criterion == "poisson" and not problem.y[rest].any():
         # Nothing happened outside of this fold: no tree can grow there, and all of them say 0.
-        w, loss = problem.weights[rows], problem.y[rows] ** 2
+        w, loss = held[rows], problem.y[rows] ** 2
         return np.outer((w @ loss, w @ loss**2), np.ones(len(tried)))
-    tree = _grow(model, problem.take(rest, problem.weights[rest]), power)
+    tree = _grow(model, problem.take(rest, left[rest]), power)
     X = np.asfortranarray(problem.X[rows])
-    found = losses(tree, X, problem.y[rows], problem.weights[rows], model.criterion)
+    found = losses(tree, X, problem.y[rows], held[rows], model.criterion)
     return path_losses(tree, tried, *found)
 
 

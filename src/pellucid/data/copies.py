@@ -1,0 +1,80 @@
+"""Copies: a row of weight k stands for k samples, and tables are dealt out sample by sample.
+
+Equal rows are one row with a weight. If it went as a whole to the rows that learn or to those that
+judge, the judges would hold exactly the labels that the others lack at that point, and every honest
+estimate would be too low. So each part gets a weight of the row, perhaps 0.
+
+Invariant: what is dealt follows from the stream and the canonical rows alone, and has the law that
+it would have if the copies were rows of their own.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from pellucid.data.canonical import EXACT
+
+MOST = 10**9  # copies from which NumPy draws without replacement
+EACH = 2**22  # copies that are shuffled one by one
+
+
+def copies_of(weights: np.ndarray) -> np.ndarray | None:
+    """Samples that each row stands for (int64); None if that is one each, as with weights that are
+    no counts."""
+    if (weights == 1.0).all() or not (weights == np.floor(weights)).all():
+        return None
+    return weights.astype(np.int64) if weights.sum() < EXACT else None
+
+
+def among(copies: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """How many copies of each row are among `count` of all, drawn without replacement."""
+    total = int(copies.sum())
+    if total < MOST:
+        return rng.multivariate_hypergeometric(copies, count, method="marginals")
+    return rng.binomial(copies, count / total)  # as good as exact for so many
+
+
+def held_back(
+    weights: np.ndarray,
+    groups: Iterable[np.ndarray],
+    how_many: Callable[[int], int],
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """The weight with which each row judges, of rows in groups: of the m samples of a group
+    `how_many(m)` are held back. The others, `weights` less these, are to learn from."""
+    copies, held = copies_of(weights), np.zeros(len(weights))
+    for rows in groups:
+        if copies is None:
+            chosen = rng.permutation(rows)[: how_many(len(rows))]
+            held[chosen] = weights[chosen]
+        else:
+            own = copies[rows]
+            held[rows] = among(own, how_many(int(own.sum())), rng)
+    return held
+
+
+def classes_of(y: np.ndarray) -> Iterator[np.ndarray]:
+    """The rows of each class code that occurs, as groups."""
+    return (np.flatnonzero(y == k) for k in np.unique(y))
+
+
+def dealt(
+    weights: np.ndarray, keys: np.ndarray, parts: int, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """For each part the weights of the rows in it. Samples in the order of their keys are dealt out
+    in turn, those of one key in a random order; rows of one sample each in the order they have."""
+    n, copies = len(weights), copies_of(weights)
+    if copies is None:
+        part = np.empty(n, dtype=np.int64)
+        part[np.argsort(keys, kind="stable")] = np.arange(n) % parts
+        yield from (np.where(part == k, weights, 0.0) for k in range(parts))
+        return
+    total = int(copies.sum())
+    if total <= max(EACH, 4 * n):
+        rows = np.repeat(np.arange(n), copies)
+        order = np.lexsort((rng.random(total), keys[rows]))
+        place = (np.arange(total) % parts) * n + rows[order]
+        counts = np.bincount(place, minlength=parts * n).reshape(parts, n)
+    else:
+        counts = rng.multinomial(copies, np.full(parts, 1.0 / parts)).T
+    yield from counts.astype(np.float64)
