@@ -232,11 +232,12 @@ class MultiLayer(Explained):
         held = self._held_back(lessons, parallel.stream(seed, "validation"))
         held = np.where(weights > 0, held, 0.0)  # a class may weigh nothing
         aside, left = np.flatnonzero(held), lessons.weights - held
-        count = len(aside) if copies_of(lessons.weights) is None else int(held.sum())
+        whole = copies_of(lessons.weights) is None
+        count, total = (len(aside), lessons.n) if whole else (held.sum(), lessons.weights.sum())
         if count < 2 or not left.any():
             raise DataError(
-                f"The validation set is too small: {count} rows. Increase 'validation_fraction' or "
-                "the size of your dataset."
+                f"The validation set is too small: {count:.0f} of {total:.0f} rows. Increase "
+                "'validation_fraction' or the size of your dataset."
             )
         factor = weights / lessons.weights  # of the classes
         judges = X[lessons.places(aside)], Y[aside], (factor * held)[aside]
