@@ -45,7 +45,7 @@ def _measure(sender: Any, key: str, who: str, n: int) -> None:
     entry = registry.find(key)
     sample = entry.source.sample(n)
     few = _first_rows(sample, 300)
-    registry.fit(entry.contender(who, few), few)
+    registry.fit(entry.contender(who, few, **entry.in_memory), few)
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     try:
@@ -54,7 +54,7 @@ def _measure(sender: Any, key: str, who: str, n: int) -> None:
         sender.send(None)
         return
     start = _resident("VmRSS")
-    registry.fit(entry.contender(who, sample), sample)
+    registry.fit(entry.contender(who, sample, **entry.in_memory), sample)
     sender.send(max(0, _resident("VmHWM") - start))
 
 

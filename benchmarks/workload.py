@@ -37,6 +37,7 @@ class Workload:
     `estimator` is `"family.Class"`. `params` are ours; the adapters translate them; a function is
     called with the sample and gives them. `goals` names the timed actions (`fit` and methods that
     take X) and the ratio peer/ours that each must reach, None for a row that is only shown.
+    `in_memory` are parameters for the measurement of memory alone: fewer steps over the same arrays.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Workload:
     goals: Mapping[str, float | None]
     params: Mapping[str, Any] | Callable[[Sample], Mapping[str, Any]] = field(default_factory=dict)
     peers: Sequence[str] = ("scikit-learn",)
+    in_memory: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -65,14 +67,14 @@ class Workload:
             pass
         raise NotAvailable(f"pellucid.{self.estimator}")
 
-    def ours(self, sample: Sample) -> Any:
+    def ours(self, sample: Sample, **more: Any) -> Any:
         """Our estimator, unfitted."""
         params = self.params(sample) if callable(self.params) else self.params
-        return self.our_class()(**params)
+        return self.our_class()(**{**params, **more})
 
-    def contender(self, who: str, sample: Sample) -> Any:
+    def contender(self, who: str, sample: Sample, **more: Any) -> Any:
         """The unfitted estimator of `who`: ours, or a peer's twin of it."""
-        ours = self.ours(sample)
+        ours = self.ours(sample, **more)
         if who == OURS:
             return ours
         adapter = importlib.import_module(ADAPTERS[who])
