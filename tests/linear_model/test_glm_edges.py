@@ -110,3 +110,44 @@ def test_a_normal_mean_below_what_the_link_can_give_has_a_start():
     mean = model.predict(x[:, None])
     pull = mean * (y - mean)
     assert max(abs(pull.sum()), abs(pull @ x)) < 1e-10 * np.abs(pull).sum()
+
+
+@pytest.mark.parametrize(("family", "link"), [
+    ("gamma", "inverse"), ("gamma", "identity"), ("inverse_gaussian", "inverse_square"),
+    ("poisson", "identity"), ("normal", "inverse"), ("binomial", "identity"),
+])  # fmt: skip
+def test_gradient_descent_starts_where_means_are_possible(family, link):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    eta = 2 + 0.3 * X[:, 0] - 0.2 * X[:, 1]
+    mean = {"inverse": 1 / eta, "identity": eta, "inverse_square": eta**-0.5}[link]
+    y = {
+        "gamma": lambda: rng.gamma(5, mean / 5), "inverse_gaussian": lambda: rng.wald(mean, 5.0),
+        "poisson": lambda: rng.poisson(mean), "normal": lambda: mean + 0.05 * rng.normal(size=200),
+        "binomial": lambda: rng.uniform(size=200) < mean / 5,
+    }[family]().astype(float)  # fmt: skip
+    model = GeneralizedLinearModel(family=family, link=link, alpha=0.0, tol=1e-9)
+    slow = GeneralizedLinearModel(
+        family=family, link=link, alpha=0.0, tol=1e-9, solver="gd", max_iter=5000
+    )
+    np.testing.assert_allclose(slow.fit(X, y).coef_, model.fit(X, y).coef_, atol=1e-7)
+    assert (np.diff(slow.history_["objective"]) < 1e-12).all()
+
+
+def test_a_rough_start_reads_sparse_tables_as_they_are(monkeypatch):
+    from scipy.sparse import csr_matrix
+
+    from pellucid.linear_model.glm_solver import Rows
+
+    rng = np.random.default_rng(1)
+    X = rng.uniform(1, 2, size=(300, 3)) * (rng.uniform(size=(300, 3)) < 0.9)
+    X[~X.any(axis=1), 0] = 1.0
+    y = rng.gamma(5, 1 / (X @ [0.3, 0.5, 0.2]) / 5)
+    model = GeneralizedLinearModel(family="gamma", link="inverse", alpha=0.0, fit_intercept=False)
+    dense, whole = model.fit(X, y).coef_, []
+    made = Rows.dense
+    monkeypatch.setattr(
+        Rows, "dense", lambda self, rows: whole.append(rows == slice(None)) or made(self, rows)
+    )
+    np.testing.assert_allclose(model.fit(csr_matrix(X), y).coef_, dense, rtol=1e-9)
+    assert not any(whole)

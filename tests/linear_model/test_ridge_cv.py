@@ -149,3 +149,15 @@ def test_targets_without_a_common_score_are_refused_in_words(each):
     scores = np.array([[np.nan, 1.0], [np.nan if each else 1.0, np.nan]])
     with pytest.raises(DataError, match="No penalty has a score"):
         RidgeCV(alpha_per_target=each)._choice(np.array([1.0, 2.0]), scores, True)
+
+
+def test_left_out_rows_stand_where_they_were_given():
+    X, y = sample()
+    w = np.ones(len(y))
+    w[[3, 7]] = 0
+    model = RidgeCV(store_cv_results=True).fit(X, y, w)
+    assert np.isnan(model.cv_results_[[3, 7]]).all() and model.cv_results_.shape == (len(y), 3)
+    without = RidgeCV(store_cv_results=True).fit(X[w > 0], y[w > 0])
+    np.testing.assert_allclose(model.cv_results_[w > 0], without.cv_results_, rtol=1e-9)
+    with pytest.raises(ParameterError, match="'alphas' parameter of RidgeCV must be numbers"):
+        RidgeCV(["a", "b"]).fit(X, y)

@@ -176,3 +176,7 @@ def test_standardised_columns_without_an_intercept_keep_their_zero():
     best = np.linalg.lstsq(X, y, rcond=None)[0]
     assert model.intercept_ == 0
     np.testing.assert_allclose(model.coef_, best, atol=0.3)
+
+
+def test_losses_are_no_attribute():
+    assert not hasattr(SGDRegressor(), "loss_functions")

@@ -10,13 +10,16 @@ from pellucid.errors import ParameterError
 from pellucid.linear_model import (
     BayesianRidge,
     ElasticNet,
+    ElasticNetCV,
     GammaRegressor,
     GeneralizedLinearModel,
     Lasso,
+    LassoCV,
     LogisticRegression,
     PoissonRegressor,
     Ridge,
     RidgeClassifier,
+    RidgeCV,
     TweedieRegressor,
 )
 
@@ -24,13 +27,16 @@ SIZES = np.array([1.0, 1e4, 1e-3, 30.0])
 MODELS = [
     BayesianRidge(tol=1e-10),
     ElasticNet(alpha=0.05, tol=1e-12),
+    ElasticNetCV(alphas=5, tol=1e-12),
     GammaRegressor(alpha=0.1, tol=1e-10),
     GeneralizedLinearModel(family="poisson", alpha=0.1, l1_ratio=0.5, tol=1e-10),
     Lasso(alpha=0.05, tol=1e-12),
+    LassoCV(alphas=5, tol=1e-12),
     LogisticRegression(C=0.3, tol=1e-10),
     LogisticRegression(C=0.3, l1_ratio=1.0, solver="cd", tol=1e-10, max_iter=1000),
     PoissonRegressor(alpha=0.1, tol=1e-10),
     Ridge(alpha=3.0),
+    RidgeCV(alphas=[0.3, 3.0, 30.0]),
     RidgeClassifier(alpha=3.0),
     TweedieRegressor(power=1.5, alpha=0.1, tol=1e-10),
 ]

@@ -47,6 +47,9 @@ class ElasticNetCV(LinearPredictor):
         and `tol` are then those of its steps.
     step : float or None, keyword-only
         Step of "gd"; None takes one that cannot overshoot.
+    standardize : bool, default=False, keyword-only
+        Penalise the coefficients of numbers divided by their deviation in all rows (levels stay 0
+        and 1); `coef_` is told in the user's units.
     table : Table, optional
 
     Attributes
@@ -105,6 +108,7 @@ class ElasticNetCV(LinearPredictor):
         selection: str = "cyclic",
         solver: str = "cd",
         step: float | None = None,
+        standardize: bool = False,
         table: Any = None,
     ) -> None:
         self.l1_ratio = l1_ratio
@@ -123,6 +127,7 @@ class ElasticNetCV(LinearPredictor):
         self.selection = selection
         self.solver = solver
         self.step = step
+        self.standardize = standardize
         self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -124,16 +124,35 @@ def start(task: Task, loss: GLMLoss) -> np.ndarray:
             x[-1] = float(loss.link.link(np.array(mean))) - middle
     if np.isfinite(objective.loss_of_constant(x[-1])):
         return x
-    rough_eta = loss.link.link((y + mean) / 2) - (0.0 if offset is None else offset)
-    A = objective.X.dense(slice(None)) - (0.0 if objective.shift is None else objective.shift)
-    A = np.column_stack([A, np.full(len(A), float(objective.intercept))])
-    rough = np.linalg.lstsq(A, rough_eta, rcond=None)[0]
+    rough = _rough_fit(task, loss.link.link((y + mean) / 2) - (0.0 if offset is None else offset))
     if np.isfinite(objective.evaluate(rough)[0]):
         return rough
     raise DataError(
         f"With the {loss.link.name} link no start was found at which every mean is possible for "
         f"the {loss.family.name} family. Use the log link, or an intercept."
     )
+
+
+def _rough_fit(task: Task, eta: np.ndarray) -> np.ndarray:
+    """Least squares of eta, by products with the table alone: it may be sparse."""
+    from scipy.sparse.linalg import LinearOperator, lsqr
+
+    objective = task.objective
+    n, p, X = objective.X.n, objective.X.p, objective.X.X
+    shift = np.zeros(p) if objective.shift is None else objective.shift
+    scale = np.append(task.spread, 1.0)
+
+    def fitted(z: np.ndarray) -> np.ndarray:
+        x = z.ravel() / scale
+        return np.asarray(X @ x[:-1]) + (x[-1] * objective.intercept - x[:-1] @ shift)
+
+    def pulls(r: np.ndarray) -> np.ndarray:
+        r = r.ravel()
+        own = np.asarray(X.T @ r) - r.sum() * shift
+        return np.append(own, r.sum() * objective.intercept) / scale
+
+    table = LinearOperator((n, p + 1), matvec=fitted, rmatvec=pulls, dtype=float)
+    return lsqr(table, eta, atol=1e-10, btol=1e-10, iter_lim=10 * (p + 1))[0] / scale
 
 
 def solve(task: Task, loss: GLMLoss, solver: str, tol: float, max_iter: int, x0: Any) -> Solution:
@@ -179,19 +198,26 @@ def head_start(task: Task, x: np.ndarray) -> np.ndarray:
 def descend(
     objective: GLMObjective, loss: GLMLoss, tol: float, max_iter: int, step: float | None, l1: float
 ) -> Solution:
-    """Plain gradient descent from 0 on the mean objective, in the user's units.
+    """Plain gradient descent on the mean objective, in the user's units, from 0; where that gives
+    means that are not possible, from the mean of y.
 
     With `l1` > 0, the strength of |b| in the mean objective, every step is followed by the penalty's
     own (proximal descent).
     """
     total, p = float(objective.weights.sum()), objective.X.p
+    x, curves = np.zeros(p + 1), []
+    with np.errstate(all="ignore"):
+        middle = start(Task(objective, np.ones(p), np.zeros(p, dtype=np.int64), 0), loss)
+        if np.isfinite(objective.evaluate(x)[0]) and np.isfinite(objective.curvature(x)).all():
+            curves.append(objective.curvature(x))
+        else:
+            x = middle
     if step is None:  # the larger curvature of 0 and of where all rows have the mean of y
-        plain = Task(objective, np.ones(p), np.zeros(p, dtype=np.int64), 0)
-        ends = (np.zeros(p + 1), start(plain, loss))
-        steepest = max(float(np.linalg.eigvalsh(objective.curvature(x))[-1]) for x in ends)
+        curves.append(objective.curvature(middle))
+        steepest = max(float(np.linalg.eigvalsh(H)[-1]) for H in curves)
         step = 0.5 * total / max(steepest, 1e-300)
     return gradient_descent(
-        objective.evaluate, np.zeros(p + 1), step=step / total, tol=tol, max_iter=max_iter,
+        objective.evaluate, x, step=step / total, tol=tol, max_iter=max_iter,
         penalty=Penalty(np.append(np.full(p, l1 * total), 0.0), 1.0) if l1 > 0 else None,
     )  # fmt: skip
 

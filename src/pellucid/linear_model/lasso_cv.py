@@ -43,6 +43,9 @@ class LassoCV(LinearPredictor):
         and `tol` are then those of its steps.
     step : float or None, keyword-only
         Step of "gd"; None takes one that cannot overshoot.
+    standardize : bool, default=False, keyword-only
+        Penalise the coefficients of numbers divided by their deviation in all rows (levels stay 0
+        and 1); `coef_` is told in the user's units.
     table : Table, optional
 
     Attributes
@@ -99,6 +102,7 @@ class LassoCV(LinearPredictor):
         selection: str = "cyclic",
         solver: str = "cd",
         step: float | None = None,
+        standardize: bool = False,
         table: Any = None,
     ) -> None:
         self.eps = eps
@@ -116,6 +120,7 @@ class LassoCV(LinearPredictor):
         self.selection = selection
         self.solver = solver
         self.step = step
+        self.standardize = standardize
         self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

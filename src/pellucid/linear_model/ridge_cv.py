@@ -10,6 +10,7 @@ from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model.folds import CV, make_folds
 from pellucid.linear_model.predictor import LinearPredictor
 from pellucid.linear_model.ridge import Ridge
+from pellucid.linear_model.units import penalised_evenly
 from pellucid.parameters import Array, Boolean, Choice, Either, Function, Nothing, Real, Test
 from pellucid.records import Status
 
@@ -46,6 +47,9 @@ class RidgeCV(LinearPredictor):
         Keep `cv_results_`; with cv=None only.
     alpha_per_target : bool, default=False
         One penalty for each target; with cv=None only.
+    standardize : bool, default=False, keyword-only
+        Penalise the coefficients of numbers divided by their deviation in all rows (levels stay 0
+        and 1); `coef_` is told in the user's units.
     table : Table, optional
 
     Attributes
@@ -54,7 +58,7 @@ class RidgeCV(LinearPredictor):
     best_score_ : its score, or one per target
     coef_, intercept_ : in the order of `terms_`, on all rows with that penalty
     cv_results_ : squared errors (or, with `scoring`, predictions) of the left-out rows, (n, alphas)
-        or (n, targets, alphas)
+        or (n, targets, alphas); NaN for rows that do not count
     history_ : score of each alpha; status_, n_features_in_, feature_names_in_, schema_
 
     Examples
@@ -78,6 +82,7 @@ class RidgeCV(LinearPredictor):
         "gcv_mode": Choice(None, "auto", "svd", "eigen"),
         "store_cv_results": Boolean,
         "alpha_per_target": Boolean,
+        "standardize": Boolean,
     }
 
     alpha_: Any
@@ -95,6 +100,7 @@ class RidgeCV(LinearPredictor):
         gcv_mode: str | None = None,
         store_cv_results: bool = False,
         alpha_per_target: bool = False,
+        standardize: bool = False,
         table: Any = None,
     ) -> None:
         self.alphas = alphas
@@ -104,6 +110,7 @@ class RidgeCV(LinearPredictor):
         self.gcv_mode = gcv_mode
         self.store_cv_results = store_cv_results
         self.alpha_per_target = alpha_per_target
+        self.standardize = standardize
         self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -111,6 +118,9 @@ class RidgeCV(LinearPredictor):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
+        return penalised_evenly(self, True, problem, self._fit_columns)
+
+    def _fit_columns(self, problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model import ridge_cv_solver as search
         from pellucid.linear_model import ridge_solver as solvers
         from pellucid.linear_model.spectrum import make_spectrum
@@ -141,11 +151,14 @@ class RidgeCV(LinearPredictor):
         }  # fmt: skip
 
     def _penalties(self) -> np.ndarray:
-        alphas = np.asarray(self.alphas, dtype=float).ravel()
+        try:
+            alphas = np.asarray(self.alphas, dtype=float).ravel()
+        except (TypeError, ValueError):
+            alphas = np.empty(0)
         if not len(alphas) or not np.isfinite(alphas).all() or (alphas < 0).any():
             raise ParameterError(
                 "The 'alphas' parameter of RidgeCV must be numbers >= 0. Got "
-                f"{np.asarray(self.alphas).tolist()} instead."
+                f"{shown(self.alphas)} instead."
             )
         if self.cv is not None and (self.store_cv_results or self.alpha_per_target):
             raise ParameterError(
@@ -194,7 +207,12 @@ class RidgeCV(LinearPredictor):
         if self.scoring is None:
             with np.errstate(over="ignore"):
                 kept = np.square(Y[:, :, None] - predictions)
-        return kept if problem.y.ndim == 2 else kept[:, 0]
+        kept = kept if problem.y.ndim == 2 else kept[:, 0]
+        if problem.position is None:
+            return kept
+        given = np.full((len(problem.position), *kept.shape[1:]), np.nan)  # rows that do not count
+        given[problem.position >= 0] = kept
+        return given
 
     def _check_state(self) -> None:
         from pellucid.persist.state import expect_number

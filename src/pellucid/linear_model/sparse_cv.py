@@ -12,6 +12,7 @@ from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model.folds import CV, make_folds
 from pellucid.linear_model.paths import penalty_grid
+from pellucid.linear_model.units import penalised_evenly
 from pellucid.parameters import (
     Array,
     Boolean,
@@ -42,11 +43,18 @@ PARAMETERS = {
     "selection": Choice("cyclic", "random"),
     "solver": Choice("cd", "gd"),
     "step": Either(Nothing, Real(0, None, "neither")),
+    "standardize": Boolean,
 }
 
 
 def fit_by_folds(model: Any, problem: Problem, l1_ratios: list[float]) -> dict[str, Any]:
     """Errors along all paths, the best point, and the fit on all rows there."""
+    return penalised_evenly(
+        model, True, problem, lambda problem: _fit_columns(model, problem, l1_ratios)
+    )
+
+
+def _fit_columns(model: Any, problem: Problem, l1_ratios: list[float]) -> dict[str, Any]:
     from pellucid.linear_model import net_cv_solver as search
     from pellucid.linear_model.elastic_net_solver import Net
     from pellucid.linear_model.sparse_regression import descend
