@@ -1,5 +1,8 @@
 """The report in a browser: nothing is asked for, nothing complains, everything works."""
 
+import base64
+import re
+
 import pytest
 
 from pellucid.report import html
@@ -139,13 +142,32 @@ def test_the_width_of_the_same_changes_the_table_of_pairs(browser, pages):
     assert "0.01" in browser.ask("document.querySelector('.pairs-says').textContent")
 
 
-def test_paper_shows_everything_and_no_controls(browser, pages):
+def sheets(browser):
+    """Pages of the PDF."""
+    made = base64.b64decode(browser.call("Page.printToPDF", preferCSSPageSize=True)["data"])
+    return len(re.findall(rb"/Type\s*/Page\b", made))
+
+
+def test_paper_shows_what_is_open_and_no_controls(browser, pages):
+    """A handful of pages about the recommended model; all cards for those who open them."""
     browser.open(pages / "two.html", media="print")
     hidden = "[...document.querySelectorAll('nav, .js, p button')].every(n => n.offsetHeight === 0)"
     assert browser.ask(hidden)
     assert browser.ask("document.querySelector('.board th:nth-child(2)').innerText") == "model"
-    last = "[...document.querySelectorAll('#cards > .card')].at(-1).querySelector('svg')"
-    assert browser.ask(f"{last}.checkVisibility() && {last}.getBoundingClientRect().height > 50")
+    cards = "[...document.querySelectorAll('#cards > .card')].map(c => c.offsetHeight > 50)"
+    n = len(browser.ask(cards))
+    assert browser.ask(cards) == [True] + [False] * (n - 1)
+    assert browser.ask("document.querySelector('#cards .card .tag').textContent") == "recommended"
+    assert browser.ask("document.querySelector('#cards .paper').offsetHeight") > 0
+    groups = "[...document.querySelectorAll('.group')].map(g => g.offsetHeight > 0)"
+    assert browser.ask(groups).count(True) == 1, "no head without rows"
+    assert browser.ask("document.querySelector('.threshold').offsetHeight") == 0, "a bare head"
+    few = sheets(browser)
+    assert few <= 8
+    browser.ask("document.querySelector('#cards .open-all').click()")
+    assert browser.ask(cards) == [True] * n and sheets(browser) > few + 5
+    browser.ask("document.querySelector('#cards .open-all').click()")
+    assert browser.ask(cards) == [False] * n
 
 
 def test_the_keyboard_reaches_controls_and_details(browser, pages):

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from pellucid.report import html, markdown, sections, words
+from pellucid.report import html, markdown, model_pictures, pictures, sections, terminal, words
 from pellucid.report.privacy import without_rows
 from pellucid.report.tree_picture import tree
 from tests.report import sample
@@ -202,6 +202,68 @@ def test_test_part_that_failed_or_was_opened_often(two):
     assert "not what the folds had foretold" in Page(html.render(summary)).words
     summary["test"] = {"model": "logistic", "failed": "it took too long"}
     assert "it took too long" in html.render(summary)
+
+
+@pytest.mark.parametrize(("value", "said"), [
+    (0.985, "is what the folds had foretold"),
+    (0.90, "is worse than the interval of the folds, though its own"),
+    (0.999, "is better than the interval of the folds, but its own"),
+])  # fmt: skip
+def test_a_locked_score_outside_the_interval_of_the_folds_is_told(two, value, said):
+    """Overlapping intervals alone do not make a score what was foretold."""
+    summary = copy.deepcopy(two)
+    metric, own = summary["plan"]["metric"], summary["leaderboard"][0]
+    own["ci"], summary["test"]["metrics"][metric] = [0.97, 0.99], value
+    summary["test"]["intervals"][metric] = [0.80, 1.0]
+    assert said in Page(html.render(summary)).words
+    loss = {**summary, "plan": {**summary["plan"], "greater_is_better": False}}
+    turned = {"yes": "yes", "better": "worse", "worse": "better"}
+    assert words.foretold(loss) == turned[words.foretold(summary)]
+    lines = terminal.test_part(summary, {})
+    mark = {"yes": "as foretold by the folds: yes", "worse": "! worse than the folds foretold"}
+    assert mark.get(words.foretold(summary), "better than the folds foretold") in lines[-1]
+    assert max(map(len, lines)) <= 96
+
+
+def test_the_recommended_model_stands_first(two):
+    summary = copy.deepcopy(two)
+    for k, row in enumerate(summary["leaderboard"]):
+        row["recommended"] = k == 3
+    summary["verdict"]["recommended"] = name = summary["leaderboard"][3]["model"]
+    page = html.render(summary)
+    for section in ("cards", "learned"):
+        part = page.partition(f'<section id="{section}"')[2]
+        assert re.search(r'<details class="card" open>\n<summary><b><bdi>(.*?)</', part)[1] == name
+        assert part.index("<details") == part.index('<details class="card" open>')
+    regions = page.partition('<section id="regions"')[2].partition("</section>")[0]
+    shown, closed = regions.split("more models</summary>")
+    assert Page(shown).titles[0] == name and len(Page(shown).titles) == 6
+    assert len(Page(closed).titles) == len(summary["regions"]["models"]) - 6
+
+
+def test_the_search_says_how_many_searches_there_were(two, two_page):
+    tried = two["cards"]["logistic"]["search"]
+    often = max(c["chosen"] for c in tried["candidates"])
+    said = f"{often}×: chosen in {often} of {tried['rounds']} searches"
+    assert said in Page(two_page).words
+
+
+def test_why_a_row_names_its_values(two):
+    row = {**two["rows"]["groups"][0]["rows"][0], "cells": ["17.5", None, "x" * 40, "4", "5"]}
+    columns = two["rows"]["columns"]
+    row["contributions"] = [[name, 1.0] for name in (*columns[:3], "<gone>")]
+    picture = str(pictures.contributions(row, columns))
+    assert f"{columns[0]} = 17.5" in picture and f"{columns[1]} missing" in picture
+    assert "= xxxxxxxxx…" in picture and "&lt;gone&gt;" in picture
+
+
+def test_columns_that_change_nothing_are_counted_not_drawn():
+    found = {"columns": list("abcd"), "values": [0.0, 0.3, 0.0, -0.01],
+             "low": [0.0, 0.2, 0.0, -0.02], "high": [0.0, 0.4, 0.01, 0.0]}  # fmt: skip
+    picture = str(model_pictures.importances(found, False))
+    assert "The other 1 change" not in picture
+    assert [name for name in "abcd" if f">{name}</text>" in picture] == ["b", "c", "d"]
+    assert "The other one changes nothing." in picture
 
 
 def test_columns_that_say_the_same_are_named_beside_the_importances(two, two_page):

@@ -158,7 +158,7 @@ def _assemble(
     n_test: int,
     test_sha256: str,
 ) -> Material:
-    from pellucid.compare.target import has_target, understand
+    from pellucid.compare.target import has_target, maybe_classes, understand
 
     present = has_target(table.column(target))
     kept = np.flatnonzero(present)
@@ -181,6 +181,8 @@ def _assemble(
     found = understand(table.column(target), target, task, settings.positive, n_train)
     if settings.task == "auto" and opened.task:
         found = replace(found, why="a known data set")
+    if task == "auto" and (note := maybe_classes(found, target)):
+        notes.append(note)
     _refuse_untaught(found, n_train, settings.test)
     apart = {target, *(name for names in roles.values() for name in names)}
     features = exchange.without(table, apart)

@@ -10,6 +10,7 @@ import numpy as np
 
 from pellucid.compare.material import Material
 from pellucid.data.cells import RawColumn
+from pellucid.draw.number import number
 
 LEVELS = 12
 BINS = 20
@@ -88,7 +89,9 @@ def _levels(material: Material, rows: np.ndarray, codes: np.ndarray, levels: Any
 
 
 def _by_number(material: Material, rows: np.ndarray, values: np.ndarray) -> dict[str, Any]:
-    y = material.y[rows]
+    y, distinct = material.y[rows], np.unique(values)
+    if len(distinct) <= LEVELS and (distinct == np.floor(distinct)).all():
+        return _each(material, y, values, distinct)
     if material.classes is not None:
         low, high = float(values.min()), float(values.max())
         if not high > low:
@@ -102,11 +105,35 @@ def _by_number(material: Material, rows: np.ndarray, values: np.ndarray) -> dict
     edges = np.unique(np.quantile(values, np.linspace(0, 1, 11)))
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, max(len(edges) - 2, 0))
     used = np.unique(place)
-    labels = [f"{edges[k]:.4g} - {edges[min(k + 1, len(edges) - 1)]:.4g}" for k in used]
     return {
-        "kind": "means", "labels": labels, "means": [float(y[place == k].mean()) for k in used],
+        "kind": "means", "labels": [_span(values[place == k]) for k in used],
+        "means": [float(y[place == k].mean()) for k in used],
         "rows": [int((place == k).sum()) for k in used],
     }  # fmt: skip
+
+
+def _each(
+    material: Material, y: np.ndarray, values: np.ndarray, distinct: np.ndarray
+) -> dict[str, Any]:
+    """A few whole numbers, one by one in their order."""
+    labels = [number(v, 15) for v in distinct]
+    if material.classes is None:
+        return {
+            "kind": "means", "labels": labels,
+            "means": [float(y[values == v].mean()) for v in distinct],
+            "rows": [int((values == v).sum()) for v in distinct],
+        }  # fmt: skip
+    counts = {
+        str(label): [int(((values == v) & (y == c)).sum()) for v in distinct]
+        for c, label in enumerate(material.classes)
+    }
+    return {"kind": "levels", "labels": labels, "counts": counts}
+
+
+def _span(values: np.ndarray) -> str:
+    """From the smallest to the largest of these numbers: where each is counted can be told."""
+    ends = [number(v, 4) for v in (values.min(), values.max())]
+    return ends[0] if ends[0] == ends[1] else " - ".join(ends)
 
 
 def plane(

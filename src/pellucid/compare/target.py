@@ -82,6 +82,17 @@ def _guess(raw: Any, type_name: str) -> tuple[str, str]:
     return "regression", f"{len(values)} numbers"
 
 
+def maybe_classes(found: Target, name: str) -> str:
+    """A note about numbers so few that they may be classes; empty if there is no doubt."""
+    count = len(np.unique(found.y))
+    if found.task == "classification" or count > min(FEW_VALUES, len(found.y) // 2):
+        return ""
+    return (
+        f"the target {name!r} has {count} different numbers only and is predicted as a number; "
+        "--task classification takes them for classes"
+    )
+
+
 def _classes(raw: Any, type_name: str, name: str, why: str, positive: str | None) -> Target:
     column = as_kind(raw, "categorical", name)
     seen = [k for k in range(len(column.levels)) if (column.values == k).any()]

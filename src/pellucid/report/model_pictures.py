@@ -135,6 +135,13 @@ def search(found: dict[str, Any], metric: str, tables: bool) -> Markup | None:
     tried = found["candidates"]
     if len(tried) < 2:
         return None
+    often = max(c.get("chosen") or 0 for c in tried)
+    note = "Dot: mean over the inner folds. Line: lowest to highest."
+    if often:
+        note += (
+            f" {often}×: chosen in {often} of {found['rounds']} searches, one in each fold and the "
+        )
+        note += "last on all training rows."
     return markup(
         draw.intervals(
             [
@@ -146,7 +153,7 @@ def search(found: dict[str, Any], metric: str, tables: bool) -> Markup | None:
             [or_nan(c.get("high")) for c in tried],
             x_label=words.metric_name(metric),
             y_label="setting",
-            note="Dot: mean over the inner folds. Line: lowest to highest. 3×: chosen 3 times.",
+            note=note,
             **look_of("Settings that were tried", tables),
         )
     )
@@ -211,18 +218,23 @@ def _to_digits_of_the_largest(part: list[float], values: list[float | None]) -> 
 def importances(found: dict[str, Any], tables: bool, most: int = 20) -> Markup:
     """How much each column matters, with its interval where known."""
     values = found["values"]
-    order = sorted(range(len(values)), key=lambda j: -(values[j] or 0.0))[:most]
+    parts = [found[k] for k in ("values", "low", "high") if found.get(k)]
+    used = [j for j in range(len(values)) if any(part[j] for part in parts)] or [0]
+    order = sorted(used, key=lambda j: -(values[j] or 0.0))[:most]
     names = [found["columns"][j] for j in order]
     look = look_of("How much each column matters", tables)
     method = words.with_names(clean(found.get("method") or "", 200))
-    cut = f"The {most} largest of {len(values)}." if len(values) > most else ""
+    cut = f"The {most} largest of {len(values)}." if len(used) > most else ""
+    if not cut and len(used) < len(values):
+        rest = len(values) - len(used)
+        cut = f"The other {rest} change nothing." if rest > 1 else "The other one changes nothing."
     look["note"] = " ".join(
         filter(None, [f"{method[:1].upper()}{method[1:]}." if method else "", cut])
     )
     look["x_label"] = "importance"
     if found.get("low") and found.get("high"):
-        parts = ([or_nan(found[k][j]) for j in order] for k in ("values", "low", "high"))
-        shown = (_to_digits_of_the_largest(part, values) for part in parts)
+        ends = ([or_nan(part[j]) for j in order] for part in parts)
+        shown = (_to_digits_of_the_largest(end, values) for end in ends)
         return markup(draw.intervals(names, *shown, reference=0.0, **look))
     return markup(draw.bar(names, {"importance": [values[j] for j in order]}, **look))
 

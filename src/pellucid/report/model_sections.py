@@ -9,14 +9,14 @@ from typing import Any
 
 from pellucid.draw.number import number
 from pellucid.report import insight_pictures, model_pictures, words
-from pellucid.report.views import Detail, best_of, shade
+from pellucid.report.views import Detail, best_of, chosen_first, shade
 
 
 def cards(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
     """One card per model with answers, best first."""
     known, best = summary.get("cards") or {}, best_of(summary)
     metric = summary["plan"]["metric"]
-    shown = [row for row in summary["leaderboard"] if row["model"] in known and detail.shows(row)]
+    shown = [row for row in chosen_first(summary) if row["model"] in known and detail.shows(row)]
     return [
         _card(row, known[row["model"]], metric, detail.tables_of(row["model"], best))
         for row in shown
@@ -105,7 +105,7 @@ def learned(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
     known, best = summary.get("learned") or {}, best_of(summary)
     labels = [str(c["label"]) for c in summary["data"].get("classes") or []]
     out = []
-    for row in summary["leaderboard"]:
+    for row in chosen_first(summary):
         found = known.get(row["model"])
         if not found or row["baseline"] or not detail.shows(row):
             continue

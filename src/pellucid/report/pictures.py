@@ -166,8 +166,17 @@ def column(found: dict[str, Any], target: str) -> Markup | None:
     return markup(draw.bar(shape["labels"], {"mean": shape["means"]}, x_label=label, **look))
 
 
-def contributions(row: dict[str, Any], most: int = 10) -> Markup | None:
-    """What pushed the prediction of one row up and down."""
+def with_value(column: str, values: dict[str, Any]) -> str:
+    """`island = Biscoe`, short enough for the label of a bar: the value is never cut off."""
+    if column not in values:
+        return column
+    value = values[column]
+    told = " missing" if value is None else f" = {clean(value, 10)}"
+    return clean(column, max(8, 22 - len(told))) + told
+
+
+def contributions(row: dict[str, Any], columns: list[str], most: int = 10) -> Markup | None:
+    """What pushed the prediction of one row up and down; the cells belong to the columns."""
     told = sorted(row.get("contributions") or [], key=lambda pair: -abs(pair[1]))
     if not told or not told[0][1]:
         return None
@@ -184,7 +193,10 @@ def contributions(row: dict[str, Any], most: int = 10) -> Markup | None:
         )
     decimals = 2 - exponent(parts[0][1])  # three digits of the largest
     values = [round(amount, decimals) or amount for _, amount in parts]
-    return markup(draw.bar([name for name, _ in parts], {"adds": values}, **look))
+    cells = dict(zip(columns, row["cells"]))
+    return markup(
+        draw.bar([with_value(name, cells) for name, _ in parts], {"adds": values}, **look)
+    )
 
 
 def test(summary: dict[str, Any]) -> Markup | None:

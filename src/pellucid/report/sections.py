@@ -13,9 +13,18 @@ from typing import Any
 from pellucid.draw.number import number
 from pellucid.report import pictures, words
 from pellucid.report.model_sections import confusion_table
-from pellucid.report.views import Detail, best_of, cell, shade
+from pellucid.report.views import Detail, best_of, cell, chosen_first, shade
 
 MOST_COLUMNS = 200
+FORETOLD = {
+    "": "",
+    "yes": "The result is what the folds had foretold.",
+    "better": "The result is better than the interval of the folds, but its own interval reaches "
+    "theirs: that may be luck.",
+    "worse": "The result is worse than the interval of the folds, though its own interval reaches "
+    "theirs: it may be bad luck, or the folds were too kind.",
+    "no": "The result is not what the folds had foretold: be careful.",
+}
 LIGHTS = {"error": ("red", "✕"), "warning": ("amber", "!"), "note": ("grey", "i")}
 
 
@@ -177,7 +186,7 @@ def regions(summary: dict[str, Any]) -> dict[str, Any] | None:
     found = summary.get("regions")
     if not found:
         return None
-    order = [row["model"] for row in summary["leaderboard"] if row["model"] in found["models"]]
+    order = [row["model"] for row in chosen_first(summary) if row["model"] in found["models"]]
     scale = _one_scale(found, order, summary["data"].get("target_range"))
     return {
         "x": found["x"],
@@ -229,7 +238,7 @@ def _row(row: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
         "likely": [(label, words.percent(share)) for label, share in likely],
         "cells": list(zip(found["columns"], row["cells"]))[:60],
         "hidden": max(0, len(row["cells"]) - 60),
-        "chart": pictures.contributions(row),
+        "chart": pictures.contributions(row, found["columns"]),
         "base": None if row.get("base") is None else number(row["base"], 3),
         "total": None if row.get("total") is None else number(row["total"], 3),
         "scale": row.get("scale") or "",
@@ -258,7 +267,7 @@ def test(summary: dict[str, Any]) -> dict[str, Any]:
         **view,
         "model": found["model"],
         "chart": pictures.test(summary),
-        "foretold": found.get("foretold"),
+        "foretold": FORETOLD[words.foretold(summary)],
         "exact": words.EXACT if words.exact(found) else "",
         "openings": found.get("openings") or 1,
         "confusion": confusion_table(found.get("confusion")),

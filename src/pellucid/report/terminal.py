@@ -20,6 +20,13 @@ TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "ba
           "average_precision": "av. prec."}  # fmt: skip
 ADJECTIVES = {"number": "numeric"}
 MARKS = {"error": "!!", "warning": "!", "note": "."}
+FORETOLD = {
+    "": "",
+    "yes": "as foretold by the folds: yes",
+    "better": "better than the folds foretold; the intervals overlap",
+    "worse": "! worse than the folds foretold; the intervals overlap",
+    "no": "! not as foretold by the folds",
+}
 GLUE = "\N{NO-BREAK SPACE}"  # a blank at which no line is broken
 
 
@@ -319,10 +326,9 @@ def test_part(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
     text = f"({opened}, {test['model']} only, {test['rows']} rows): " + "; ".join(parts)
     lines = wrapped(text, "TEST PART  ", "  ")
     own = score(test["baseline"].get(names[0]), names[0])
-    also = "" if "foretold" not in test else (
-        "as foretold by the folds: yes" if test["foretold"] else "! not as foretold by the folds"
-    )  # fmt: skip
-    lines.append(f"  the baseline on the same rows: {names[0]} {own}       {also}".rstrip())
+    also = FORETOLD[words.foretold(data)]
+    whole = f"  the baseline on the same rows: {names[0]} {own}       {also}".rstrip()
+    lines += [whole] if len(whole) <= WIDTH else [whole.removesuffix(also).rstrip(), f"  {also}"]
     if exact(test):
         lines += wrapped(f"! {EXACT}", "  ", "    ")
     if times > 1:

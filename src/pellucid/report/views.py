@@ -38,6 +38,11 @@ def best_of(summary: dict[str, Any]) -> str | None:
     return (summary.get("verdict") or {}).get("recommended")
 
 
+def chosen_first(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The leaderboard with the recommended model in front: it is the one that readers look for."""
+    return sorted(summary["leaderboard"], key=lambda row: not row["recommended"])
+
+
 def cell(text: Any, value: Any = None) -> dict[str, Any]:
     """A cell of a sortable table: what is shown, and what it sorts by."""
     return {"text": text, "value": text if value is None else value}

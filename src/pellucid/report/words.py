@@ -96,6 +96,23 @@ def exact(test: Mapping[str, Any]) -> bool:
     return error is not None and usual is not None and error <= 1e-6 * usual
 
 
+def foretold(data: Mapping[str, Any]) -> str:
+    """How the locked score lies to the interval of the folds: "yes" (inside), "better" or "worse"
+    (outside, but the intervals overlap), "no" (they do not), or "" where that is not known.
+    """
+    test, plan = data["test"], data["plan"]
+    own = next((r for r in data["leaderboard"] if r["model"] == test["model"] and r["place"]), None)
+    value = test["metrics"].get(plan["metric"])
+    if own is None or value is None or test.get("foretold") is None or None in own["ci"]:
+        return ""
+    if not test["foretold"]:
+        return "no"
+    low, high = own["ci"]
+    if low <= value <= high:
+        return "yes"
+    return "better" if (value > high) == plan["greater_is_better"] else "worse"
+
+
 def too_good(verdict: Mapping[str, Any]) -> str:
     """A warning about models that no honest table allows; empty if there is none."""
     found = verdict.get("too_good") or []

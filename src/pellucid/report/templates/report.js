@@ -111,11 +111,13 @@
     }
   }
 
-  // Paper shows everything.
-  let opened = [];
-  addEventListener("beforeprint", () => {
-    opened = all(document, "details:not([open])").filter((part) => !part.closest(".pl"));
-    opened.forEach((part) => (part.open = true));
-  });
-  addEventListener("afterprint", () => opened.forEach((part) => (part.open = false)));
+  // Cards: paper shows what is open, so all can be opened at once.
+  for (const button of all(document, ".open-all")) {
+    const cards = all(button.closest("section"), ".card");
+    button.addEventListener("click", () => {
+      const open = cards.some((card) => !card.open);
+      cards.forEach((card) => (card.open = open));
+      button.textContent = (open ? "close all " : "open all ") + button.dataset.what;
+    });
+  }
 })();
