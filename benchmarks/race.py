@@ -6,6 +6,8 @@ asserted about seconds; a row fails only if the answers differ or a contender br
 
 from __future__ import annotations
 
+import copy
+import functools
 import gc
 import math
 import time
@@ -95,16 +97,19 @@ def race(workload: Workload, n: int, repeat: int) -> list[Row]:
 def _contenders(
     workload: Workload, sample: Sample
 ) -> tuple[dict[str, Callable[[], Any]], dict[str, str]]:
-    """Ways to make each contender, ours first, and the peers that are missing."""
-    found: dict[str, Callable[[], Any]] = {OURS: lambda: workload.contender(OURS, sample)}
+    """Copies of each unfitted contender, ours first, and the peers that are missing.
+
+    They are made here, outside the clock: parameters may depend on the sample.
+    """
+    found: dict[str, Callable[[], Any]] = {}
     absent = {}
-    for who in workload.peers:
+    for who in (OURS, *workload.peers):
         try:
-            workload.contender(who, sample)
+            made = workload.contender(who, sample)
         except NotAvailable as reason:
             absent[who] = str(reason)
         else:
-            found[who] = lambda who=who: workload.contender(who, sample)
+            found[who] = functools.partial(copy.copy, made)
     return found, absent
 
 

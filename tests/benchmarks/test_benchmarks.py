@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -131,6 +132,18 @@ def test_contenders_alternate_and_the_best_counts(monkeypatch):
     best = race.alternate({name: lambda name=name: order.append(name) for name in "ab"}, 3)
     assert "".join(order) == "abbaab"
     assert best == {"a": 1, "b": 1}
+
+
+def test_contenders_are_made_outside_the_clock():
+    made = []
+
+    def params(sample):
+        made.append(len(sample.y))
+        return {"strategy": "prior"}
+
+    rows = race.race(replace(entry(judge(1, 1)), params=params), 300, 5)
+    assert [row.status for row in rows] == ["ok"] * len(rows)
+    assert len(made) == 2  # ours and one peer's, however often they are fitted
 
 
 def test_exponent():
