@@ -25,6 +25,7 @@ import numpy as np
 LEVEL = 0.95
 LOSS = (0.0, np.inf)  # bounds of a score that is a mean of losses
 STRETCH = 2.0  # of intervals of mean losses beyond those of the t distribution, at most
+FARTHEST = 10.0  # times the mean loss: no end lies beyond
 BEYOND = 2.5  # times the largest loss that was seen: one that was not
 
 
@@ -331,8 +332,9 @@ def mean_interval(
         return float("nan"), float("nan")
     around, own = (_mean_and_error(part.sum(axis=0), n, centre) for part in (rows, rows[:n]))
     t = np.log(means / around[0]) * means / errors
-    tail, reach = _tail(equal_rows(w), level), STRETCH * _t_quantile(n - 1, (1 + level) / 2)
-    low, high = np.clip(np.quantile(t, [tail, 1 - tail]), -reach, reach) * (own[1] / own[0])
+    tail, share = _tail(equal_rows(w), level), own[1] / own[0]
+    reach = min(STRETCH * _t_quantile(n - 1, (1 + level) / 2) * share, np.log(FARTHEST))
+    low, high = np.clip(np.quantile(t, [tail, 1 - tail]) * share, -reach, reach)
     return float(centre * np.exp(-high)), float(centre * np.exp(-low))
 
 
