@@ -346,3 +346,8 @@ def test_summary_html_is_escaped():
 def test_wrong_summaries_are_refused(field, value):
     with pytest.raises(ParameterError, match=rf"The '{field}' field of SummaryTable must be"):
         summary(**{field: value})
+
+
+def test_a_chance_near_one_is_not_called_certain():
+    said = str(Explanation([0.0], [[[12.0]]], [[12.0]], ["a"], ("no", "yes"), "log-odds", "linear"))
+    assert said.startswith("row 0 -> yes >0.999  baseline 0.5")

@@ -125,6 +125,22 @@ def test_runs_show_explain_report(here, capsys):
     assert json.loads((here / "r.json").read_text())["rows"] is None
 
 
+def test_nothing_to_look_at_is_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for command in ("explain", "show", "report"):
+        code, out, err = call(capsys, command)
+        assert (code, out) == (2, "") and "there is no run yet: start one with" in err
+    assert "no runs in runs: start one" in call(capsys, "runs")[2]
+    assert call(capsys, "runs", "elsewhere") == (2, "", "error: there is no folder elsewhere.\n")
+
+
+def test_the_list_of_models_is_not_cut_short(capsys):
+    told = call(capsys, "models", "--task", "classification")[1]
+    assert "…" not in told and "small trees that mend each other's mistakes" in told
+    assert "  svm_rbf: C 0.1, 1, 10, 100; gamma 0.01, scale\n" in told
+    assert max(map(len, told.splitlines())) <= 96
+
+
 def test_show_a_method(here, capsys):
     code, out, _ = call(capsys, "show", "tree")
     assert code == 0 and "decision_tree.py" in out and "impurity" in out

@@ -64,6 +64,9 @@ def test_repeats_differ_and_the_seed_decides():
     assert len(splits) == 8 and splits[:4] != splits[4:]
     assert splits == [tuple(t) for _, t in RepeatedFolds(n_folds=4, n_repeats=2).split(y)]
     assert splits != [tuple(t) for _, t in RepeatedFolds(n_folds=4, n_repeats=2, seed=1).split(y)]
+    for folds in (TimeFolds, LeaveOneOut):
+        with pytest.raises(ParameterError, match=f"{folds.__name__} cannot be repeated"):
+            RepeatedFolds(folds)
 
 
 def test_holdout():

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from pellucid.report import html
+from pellucid.report.writing import write_summary
 from tests.report import sample
 from tests.report.test_html import hostile
 
@@ -21,7 +21,7 @@ def pages(tmp_path_factory):
         "hostile": hostile(),
     }
     for name, summary in made.items():
-        html.write(summary, folder / f"{name}.html")
+        write_summary(summary, folder / f"{name}.html")
     return folder
 
 

@@ -91,11 +91,12 @@ def link_latest(folder: Path) -> None:
 
 def find_run(where: str | None) -> Path:
     """The folder a user means: a path, a name inside runs/, or the latest."""
-    path = Path(where) if where else Path(RUNS) / "latest"
+    latest = Path(RUNS) / "latest"
+    path = Path(where) if where else latest
     for candidate in (path, Path(RUNS) / path):
         if (candidate / "events.jsonl").is_file():
             return candidate
-    if where is None:
+    if path == latest:
         raise DataError("there is no run yet: start one with 'pellucid compare DATA'.")
     raise DataError(f"{where} is not a run folder (it has no events.jsonl).")
 

@@ -155,6 +155,12 @@ class RepeatedFolds:
     n_repeats: int = 2
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if self.folds in (TimeFolds, LeaveOneOut):
+            raise ParameterError(
+                f"{self.folds.__name__} cannot be repeated: nothing in it is drawn."
+            )
+
     def split(self, y: Any, groups: Any = None) -> Iterator[Split]:
         for repeat in range(self.n_repeats):
             yield from self.folds(self.n_folds, self.seed, repeat).split(y, groups)

@@ -35,6 +35,7 @@ class Outcome:
         from ..draw.text import clean
 
         shown = number(self.shown, 3)
+        shown = ">0.999" if shown == "1" and self.shown < 1 else shown  # near, but not certain
         return shown if self.label is None else f"{clean(self.label, 60)} {shown}"
 
 

@@ -104,13 +104,6 @@ def size(page: str) -> int:
     return len(page.encode("utf-8", "replace"))
 
 
-def write(summary: dict[str, Any], path: str | Path, *, rows: bool = True) -> int:
-    """Write the report; returns its size in bytes."""
-    data = render(summary, rows=rows).encode("utf-8", "replace")
-    Path(path).write_bytes(data)
-    return len(data)
-
-
 @cache
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined

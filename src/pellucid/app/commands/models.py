@@ -26,6 +26,7 @@ def models(task: str, effort: str, as_json: bool) -> None:
     from pellucid.app.planning import searched
     from pellucid.compare.registry import entries
     from pellucid.draw.table import text_table
+    from pellucid.report.terminal import wrapped
 
     tasks = ["classification", "regression"] if task == "all" else [task]
     facts: list[dict[str, Any]] = [
@@ -48,13 +49,15 @@ def models(task: str, effort: str, as_json: bool) -> None:
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
         return
     for which in tasks:
-        rows = [
-            [f["model"], f["rank"], f["candidates"], f["says"], searched(f["space"], f["in_units"])]
-            for f in facts
-            if f["task"] == which
-        ]
-        heads = ["model", "rank", "candidates", "what it does", "search"]
+        own = [f for f in facts if f["task"] == which]
+        rows = [[f["model"], f["rank"], f["candidates"], f["says"]] for f in own]
+        heads = ["model", "rank", "candidates", "what it does"]
         click.echo(text_table(heads, rows, title=which))
+        click.echo("searched:")
+        for f in own:
+            if f["space"]:
+                found = f"{f['model']}: {searched(f['space'], f['in_units'])}"
+                click.echo("\n".join(wrapped(found, "  ", "    ")))
         if which == "regression":
             click.echo("* in standard deviations of the target")
         click.echo()

@@ -10,9 +10,11 @@ import click
 
 from pellucid.app.voice import voice_options
 
+RUNS = "runs"
+
 
 @click.command()
-@click.argument("folder", default="runs")
+@click.argument("folder", default=RUNS)
 @click.option(
     "--format", "format_", default="text", type=click.Choice(["text", "json", "jsonl"]),
     help="Form of the list.",
@@ -26,8 +28,11 @@ def runs(voice: Any, folder: str, format_: str, as_json: bool) -> None:
     """List the runs in FOLDER (default: runs)."""
     from pellucid.compare.folder import runs as found
     from pellucid.draw.table import text_table
+    from pellucid.errors import DataError
     from pellucid.report.words import score
 
+    if folder != RUNS and not Path(folder).is_dir():
+        raise DataError(f"there is no folder {folder}.")
     entries = [facts(path) for path in found(Path(folder))]
     if as_json or format_ == "json":
         click.echo(json.dumps(entries, ensure_ascii=False, indent=1))

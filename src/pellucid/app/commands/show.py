@@ -13,9 +13,11 @@ import click
 
 from pellucid.app.voice import voice_options
 
+LATEST = "runs/latest"
+
 
 @click.command()
-@click.argument("what", default="runs/latest")
+@click.argument("what", default=LATEST)
 @click.option("--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="As JSON.")
 @voice_options
 def show(what: str, as_json: bool) -> None:
@@ -27,7 +29,7 @@ def show(what: str, as_json: bool) -> None:
     path = Path(what)
     if path.is_file():
         show_model(what, as_json)
-    elif path.exists() or (Path("runs") / what).exists():
+    elif what == LATEST or path.exists() or (Path("runs") / what).exists():
         show_run(what, as_json)
     else:
         show_method(what, as_json)
