@@ -7,14 +7,17 @@ import pandas as pd
 import pytest
 import sklearn.ensemble as theirs
 from numpy.testing import assert_allclose
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_wine
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier as PeerNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier as PeerTree
 
 from pellucid.data import Wishes, datasets, prepare
 from pellucid.ensemble import AdaBoostClassifier, stumps
-from pellucid.errors import ParameterError
+from pellucid.neighbors import KNeighborsClassifier
 from pellucid.tree import DecisionTreeClassifier, _histogram
 from pellucid.tree.criteria import CLASS_CRITERIA, IMPURITIES
 
@@ -130,10 +133,50 @@ def test_a_perfect_learner_decides_alone():
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-def test_a_useless_first_learner_is_kept_and_finite():
-    model = AdaBoostClassifier().fit(np.zeros((4, 1)), [0, 1, 0, 1])
+def test_a_perfect_learner_after_others_decides_alone():
+    """Its weight log((1 - 0) / 0) is infinite: those before it must not outvote it."""
+    late = 0
+    for seed in range(40):
+        X = np.random.default_rng(seed).normal(size=(40, 2))
+        y = (X[:, 0] * X[:, 1] > 0).astype(int)
+        model = AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=10).fit(X, y)
+        if model.estimator_errors_[len(model.estimators_) - 1] == 0:
+            late += len(model.estimators_) > 1
+            assert model.score(X, y) == 1.0
+            assert list(model.staged_score(X, y))[-1] == 1.0
+            assert "decides alone" in model.status_.message
+    assert late > 5
+
+
+@pytest.mark.parametrize("K", range(2, 15))
+def test_a_useless_first_learner_is_kept_and_finite(K):
+    """At chance, whatever 1/K is in floating point; ties go to the lowest class."""
+    X, y = np.ones((3 * K, 1)), np.repeat(np.arange(K), 3)
+    model = AdaBoostClassifier(n_estimators=5).fit(X, y)
     assert len(model.estimators_) == 1
-    assert np.isfinite(model.predict_proba(np.zeros((4, 1)))).all()
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert (model.predict(X) == 0).all()
+    assert model.status_.ok and "no better than chance" in model.status_.message
+
+
+def test_a_first_learner_worse_than_chance_is_said():
+    X = np.arange(20.0)[:, None]
+    y = (X[:, 0] >= 10).astype(int)
+    with pytest.warns(UserWarning, match="worse than guesses"):
+        model = AdaBoostClassifier(_Contrary(), n_estimators=5).fit(X, y)
+    assert model.status_.code == "worse_than_chance" and not model.status_.ok
+    assert len(model.estimators_) == 1
+
+
+class _Contrary(ClassifierMixin, BaseEstimator):
+    """Says the contrary of what is right."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return (np.asarray(X)[:, 0] < 10).astype(int)
 
 
 def test_weights_do_not_vanish_in_many_rounds():
@@ -149,8 +192,6 @@ def test_weights_do_not_vanish_in_many_rounds():
 def test_other_learners_and_explanations():
     X, y = load_wine(return_X_y=True)
     assert AdaBoostClassifier(GaussianNB(), n_estimators=5).fit(X, y).score(X, y) > 0.95
-    with pytest.raises(ParameterError, match="sample_weight"):
-        AdaBoostClassifier(KNeighborsClassifier()).fit(X, y)
     model = AdaBoostClassifier(n_estimators=20).fit(X, y)
     assert model.explain(X).gap() < 1e-10
     assert model.feature_importances_.sum() == pytest.approx(1.0)
@@ -237,3 +278,25 @@ def test_bounds_of_buckets_enclose_the_best_division(criterion, K):
     _histogram.bucket_bounds(cells, w, K, CLASS_CRITERIA[criterion], sums, found)
     assert found[0] == pytest.approx(every[ends].min(), rel=1e-12)
     assert 0.8 * every.min() <= found[1] <= every.min() * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("kind", ["ours", "theirs", "pipeline"])
+def test_learners_without_weights_get_drawn_rows(kind):
+    """By weight, as many as there are: weighted rows count as copies, and the seed says which."""
+    learner = {
+        "ours": KNeighborsClassifier(3),
+        "theirs": PeerNeighbors(3),
+        "pipeline": make_pipeline(StandardScaler(), PeerTree(max_depth=1, random_state=0)),
+    }[kind]
+    X, y = load_wine(return_X_y=True)
+    w = np.random.default_rng(0).integers(1, 3, len(y))
+    fits = [
+        AdaBoostClassifier(learner, n_estimators=6, random_state=s).fit(X, y, w) for s in (0, 0, 1)
+    ]
+    assert np.array_equal(fits[0].predict_proba(X), fits[1].predict_proba(X))
+    assert not np.array_equal(fits[0].predict_proba(X), fits[2].predict_proba(X))
+    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(len(y)), w))
+    again = AdaBoostClassifier(learner, n_estimators=6, random_state=0).fit(X[rows], y[rows])
+    assert np.array_equal(again.predict_proba(X), fits[0].predict_proba(X))
+    alone = clone(learner).fit(X, y).score(X, y)
+    assert fits[0].score(X, y) > (alone if kind == "pipeline" else alone - 0.1)

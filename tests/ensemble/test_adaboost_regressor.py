@@ -97,6 +97,19 @@ def test_a_perfect_learner_ends_it():
     np.testing.assert_array_equal(model.predict(X), y)
 
 
+def test_a_perfect_learner_after_others_decides_alone():
+    late = 0
+    for seed in range(40):
+        X = np.random.default_rng(seed).integers(0, 4, (30, 2)).astype(float)
+        y = X[:, 0] * X[:, 1]
+        model = AdaBoostRegressor(DecisionTreeRegressor(max_depth=4), n_estimators=30).fit(X, y)
+        if model.estimator_errors_[len(model.estimators_) - 1] == 0:
+            late += len(model.estimators_) > 1
+            assert np.allclose(model.predict(X), y, rtol=0, atol=1e-14)
+            assert "decides alone" in model.status_.message
+    assert late > 5
+
+
 def test_a_learner_that_misses_too_much_ends_it():
     """Most rows at the largest miss: the mean loss is at least one half."""
     X = np.arange(8.0)[:, None]

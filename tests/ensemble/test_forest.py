@@ -161,3 +161,12 @@ def test_constructors_differ_by_their_defaults_alone():
         ours, others = random().get_params(), extra().get_params()
         assert {k for k in ours if ours[k] != others[k]} == {"bootstrap"}
         assert ours.keys() == others.keys() and others["bootstrap"] is False
+
+
+def test_a_tree_that_a_forest_lends_is_pruned_aloud():
+    X = np.arange(12.0)[:, None]
+    forest = RandomForestClassifier(3, random_state=0).fit(X, np.arange(12) // 4)
+    before = forest.predict_proba(X)
+    with pytest.warns(UserWarning, match="does not change the forest"):
+        forest.estimators_[0].prune(node=0)
+    assert np.array_equal(forest.predict_proba(X), before)

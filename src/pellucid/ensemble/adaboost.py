@@ -13,6 +13,7 @@ from pellucid.data import Problem, Wishes
 from pellucid.data.canonical import canonical
 from pellucid.ensemble import learners, stumps
 from pellucid.ensemble.bags import Bag
+from pellucid.ensemble.turns import NO_BETTER, decisive, drawn, told
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Either, Integer, Learner, Nothing, RandomState, Real
 from pellucid.tree import DecisionTreeClassifier, predict
@@ -26,16 +27,18 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
 
     1. Learner t is fitted with row weights w, which sum to 1; e_t = weight of its wrong rows.
     2. a_t = learning_rate * (log((1 - e_t) / e_t) + log(K - 1)).
-    3. Wrong rows: log w += a_t. A perfect learner (e_t = 0) ends it with weight 1; one no better
-       than chance (e_t >= 1 - 1/K) is dropped and ends it, unless it is the first.
+    3. Wrong rows: log w += a_t. A perfect learner (e_t = 0) ends it with more weight than all before
+       it, and decides alone; one no better than chance (e_t >= 1 - 1/K) is dropped and ends it,
+       unless it is the first: then it is the model, and `status_` says so.
 
     score_k(x) = sum_t a_t v_k(f_t(x)) / sum_t a_t with v_k = 1 for the class voted for, else
     -1 / (K - 1); for two classes the second score minus the first. Probabilities are the softmax of
     the scores / (K - 1). Weights live in logarithms, so that they neither vanish nor overflow.
+    A learner that takes weights gets them, so nothing is drawn; any other gets rows drawn by weight.
 
     Parameters
     ----------
-    estimator : classifier with weights, or None (a tree with one division)
+    estimator : classifier or None (a tree with one division)
     n_estimators : int, default=50
     learning_rate : number > 0, default=1.0
     random_state : int, generator or None; for learners that draw
@@ -45,6 +48,7 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
     ----------
     estimators_ : fitted learners; their labels are class codes
     estimator_weights_, estimator_errors_ : a_t and e_t, 0 and 1 where boosting had ended
+    status_ : how the turns ended
     estimator_, classes_, n_classes_, feature_importances_, n_features_in_, feature_names_in_, schema_
 
     Examples
@@ -108,6 +112,7 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
         K = len(problem.classes)
+        chance = 1 - 1 / K
         problem = learners.coded(self._in_order(problem))
         fit_one = self._fitter(problem)
         log_w = np.log(problem.weights)
@@ -120,12 +125,15 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
             learner, votes = fit_one(t, w)
             wrong = votes != problem.y
             error = float(np.where(wrong, w, 0.0).sum())
-            if error >= 1 - 1 / K and found:
+            useless = error >= chance - NO_BETTER
+            if useless and found:
                 break
             found.append(learner)
-            errors[t], weights[t] = error, self._weight(error, K)
-            if error == 0 or error >= 1 - 1 / K:
+            errors[t] = error
+            if useless or error == 0:
+                weights[t] = decisive(weights[:t])
                 break
+            weights[t] = self.learning_rate * (np.log((1 - error) / error) + np.log(K - 1))
             log_w += weights[t] * wrong
         return {
             "estimators_": found,
@@ -133,23 +141,15 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
             "estimator_errors_": errors,
             "estimator_": learners.copied(self._learner()),
             "n_classes_": K,
+            "status_": told(errors, len(found), chance, True),
         }
-
-    def _weight(self, error: float, K: int) -> float:
-        """a_t; a perfect learner, or a first one that is no better than chance, decides alone."""
-        if error <= 0 or error >= 1 - 1 / K:
-            return 1.0
-        return float(self.learning_rate * (np.log((1 - error) / error) + np.log(K - 1)))
 
     def _fitter(self, problem: Problem) -> Any:
         """A function (t, weights) -> learner t and its votes; trees share their sorted columns."""
         learner, seed = self._learner(), parallel.seed_sequence(self.random_state)
         if isinstance(learner, DecisionTreeClassifier):
             learner._check_parameters()
-        elif not learners.takes_weights(learner):
-            raise ParameterError(
-                f"AdaBoostClassifier needs an estimator with sample_weight. Got {learner!r} instead."
-            )
+        weighted = learners.takes_weights(learner)
         filtered = None
         if isinstance(problem.X, Rows):
             filtered = stumps.Filter(problem, learner.criterion)
@@ -168,7 +168,8 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
             if look is not None and 2 * len(look.kept) <= problem.p:
                 own = learners.fit_some_columns(own, whole, w, look.kept, presorted)
             else:
-                own = learners.fit(own, whole, Bag(w, None), presorted)
+                bag = Bag(w, None) if weighted else drawn(whole, w, seed, t)
+                own = learners.fit(own, whole, bag, presorted)
             return own, _votes(own, whole.X, whole, problem.n_classes)
 
         return fit_one

@@ -9,7 +9,8 @@ from pellucid import parallel
 from pellucid.base import Regressor
 from pellucid.data import Problem, Wishes
 from pellucid.ensemble import in_place, learners, medians
-from pellucid.ensemble.bags import Bag, Drawer
+from pellucid.ensemble.bags import Bag
+from pellucid.ensemble.turns import NO_BETTER, decisive, drawn, told
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Choice, Either, Integer, Learner, Nothing, RandomState, Real
 from pellucid.tree import DecisionTreeRegressor, predict
@@ -31,7 +32,8 @@ class AdaBoostRegressor(TreesExplained, Regressor):
     1. Learner t is fitted with row weights w, which sum to 1; e_i = |y_i - f_t(x_i)| / max.
     2. L_i = e_i, e_i^2 or 1 - exp(-e_i); m_t = sum w L; b_t = m_t / (1 - m_t).
     3. a_t = learning_rate * log(1 / b_t); log w_i -= a_t (1 - L_i). A perfect learner (m_t = 0)
-       ends it with weight 1; one with m_t >= 1/2 is dropped and ends it, unless it is the first.
+       ends it with more weight than all before it, and decides alone; one with m_t >= 1/2 is dropped
+       and ends it, unless it is the first: then it is the model, and `status_` says so.
 
     f(x) is the first of the learners' predictions, in ascending order, at which the sum of the a_t
     reaches half of them all. Weights live in logarithms, so that they neither vanish nor overflow.
@@ -50,6 +52,7 @@ class AdaBoostRegressor(TreesExplained, Regressor):
     ----------
     estimators_ : fitted learners
     estimator_weights_, estimator_errors_ : a_t and m_t, 0 and 1 where boosting had ended
+    status_ : how the turns ended
     estimator_, feature_importances_, n_features_in_, feature_names_in_, schema_
 
     Examples
@@ -118,18 +121,22 @@ class AdaBoostRegressor(TreesExplained, Regressor):
             learner, predicted = fit_one(t, w)
             losses = self._losses(problem, predicted)
             error = float((w * losses).sum())
-            if error >= 0.5 and found:
+            useless = error >= 0.5 - NO_BETTER
+            if useless and found:
                 break
             found.append(learner)
-            errors[t], weights[t] = error, self._weight(error)
-            if error <= 0 or error >= 0.5:
+            errors[t] = error
+            if useless or error <= 0:
+                weights[t] = decisive(weights[:t])
                 break
+            weights[t] = self.learning_rate * np.log((1 - error) / error)
             log_w -= weights[t] * (1.0 - losses)
         return {
             "estimators_": found,
             "estimator_weights_": weights,
             "estimator_errors_": errors,
             "estimator_": learners.copied(self._learner()),
+            "status_": told(errors, len(found), 0.5, False),
         }
 
     def _losses(self, problem: Problem, predicted: np.ndarray) -> np.ndarray:
@@ -141,22 +148,13 @@ class AdaBoostRegressor(TreesExplained, Regressor):
             return np.zeros(problem.n)
         return LOSSES[self.loss](missed / largest)
 
-    def _weight(self, error: float) -> float:
-        """a_t; a perfect learner, or a first one that misses too much, decides alone."""
-        if error <= 0 or error >= 0.5:
-            return 1.0
-        return float(self.learning_rate * np.log((1 - error) / error))
-
     def _fitter(self, problem: Problem) -> Any:
         """A function (t, weights) -> learner t and what it says; trees share their sorted columns."""
         learner, seed = self._learner(), parallel.seed_sequence(self.random_state)
         weighted, table = learners.takes_weights(learner), in_place.Standing.of(problem, learner)
 
         def fit_one(t: int, w: np.ndarray) -> tuple[Any, np.ndarray]:
-            bag = Bag(w, None)
-            if not weighted:
-                drawer = Drawer(problem.reweight(w), None, 1.0, True, False)
-                bag = drawer.draw(parallel.stream(seed, "bag", t))
+            bag = Bag(w, None) if weighted else drawn(problem, w, seed, t)
             own = learners.seeded(learner, seed, t)
             own = learners.fit(own, table.problem, table.bag(bag), table.sorted)
             said = learners.predictions(own, table.problem.X, None, problem.schema)

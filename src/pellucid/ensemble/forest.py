@@ -131,14 +131,15 @@ class Forest(Bagged):
 
     @property
     def estimators_(self) -> list[Any]:
-        """The trees as fitted estimators; their labels are class codes."""
+        """The trees as fitted estimators, made anew at every look: what is done to them, such as
+        `prune`, does not change the forest. Their labels are class codes."""
         self._check_fitted()
         return [self._as_estimator(tree) for tree in self.trees_]
 
     def _as_estimator(self, nodes: Nodes) -> Any:
         tree = self._tree()
         tree.tree_, tree.schema_, tree.n_features_in_ = nodes, self.schema_, self.n_features_in_
-        tree.n_outputs_ = 1
+        tree.n_outputs_, tree._lent = 1, True
         if "classes_" in self.__dict__:
             tree.classes_, tree.n_classes_ = np.arange(len(self.classes_)), len(self.classes_)
         return tree

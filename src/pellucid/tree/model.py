@@ -9,7 +9,7 @@ from pellucid.data import Problem, Wishes, prepare
 from pellucid.data.canonical import canonical
 from pellucid.data.output import opened
 from pellucid.data.targets import check_lengths, labels, numbers, weights_or_ones
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataError, ParameterError, warn
 from pellucid.tree import predict
 from pellucid.tree.explaining import TreesExplained
 from pellucid.tree.limits import number_of_features
@@ -26,6 +26,7 @@ class TreeModel(TreesExplained):
     _takes_sparse = False
     _by_rows = True
     _invariant = ("weight scale", "column scale")
+    _lent = False  # by a forest, as one of its `estimators_`
 
     def _grow(self, problem: Problem, presorted: Any = None) -> Nodes:
         """The whole tree; `presorted` is the sorted table if somebody has it already."""
@@ -115,6 +116,12 @@ class TreeModel(TreesExplained):
         from pellucid.tree.validation import collapsed_by, exponent_of, losses
 
         self._check_fitted()
+        if self._lent:
+            warn(
+                "This tree was lent by a forest, whose trees are made anew at every look: pruning it "
+                "does not change the forest.",
+                UserWarning,
+            )
         if (node is None) == (X is None):
             raise ParameterError("prune takes either validation rows X and y, or node=.")
         if node is not None:
