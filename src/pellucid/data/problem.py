@@ -56,10 +56,8 @@ class Problem:
 
     @property
     def total(self) -> float:
-        """Number of rows that the weights stand for; of equal rows that were merged, all count."""
-        if self.counts:
-            return float(self.weights.sum())
-        return float(self.n if self.position is None else (self.position >= 0).sum())
+        """Number of rows that the weights stand for."""
+        return float(self.weights.sum()) if self.counts else float(self.n)
 
     @property
     def unweighted(self) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Explained
 from pellucid.data import Problem
+from pellucid.data.canonical import row_hash
 from pellucid.errors import DataError
 from pellucid.parameters import (
     Array,
@@ -240,13 +241,16 @@ class GaussianMixture(Explained):
         }
 
     def _status(self, best: Solution, problem: Problem) -> Status:
-        if problem.n >= self.n_components:
+        different = problem.n
+        if not problem.counts:  # then equal rows are not merged
+            different = len(np.unique(row_hash(problem.X)))
+        if different >= self.n_components:
             return best.status
         return Status(
             "few_rows",
-            f"The table has {problem.n} different rows, fewer than n_components="
+            f"The table has {different} different rows, fewer than n_components="
             f"{self.n_components}: some components are empty or repeat others.",
-            f"Use n_components={problem.n} or fewer.",
+            f"Use n_components={different} or fewer.",
         )
 
     def _unstacked(self, values: np.ndarray) -> np.ndarray:
