@@ -1,6 +1,7 @@
 """The bootstrap: closed-form variances, coefficients, threads, containers, groups."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pellucid import set_threads
@@ -239,3 +240,16 @@ def test_what_is_no_estimator_and_no_number():
         bootstrap(LinearRegression(), X, y, "status_")
     rows = [[float(v), "uv"[i % 2]] for i, v in enumerate(X[:, 0])]
     assert bootstrap(LinearRegression(), rows, y, n_resamples=5).estimate.shape == (2,)
+
+
+def test_columns_may_be_named():
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(40, 2)), rng.integers(1, 3, 40)
+    table = pd.DataFrame(X, columns=["a", "b"])
+    y = X @ [1.0, 2.0] + rng.normal(size=40)
+    options = {"n_resamples": 20, "random_state": 0}
+    plain = bootstrap(LinearRegression(), table, y, sample_weight=w, **options)
+    full = table.assign(y=y, w=w)
+    named = bootstrap(LinearRegression(), full, "y", sample_weight="w", **options)
+    np.testing.assert_array_equal(named.replicates, plain.replicates)
+    assert named.names == ("a", "b")

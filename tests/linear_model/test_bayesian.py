@@ -1,7 +1,9 @@
 """Bayesian regressions: closed forms, scikit-learn, predictive sd, coverage."""
 
+import mpmath
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 from pellucid.errors import DataError
 from pellucid.linear_model import BayesianRegression, BayesianRidge
@@ -152,3 +154,65 @@ def test_parameters_without_effect(capsys):
     np.testing.assert_array_equal(X, before)
     np.testing.assert_array_equal(model.coef_, BayesianRidge().fit(X, Y4).coef_)
     assert capsys.readouterr().out == ""
+
+
+def precise_posterior(X, y, intercept_variance, asked):
+    """Noise 1, prior 2: means of the coefficients, sd of x . b + b0, to 50 digits."""
+    constant = [] if intercept_variance is None else [1]
+    with mpmath.workdps(50):
+        A, B = (mpmath.matrix([[*map(float, row), *constant] for row in T]) for T in (X, asked))
+        G = A.T * A
+        for j in range(X.shape[1]):
+            G[j, j] += 0.5
+        if constant:
+            G[X.shape[1], X.shape[1]] += mpmath.mpf(1) / intercept_variance
+        C = G**-1
+        b = C * (A.T * mpmath.matrix(y.tolist()))
+        rows = [B[i, :] for i in range(len(asked))]
+        sd = [float(mpmath.sqrt((row * C * row.T)[0])) for row in rows]
+        return np.array([float(v) for v in b[: X.shape[1]]]), np.array(sd)
+
+
+@pytest.mark.parametrize("far", [1e4, 1e6, 1e8])
+@pytest.mark.parametrize("variance", [None, 3.0])
+def test_columns_far_from_the_origin_keep_their_digits(far, variance):
+    rng = np.random.default_rng(0)
+    near = rng.normal(size=(30, 4))
+    X, y = near + far, near @ [1.0, 2.0, 3.0, 4.0] + rng.normal(size=30)
+    options = {"fit_intercept": False} if variance is None else {"intercept_variance": variance}
+    model = BayesianRegression(1.0, 2.0, **options).fit(X, y)
+    coef, sd = precise_posterior(X, y, variance, X[:5])
+    rtol = 1e-15 * far if variance is None else 1e-13
+    np.testing.assert_allclose(model.coef_, coef, rtol=rtol)
+    ends = model.predict_interval(X[:5], kind="mean")
+    np.testing.assert_allclose(np.diff(ends)[:, 0] / 2 / ndtri(0.975), sd, rtol=rtol)
+
+
+def test_evidence_without_an_intercept_keeps_its_digits():
+    rng = np.random.default_rng(0)
+    near = rng.normal(size=(30, 4))
+    for far, rtol in ((1e4, 1e-10), (1e6, 1e-8)):
+        X, y = near + far, near @ [1.0, 2.0, 3.0, 4.0] + rng.normal(size=30)
+        model = BayesianRidge(fit_intercept=False).fit(X, y)
+        known = BayesianRegression(1 / model.alpha_, 1 / model.lambda_, fit_intercept=False)
+        known.fit(X, y)
+        np.testing.assert_allclose(model.coef_, known.coef_, rtol=rtol)
+        both = (m.predict_interval(X, kind="mean") - m.predict(X)[:, None] for m in (model, known))
+        np.testing.assert_allclose(*both, rtol=1e-3 * rtol * far)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_summary_of_the_evidence_shows_the_posterior(intercept):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2)) + 5
+    y = X @ [1.0, -2.0] + rng.normal(size=40)
+    model = BayesianRidge(fit_intercept=intercept, standardize=intercept).fit(X, y)
+    table = model.summary(level=0.9)
+    frame = {name: np.array(values) for name, values in table.frame().items()}
+    sd = np.sqrt(np.diagonal(model.sigma_))
+    np.testing.assert_allclose(frame["sd"][-2:], sd, rtol=1e-10)
+    np.testing.assert_allclose(frame["high"] - frame["mean"], ndtri(0.95) * frame["sd"], rtol=1e-9)
+    assert dict(table.header) == {"alpha": model.alpha_, "lambda": model.lambda_}
+    if intercept:  # the prediction at the origin is the intercept
+        ends = model.predict_interval(np.zeros((1, 2)), 0.9, kind="mean")[0]
+        np.testing.assert_allclose([frame["low"][0], frame["high"][0]], ends, rtol=1e-9)

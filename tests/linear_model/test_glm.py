@@ -2,6 +2,7 @@
 
 import mpmath
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import special
 
@@ -423,3 +424,46 @@ def test_deviance_of_nearly_equal_values_keeps_its_digits(family):
     found = made.half_deviance(mu * (1 + off), mu)
     np.testing.assert_allclose(found, 0.5 * (mu * off) ** 2 / made.variance(mu), rtol=1e-5)
     assert np.all(made.half_deviance(mu, mu) == 0)
+
+
+def test_offsets_and_exposures_may_be_columns(tmp_path):
+    rng = np.random.default_rng(0)
+    X, time = rng.normal(size=(60, 2)), rng.uniform(0.5, 3, 60)
+    counts = rng.poisson(time * np.exp(0.3 * X[:, 0])).astype(float)
+    plain = pd.DataFrame(X, columns=["a", "b"])
+    table = plain.assign(time=time, log_time=np.log(time))
+    model = PoissonRegressor(alpha=0).fit(plain, counts, exposure=time)
+    timed, logged = table.drop(columns="log_time"), table.drop(columns="time")
+    given, path = {"exposure": time}, tmp_path / "rows.csv"
+    timed.to_csv(path, index=False)
+    for named, rows in (
+        ({"exposure": "time"}, timed), ({"offset": "log_time"}, logged), ({"exposure": "time"}, path),
+    ):  # fmt: skip
+        own = PoissonRegressor(alpha=0).fit(rows, counts, **named)
+        np.testing.assert_allclose(own.coef_, model.coef_, rtol=1e-9)
+        for ask in ("predict", "linear_predictor", "predict_interval"):
+            np.testing.assert_allclose(
+                getattr(own, ask)(rows, **named), getattr(model, ask)(plain, **given), rtol=1e-9
+            )
+        assert own.score(rows, counts, **named) == pytest.approx(
+            model.score(plain, counts, **given)
+        )
+        robust = own.summary(errors="HC1", X=rows, y=counts, **named)
+        wanted = model.summary(errors="HC1", X=plain, y=counts, **given)
+        np.testing.assert_allclose(robust.frame()["std error"], wanted.frame()["std error"])
+    with pytest.raises(DataError, match="row 3 has -1"):
+        model.predict(timed.assign(time=np.where(np.arange(60) == 3, -1.0, time)), exposure="time")
+
+
+def test_explanations_know_the_offset():
+    rng = np.random.default_rng(0)
+    X, time = rng.normal(size=(60, 2)), rng.uniform(0.5, 3, 60)
+    model = PoissonRegressor(alpha=0).fit(X, rng.poisson(2 * time), exposure=time)
+    found = model.explain(X, exposure=time)
+    assert found.columns[-1] == "(offset)"
+    wanted = model.linear_predictor(X, exposure=time)
+    np.testing.assert_allclose(found.prediction[:, 0], wanted, atol=1e-12)
+    total = found.base + found.contributions.sum(axis=1)
+    np.testing.assert_allclose(total, found.prediction, atol=1e-12)
+    np.testing.assert_array_equal(found.contributions[:, -1, 0], np.log(time))
+    assert model.explain(X).columns == tuple(found.columns[:-1])

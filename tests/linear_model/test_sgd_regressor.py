@@ -180,3 +180,13 @@ def test_standardised_columns_without_an_intercept_keep_their_zero():
 
 def test_losses_are_no_attribute():
     assert not hasattr(SGDRegressor(), "loss_functions")
+
+
+@pytest.mark.parametrize(("penalty", "shown"), [
+    (None, set()), ("l2", {"alpha"}), ("l1", {"alpha"}), ("elasticnet", {"alpha", "l1_ratio"}),
+])  # fmt: skip
+def test_summary_names_the_penalty_that_there_is(penalty, shown):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    table = SGDRegressor(penalty=penalty, random_state=0).fit(X, X @ [1.0, 2.0]).summary()
+    assert set(dict(table.header)) == shown
+    assert ("shrunk" in str(table)) == (penalty is not None)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.data.output import opened
 from pellucid.data.targets import as_vector, check_lengths, weights_or_ones
 from pellucid.errors import DataError, ParameterError, PellucidError, shown
 from pellucid.model_selection.search import fresh
@@ -119,7 +120,8 @@ def bootstrap(
     Parameters
     ----------
     estimator : any estimator (it is cloned), or None for a statistic of the rows themselves
-    X, y : the rows; NumPy, SciPy sparse, pandas, polars or Arrow
+    X, y : the rows; NumPy, SciPy sparse, pandas, polars or Arrow, or a path. y, sample_weight,
+        groups, offset and exposure may be names of columns, which are taken out of X
     statistic : the name of a learned attribute, or a function: of the fitted estimator, or, without
         an estimator, of (X, y), of (X) if y is None
     n_resamples : int >= 2; level : float in (0, 1)
@@ -137,6 +139,8 @@ def bootstrap(
     True
     """
     _check(n_resamples, level, estimator, statistic)
+    given = (y, sample_weight, groups, offset, exposure)
+    X, y, sample_weight, groups, offset, exposure = opened(X, *given)
     X = X.tocsr() if hasattr(X, "tocsr") else X  # other sparse tables have no rows to take
     n = _rows(X)
     y = None if y is None else as_vector(y)
@@ -159,8 +163,8 @@ def bootstrap(
         rows, weights = draw(parallel.stream(seed, "bootstrap", number))
         part, target = taken(X, rows), None if y is None else y[rows]
         try:
-            given = {name: values[rows] for name, values in more.items()}
-            model = _fitted(_seeded(estimator, seed, number), part, target, weights, given)
+            also = {name: values[rows] for name, values in more.items()}
+            model = _fitted(_seeded(estimator, seed, number), part, target, weights, also)
             value = _value(model, statistic, part, target)
         except PellucidError as error:
             raise DataError(f"Resample {number} cannot be used: {error}") from error

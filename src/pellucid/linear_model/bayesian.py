@@ -19,6 +19,17 @@ class BayesianPredictor(LinearPredictor):
         """Variance of x . b + b0 for encoded rows, and that of the noise."""
         raise NotImplementedError
 
+    def _deviations(self) -> np.ndarray:
+        """Posterior standard deviations (p + 1,) of the coefficients and of the intercept."""
+        raise NotImplementedError
+
+    def summary(self, *, level: float = 0.95) -> Any:
+        """Posterior mean, standard deviation and credible interval of each coefficient."""
+        from pellucid.linear_model.posterior import posterior_summary
+
+        self._check_fitted()
+        return posterior_summary(self, self._deviations(), self._strengths_shown(), level)
+
     def _mean_and_sd(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         spread, noise = self._variances(X)
         return linear_scores(X, self.coef_, self.intercept_), np.sqrt(spread + noise)
@@ -46,9 +57,9 @@ class BayesianPredictor(LinearPredictor):
         return self._answer(ends, X)
 
 
-def quadratic(rows: np.ndarray, C: np.ndarray) -> np.ndarray:
-    """x' C x of each row, never negative."""
-    return np.maximum(np.einsum("ij,ij->i", rows @ C, rows), 0.0)
+def squared_length(rows: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """x' C x of each row, for C = root root': no large terms cancel."""
+    return np.square(rows @ root).sum(axis=1)
 
 
 def dense(X: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model.bayesian import BayesianPredictor, dense, quadratic
+from pellucid.linear_model.bayesian import BayesianPredictor, dense, squared_length
 from pellucid.parameters import Boolean, Real
 from pellucid.records import Status
 
@@ -57,7 +57,7 @@ class BayesianRegression(BayesianPredictor):
     }
 
     covariance_: np.ndarray
-    centred_: np.ndarray
+    root_: np.ndarray
     status_: Status
 
     def __init__(
@@ -80,16 +80,12 @@ class BayesianRegression(BayesianPredictor):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model.posterior import known_variances
+        from pellucid.linear_model.posterior import Variances, known_variances
 
-        with (
-            parallel.one_blas_thread(),
-            np.errstate(over="ignore", under="ignore", invalid="ignore"),
-        ):
-            found = known_variances(
-                problem.X, problem.y, problem.weights, float(self.noise_variance),
-                float(self.prior_variance), float(self.intercept_variance), self.fit_intercept,
-            )  # fmt: skip
+        with parallel.one_blas_thread(), np.errstate(all="ignore"):
+            free = float(self.intercept_variance) if self.fit_intercept else None
+            known = Variances(float(self.noise_variance), float(self.prior_variance), free)
+            found = known_variances(problem.X, problem.y, problem.weights, known)
         if not np.isfinite(found.covariance).all():
             raise DataError(
                 "The posterior has no finite variance: with a flat prior (variance inf) the columns "
@@ -97,7 +93,7 @@ class BayesianRegression(BayesianPredictor):
                 "Give a finite prior_variance, or bring the columns to ordinary units."
             )
         return self._finished(found.coef[None], np.array([found.intercept]), problem.y) | {
-            "means_": found.mean, "covariance_": found.covariance, "centred_": found.centred,
+            "means_": found.mean, "covariance_": found.covariance, "root_": found.root,
             "status_": Status("ok", "The posterior was found directly."),
         }  # fmt: skip
 
@@ -105,14 +101,16 @@ class BayesianRegression(BayesianPredictor):
         rows = dense(X) - self.means_
         if self.fit_intercept:
             rows = np.column_stack([rows, np.ones(len(rows))])
-        return quadratic(rows, self.centred_), float(self.noise_variance)
+        return squared_length(rows, self.root_), float(self.noise_variance)
 
-    def summary(self, *, level: float = 0.95) -> Any:
-        """Posterior mean, standard deviation and credible interval of each coefficient."""
-        from pellucid.linear_model.posterior import posterior_summary
+    def _deviations(self) -> np.ndarray:
+        return np.sqrt(np.maximum(np.diagonal(self.covariance_), 0.0))
 
-        self._check_fitted()
-        return posterior_summary(self, level)
+    def _strengths_shown(self) -> dict[str, Any]:
+        return {
+            "noise variance": float(self.noise_variance),
+            "prior variance": float(self.prior_variance),
+        }
 
     def _check_state(self) -> None:
         from pellucid.persist.state import expect_array, n_terms
@@ -121,4 +119,4 @@ class BayesianRegression(BayesianPredictor):
         p = n_terms(self)
         expect_array(self, "coef_", p, finite=True)
         expect_array(self, "covariance_", p + 1, p + 1, finite=True)
-        expect_array(self, "centred_", *[p + bool(self.fit_intercept)] * 2, finite=True)
+        expect_array(self, "root_", *[p + bool(self.fit_intercept)] * 2, finite=True)

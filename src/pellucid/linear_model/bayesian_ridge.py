@@ -7,7 +7,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model.bayesian import BayesianPredictor, dense, quadratic
+from pellucid.linear_model.bayesian import BayesianPredictor, dense, squared_length
 from pellucid.linear_model.units import Units
 from pellucid.parameters import Boolean, Either, Integer, Nothing, Real, Verbose
 from pellucid.records import Status
@@ -44,7 +44,7 @@ class BayesianRidge(BayesianPredictor):
     ----------
     coef_ : (p,), in the order of `terms_`; intercept_
     alpha_, lambda_ : precision of the noise and of the coefficients
-    sigma_ : (p, p), covariance of the coefficients
+    sigma_ : (p, p), covariance of the coefficients; root_ : (p, p), root_ root_' is sigma_
     scores_ : logarithm of the evidence by iteration; empty without compute_score
     X_offset_, X_scale_ : means of the columns, and ones
     n_iter_, history_, status_, n_features_in_, feature_names_in_, schema_
@@ -78,6 +78,7 @@ class BayesianRidge(BayesianPredictor):
     alpha_: float
     lambda_: float
     sigma_: np.ndarray
+    root_: np.ndarray
     total_: float
     status_: Status
 
@@ -124,11 +125,12 @@ class BayesianRidge(BayesianPredictor):
         units = Units.learn(problem, bool(self.fit_intercept))
         learned = units.told(self._fit_columns(units.apply(problem)))
         learned["sigma_"] = learned["sigma_"] * units.scale * units.scale[:, None]
+        learned["root_"] = learned["root_"] * units.scale[:, None]
         return learned | {"X_offset_": learned["means_"]}
 
     def _fit_columns(self, problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model.evidence import Priors, maximise
-        from pellucid.linear_model.spectrum import make_spectrum
+        from pellucid.linear_model.spectrum import complete, make_spectrum
 
         priors = Priors(
             self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2, self.alpha_init,
@@ -142,9 +144,10 @@ class BayesianRidge(BayesianPredictor):
             share, y = problem.weights / problem.weights.sum(), np.ldexp(problem.y, -made.lift[0])
             variance = float(share @ (y - share @ y) ** 2)
             found = maximise(made, problem.p, priors, self.tol, self.max_iter, variance)
-            slack = 1.0 / (found.lamb + found.alpha * made.values) - 1.0 / found.lamb
-            sigma = (made.vectors * slack) @ made.vectors.T
-            sigma[np.diag_indices(problem.p)] += 1.0 / found.lamb
+            precision = np.full(problem.p, found.lamb)
+            precision[: len(made.values)] += found.alpha * made.values
+            root = complete(made.vectors) / np.sqrt(precision)
+            sigma = root @ root.T
             coef = np.ldexp(found.coef, made.lift[0])
             intercept = np.ldexp(made.mean_y - made.mean @ found.coef, made.lift)
         if not (0 < found.alpha < np.inf and 0 < found.lamb < np.inf and np.isfinite(sigma).all()):
@@ -158,15 +161,19 @@ class BayesianRidge(BayesianPredictor):
         learned["scores_"] = found.scores if self.compute_score else np.zeros(0)
         return learned | {
             "means_": made.mean, "alpha_": float(found.alpha), "lambda_": float(found.lamb),
-            "sigma_": sigma, "total_": made.total, "X_offset_": made.mean,
+            "sigma_": sigma, "root_": root, "total_": made.total, "X_offset_": made.mean,
             "X_scale_": np.ones(problem.p), "n_iter_": found.n_iter, "history_": found.history,
             "status_": found.status,
         }  # fmt: skip
 
     def _variances(self, X: Any) -> tuple[np.ndarray, float]:
         noise = 1.0 / self.alpha_
-        spread = quadratic(dense(X) - self.means_, self.sigma_)
+        spread = squared_length(dense(X) - self.means_, self.root_)
         return spread + (noise / self.total_ if self.fit_intercept else 0.0), noise
+
+    def _deviations(self) -> np.ndarray:
+        far = np.square(self.means_ @ self.root_).sum() + 1.0 / (self.alpha_ * self.total_)
+        return np.append(np.linalg.norm(self.root_, axis=1), np.sqrt(far))
 
     def _strengths_shown(self) -> dict[str, Any]:
         return {"alpha": self.alpha_, "lambda": self.lambda_}
@@ -176,6 +183,7 @@ class BayesianRidge(BayesianPredictor):
 
         super()._check_state()
         expect_array(self, "coef_", n_terms(self), finite=True)
-        expect_array(self, "sigma_", n_terms(self), n_terms(self), finite=True)
+        for name in ("sigma_", "root_"):
+            expect_array(self, name, n_terms(self), n_terms(self), finite=True)
         for name in ("alpha_", "lambda_", "total_"):
             expect_number(self, name, 1e-320)

@@ -96,22 +96,21 @@ class GLMRegressor(Regressor):
         """Find the coefficients.
 
         `offset` is added to every row's x . coef_ + intercept_; `exposure` (log link) multiplies
-        its mean: exposure = exp(offset).
+        its mean: exposure = exp(offset). Here and in prediction both may be names of columns.
         """
-        shift = self._shift(offset, exposure, X)
+        X, shift = self._opened(X, offset, exposure)
         return self._learn(X, y, weights=sample_weight, offset=shift)
 
-    def _shift(self, offset: Any, exposure: Any, X: Any) -> Any:
+    def _opened(self, X: Any, offset: Any, exposure: Any) -> tuple[Any, Any]:
+        """The table without columns that are named, and what is added to linear predictors."""
+        if isinstance(offset, str) or isinstance(exposure, str):
+            X, offset, exposure = opened(X, offset, exposure)
         if exposure is None:
-            return offset
+            return X, offset
         if offset is not None:
             raise ParameterError("Give offset or exposure, not both: exposure = exp(offset).")
         if self._link() != "log":
             raise ParameterError(f"exposure needs the log link, not {self._link()!r}; use offset.")
-        if isinstance(exposure, str):
-            raise ParameterError(
-                "exposure is an array here; take its logarithm as an offset column."
-            )
         shape = getattr(X, "shape", None)
         n = shape[0] if shape else len(X) if isinstance(X, list | tuple) else None
         values = offset_values(exposure, n, "exposure")
@@ -121,7 +120,7 @@ class GLMRegressor(Regressor):
                 f"exposure must be positive: row {bad[0]} has {values[bad[0]]:g} (such rows: "
                 f"{len(bad)}). A row that was never exposed tells nothing: leave it out."
             )
-        return np.log(values)
+        return X, np.log(values)
 
     def _check_problem(self, problem: Problem) -> None:
         family, y = self._family(), problem.y
@@ -283,11 +282,11 @@ class GLMRegressor(Regressor):
 
     def linear_predictor(self, X: Any, *, offset: Any = None, exposure: Any = None) -> np.ndarray:
         """x . coef_ + intercept_ + offset: the link of the predicted mean."""
-        return self._answer(lambda X: self._eta(X, offset, exposure), X, direct=True)
+        X, shift = self._opened(X, offset, exposure)
+        return self._answer(lambda X: self._eta(X, shift), X, direct=True)
 
-    def _eta(self, X: Any, offset: Any = None, exposure: Any = None) -> np.ndarray:
+    def _eta(self, X: Any, shift: Any = None) -> np.ndarray:
         eta = linear_scores(X, self.coef_, self.intercept_)
-        shift = self._shift(offset, exposure, X)
         return eta if shift is None else eta + offset_values(shift, len(eta))
 
     def _predict(self, X: Any) -> np.ndarray:
@@ -295,7 +294,7 @@ class GLMRegressor(Regressor):
 
     def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> np.ndarray:
         """The predicted mean of each row."""
-        eta = self._answer(lambda X: self._eta(X, offset, exposure), X, direct=True)
+        eta = self.linear_predictor(X, offset=offset, exposure=exposure)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self._finite(LINKS[self._link()].inverse(eta))
 
@@ -320,17 +319,18 @@ class GLMRegressor(Regressor):
         check_interval(level, kind)
         if isinstance(trials, bool) or not isinstance(trials, int | np.integer) or trials < 1:
             raise ParameterError(f"trials must be an integer >= 1. Got {shown(trials)} instead.")
+        X, shift = self._opened(X, offset, exposure)
         encoded = self._encoded(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            eta = self._finite(self._eta(encoded, offset, exposure))
+            eta = self._finite(self._eta(encoded, shift))
             return glm_ends(self, encoded, eta, level, kind, trials, weights)
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None
     ) -> float:
         """D2: the share of the deviance of a constant (beside the offset) that the model explains."""
-        shift = self._shift(offset, exposure, X)
-        X, y, sample_weight, shift = opened(X, y, sample_weight, shift)
+        X, shift = self._opened(X, offset, exposure)
+        X, y, sample_weight = opened(X, y, sample_weight)
         mu = self.predict(X, offset=shift)
         y = numbers(y, type(self).__name__, several=False)
         check_lengths(len(mu), len(y))
@@ -345,6 +345,18 @@ class GLMRegressor(Regressor):
             own = float(w @ family.half_deviance(y, mu))
             null = float(w @ family.half_deviance(y, mean))
         return 1 - own / null if null > 0 else float(own == 0)
+
+    def explain(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
+        """The linear predictor as base plus one part per column; an offset is a part of its own."""
+        X, shift = self._opened(X, offset, exposure)
+        found = super().explain(X)
+        if shift is None:
+            return found
+        own = offset_values(shift, len(found.prediction))
+        return replace(
+            found, columns=(*found.columns, "(offset)"), prediction=found.prediction + own[:, None],
+            contributions=np.concatenate([found.contributions, own[:, None, None]], axis=1),
+        )  # fmt: skip
 
     def _explain(self, X: Any) -> dict[str, Any]:
         return additive_parts(self, X, "link")
@@ -372,6 +384,6 @@ class GLMRegressor(Regressor):
         from pellucid.linear_model.robust import Wanted
 
         self._check_fitted()
-        shift = self._shift(offset, exposure, X)
+        X, shift = self._opened(X, offset, exposure)
         asked = Wanted(errors, X, y, sample_weight, shift, groups, weights, level)
         return glm_summary(self, asked)

@@ -1,101 +1,129 @@
 """The posterior of a linear regression with known variances, and its table.
 
-Invariant: rows are centred before anything is summed; `centred` is the covariance of the
-coefficients and the prediction at the means, `covariance` that of coefficients and intercept.
+Invariant: what is kept is a root of the covariance (of the coefficients and of the prediction at
+`mean`), made without products of columns that lie far from 0; `covariance` is that of coefficients
+and intercept.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from pellucid.linear_model.inference import missing_notes
 from pellucid.linear_model.intervals import check_level, normal_reach
-from pellucid.linear_model.spectrum import make_spectrum
-from pellucid.numerics.linalg import cholesky_factor
+from pellucid.linear_model.spectrum import complete, make_spectrum
+from pellucid.numerics.linalg import EPS, block_qr
+from pellucid.numerics.tables import Rows, exponents
 from pellucid.records import SummaryTable
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """Mean and covariance of (coef, intercept); `mean` holds those of the columns."""
+    """Mean and covariance of (coef, intercept); root root' is the covariance of the coefficients
+    and, with an intercept, of the prediction at `mean` (p,); without one that is 0."""
 
     coef: np.ndarray
     intercept: float
     covariance: np.ndarray
-    centred: np.ndarray
+    root: np.ndarray
     mean: np.ndarray
 
 
-def known_variances(
-    X: Any, y: np.ndarray, weights: np.ndarray, noise: float, prior: float, prior_b0: float,
-    constant: bool,
-) -> Posterior:  # fmt: skip
-    """1. Directions and means. 2. Curvature in the directions, and of a = b0 + mean . b, to which
-    a prior of b0 ties them. 3. Its inverse; back to coefficients and intercept."""
-    made = make_spectrum(X, y[:, None], weights, constant)
-    V, p, r = made.vectors, X.shape[1], len(made.values)
-    if r < p:  # directions that no row shows keep their prior
-        rest = np.linalg.svd(V.T, full_matrices=True)[2][r:].T if r else np.eye(p)
-        V = np.column_stack([V, rest])
-    values = np.append(made.values, np.zeros(p - r)) / noise + 1.0 / prior
-    pull = np.append(made.pull[:, 0], np.zeros(p - r)) / noise
-    mean, middle = made.mean, float(made.mean_y[0])
-    c = int(constant)
-    H, g = np.diag(np.append(values, np.zeros(c))), np.append(pull, np.zeros(c))
+@dataclass(frozen=True)
+class Variances:
+    """Of the noise, of each coefficient, and of the intercept (None without one)."""
+
+    noise: float
+    prior: float
+    intercept: float | None
+
+
+def known_variances(X: Any, y: np.ndarray, weights: np.ndarray, known: Variances) -> Posterior:
+    """An intercept without prior leaves the centred columns alone; one with a prior, or none at
+    all, ties the coefficients to the origin."""
+    free = known.intercept is not None and np.isinf(known.intercept)
+    return (_centred if free else _tied)(X, y, weights, known)
+
+
+def _centred(X: Any, y: np.ndarray, weights: np.ndarray, known: Variances) -> Posterior:
+    """In the principal directions of the centred columns, of which each has its own curvature."""
+    made = make_spectrum(X, y[:, None], weights, True)
+    V, p, r = complete(made.vectors), X.shape[1], len(made.values)
+    values = np.append(made.values, np.zeros(p - r)) / known.noise + 1.0 / known.prior
+    b = V[:, :r] @ (made.pull[:, 0] / known.noise / values[:r])
+    root = np.zeros((p + 1, p + 1))
+    root[:p, :p] = V / np.sqrt(values)
+    root[p, p] = np.sqrt(known.noise / made.total)
+    return _made(b, float(made.mean_y[0]), root, made.mean, int(made.lift[0]), True)
+
+
+def _tied(X: Any, y: np.ndarray, weights: np.ndarray, known: Variances) -> Posterior:
+    """By a QR decomposition of the rows and of what the priors say, the largest rows first.
+
+    The unknowns are b and, with an intercept, a = b0 + mean . b, of which the prior tells a - mean . b.
+    """
+    table, p, c = Rows(X), X.shape[1], int(known.intercept is not None)
+    lift = int(exponents(np.abs(y).max(initial=0.0)))
+    size = np.sqrt(weights / known.noise)
+    mean = weights / weights.sum() @ X if c else np.zeros(p)
+
+    def block(rows: slice) -> np.ndarray:
+        own = np.empty((rows.stop - rows.start, p + c + 1))
+        own[:, :p], own[:, p:] = table.dense(rows) - mean, 1.0
+        own[:, -1] = np.ldexp(y[rows], -lift)
+        return own * size[rows, None]
+
+    prior = np.zeros((p + c, p + c + 1))
+    prior[np.arange(p), np.arange(p)] = 1 / np.sqrt(known.prior)
+    if known.intercept is not None:
+        prior[p, : p + 1] = np.append(-mean, 1.0) / np.sqrt(known.intercept)
+    rows = np.concatenate([block_qr(block, table.blocks), prior])
+    rows = rows[np.argsort(-np.abs(rows[:, :-1]).max(axis=1, initial=0.0), kind="stable")]
+    if not np.isfinite(rows).all():
+        R = np.zeros((p + c, p + c + 1))
+    else:
+        R = np.asarray(np.linalg.qr(rows, mode="r"))[: p + c]
+    T, lengths = R[:, :-1], np.linalg.norm(R[:, :-1], axis=0)
+    if np.any(np.abs(np.diagonal(T)) <= max(X.shape) * EPS * lengths):
+        nothing = np.full(p + c, np.nan)
+        return _made(nothing[:p], np.nan, np.diag(nothing), mean, lift, bool(c))
+    root = solve_triangular(T, np.eye(p + c))
+    x = solve_triangular(T, R[:, -1])
+    return _made(x[:p], float(x[p]) if c else 0.0, root, mean, lift, bool(c))
+
+
+def _made(
+    b: np.ndarray, at_mean: float, root: np.ndarray, mean: np.ndarray, lift: int, constant: bool
+) -> Posterior:
+    """From b, a = b0 + mean . b (both in units of 2**lift) and a root of their covariance."""
+    p = len(b)
+    of_both = np.zeros((p + 1, root.shape[1]))
+    of_both[:p] = root[:p]
     if constant:
-        # unknowns: u (b = V u) and a; the data see a alone, the prior of b0 = a - mean . V u
-        tie = np.append(-(V.T @ mean), 1.0)
-        H += np.outer(tie, tie) / prior_b0
-        H[-1, -1] += made.total / noise
-        g[-1] = made.total / noise * middle
-    C, x = _solve(H, g)
-    T = np.zeros((p + 1, p + c))
-    T[:p, :p] = V
-    centred = np.zeros((p + c, p + c))
-    basis = np.eye(p + c)
-    basis[:p, :p] = V
-    centred = basis @ C @ basis.T
-    if constant:
-        T[-1] = tie
-    lift = int(made.lift[0])
-    solution = T @ x
-    return Posterior(
-        np.ldexp(solution[:p], lift), float(np.ldexp(solution[-1], lift)), T @ C @ T.T,
-        centred, mean,
-    )  # fmt: skip
+        of_both[p] = root[p] - mean @ root[:p]
+    b0 = at_mean - mean @ b if constant else 0.0
+    return Posterior(np.ldexp(b, lift), float(np.ldexp(b0, lift)), of_both @ of_both.T, root, mean)
 
 
-def _solve(H: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """H^-1 and H^-1 g; not finite if H has no inverse."""
-    factor = cholesky_factor(H) if len(H) else None
-    if factor is None:
-        if len(H) and np.isfinite(H).all():
-            values, vectors = np.linalg.eigh(H)
-            if values[0] > len(H) * 2.0**-52 * values[-1]:
-                C = (vectors / values) @ vectors.T
-                return C, C @ g
-        return np.full_like(H, np.nan) if len(H) else H, np.full_like(g, np.nan)
-    rows = factor.inverse_rows()
-    x = factor.solve(g)
-    return rows @ rows.T, x + factor.solve(g - H @ x)
+def posterior_summary(
+    model: Any, sd: np.ndarray, facts: dict[str, float], level: float
+) -> SummaryTable:
+    """Posterior mean, sd and the interval that holds the coefficient with probability `level`.
 
-
-def posterior_summary(model: Any, level: float) -> SummaryTable:
-    """Posterior mean, sd and the interval that holds the coefficient with probability `level`."""
+    `sd` (p + 1,) are those of the coefficients and the intercept.
+    """
     check_level(level)
-    sd = np.sqrt(np.maximum(np.diagonal(model.covariance_), 0.0))
     names, estimate, errors = list(model.terms_), model.coef_, sd[:-1]
     if model.fit_intercept:
         names, errors = ["intercept", *names], np.roll(sd, 1)
         estimate = np.append(model.intercept_, estimate)
     reach = normal_reach(level) * errors
     lines = np.column_stack([estimate, errors, estimate - reach, estimate + reach]).tolist()
-    header = (
-        ("noise variance", float(model.noise_variance)),
-        ("prior variance", float(model.prior_variance)),
-    )
     rows = tuple((name, *line) for name, line in zip(names, lines))
-    columns = ("term", "mean", "sd", "low", "high")
-    notes = tuple(missing_notes(model.schema_))
-    return SummaryTable("Posterior of a Bayesian linear regression", header, columns, rows, notes)
+    columns, notes = ("term", "mean", "sd", "low", "high"), missing_notes(model.schema_)
+    if not model.status_.ok:
+        notes = [str(model.status_), *notes]
+    title = "Posterior of a Bayesian linear regression"
+    return SummaryTable(title, tuple(facts.items()), columns, rows, tuple(notes))

@@ -35,7 +35,11 @@ class LinearPredictor(Regressor):
         from pellucid.linear_model.inference import penalised_summary
 
         self._check_fitted()
-        return penalised_summary(self, self._strengths_shown())
+        return penalised_summary(self, self._strengths_shown(), *self._reasons())
+
+    def _reasons(self) -> tuple[str, ...]:
+        """Why `summary()` has no standard errors, if it is not a penalty."""
+        return ()
 
     def _strengths_shown(self) -> dict[str, Any]:
         """Facts for the head of `summary()`."""

@@ -25,6 +25,11 @@ DIVERGED = Status(
     "Standardise the columns, or lower eta0.",
 )
 
+NEAR_THE_OPTIMUM = (
+    "Steps from row to row end near the best coefficients, not at them: no standard errors. "
+    "LinearRegression has them."
+)
+
 
 class SGDRegressor(LinearPredictor):
     """A linear regression that learns row by row: it walks down
@@ -203,6 +208,13 @@ class SGDRegressor(LinearPredictor):
             v, q = self.standard_coef_.copy(), self.pulled_.copy()
             walker = Walker(v, q, self.averaged_.copy(), self.walk_.copy())
         return self._walk(problem, walker, 1, int(walker.state[2]), None)
+
+    def _strengths_shown(self) -> dict[str, Any]:
+        names = {None: (), "elasticnet": ("alpha", "l1_ratio")}.get(self.penalty, ("alpha",))
+        return {name: float(getattr(self, name)) for name in names}
+
+    def _reasons(self) -> tuple[str, ...]:
+        return () if self.penalty else (NEAR_THE_OPTIMUM,)
 
     def _first_state(self, p: int) -> tuple[np.ndarray, float]:
         coef, b0 = self.__dict__.get("_start", (None, None))

@@ -18,6 +18,7 @@ from pellucid.numerics.linalg import EPS
 
 # Share of the largest value below which a value must not be taken from squared columns.
 ROUGH = 1e-9
+UNCENTRED = 1e-5  # the same where columns may lie far from 0: their squares hide how they vary
 # Share of y'y below which the residual sum of squares is summed row by row.
 NEAR = 1e-6
 
@@ -81,6 +82,15 @@ def make_spectrum(
     return made
 
 
+def complete(vectors: np.ndarray) -> np.ndarray:
+    """Orthonormal columns (p, r), and after them the p - r directions that they leave out."""
+    p, r = vectors.shape
+    if r == p:
+        return vectors
+    rest = np.linalg.svd(vectors.T, full_matrices=True)[2][r:].T if r else np.eye(p)
+    return np.column_stack([vectors, rest])
+
+
 def _tall(task: Ridge) -> Spectrum:
     solver, p = Tall(task), task.design.X.p
     out = task.weights_lift
@@ -91,7 +101,8 @@ def _tall(task: Ridge) -> Spectrum:
     values, vectors = np.zeros(0), np.zeros((p, 0))
     if np.isfinite(S).all() and p:
         values, vectors = np.linalg.eigh(S)
-    if not np.isfinite(S).all() or (p and values[0] < ROUGH * values[-1]):
+    rough = ROUGH if task.design.constant else UNCENTRED
+    if not np.isfinite(S).all() or (p and values[0] < rough * values[-1]):
         values, vectors, pull = _by_triangle(task, solver)
     else:
         pull = vectors.T @ Sxy
