@@ -19,17 +19,7 @@ import numpy as np
 
 
 include "_sets.pxi"
-
-
-cdef extern from *:
-    """
-    #if defined(__GNUC__)
-    #define fetch_soon(place) __builtin_prefetch(place)
-    #else
-    #define fetch_soon(place) ((void) (place))
-    #endif
-    """
-    void fetch_soon(const void* place) nogil
+include "_fetch.pxi"
 
 
 cdef struct Step:

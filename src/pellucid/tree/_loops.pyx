@@ -120,6 +120,7 @@ cdef inline double cell(const Table* t, int f, int32_t row) noexcept nogil:
     return t.parent.X[f * t.parent.column_step + t.origin[row] * t.parent.row_step]
 
 
+include "_fetch.pxi"
 include "_room.pxi"
 include "_order.pxi"
 include "_cost.pxi"

@@ -11,6 +11,7 @@
 cdef enum:
     FEW_ROWS = 32               # up to this number places are counted against each other
     DIGIT = 8                   # bits per counting pass
+    AHEAD = 16                  # rows whose places are on their way
     TOGETHER = 4                # columns whose places are gathered in one pass over a node's rows
 
 
@@ -212,6 +213,9 @@ cdef void gather_together(const Table* t, const Record* node, const int32_t* col
         f[k] = columns[min(k, count - 1)]          # a number known to the compiler
         low[k] = high[k] = t.places[members[0] * d + f[k]]
     for i in range(m):
+        places = t.places + members[min(i + AHEAD, m - 1)] * d
+        for k in range(TOGETHER):
+            fetch_soon(places + f[k])
         places = t.places + members[i] * d
         for k in range(TOGETHER):
             key = places[f[k]]
