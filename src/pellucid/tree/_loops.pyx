@@ -139,6 +139,17 @@ include "_divide.pxi"
 include "_branch.pxi"
 
 
+cdef class Memory:
+    """Scratch memory for nodes of up to `rows` rows. Trees of one table hand it on to each other: the
+    system would have to clear it for each of their nodes."""
+
+    cdef Scratch s
+    cdef Py_ssize_t rows
+
+    def __dealloc__(self):
+        free_scratch(&self.s)
+
+
 cdef class Workspace:
     """One training table with the lists that growing permutes. Methods release the GIL; calls for
     different columns of one node, or for different subtrees, may run in different threads."""
@@ -146,6 +157,7 @@ cdef class Workspace:
     cdef Table t
     cdef object kept            # the arrays behind the pointers
     cdef int32_t[::1] number    # for branches, which never share a row
+    cdef list spare             # of `Memory`, or None: none is kept
 
     def __cinit__(self, const double[:, :] X, lists, const uint8_t[::1] kinds,
                   const int32_t[::1] n_levels, const uint8_t[::1] repeated,
@@ -154,7 +166,8 @@ cdef class Workspace:
                   const double[::1] k_log_k, int n_classes,
                   int criterion, limits, const int32_t[::1] stop,
                   const int32_t[:, ::1] places=None, int32_t[::1] members=None,
-                  const int32_t[::1] target_place=None, const int8_t[::1] signs=None, binned=None):
+                  const int32_t[::1] target_place=None, const int8_t[::1] signs=None, binned=None,
+                  list spare=None):
         cdef uint8_t[::1] goes_left = np.zeros(X.shape[0], np.uint8)
         cdef double[::1] bent
         cdef int32_t[::1] ranks
@@ -162,7 +175,7 @@ cdef class Workspace:
         (self.t.max_depth, self.t.max_features, self.t.min_rows, self.t.min_rows_split,
          self.t.min_weight, self.t.min_weight_split, self.t.min_decrease,
          self.t.demanding, self.t.drawn_splits, self.t.max_loss, self.t.level_rule) = limits
-        self.number = np.empty(X.shape[0], np.int32)
+        self.number, self.spare = np.empty(X.shape[0], np.int32), spare
         compared = (np.asarray(repeated) | np.asarray(missing) | np.asarray(kinds)
                     | np.uint8(self.t.drawn_splits))
         self.kept = (X, lists, kinds, n_levels, repeated, missing, labels, target, weights, packed,
@@ -231,24 +244,41 @@ cdef class Workspace:
             self.kept = (self.kept, bins, n_bins, low, high)
         return 0
 
-    cdef int scratch(self, Draft draft, Py_ssize_t i, Scratch* s) except -1:
-        if new_scratch(&self.t, draft.nodes[i].end - draft.nodes[i].start, s) != 0:
-            raise MemoryError
+    cdef Memory memory(self, Py_ssize_t rows):
+        """Scratch for nodes of up to that many rows."""
+        cdef Memory found = None
+        if self.spare is not None:
+            try:
+                found = self.spare.pop()           # by another thread it may be taken at any time
+            except IndexError:
+                pass
+        if found is None or found.rows < rows:
+            found = Memory()
+            found.rows = rows
+            if new_scratch(&self.t, rows, &found.s) != 0:
+                raise MemoryError
+        return found
+
+    cdef Memory memory_of(self, Draft draft, Py_ssize_t i):
+        return self.memory(draft.nodes[i].end - draft.nodes[i].start)
+
+    cdef int done(self, Memory memory) except -1:
+        if self.spare is not None:
+            self.spare.append(memory)
         return 0
 
     def root(self, uint64_t key):
         """A draft whose only node holds all rows."""
         cdef Draft draft = Draft(max(self.t.K, 1))
-        cdef Scratch s
+        cdef Memory memory = self.memory(self.t.n)
+        cdef Scratch* s = &memory.s
         cdef int status
-        if new_scratch(&self.t, self.t.n, &s) != 0:
-            raise MemoryError
         if self.t.n < SMALL:
-            status = add_root(&self.t, draft, key, &s)
+            status = add_root(&self.t, draft, key, s)
         else:
             with nogil:
-                status = add_root(&self.t, draft, key, &s)
-        free_scratch(&s)
+                status = add_root(&self.t, draft, key, s)
+        self.done(memory)
         if status < 0:
             raise MemoryError
         return draft
@@ -265,12 +295,12 @@ cdef class Workspace:
 
     def subtree(self, Draft draft):
         """Grow everything below node 0."""
-        cdef Scratch s
+        cdef Memory memory = self.memory_of(draft, 0)
+        cdef Scratch* s = &memory.s
         cdef int status
-        self.scratch(draft, 0, &s)
         with nogil:
-            status = grow_below(&self.t, draft, 0, &self.number[0], &s)
-            free_scratch(&s)
+            status = grow_below(&self.t, draft, 0, &self.number[0], s)
+        self.done(memory)
         if status < 0:
             raise MemoryError
 
@@ -281,24 +311,24 @@ cdef class Workspace:
         Threads share `known`, the lowest cost so far: it saves work and changes no result, because
         whatever could be tied with the best division is looked at in any case.
         """
-        cdef Scratch s
+        cdef Memory memory = self.memory_of(draft, i)
+        cdef Scratch* s = &memory.s
         cdef int f
-        self.scratch(draft, i, &s)
         with nogil:
             for f in range(first, last):
                 known[0] = min(known[0], split_column(
-                    &self.t, draft.nodes + i, draft.counts + i * draft.size, f, &s, known[0],
+                    &self.t, draft.nodes + i, draft.counts + i * draft.size, f, s, known[0],
                     <Split*> &splits[f, 0]))
-            free_scratch(&s)
+        self.done(memory)
 
     def search_drawn(self, Draft draft, Py_ssize_t i, uint8_t[:, ::1] splits):
         """Step 2 for a random choice of columns."""
-        cdef Scratch s
-        self.scratch(draft, i, &s)
+        cdef Memory memory = self.memory_of(draft, i)
+        cdef Scratch* s = &memory.s
         with nogil:
-            search_columns(&self.t, draft.nodes + i, draft.counts + i * draft.size, &s)
+            search_columns(&self.t, draft.nodes + i, draft.counts + i * draft.size, s)
             memcpy(&splits[0, 0], s.splits, self.t.d * sizeof(Split))
-            free_scratch(&s)
+        self.done(memory)
 
     def choose(self, Draft draft, Py_ssize_t i, const uint8_t[:, ::1] splits):
         """Step 3; False if node i stays a leaf."""
@@ -306,26 +336,26 @@ cdef class Workspace:
 
     def divide(self, Draft draft, Py_ssize_t i):
         """Step 4; True if both children are leaves."""
-        cdef Scratch s
+        cdef Memory memory = self.memory_of(draft, i)
+        cdef Scratch* s = &memory.s
         cdef int status
-        self.scratch(draft, i, &s)
         with nogil:
-            status = divide(&self.t, draft, i, &s)
-            free_scratch(&s)
+            status = divide(&self.t, draft, i, s)
+        self.done(memory)
         if status < 0:
             raise MemoryError
         return bool(status)
 
     def partition(self, Draft draft, Py_ssize_t i, int first, int last):
         """Step 5 for the columns [first, last)."""
-        cdef Scratch s
+        cdef Memory memory = self.memory_of(draft, i)
+        cdef Scratch* s = &memory.s
         cdef int f
-        self.scratch(draft, i, &s)
         with nogil:
             for f in range(first, last):
                 if f != draft.nodes[i].feature:
                     partition_list(&self.t, f, draft.nodes + i, s.rows)
-            free_scratch(&s)
+        self.done(memory)
 
     def split_bytes(self):
         return sizeof(Split)

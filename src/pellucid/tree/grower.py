@@ -58,6 +58,7 @@ def grow(
         limits.compiled(counts, total, w_exponent, scale.power * scale.exponent), stop.array,
         places, members, _places(target, table.rows) if criterion == "absolute_error" else None,
         None if limits.signs is None else np.array(limits.signs, dtype=np.int8), table.binned,
+        None if places is None else table.spare,
     )  # fmt: skip
     parts, attach = _parts(work, table, limits, key, n_jobs, stop, members is None)
     stop.check()

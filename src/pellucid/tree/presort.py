@@ -6,7 +6,7 @@ A table may stand for some of the rows of X in an order of its own: then `rows` 
 holds them alone, and "by row" means in that order.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,6 +31,7 @@ class Presorted:
     places: np.ndarray | None = None  # int32 (n, d), where each value stands in `order`
     binned: Binned | None = None  # instead of any order
     rows: np.ndarray | None = None  # int32, of X in the table's order; None: all as they stand
+    spare: list = field(default_factory=list)  # scratch that trees with places hand on
 
     @property
     def n(self) -> int:
