@@ -138,6 +138,24 @@ def test_region_of_libsvm(nu, kernel):
     assert set(ours.fit_predict(X)) <= {-1, 1}
 
 
+@pytest.mark.parametrize("size", [1e-4, 1e-20])
+@pytest.mark.parametrize("Model", [SVR, LinearSVR])
+def test_small_targets_are_told_apart(Model, size):
+    """tol counts in units of the targets: the tube of y * size is that of y."""
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    y = X[:, 0] + X[:, 1]
+    own = Model(epsilon=0.1 * size, C=10 * size).fit(X, y * size).predict(X) / size
+    assert np.allclose(own, Model(epsilon=0.1, C=10).fit(X, y).predict(X), atol=0.005)
+
+
+def test_a_region_of_few_outliers():
+    """nu bounds the share of rows outside; 1e-6 of 150 rows leaves none far outside."""
+    X = datasets.load_iris().data
+    region = OneClassSVM(nu=1e-6).fit(X)
+    assert (region.decision_function(X) > -1e-3 * region.offset_).all()
+    assert (region.predict(X) > 0).mean() > 0.8
+
+
 @pytest.mark.parametrize("size", [1e-10, 1e-30, 1e6])
 @pytest.mark.parametrize("Model", [SVC, SVR])
 def test_prices_and_units_that_cancel(Model, size):

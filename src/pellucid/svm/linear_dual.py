@@ -55,9 +55,10 @@ def _along_the_dual(line: primal.Line, tol: float, max_iter: int, source: str) -
     2. If that takes long, as with columns of very different units: once, from inside the limits.
     3. All multipliers between their limits at once: the solution of their linear equations, or as far
        towards it as the limits allow.
-    4. Stop when no condition is violated by more than `tol`.
+    4. Stop when no condition is violated by more than `tol`, in units of targets below 1.
     """
     X, n = line.X, line.X.shape[0]
+    tol *= 1.0 if line.margin else float(np.clip(np.abs(line.targets).max() or 1.0, 1e-60, 1.0))
     price = line.prices * line.targets if line.margin else line.prices
     boxes = Boxes(
         line, np.minimum(price, 0.0) if line.margin else -price, np.maximum(price, 0.0),

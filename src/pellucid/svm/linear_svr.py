@@ -22,7 +22,7 @@ class LinearSVR(LinearMachine, Regressor):
     epsilon : float, default=0.0
         Half width of the tube.
     tol : float, default=1e-4
-        Violation of the conditions allowed (q = 1).
+        Violation of the conditions allowed (q = 1), in units of the largest target if that is below 1.
     C : float, default=1.0
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
     fit_intercept : bool, default=True

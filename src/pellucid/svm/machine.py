@@ -161,9 +161,12 @@ class KernelMachine(Estimator):
         return 1.0
 
     def _minimum(
-        self, X: Any, gamma: float, recorder: Recorder, hard: bool = False, **parts: np.ndarray
-    ) -> Solution:
-        """The dual problem on rows X with the given signs, linear term, limits, start and base."""
+        self, X: Any, gamma: float, recorder: Recorder, hard: bool = False, unit: float = 1.0,
+        **parts: np.ndarray,
+    ) -> Solution:  # fmt: skip
+        """The dual problem on rows X with the given signs, linear term, limits, start and base; `tol`
+        counts in units of `unit` if that is below 1 (and can be squared).
+        """
         from pellucid.svm import dual
 
         kernel = self._kernel(gamma)
@@ -176,7 +179,9 @@ class KernelMachine(Estimator):
             size = kernel.diagonal(X - X.mean(axis=0))  # a margin does not know where 0 is
         cap = HARD / max(float(size.max()), 1e-300) if hard else np.inf
         problem = dual.Dual(X=X, kernel=kernel, K=given, **parts)
-        rule = dual.Rule(self.tol, self.max_iter, self.max_time, cap)
+        rule = dual.Rule(
+            self.tol * float(np.clip(unit or 1.0, 1e-60, 1.0)), self.max_iter, self.max_time, cap
+        )
         return dual.solve(problem, rule, self.cache_size, recorder)
 
     def _width(self, X: Any, weights: np.ndarray) -> float:

@@ -28,6 +28,7 @@ class OneClassSVM(KernelMachine, Explained):
         "scale" is 1 / (columns x variance of all cells), "auto" 1 / columns.
     coef0 : float, default=0.0
     tol : float, default=1e-3
+        Violation of the conditions allowed, in units of nu times the weights if that is below 1.
     nu : float, default=0.5
         Largest share of training rows outside, in (0, 1].
     shrinking : bool, default=True
@@ -114,8 +115,8 @@ class OneClassSVM(KernelMachine, Explained):
         start = np.clip(self.nu * weights.sum() - filled, 0.0, weights)
         found = parallel.interruptible(
             lambda: self._minimum(
-                X, facts["gamma_"], recorder, signs=np.ones(n), linear=np.zeros(n),
-                limits=weights.copy(), start=start, base=np.arange(n),
+                X, facts["gamma_"], recorder, unit=float(start.sum()), signs=np.ones(n),
+                linear=np.zeros(n), limits=weights.copy(), start=start, base=np.arange(n),
             )
         )  # fmt: skip
         a, _, rho = found.x

@@ -29,6 +29,7 @@ class SVR(KernelMachine, Regressor):
         "scale" is 1 / (columns x variance of all cells), "auto" 1 / columns.
     coef0 : float, default=0.0
     tol : float, default=1e-3
+        Violation of the conditions allowed, in units of the largest target if that is below 1.
     C : float, default=1.0
         Price of a unit outside the tube; inf is the hard tube, and targets that no tube holds are an
         error.
@@ -119,7 +120,7 @@ class SVR(KernelMachine, Regressor):
         limits = self._limits(problem.weights)
         found = parallel.interruptible(
             lambda: self._minimum(
-                X, facts["gamma_"], recorder, np.isinf(self.C),
+                X, facts["gamma_"], recorder, np.isinf(self.C), float(np.abs(y).max()),
                 signs=np.repeat([1.0, -1.0], n),
                 linear=np.concatenate([self.epsilon - y, self.epsilon + y]),
                 limits=np.tile(limits, 2), start=np.zeros(2 * n), base=np.tile(np.arange(n), 2),
