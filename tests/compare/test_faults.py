@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -103,6 +104,38 @@ def test_a_search_that_hangs_ends_with_the_candidates_it_had(monkeypatch, tmp_pa
     found = row(Session(plan, tmp_path, lambda event: None, findings).run(), "slow")
     assert found["status"] == "ok" and found["params"] == {"seconds": 0.0}
     assert "the search was cut short by the time limit in 3 of 3 rounds" in found["notes"]
+
+
+@pytest.mark.slow
+def test_the_time_of_the_whole_run_holds_for_a_round_that_hangs(monkeypatch, tmp_path):
+    """It has a minute of its own, but the run has four seconds: it is stopped, not failed."""
+    from pellucid.compare import run
+    from pellucid.compare.journal import Memory
+    from pellucid.compare.prepare import prepare
+    from pellucid.compare.session import Session
+    from pellucid.compare.settings import Settings
+
+    monkeypatch.setattr(run, "LEAST_KILL", 1.0)
+    settings = Settings.of(
+        {
+            "models": "lda",
+            "cv": 2,
+            "effort": "quick",
+            "time_limit": 4,
+            "model_timeout": 600,
+            "jobs": 2,
+        }
+    )
+    plan, findings = prepare("penguins", settings, None, {"hangs": troublemakers.Hangs()})
+    began = time.monotonic()
+    result = Session(plan, tmp_path, lambda event: None, findings).run()
+    assert time.monotonic() - began < 60 and not result.data["complete"]
+    found = row(result, "hangs")
+    assert (found["status"], found["reason"]) == ("stopped", "0 of 2 folds done")
+    assert result.recommended == "lda" and result.data["test"]["model"] == "lda"
+    # What was taken for want of time is not written down: a continued run searches again.
+    assert ("hangs", "0") not in Memory.read(tmp_path / "events.jsonl").done
+    assert not Memory.read(tmp_path / "events.jsonl").failed
 
 
 def test_a_last_round_that_hangs_costs_no_score(monkeypatch, tmp_path):

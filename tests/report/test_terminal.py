@@ -66,6 +66,15 @@ def test_a_recommended_model_without_probabilities_is_told():
     )
 
 
+def test_models_that_were_stopped_are_not_called_worse():
+    data = sample.classification()
+    data["recommended"] = best = data["verdict"]["recommended"]
+    data["verdict"]["tied"] = [best]
+    assert "better than all others on this data." in " ".join(terminal.verdict(data))
+    data["leaderboard"][-1] |= {"status": "stopped", "place": None}
+    assert "better than all others that have a score." in " ".join(terminal.verdict(data))
+
+
 def test_a_baseline_alone_says_nothing_of_the_others():
     data = sample.classification()
     base = next(row for row in data["leaderboard"] if row["baseline"])

@@ -4,7 +4,8 @@ Each (model, fold) is one order to a process of the crew. Cheap models run first
 each model (search and fit on all training rows) comes after all folds, so that a board exists early.
 A model has a time: its share is given to each of its rounds, a search stops between two candidates
 when the share is used up, and a process that has not ended at one and a half shares is killed; a
-round that had scored some candidate by then is done again with the best of those alone.
+round that had scored some candidate by then is done again with the best of those alone. When the
+time of the whole run is up, rounds are told to stop, and killed a little later.
 A last round that does not end costs the model its portrait, not its scores.
 Invariant: whatever a child does (raise, hang, die, eat memory) the others finish and the model's row
 says why it has no score.
@@ -80,6 +81,7 @@ class Runner:
     memory_limit: float = 0.0
     stopping: int = 0  # Ctrl-C pressed so often
     out_of_time: bool = False
+    patience: float = 0.0  # when the time is up: till then a round may end by itself
     active: list[Child] = field(default_factory=list)
 
     def run(self) -> None:
@@ -100,12 +102,11 @@ class Runner:
             for child in self.active:
                 child.member.end()
 
-    def last_round(self, model: str) -> None:
-        """The last round of one model, although the time is up."""
-        contender = next(c for c in self.plan.running if c.id == model)
-        self.launch(contender, FINAL)
-        while self.active:
-            self.wait()
+    def do_without_last_round(self, model: str) -> None:
+        """Take what the folds chose, because the time is up; a continued run searches again."""
+        self.memory.add(
+            {"event": "done", "model": model, "fold": FINAL, **self.without_search(model)}
+        )
 
     def tasks(self) -> list[tuple[Contender, str]]:
         """What remains to be done, in order."""
@@ -138,6 +139,7 @@ class Runner:
         if limit is None or self.out_of_time or time.monotonic() - self.began < limit:
             return
         self.out_of_time = True
+        self.patience = time.monotonic() + max(LEAST_KILL, limit / 10)
         for child in self.active:
             self.ask_to_stop(child)
 
@@ -194,10 +196,11 @@ class Runner:
     def alive(self, child: Child) -> bool:
         if child.ended is not None:
             return False
-        if child.age <= child.limit:
+        unheeding = self.out_of_time and time.monotonic() > self.patience
+        if child.age <= child.limit and not unheeding:
             return True
         child.process.kill()
-        child.ended = {"kind": "late"}
+        child.ended = {"kind": "stopped" if unheeding else "late"}
         return False
 
     def conclude(self, child: Child) -> None:
@@ -223,15 +226,16 @@ class Runner:
 
         Its settings are the best of those that were scored, else those that most folds chose.
         """
-        model = child.contender.id
-        best = best_of(self.memory.candidates.get((model, child.fold), {}), self.plan.metric.sign)
+        self.take("done", child, self.without_search(child.contender.id))
+
+    def without_search(self, model: str) -> dict[str, Any]:
+        """What is known of a model whose last round has not ended."""
+        best = best_of(self.memory.candidates.get((model, FINAL), {}), self.plan.metric.sign)
         if best is None:
             folds = (self.memory.done.get((model, str(k))) for k in range(len(self.plan.folds)))
             chosen = [done["best"] for done in folds if done] or [0]
             best = min(set(chosen), key=lambda c: (-chosen.count(c), c))
-        self.take("done", child, {
-            "best": best, "cut": True, "fit_seconds": None, "portrait": {}, "warnings": [],
-        })  # fmt: skip
+        return {"best": best, "cut": True, "fit_seconds": None, "portrait": {}, "warnings": []}
 
     def can_hurry(self, child: Child) -> bool:
         """Whether a killed search had scored a candidate, with which its round can still end."""

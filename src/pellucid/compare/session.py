@@ -39,6 +39,8 @@ from pellucid.compare.run import Runner
 from pellucid.errors import DataError
 from pellucid.parallel import get_threads
 
+LEAST_MORE = 5.0  # seconds for what is told of the kept model beyond its scores
+
 Hear = Callable[[dict[str, Any]], None]
 
 
@@ -144,7 +146,7 @@ class Session:
         if runner.stopping or best is None:
             return {}
         if (best, FINAL) not in memory.done:  # time ran out before its last round
-            runner.last_round(best)
+            runner.do_without_last_round(best)
         last = memory.done.get((best, FINAL))
         if runner.stopping or last is None:
             return {}
@@ -158,7 +160,10 @@ class Session:
             runner.crew.order(finish, task, task.job.estimator),
             self.plan.model_timeout,
         )
-        ended = Question(member, 4 * seconds, 2 * seconds, lambda: runner.stopping > 0).answer()
+        # What the report tells of the model beyond its scores must not use up a time limit again.
+        limit = self.plan.settings.time_limit
+        more = 2 * seconds if limit is None else min(2 * seconds, max(LEAST_MORE, limit / 5))
+        ended = Question(member, 4 * seconds, more, lambda: runner.stopping > 0).answer()
         if runner.stopping and ended["kind"] == "failed":
             return {}
         ended["openings"] = files.openings(self.folder, vault) if len(self.plan.test) else 0

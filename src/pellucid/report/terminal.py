@@ -290,7 +290,9 @@ def verdict(data: dict[str, Any]) -> list[str]:
             f"not show that '{clean(data['data']['target'], 60)}' can be predicted. Recommended: {best}."
         )
     elif len(tied) == 1:
-        text = f"Recommended: {best} - better than all others on this data."
+        stopped = any(row["status"] == "stopped" for row in data["leaderboard"])
+        others = "all others that have a score" if stopped else "all others on this data"
+        text = f"Recommended: {best} - better than {others}."
     else:
         text = (
             f"{len(tied)} of {scored} models are tied: this table cannot tell them apart. "
