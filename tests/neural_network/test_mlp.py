@@ -236,6 +236,10 @@ def test_a_loss_that_ends_far_above_its_start_has_not_converged(rng, more):
     )
     with pytest.warns(ConvergenceWarning, match=words):
         model.fit(X, X[:, 0] ** 2)
+    kept = (
+        "with the best score on the rows held back" if "early_stopping" in more else "before step 1"
+    )
+    assert f"The parameters {kept} are kept." in model.status_.message
     assert model.status_.code == "diverged"
     assert model.loss_curve_[-1] > 2 * model.loss_curve_[0] >= 2 * model.loss_
     start = quiet(MLPRegressor(**options, learning_rate_init=1e-300, max_iter=1), X, X[:, 0] ** 2)

@@ -118,6 +118,11 @@ class Trainer:
         if status.code == "diverged":
             progress.final = self._loss()
 
+    def _kept(self, when: str) -> str:
+        """What `_keep` will do after a divergence, in words."""
+        best = when if self.judge is None else "with the best score on the rows held back"
+        return f"The parameters {best} are kept."
+
     def _judged(self, judge: Callable[[Network], float]) -> float:
         """The score on rows held back; beyond all bounds it is the worst there is."""
         score = judge(self.network)
@@ -136,9 +141,8 @@ class Trainer:
         if not progress.risen(self.plan.tol):
             return None
         assert progress.calm is not None
-        first, last, least = progress.losses[0], progress.losses[-1], progress.losses.index(
-            progress.best_loss
-        )  # fmt: skip
+        first, last = progress.losses[0], progress.losses[-1]
+        least = progress.losses.index(progress.best_loss)
         step = walk.step - (len(progress.losses) - least) * -(-self.n // self.batch) + 1
         sizes = [np.abs(W).max(initial=0.0) for W in self.network.views(progress.calm)[0]]
         grown = [np.abs(W).max(initial=0.0) for W in self.network.coefs]
@@ -148,7 +152,7 @@ class Trainer:
             f"Training diverged: the loss rose from {first:.3g} in the first epoch to {last:.3g} in "
             f"epoch {len(progress.losses)}; it was least, {progress.best_loss:.3g}, in epoch "
             f"{least + 1}. From step {step} on, the weights of layer {layer + 1} grew most, from "
-            f"{sizes[layer]:.3g} to {grown[layer]:.3g}. The parameters before step {step} are kept.",
+            f"{sizes[layer]:.3g} to {grown[layer]:.3g}. {self._kept(f'before step {step}')}",
             self.plan.slower(),
         )
 
@@ -252,8 +256,12 @@ class Trainer:
                 break
         return Status(
             "diverged",
-            f"Training diverged in step {step} (epoch {epoch}): {where} grew beyond all bounds. The "
-            "parameters before the epoch of the least loss are kept.",
+            f"Training diverged in step {step} (epoch {epoch}): {where} grew beyond all bounds. "
+            + self._kept(
+                "of the start"
+                if self.plan.solver == "lbfgs"
+                else "before the epoch of the least loss"
+            ),
             self.plan.slower(),
         )
 
