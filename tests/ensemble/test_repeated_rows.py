@@ -6,10 +6,13 @@ The truth is what the same model says of fresh rows, or scikit-learn's estimate 
 import numpy as np
 import pytest
 import sklearn.ensemble as peers
+import sklearn.tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
+from sklearn.base import clone
 
+import pellucid.tree
 from pellucid import ensemble
 from pellucid.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -71,7 +74,7 @@ def test_pruning_by_folds_keeps_a_division_that_is_right_in_nine_of_ten_rows():
     y = np.repeat([0, 1, 1, 0], [45, 5, 45, 5])
     model = DecisionTreeClassifier(ccp_alpha="cv").fit(x, y)
     assert model.get_n_leaves() == 2
-    assert model.cv_path_["loss"][0] == pytest.approx(0.1)
+    assert model.cv_path_["loss"] == pytest.approx([0.1, 0.5])  # the last tree is the root alone
     other = DecisionTreeRegressor(ccp_alpha="cv").fit(x, y)
     assert other.get_n_leaves() == 2
     assert other.cv_path_["loss"][0] == pytest.approx(0.09, abs=0.01)
@@ -161,3 +164,32 @@ def test_rows_of_fractional_weight_stay_apart():
     order = np.random.default_rng(1).permutation(600)
     again = ensemble.RandomForestClassifier(60, oob_score=True, random_state=0)
     assert again.fit(X[order], y[order], w[order]).oob_score_ == model.oob_score_
+
+
+@pytest.mark.parametrize("leaf", [1, 10, 0.04])
+@pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
+def test_samples_in_leaves_of_boosted_trees_are_samples(kind, leaf):
+    """Limits count samples, not different rows: as on the rows one by one, and as with weights."""
+    X, y = passengers(0, 1000)
+    tree, peer = (
+        getattr(module, f"DecisionTree{kind}")(max_depth=2, min_samples_leaf=leaf)
+        for module in (pellucid.tree, sklearn.tree)
+    )
+    model = getattr(ensemble, f"AdaBoost{kind}")(tree, n_estimators=10).fit(X, y)
+    first = clone(peer).fit(X, y)
+    assert model.estimators_[0].get_n_leaves() == first.get_n_leaves()
+    if kind == "Classifier":
+        assert model.score(X, y) >= peers.AdaBoostClassifier(peer, n_estimators=10).fit(X, y).score(
+            X, y
+        )
+    rows, w = np.unique(np.column_stack([X, y]), axis=0, return_counts=True)
+    weighted = getattr(ensemble, f"AdaBoost{kind}")(tree, n_estimators=10)
+    weighted.fit(rows[:, :-1], rows[:, -1].astype(int), sample_weight=w)
+    assert np.array_equal(weighted.predict(X), model.predict(X))
+
+
+def test_a_boosted_learner_that_holds_rows_back_deals_out_copies():
+    x, y = np.repeat([0.0, 1.0], 50)[:, None], np.repeat([0, 1, 1, 0], [45, 5, 45, 5])
+    tree = DecisionTreeClassifier(ccp_alpha="cv")
+    model = ensemble.AdaBoostClassifier(tree, n_estimators=1).fit(x, y)
+    assert model.estimators_[0].get_n_leaves() == 2

@@ -62,11 +62,13 @@ def dealt(
     weights: np.ndarray, keys: np.ndarray, parts: int, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
     """For each part the weights of the rows in it. Samples in the order of their keys are dealt out
-    in turn, those of one key in a random order; rows of one sample each in the order they have."""
+    in turn, those of one key in a random order; canonical rows of weight 1, none of which has an
+    equal, in the order they have."""
     n, copies = len(weights), copies_of(weights)
     if copies is None:
-        part = np.empty(n, dtype=np.int64)
-        part[np.argsort(keys, kind="stable")] = np.arange(n) % parts
+        part, alone = np.empty(n, dtype=np.int64), (weights == 1.0).all()
+        order = np.argsort(keys, kind="stable") if alone else np.lexsort((rng.random(n), keys))
+        part[order] = np.arange(n) % parts
         yield from (np.where(part == k, weights, 0.0) for k in range(parts))
         return
     total = int(copies.sum())

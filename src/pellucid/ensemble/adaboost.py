@@ -13,7 +13,7 @@ from pellucid.data import Problem, Wishes
 from pellucid.data.canonical import canonical
 from pellucid.ensemble import learners, stumps
 from pellucid.ensemble.bags import Bag
-from pellucid.ensemble.turns import NO_BETTER, decisive, drawn, told
+from pellucid.ensemble.turns import NO_BETTER, by_samples, decisive, drawn, told
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Either, Integer, Learner, Nothing, RandomState, Real
 from pellucid.tree import DecisionTreeClassifier, predict
@@ -113,7 +113,7 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
         assert problem.classes is not None
         K = len(problem.classes)
         chance = 1 - 1 / K
-        problem = learners.coded(self._in_order(problem))
+        problem = by_samples(learners.coded(self._in_order(problem)), self._learner())
         fit_one = self._fitter(problem)
         log_w = np.log(problem.weights)
         found: list[Any] = []

@@ -10,7 +10,7 @@ from pellucid.base import Regressor
 from pellucid.data import Problem, Wishes
 from pellucid.ensemble import in_place, learners, medians
 from pellucid.ensemble.bags import Bag
-from pellucid.ensemble.turns import NO_BETTER, decisive, drawn, told
+from pellucid.ensemble.turns import NO_BETTER, by_samples, decisive, drawn, told
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Choice, Either, Integer, Learner, Nothing, RandomState, Real
 from pellucid.tree import DecisionTreeRegressor, predict
@@ -109,7 +109,7 @@ class AdaBoostRegressor(TreesExplained, Regressor):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        problem = in_place.in_order(problem, self._learner())
+        problem = by_samples(in_place.in_order(problem, self._learner()), self._learner())
         fit_one = self._fitter(problem)
         log_w = np.log(problem.weights)
         found: list[Any] = []

@@ -3,14 +3,19 @@
 Invariant: a perfect learner outweighs all before it together, so it decides alone.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
+from pellucid.data.copies import EACH, copies_of
 from pellucid.ensemble.bags import Bag, Drawer
+from pellucid.ensemble.learners import takes_weights
 from pellucid.records import Status
+from pellucid.tree.model import TreeModel
+from pellucid.tree.rows import Rows
 
 NO_BETTER = 1e-12  # than chance: an error that is lower by less is rounding
 
@@ -24,6 +29,26 @@ def drawn(problem: Problem, w: np.ndarray, seed: Any, t: int) -> Bag:
     """As many rows as the table stands for, drawn by weight, for learner t that takes no weights."""
     drawer = Drawer(problem.reweight(w), int(problem.total), 1.0, True, False)
     return drawer.draw(parallel.stream(seed, "bag", t))
+
+
+def by_samples(problem: Problem, learner: Any) -> Problem:
+    """The problem with a row for each sample, if the learner may count them: weights that change
+    from turn to turn do not say how many samples a row is. Beyond `EACH` of them, and four times the
+    rows, a row stays one."""
+    copies = copies_of(problem.weights)
+    if copies is None or not _counts(learner) or copies.sum() > max(EACH, 4 * problem.n):
+        return problem
+    rows = np.repeat(np.arange(problem.n), copies)
+    whole = replace(problem, X=np.asarray(problem.X)) if isinstance(problem.X, Rows) else problem
+    return whole.take(rows, np.ones(len(rows)))
+
+
+def _counts(learner: Any) -> bool:
+    """Whether the number of samples can matter to a learner that is given weights."""
+    if not isinstance(learner, TreeModel):
+        return takes_weights(learner)
+    limits = (learner.min_samples_leaf, learner.min_samples_split)
+    return limits != (1, 2) or learner.ccp_alpha == "cv"
 
 
 def told(errors: np.ndarray, learners: int, limit: float, classes: bool) -> Status:

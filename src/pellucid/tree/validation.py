@@ -109,7 +109,8 @@ def path_losses(
 def cross_validated(model: Any, problem: Problem, nodes: Nodes) -> tuple[Nodes, dict[str, Any]]:
     """The tree pruned at the alpha of the 1-SE rule, and the learned attributes that say why.
 
-    1. The candidates lie between the alphas of the whole tree's path (geometric means).
+    1. The candidates lie between the alphas of the whole tree's path (geometric means); the last one,
+       which leaves the root alone, does so in every fold.
     2. Samples in the order of the target are dealt out to the folds; those of a fold are judged by a
        tree grown on the others, at every candidate.
     3. The largest candidate whose loss is within one standard error of the lowest is taken.
@@ -125,7 +126,7 @@ def cross_validated(model: Any, problem: Problem, nodes: Nodes) -> tuple[Nodes, 
     sums = np.zeros((2, len(tried)))
     stream = parallel.stream(parallel.seed_sequence(0), "folds")  # the same for every model
     for held in dealt(problem.weights, problem.y, FOLDS, stream):
-        sums += _fold_losses(model, problem, power, held, tried)
+        sums += _fold_losses(model, problem, power, held, np.append(tried[:-1], np.inf))
     total = float(problem.weights.sum())
     count = total if problem.counts else float(np.count_nonzero(problem.weights))
     mean = sums[0] / total
