@@ -98,6 +98,9 @@ def test_the_calibration_of_many_classes_tells_numbers_and_rows_of_each(rng):
         line = f"{name}</bdi>: Brier {entry['brier']:.3f}, mean gap (ECE) {entry['ece']:.3f}, "
         assert f"{line}rows per point {rows}." in below
     assert "<b>" not in picture and ">rows</th>" in picture, "the data table has them too"
+    assert picture.index("rows per point") < picture.index("<details>")
+    for text in (picture, str(model_pictures.calibration(found["calibration"], False))):
+        assert text.count("<figure") == text.count("</figure>") == 1 and text.endswith("</figure>")
 
 
 def test_every_class_has_the_band_of_its_folds(rng):
@@ -124,6 +127,14 @@ def test_classes_whose_names_begin_alike_are_all_drawn():
     picture = str(model_pictures.probabilities(entry, True))
     names = distinct(counts, 40)
     assert len(set(names)) == 2 and all(len(name) <= 40 and name in picture for name in names)
+
+
+def test_weights_without_intervals_say_so():
+    found = {"terms": ["a", "b"], "values": [[1.0, 2.0]], "low": None, "high": None, "method": ""}
+    assert "No intervals: refits took too long" in str(model_pictures.coefficients(found, False)[0])
+    known = {**found, "low": [[0.5, 1.0]], "high": [[1.5, 3.0]], "method": "the t distribution"}
+    told = str(model_pictures.coefficients(known, False)[0])
+    assert "Lines: 95 % intervals (the t distribution)" in told and "No intervals" not in told
 
 
 def test_terminal_and_page_tell_scores_by_one_rule():

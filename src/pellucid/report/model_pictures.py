@@ -17,6 +17,8 @@ from pellucid.draw.text import clean, distinct
 from pellucid.report import words
 from pellucid.report.pictures import MOST_SERIES, WIDE, look_of, markup, or_nan
 
+_END = Markup("</figure>")
+
 # Cards ----------------------------------------------------------------------------------------
 
 
@@ -75,7 +77,8 @@ def calibration(found: list[dict[str, Any]], tables: bool) -> Markup | None:
         more={"rows": [b["rows"] for points in shown.values() for b in points]},
         **look_of("Do probabilities keep their word?", tables, height=220),
     )
-    return markup(picture) + _kept_word(entries, shown)
+    drawn, data, table = markup(picture).partition("<details>")  # the numbers stand above the data
+    return drawn.replace("</figure>", "") + _kept_word(entries, shown) + data + (table or _END)
 
 
 def _kept_word(entries: list[dict[str, Any]], shown: dict[str, list[dict[str, Any]]]) -> Markup:
@@ -192,6 +195,8 @@ def coefficients(found: dict[str, Any], tables: bool, most: int = 20) -> list[Ma
             note = f"The other {len(row) - len(used)} are 0."
         if found.get("method") and found.get("low"):
             note = f"Lines: 95 % intervals ({clean(found['method'], 60)}). {note}".strip()
+        elif "low" in found:
+            note = f"{note} No intervals: refits took too long or failed.".strip()
         look = look_of(f"Weights{towards}", tables, note=note)
         look["x_label"] = "per standard deviation" if scaled else "per unit"
         terms = [found["terms"][j] for j in order]
