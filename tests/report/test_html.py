@@ -257,6 +257,15 @@ def test_why_a_row_names_its_values(two):
     assert "= xxxxxxxxx…" in picture and "&lt;gone&gt;" in picture
 
 
+def test_means_of_few_rows_say_how_few():
+    shape = {"kind": "means", "labels": ["4", "5"], "means": [2.0, 9.0], "rows": [40, 1]}
+    told = str(pictures.column({"name": "cars", "by_target": shape}, "price"))
+    assert ">5 (1)</text>" in told and ">4</text>" in told and "fewer than 10" in told
+    shape["rows"] = [40, 10]
+    assert "(10)" not in (told := str(pictures.column({"name": "cars", "by_target": shape}, "y")))
+    assert "In brackets" not in told
+
+
 def test_columns_that_change_nothing_are_counted_not_drawn():
     found = {"columns": list("abcd"), "values": [0.0, 0.3, 0.0, -0.01],
              "low": [0.0, 0.2, 0.0, -0.02], "high": [0.0, 0.4, 0.01, 0.0]}  # fmt: skip

@@ -21,6 +21,7 @@ NARROW = 340  # two or three charts beside each other, or one on a telephone
 WIDE = 400
 BROAD = 720  # where there is room for one across the page
 MOST_SERIES = 8
+FEW = 10  # rows: a mean of fewer is told with their number
 MOST_POINTS = 150  # of a decision region: they repeat in every picture
 
 
@@ -162,8 +163,15 @@ def column(found: dict[str, Any], target: str) -> Markup | None:
         return markup(
             draw.bar(shape["labels"], _shown(shape), stacked=True, x_label="rows", **look)
         )
+    few = [n is not None and n < FEW for n in shape.get("rows") or [None] * len(shape["labels"])]
+    names = [
+        f"{clean(label, 24)} ({shape['rows'][k]})" if few[k] else label
+        for k, label in enumerate(shape["labels"])
+    ]
+    if any(few):
+        look["note"] = f"In brackets: rows, where they are fewer than {FEW}."
     label = f"mean of {clean(target, 30)}"
-    return markup(draw.bar(shape["labels"], {"mean": shape["means"]}, x_label=label, **look))
+    return markup(draw.bar(names, {"mean": shape["means"]}, x_label=label, **look))
 
 
 def with_value(column: str, values: dict[str, Any]) -> str:
