@@ -6,7 +6,7 @@ import pytest
 from scipy.special import ndtri, stdtrit
 
 from pellucid.errors import DataError
-from pellucid.linear_model import GeneralizedLinearModel, LinearRegression
+from pellucid.linear_model import GeneralizedLinearModel, LinearRegression, LogisticRegression
 
 
 def precise_error(X, weights, asked):
@@ -116,3 +116,16 @@ def test_robust_errors_keep_what_the_condition_allows(apart, kind):
         found = np.roll(table.frame()["std error"], -1)
         np.testing.assert_allclose(found, wanted, rtol=2e-15 / apart)
         assert dict(table.header)["Wald F"] == pytest.approx(F, rel=1e-14 / apart)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("kind", ["softmax", "one_vs_rest"])
+def test_chances_of_rows_far_from_0(classes, kind):
+    """An offset of 2^20 in columns of multiples of 2^-10 is exact: it may cost no more than it must."""
+    rng = np.random.default_rng(3)
+    X = np.round(rng.normal(size=(200, 2)) * 2**10) / 2**10
+    y = np.digitize(X[:, 0] + rng.logistic(size=200), [0.0, 1.5][: classes - 1])
+    model = LogisticRegression(C=np.inf, multiclass=kind)
+    near, far = model.fit(X, y).predict_interval(X[:20]), model.fit(X + 2**20, y)
+    for one, other in zip(near, far.predict_interval(X[:20] + 2**20)):
+        np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)

@@ -162,13 +162,17 @@ def check_facts(kept: Any, K: int, separate: bool, p: int) -> None:
         separate = separate and len(found["present"]) > 2
         fits = len(found["present"]) if separate else len(found["present"]) - 1
     right = right and _ascend(found.get("flat"), fits * (p + 1) - 1)
-    shapes = {"covariance": (fits * (p + 1),) * 2, "null_space": (p + 1, None)}
+    shapes = {"root": (fits * (p + 1), None), "null_space": (p + 1, None)}
     if separate:
-        shapes["joint"] = shapes["covariance"]
+        shapes["joint"] = shapes["root"]
     for name, shape in shapes.items():
         part: Any = found.get(name)
         right = right and type(part) is np.ndarray and part.dtype == np.float64
         right = right and part.ndim == 2 and part.shape == (shape[0], shape[1] or part.shape[1])
     right = right and found["null_space"].shape[1] == len(found["aliased"])
+    for name, size in (("centre", p), ("slack", len(found["aliased"]) if right else 0)):
+        part = found.get(name)
+        right = right and type(part) is np.ndarray and part.dtype == np.float64
+        right = right and part.shape == (size,)
     if not right:
         raise ModelFileError("its facts for inference belong to other columns")

@@ -16,6 +16,7 @@ from pellucid.linear_model.inference import (
     missing_notes,
     penalised_summary,
 )
+from pellucid.linear_model.intervals import slack
 from pellucid.linear_model.logistic_information import joint_root
 from pellucid.linear_model.logistic_solvers import INFERENCE_SIZE
 from pellucid.linear_model.robust import Wanted
@@ -28,8 +29,9 @@ LINES = tuple("z" if name == "t" else name for name in COLUMNS)
 def facts(known: list[dict[str, Any]], problem: Problem, w: np.ndarray, intercept: bool) -> dict:
     """What `summary()` needs: one softmax fit, or one fit per class against the others.
 
-    present : positions of the classes that are told apart; joint : of fits against the others the
-    covariance of all coefficients. Nothing if there are too many of them.
+    present : positions of the classes that are told apart; root : root root' is the covariance of
+    coefficients and of scores at `centre`, class by class; joint : that of fits against the others,
+    of all together; slack : see `intervals.check_span`. Nothing if there are too many of them.
     """
     K = problem.n_classes
     if len(known) * len(known[0]["root"]) > INFERENCE_SIZE:
@@ -42,27 +44,29 @@ def facts(known: list[dict[str, Any]], problem: Problem, w: np.ndarray, intercep
         null = sum(float(n.sum() * np.log(len(n))) for n in sizes)
     # Of one table: fits differ only in whether their curvature gave a reason to ask.
     table = max(known, key=lambda one: len(one["aliased"]))
+    centre = known[0]["prepared"].centre
     found = {
         "aliased": table["aliased"], "null_space": table["null"],
         "flat": np.concatenate(
             [one["flat"] + k * len(one["root"]) for k, one in enumerate(known)]
         ).astype(np.int64),
-        "covariance": _apart([one["prepared"].covariance(one["root"]) for one in known]),
+        "root": _apart([one["prepared"].root(one["root"], centre) for one in known]),
+        "centre": centre, "slack": slack(problem.X, table["null"][:-1], table["null"][-1]),
         "rank": int(sum(one["rank"] for one in known)),
         "log_likelihood": -float(sum(one["loss"] for one in known)),
         "null": -null, "rows": float(problem.total), "n": float(problem.n), "present": np.arange(K),
     }  # fmt: skip
     if len(known) > 1:
-        found["joint"] = known[0]["prepared"].covariance(joint_root(known))
+        found["joint"] = known[0]["prepared"].root(joint_root(known), centre)
     return {"inference_": found}
 
 
 def _apart(blocks: list[np.ndarray]) -> np.ndarray:
-    """Covariances of separate fits along the diagonal."""
-    m = len(blocks[0])
-    out = np.zeros((m * len(blocks),) * 2)
+    """Roots of separate fits along the diagonal."""
+    m, ends = len(blocks[0]), np.cumsum([0] + [block.shape[1] for block in blocks])
+    out = np.zeros((m * len(blocks), ends[-1]))
     for k, block in enumerate(blocks):
-        out[k * m : (k + 1) * m, k * m : (k + 1) * m] = block
+        out[k * m : (k + 1) * m, ends[k] : ends[k + 1]] = block
     return out
 
 
@@ -81,7 +85,7 @@ def logistic_summary(model: Any, wanted: Wanted) -> SummaryTable:
         return penalised_summary(model, {"C": _strength(model)}, why_no_errors(model), labels)
     title, B = type(model).__name__, np.column_stack([model.intercept_, model.coef_])
     prefixes, estimates = differences(model, kept, B)
-    errors = _errors(kept["covariance"], len(estimates))
+    errors = _errors(kept, len(estimates))
     estimates = _without_aliases(estimates, kept)
     # Errors have the intercept first, positions have it last.
     last = np.roll(errors, -1, axis=1)
@@ -127,11 +131,12 @@ def _without_aliases(estimates: np.ndarray, kept: dict[str, Any]) -> np.ndarray:
     return np.roll(x, 1, axis=1)
 
 
-def _errors(covariance: np.ndarray, q: int) -> np.ndarray:
+def _errors(kept: dict[str, Any], q: int) -> np.ndarray:
     """Standard errors (q, p + 1), the intercept first."""
-    with np.errstate(invalid="ignore"):
-        errors = np.sqrt(np.diagonal(covariance)).reshape(q, -1)
-    return np.column_stack([errors[:, -1], errors[:, :-1]])
+    flat = kept["root"]
+    root = flat.reshape(q, len(flat) // q, flat.shape[1])
+    intercept = root[:, -1] - kept["centre"] @ root[:, :-1]
+    return np.linalg.norm(np.concatenate([intercept[:, None], root[:, :-1]], axis=1), axis=2)
 
 
 def _header(model: Any, kept: dict[str, Any], wanted: Wanted) -> tuple[tuple[str, Any], ...]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from pellucid import parallel
 from pellucid.errors import PellucidError
 from pellucid.linear_model.intervals import check_level, check_span
 from pellucid.linear_model.logistic_inference import notes_of, told_apart, why_no_errors
@@ -33,12 +34,15 @@ def probability_interval(model: Any, X: Any, level: float) -> tuple[np.ndarray, 
     table = X if isinstance(X, np.ndarray) else X.toarray()
     table = np.column_stack([table, np.full(len(table), float(model.fit_intercept))])
     null, size = kept["null_space"], np.abs(table) + np.append(np.abs(model.means_), 0.0)
-    check_span(table @ null, size @ np.abs(null))
-    L, slopes, covariance = _leads(model, kept, model._scores(X))
-    q = slopes.shape[2]
-    blocks = covariance.reshape(q, table.shape[1], q, table.shape[1])
-    V = np.einsum("ni,kilj,nj->nkl", table, blocks, table, optimize=True)
-    errors = np.sqrt(np.maximum(np.einsum("nak,nkl,nal->na", slopes, V, slopes), 0.0))
+    check_span(table @ null, size @ np.abs(null), kept["slack"])
+    L, slopes, root = _leads(model, kept, model._scores(X))
+    table[:, :-1] -= kept["centre"]
+    root = root.reshape(slopes.shape[2], table.shape[1], root.shape[1])
+    errors = np.concatenate([
+        np.linalg.norm(np.einsum("nak,ni,kir->nar", slopes[rows], table[rows], root, optimize=True),
+                       axis=2)
+        for rows in parallel.row_blocks(len(table), root.size)
+    ])  # fmt: skip
     reach = ndtri((1 + level) / 2) * errors
     odds = _log_odds(L)
     ends = np.zeros((2, len(table), len(model.classes_)))
@@ -49,7 +53,8 @@ def probability_interval(model: Any, X: Any, level: float) -> tuple[np.ndarray, 
 def _leads(
     model: Any, kept: dict[str, Any], scores: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """L (n, K), the slopes (n, K, q) of the log-odds by the fitted scores, the covariance of those."""
+    """L (n, K), the slopes (n, K, q) of the log-odds by the fitted scores, a root of what the
+    coefficients of those vary."""
     if scores.ndim == 1:
         Z = np.column_stack([np.zeros(len(scores)), scores])
     else:
@@ -59,7 +64,7 @@ def _leads(
         return L, _slopes(softmax(L)) * expit(-Z)[:, None, :], kept["joint"]
     if model._separate():  # of two classes that remain each is the other's mirror image
         Z[:, 0] = 0.0
-    return Z, _slopes(softmax(Z))[:, :, 1:], kept["covariance"]
+    return Z, _slopes(softmax(Z))[:, :, 1:], kept["root"]
 
 
 def _slopes(P: np.ndarray) -> np.ndarray:

@@ -97,16 +97,21 @@ class Prepared:
             B[:, -1] += B[:, :-1] @ self.likelihood.shift
         return B.ravel()
 
-    def covariance(self, root: np.ndarray) -> np.ndarray:
-        """Of coefficients in the user's units where root @ root.T is that in those of computing."""
-        width = self.likelihood.X.p + 1
+    @property
+    def centre(self) -> np.ndarray:
+        """The shift in the user's units."""
+        shift = self.likelihood.shift
+        return np.zeros(len(self.units)) if shift is None else np.ldexp(shift, -self.units)
+
+    def root(self, root: np.ndarray, centre: np.ndarray) -> np.ndarray:
+        """A root of the covariance of coefficients, in the user's units, and of scores at `centre`,
+        class by class, where root @ root.T is that in the units of computing."""
+        width = len(self.units) + 1
         parts = root.reshape(len(root) // width, width, root.shape[1]).copy()
-        if self.likelihood.shift is not None:
-            parts[:, -1] -= self.likelihood.shift @ parts[:, :-1]
-        moved = parts.reshape(root.shape)
-        units = np.tile(np.append(self.units, 0), len(parts))
         with np.errstate(over="ignore"):
-            return np.ldexp(moved @ moved.T, units + units[:, None])
+            parts[:, :-1] = np.ldexp(parts[:, :-1], self.units[:, None])
+        parts[:, -1] += (centre - self.centre) @ parts[:, :-1]
+        return parts.reshape(root.shape)
 
 
 def prepare(X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting) -> Prepared:
