@@ -4,7 +4,7 @@
 #
 # Lists are copied for the root of a subtree: all of them are divided at each of its nodes. Of members
 # few columns are looked at at a node, so larger nodes read the whole table and only small ones, whose
-# copies stay in the cache, are copied.
+# copies stay in the cache, are copied. Drawn thresholds read values, which are copied as lists are.
 
 cdef enum:
     COPIED_ROWS = 3072          # of members, at most
@@ -169,6 +169,6 @@ cdef int grow_branch(const Table* t, Draft draft, Py_ssize_t i, int32_t* number,
 cdef int grow_below(const Table* t, Draft draft, Py_ssize_t i, int32_t* number,
                     Scratch* s) noexcept nogil:
     """Grow everything below node i of a whole table."""
-    if t.members == NULL or t.shared:
+    if t.members == NULL or t.shared or t.drawn_splits:
         return grow_branch(t, draft, i, number, s)
     return grow_subtree(t, draft, i, number, s)

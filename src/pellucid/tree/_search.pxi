@@ -183,10 +183,13 @@ cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* co
     return node.stopped
 
 
+cdef inline bint takes_buckets(const Table* t, const Record* node) noexcept nogil:
+    return (t.places != NULL and node.end - node.start > FEW_ROWS and not t.drawn_splits
+            and t.min_rows <= 1 and t.signs == NULL and t.criterion != ABSOLUTE)
+
+
 cdef inline bint in_buckets(const Table* t, const Record* node, int f) noexcept nogil:
-    return (t.places != NULL and node.end - node.start > FEW_ROWS and not t.missing[f]
-            and not t.kinds[f] and not t.drawn_splits and t.min_rows <= 1
-            and t.signs == NULL and t.criterion != ABSOLUTE)
+    return takes_buckets(t, node) and not t.missing[f] and not t.kinds[f]
 
 
 cdef inline double split_column(const Table* t, const Record* node, const double* counts, int f,
@@ -237,7 +240,7 @@ cdef void search_columns(const Table* t, const Record* node, const double* count
     for f in range(n_drawn):
         draw_column(t, f, &key, s.drawn)
     while i < n_drawn:
-        if i == gathered and t.places != NULL and node.end - node.start > FEW_ROWS:
+        if i == gathered and takes_buckets(t, node):
             first, gathered = i, min(i + TOGETHER, n_drawn)
             gather_together(t, node, s.drawn + first, gathered - first, &s.sorter)
         s.sorter.block = i - first if i < gathered else -1
