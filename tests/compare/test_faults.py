@@ -1,5 +1,7 @@
 """Whatever one model does, the others finish and its row says why it has no score."""
 
+import importlib
+import shutil
 import subprocess
 import sys
 import time
@@ -272,3 +274,19 @@ def test_the_first_row_waits_for_no_family():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     before, after = done.stdout.splitlines()
     assert set(before.split()) & set(ESTIMATORS) == {"pellucid.dummy"} and after == "True"
+
+
+def test_a_module_that_is_gone_is_the_reason(tmp_path, monkeypatch, capfd):
+    (tmp_path / "shortlived.py").write_text(
+        "from tests.compare.troublemakers import Troublemaker\n\n\nclass Mine(Troublemaker):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    model = importlib.import_module("shortlived").Mine()
+    (tmp_path / "shortlived.py").unlink()
+    shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+    result = pellucid.compare(
+        "iris", models="majority", extra={"mine": model}, cv=2, effort="quick", test_size=0
+    )
+    found = row(result, "mine")
+    assert found["status"] == "failed" and "No module named 'shortlived'" in found["reason"]
+    assert row(result, "majority")["status"] == "ok" and "Traceback" not in capfd.readouterr().err

@@ -103,6 +103,9 @@ def serve(channel: Any) -> None:
             order = channel.recv()
         except (EOFError, OSError):
             return
+        except ImportError as error:  # of the model's module, which was there when the run began
+            channel.send({"kind": "failed", "why": f"{type(error).__name__}: {error}"})
+            continue
         if order != "stop":  # one that came when the work was done already
             function, task, family = order
             if family:
