@@ -151,3 +151,20 @@ def test_a_rough_start_reads_sparse_tables_as_they_are(monkeypatch):
     )
     np.testing.assert_allclose(model.fit(csr_matrix(X), y).coef_, dense, rtol=1e-9)
     assert not any(whole)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_more_columns_than_rows_move_rows_alone(sparse):
+    """Whatever the solver's last step: a zero among rows that are independent has no best mean."""
+    import scipy.sparse
+
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.random(80, 1100, 0.05, random_state=0, format="csr")
+    X = X if sparse else X.toarray()
+    counts = rng.poisson(1.0, 80).astype(float)
+    model = PoissonRegressor(alpha=0)
+    with pytest.warns(ConvergenceWarning, match="not finite"):
+        model.fit(X, counts)
+    assert model.status_.code == "separated" and str((counts == 0).sum()) in str(model.status_)
+    assert model.fit(X, counts + 1).status_.ok
+    assert PoissonRegressor(alpha=1e-3).fit(X, counts).status_.ok

@@ -223,7 +223,7 @@ class GLMRegressor(Regressor):
 
     def _fit_iteratively(self, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
         from pellucid.linear_model import glm_solver as solver
-        from pellucid.linear_model.glm_edges import named_endless, without_limit
+        from pellucid.linear_model.glm_edges import named_endless, one_by_one, without_limit
         from pellucid.linear_model.glm_inference import facts, has_facts
         from pellucid.linear_model.predictor import check_size
 
@@ -258,6 +258,12 @@ class GLMRegressor(Regressor):
             more["inference_"] = facts(task, found.x, problem, loss, endless)
             if self.fit_intercept:
                 x = solver.without_constants(problem.X, more["inference_"]["aliased"], x)
+        if (
+            self.alpha == 0
+            and self.solver != "gd"
+            and found.status.code not in ("edge", "separated")
+        ):
+            found = replace(found, status=one_by_one(task.objective, loss) or found.status)
         check_size(x[:-1], x[-1:])
         if means is None:
             means = column_means(problem.X, problem.weights)

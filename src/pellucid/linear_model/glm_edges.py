@@ -18,6 +18,7 @@ EDGE = 1e-6  # share of what rows add to a slope that remains where there is no 
 TINY = 1e-9  # share of the largest curvature that a row on an edge keeps, and distance of its mean
 UNSEEN = 1e-7  # share of a direction's terms that is left of them by rounding alone
 PART = 1e-6  # of the largest entry of a direction (of unit columns): less takes no part
+PAIRS = 4096  # rows up to which their products with each other are made
 SHORT = 15.0  # range of logarithms of means that reaches no edge
 
 
@@ -102,6 +103,34 @@ def _on_edge(objective: GLMObjective, loss: GLMLoss) -> np.ndarray:
             mu = loss.link.inverse(eta)
             far |= np.minimum(mu - low, high - mu) <= TINY * (high - low)
     return far
+
+
+def one_by_one(objective: GLMObjective, loss: GLMLoss) -> Status | None:
+    """For tables with so many columns that every row can move alone: whether one moves for ever.
+
+    Asked of the rows' products with each other, whose rank is that of the table.
+    """
+    low, high = loss.link.domain
+    X, y, n = objective.X.X, objective.y, objective.X.n
+    endless = loss.link.name == "log" or (low, high) == (0.0, 1.0)
+    rows = np.flatnonzero((y <= low) | (y >= high))
+    if not (endless and len(rows) and n <= min(objective.X.p, PAIRS)):
+        return None
+    products = X @ X.T
+    products = products if isinstance(products, np.ndarray) else products.toarray()
+    size = np.sqrt(np.maximum(np.diagonal(products), 0.0))
+    if not size.all() or not np.isfinite(products).all():
+        return None
+    values = np.linalg.eigvalsh(products / size / size[:, None])
+    if values[0] <= n * 2.0**-52 * values[-1]:
+        return None
+    return Status(
+        "separated",
+        f"The best coefficients are not finite: with {objective.X.p} columns each of the {n} rows has "
+        f"its own fit, and {len(rows)} of them have y on the edge of what the {loss.link.name} link "
+        "can give. Those returned are large and arbitrary.",
+        "Use a penalty (alpha > 0).",
+    )
 
 
 def _all_told_apart(objective: GLMObjective) -> bool:
