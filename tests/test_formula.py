@@ -5,6 +5,7 @@ import pytest
 
 import pellucid
 from pellucid.errors import DataError, ParameterError
+from pellucid.inspection import bootstrap
 from tests.oracles import shared
 
 pandas = pytest.importorskip("pandas")
@@ -222,3 +223,44 @@ def test_entries_that_do_not_fit_the_table():
             formula.ols(wrong, table)
     with pytest.raises(DataError, match="calls 'foo', which is no function"):
         formula.ols("events ~ foo(dose)", table)
+
+
+def exposed(n=60):
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame({"x": rng.normal(size=n), "g": rng.choice(list("abc"), n)})
+    table["time"] = rng.uniform(1, 2, n)
+    table["count"] = rng.poisson(table.time * np.exp(0.3 * table.x))
+    return table
+
+
+def test_explanations_scores_and_resamples():
+    table = exposed()
+    model = formula.glm("count ~ x + C(g)", table, "poisson", exposure="time", alpha=0.1)
+    found = model.explain(table)
+    assert found.columns == ("x", "C(g)[T.b]", "C(g)[T.c]", "(offset)")
+    np.testing.assert_allclose(np.exp(found.prediction[:, 0]), model.predict(table), rtol=1e-12)
+    plain = model.model.score(model.X, model.y, exposure=table["time"].to_numpy())
+    assert model.score(table) == pytest.approx(plain)
+    assert "model.bootstrap('coef_')" in str(model.summary())
+    drawn = model.bootstrap(n_resamples=4, random_state=0)
+    again = bootstrap(
+        model.model, model.X, model.y, n_resamples=4, random_state=0,
+        exposure=table["time"].to_numpy(),
+    )  # fmt: skip
+    np.testing.assert_array_equal(drawn.replicates, again.replicates)
+    least = formula.ols("np.log(time) ~ x", table)
+    assert least.score(table) == pytest.approx(dict(least.summary().header)["R2"])
+    assert least.explain(table).columns == ("x",)
+
+
+def test_cells_that_formulas_cannot_use_are_named():
+    table = exposed()
+    model = formula.ols("time ~ x", table)
+    holes = table.assign(x=table.x.where(table.index != 7))
+    with pytest.raises(DataError, match=r"'x' has no value in row 7 \(such rows: 1\)"):
+        model.predict(holes)
+    with pytest.raises(DataError, match="several columns named 'x'"):
+        formula.ols("time ~ x", pandas.concat([table, table[["x"]]], axis=1))
+    dated = table.assign(day=pandas.date_range("2020-01-01", periods=len(table)))
+    with pytest.raises(DataError, match="'day' holds dates"):
+        formula.ols("time ~ day", dated)

@@ -20,6 +20,9 @@ from pellucid.errors import DataError, ParameterError, PellucidError
 # What compares a model with a smaller one: a formula of the intercept alone has none.
 _COMPARISONS = ("R2", "adjusted R2", "F", "p of F", "null deviance", "LR chi2", "p of LR")
 
+# How the table of a penalised model speaks of the bootstrap.
+_OF_MODELS = "pellucid.inspection.bootstrap(model, X, y, 'coef_')"
+
 
 @dataclass(frozen=True)
 class FormulaModel:
@@ -64,6 +67,8 @@ class FormulaModel:
         if options.get("errors", "classical") != "classical":
             options = {"X": self.X, "y": self.y, **self.fit_options} | options
         found = self.model.summary(**options)
+        notes = (note.replace(_OF_MODELS, "model.bootstrap('coef_')") for note in found.notes)
+        found = replace(found, notes=tuple(notes))
         if _constant_alone(self.spec.rhs):
             header = tuple(fact for fact in found.header if fact[0] not in _COMPARISONS)
             found = replace(found, header=header)
@@ -81,13 +86,13 @@ class FormulaModel:
         `exposure` (arrays, or names of columns) say otherwise.
         """
         table = _table(data)
-        return self.model.predict(self._matrix(table), **self._given(table, options))
+        return self.model.predict(self.matrix(table), **self._given(table, options))
 
     def predict_interval(self, data: Any, level: float = 0.95, **options: Any) -> np.ndarray:
         """Low and high end for each row; offset and exposure as in `predict`."""
         table = _table(data)
         options = self._given(table, options)
-        return self.model.predict_interval(self._matrix(table), level, **options)
+        return self.model.predict_interval(self.matrix(table), level, **options)
 
     def _given(self, table: Any, options: dict[str, Any]) -> dict[str, Any]:
         stated = {name for name in ("offset", "exposure") if options.get(name) is not None}
@@ -96,7 +101,28 @@ class FormulaModel:
             options, stated = options | usual, set(usual)
         return options | {name: _numbers(options[name], name, table) for name in stated}
 
-    def _matrix(self, table: Any) -> Any:
+    def explain(self, data: Any, **options: Any) -> Any:
+        """What each column of the formula adds to a prediction; offset and exposure as in
+        `predict`."""
+        table = _table(data)
+        return self.model.explain(self.matrix(table), **self._given(table, options))
+
+    def score(self, data: Any, **options: Any) -> float:
+        """R2 (D2 of a GLM) for the rows of a table that has the target too."""
+        table = _table(data)
+        _check_columns(self.spec.required_variables, table, self.formula)
+        y = np.asarray(_made(self.spec.lhs, table, "raise"), dtype=float)[:, 0]
+        return self.model.score(self.matrix(table), y, **self._given(table, options))
+
+    def bootstrap(self, statistic: Any = "coef_", **options: Any) -> Any:
+        """`pellucid.inspection.bootstrap` of the rows of the fit."""
+        from pellucid.inspection import bootstrap
+
+        return bootstrap(self.model, self.X, self.y, statistic, **self.fit_options | options)
+
+    def matrix(self, data: Any) -> Any:
+        """The columns that the formula makes of a table, as `model` takes them."""
+        table = _table(data)
         _check_columns(self.spec.rhs.required_variables, table, self.formula)
         return _slopes(_made(self.spec.rhs, table, "raise"), self.spec.rhs)
 
@@ -209,6 +235,9 @@ def _table(data: Any) -> Any:
         data = data.to_pandas()
     if not hasattr(data, "iloc"):
         raise DataError("A formula needs a table with named columns: pandas, polars or Arrow.")
+    twice = data.columns[data.columns.duplicated()]
+    if len(twice):
+        raise DataError(f"The table has several columns named {str(twice[0])!r}: rename them.")
     return data.reset_index(drop=True)
 
 
@@ -247,6 +276,8 @@ def _made(source: Any, table: Any, missing: str) -> Any:
     """The columns of a formula; the caller's variables are out of reach."""
     from formulaic.errors import DataMismatchWarning
 
+    if missing == "raise":
+        _check_cells(source, table)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", DataMismatchWarning)
@@ -258,7 +289,28 @@ def _made(source: Any, table: Any, missing: str) -> Any:
             "about them. Leave such rows out, or fit with rows that have them."
         ) from error
     except Exception as error:
+        _check_dates(source, table)
         raise DataError(f"The formula cannot be applied to this table: {error}") from error
+
+
+def _check_cells(source: Any, table: Any) -> None:
+    """Refuse missing cells, by column and row: there is no prediction for them."""
+    for name in sorted(map(str, source.required_variables)):
+        empty = np.flatnonzero(table[name].isna())
+        if len(empty):
+            raise DataError(
+                f"Column {name!r} has no value in row {empty[0]} (such rows: {len(empty)}), so there "
+                "is no prediction. Fill them, or leave them out."
+            )
+
+
+def _check_dates(source: Any, table: Any) -> None:
+    for name in sorted(map(str, source.required_variables)):
+        if table[name].dtype.kind in "mM":
+            raise DataError(
+                f"Column {name!r} holds dates, which formulas do not count: make a number of it "
+                "first, e.g. the days since the first one."
+            )
 
 
 def _has_constant(spec: Any) -> bool:

@@ -467,3 +467,12 @@ def test_explanations_know_the_offset():
     np.testing.assert_allclose(total, found.prediction, atol=1e-12)
     np.testing.assert_array_equal(found.contributions[:, -1, 0], np.log(time))
     assert model.explain(X).columns == tuple(found.columns[:-1])
+
+
+def test_counts_of_extreme_size_leave_no_warning():
+    rng = np.random.default_rng(0)
+    X, counts = rng.normal(size=(50, 2)), rng.poisson(2.0, 50).astype(float)
+    plain = PoissonRegressor(alpha=0).fit(X, counts)
+    for size in (1e200, 1e-200):  # warnings are errors here
+        found = PoissonRegressor(alpha=0).fit(X, counts * size)
+        np.testing.assert_allclose(found.coef_, plain.coef_, rtol=1e-9)

@@ -62,7 +62,9 @@ class Curvature:
     def learn(self, s: Array, y: Array) -> None:
         """Remember that the gradient changed by y along s."""
         bend = float(s @ y)
-        if bend > 1e-14 * math.sqrt(float(s @ s) * float(y @ y)):
+        with np.errstate(over="ignore"):  # what is too large to square teaches nothing
+            least = 1e-14 * math.sqrt(float(s @ s) * float(y @ y))
+        if bend > least:
             self.steps.append((s, y, bend))
             del self.steps[: -self.memory]
 
