@@ -20,8 +20,11 @@ from pellucid.errors import DataError, ParameterError, PellucidError
 # What compares a model with a smaller one: a formula of the intercept alone has none.
 _COMPARISONS = ("R2", "adjusted R2", "F", "p of F", "null deviance", "LR chi2", "p of LR")
 
-# How the table of a penalised model speaks of the bootstrap.
-_OF_MODELS = "pellucid.inspection.bootstrap(model, X, y, 'coef_')"
+# How the table of a penalised model speaks of the bootstrap, and how one of a formula does.
+_BOOTSTRAP = (
+    "bootstrap(model, X, y, 'coef_')",
+    "bootstrap(fit.model, fit.X, fit.y, 'coef_', **fit.fit_options)",
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ class FormulaModel:
         if options.get("errors", "classical") != "classical":
             options = {"X": self.X, "y": self.y, **self.fit_options} | options
         found = self.model.summary(**options)
-        notes = (note.replace(_OF_MODELS, "model.bootstrap('coef_')") for note in found.notes)
+        notes = (note.replace(*_BOOTSTRAP) for note in found.notes)
         found = replace(found, notes=tuple(notes))
         if _constant_alone(self.spec.rhs):
             header = tuple(fact for fact in found.header if fact[0] not in _COMPARISONS)
@@ -113,12 +116,6 @@ class FormulaModel:
         _check_columns(self.spec.required_variables, table, self.formula)
         y = np.asarray(_made(self.spec.lhs, table, "raise"), dtype=float)[:, 0]
         return self.model.score(self.matrix(table), y, **self._given(table, options))
-
-    def bootstrap(self, statistic: Any = "coef_", **options: Any) -> Any:
-        """`pellucid.inspection.bootstrap` of the rows of the fit."""
-        from pellucid.inspection import bootstrap
-
-        return bootstrap(self.model, self.X, self.y, statistic, **self.fit_options | options)
 
     def matrix(self, data: Any) -> Any:
         """The columns that the formula makes of a table, as `model` takes them."""
