@@ -108,9 +108,11 @@ class Prepared:
         class by class, where root @ root.T is that in the units of computing."""
         width = len(self.units) + 1
         parts = root.reshape(len(root) // width, width, root.shape[1]).copy()
-        with np.errstate(over="ignore"):
+        way = centre - self.centre
+        far = np.flatnonzero(way)  # where it is 0, an error beyond all numbers does not matter
+        with np.errstate(over="ignore", invalid="ignore"):
             parts[:, :-1] = np.ldexp(parts[:, :-1], self.units[:, None])
-        parts[:, -1] += (centre - self.centre) @ parts[:, :-1]
+            parts[:, -1] += way[far] @ parts[:, far]
         return parts.reshape(root.shape)
 
 
