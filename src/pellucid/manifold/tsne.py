@@ -77,9 +77,9 @@ class TSNE(Estimator):
     --------
     >>> import numpy as np
     >>> from pellucid.manifold import TSNE
-    >>> X = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]])
+    >>> X = np.repeat([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0]], 10, axis=0) + np.arange(20)[:, None] % 10
     >>> TSNE(perplexity=3, random_state=0).fit_transform(X).shape
-    (4, 2)
+    (20, 2)
     """
 
     # Perplexity must be less than the number of rows, and the checks' tables are tiny. The checks look
