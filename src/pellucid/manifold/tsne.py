@@ -77,8 +77,8 @@ class TSNE(Estimator):
     --------
     >>> import numpy as np
     >>> from pellucid.manifold import TSNE
-    >>> X = np.repeat([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0]], 10, axis=0) + np.arange(20)[:, None] % 10
-    >>> TSNE(perplexity=3, random_state=0).fit_transform(X).shape
+    >>> X = np.arange(20.0)[:, None] * [1.0, 2.0, 3.0]
+    >>> TSNE(perplexity=5, random_state=0).fit_transform(X).shape
     (20, 2)
     """
 
