@@ -279,6 +279,11 @@ def test_scores_and_stages_take_offsets(rng):
     assert model.score(X, y) != model.score(X, y, offset=shift)
     *_, last = model.staged_predict(X, offset=shift)
     np.testing.assert_allclose(last, said, rtol=1e-12)
+    for method in ("path", "shap"):
+        told = model.explain(X, method, offset=shift)
+        assert told.is_additive(1e-12)
+        np.testing.assert_allclose(np.exp(told.prediction[:, 0]), said, rtol=1e-12)
+        np.testing.assert_array_equal(told.contributions[:, -1, 0], shift)
     two = Classifier(max_iter=8).fit(X, y > 1, offset=3 * shift)
     chances = two.predict_proba(X, offset=3 * shift)
     labels = two.predict(X, offset=3 * shift)

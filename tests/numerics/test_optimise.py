@@ -5,7 +5,6 @@ import pytest
 
 from pellucid.errors import ParameterError
 from pellucid.numerics import optimise, penalties
-from pellucid.parallel import seed_sequence, stream
 
 
 def logistic(seed=0, n=200, p=5, scale=1.0):
@@ -149,29 +148,6 @@ def test_schedule_vectors_and_limits():
             optimise.schedule(10, kappa)
     with pytest.raises(ParameterError, match="tau0"):
         optimise.schedule(0, 1.0)
-
-
-def test_sgd_finds_the_boundary_of_two_gaussians():
-    rng = np.random.default_rng(0)
-    y = np.where(rng.uniform(size=1000) < 0.4, 1.0, -1.0)
-    X = np.column_stack([rng.normal(size=(1000, 2)) + y[:, None], np.ones(1000)])
-
-    def evaluate(x, rows):
-        m = y[rows] * (X[rows] @ x)
-        g = X[rows].T @ (-y[rows] / (1 + np.exp(m))) / len(rows)
-        return float(np.mean(np.logaddexp(0, -m))), g
-
-    found = optimise.sgd(
-        evaluate, 1000, np.zeros(3), rng=stream(seed_sequence(0), "sgd"),
-        eta=optimise.schedule(10, 1.0), epochs=100, batch=200,
-    )  # fmt: skip
-    assert np.mean(y * (X @ found.x) <= 0) <= 0.09
-    assert found.status.ok and len(found.history["objective"]) == 100
-    again = optimise.sgd(
-        evaluate, 1000, np.zeros(3), rng=stream(seed_sequence(0), "sgd"),
-        eta=optimise.schedule(10, 1.0), epochs=100, batch=200, tol=1e-3,
-    )  # fmt: skip
-    assert again.status.code == "converged" and again.n_iter < 100
 
 
 def test_slopes_that_overflow_in_both_directions_are_not_finite_and_say_nothing():

@@ -50,7 +50,8 @@ def warm_up(more: Iterable[str] = ()) -> None:
             end()
         _loaded.update(wanted)
         _context().set_forkserver_preload(sorted(_loaded))
-    with _empty_main(), _short_sockets():
+    _choose_folder_of_sockets()
+    with _empty_main():
         forkserver.ensure_running()
 
 
@@ -68,8 +69,7 @@ def _empty_main(keep: bool = False) -> Iterator[None]:
         sys.modules["__main__"] = before
 
 
-@contextmanager
-def _short_sockets() -> Iterator[None]:
+def _choose_folder_of_sockets() -> None:
     """The server listens in a temporary folder: not in one whose path is too long for a socket."""
     usual = tempfile.tempdir
     if not _short_enough(tempfile.gettempdir()):
@@ -85,7 +85,6 @@ def _short_sockets() -> Iterator[None]:
         get_temp_dir()  # made once for this process, and kept
     finally:
         tempfile.tempdir = usual
-    yield
 
 
 def _short_enough(folder: str) -> bool:

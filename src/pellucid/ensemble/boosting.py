@@ -161,6 +161,18 @@ class Boosting(TreesExplained):
         self._check_fitted()
         return self.trees_.importances()
 
+    def explain(self, X: Any, method: str = "path", *, offset: Any = None) -> Any:
+        """Why the model says what it says, by `method` "path" or "shap" (see trees); an offset is a
+        part of its own."""
+        self._check_offset(offset)
+        found = super().explain(X, method)
+        if offset is None:
+            return found
+        return found.with_offset(offset_values(offset, len(found.prediction)))
+
+    def _check_offset(self, offset: Any) -> None:
+        """Refuse offsets where they mean nothing."""
+
     def _parts(self, X: np.ndarray, scale: str) -> dict[str, Any]:
         return {
             "base": self.baseline_ + self.trees_.bases(),

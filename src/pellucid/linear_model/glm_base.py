@@ -358,11 +358,7 @@ class GLMRegressor(Regressor):
         found = super().explain(X)
         if shift is None:
             return found
-        own = offset_values(shift, len(found.prediction))
-        return replace(
-            found, columns=(*found.columns, "(offset)"), prediction=found.prediction + own[:, None],
-            contributions=np.concatenate([found.contributions, own[:, None, None]], axis=1),
-        )  # fmt: skip
+        return found.with_offset(offset_values(shift, len(found.prediction)))
 
     def _explain(self, X: Any) -> dict[str, Any]:
         return additive_parts(self, X, "link")

@@ -45,13 +45,3 @@ def ledoit_wolf(X: Any, weights: np.ndarray) -> tuple[np.ndarray, float]:
     noise = (fourth / found.total - float(np.sum(S**2))) / (p * found.total)
     shrinkage = min(max(noise, 0.0), distance) / distance
     return shrunk(S, shrinkage), shrinkage
-
-
-def oas(X: Any, weights: np.ndarray) -> tuple[np.ndarray, float]:
-    """The oracle approximating shrinkage of Chen et al. (2010), for Gaussian data."""
-    found = moments(X, weights)
-    S, p, n = found.covariance(), len(found.mean), found.total
-    squares, mean = float(np.mean(S**2)), float(np.trace(S)) / p
-    divisor = (n + 1) * (squares - mean**2 / p)
-    shrinkage = 1.0 if divisor == 0 else min((squares + mean**2) / divisor, 1.0)
-    return shrunk(S, shrinkage), shrinkage

@@ -76,19 +76,3 @@ def moments(X: Any, weights: np.ndarray, full: bool = True) -> Moments:
         Moments.merge,
         table.blocks,
     )
-
-
-def class_moments(
-    X: Any, y: np.ndarray, weights: np.ndarray, n_classes: int, full: bool = True
-) -> list[Moments]:
-    """Moments of the rows of each class 0..n_classes-1, in one pass over the table."""
-    table = Rows(X)
-
-    def partial(rows: slice) -> list[Moments]:
-        block, codes, w = table.dense(rows), y[rows], weights[rows]
-        return [block_moments(block[codes == k], w[codes == k], full) for k in range(n_classes)]
-
-    def combine(a: list[Moments], b: list[Moments]) -> list[Moments]:
-        return [first.merge(second) for first, second in zip(a, b)]
-
-    return parallel.reduce(partial, combine, table.blocks)

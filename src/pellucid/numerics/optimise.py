@@ -341,50 +341,6 @@ def schedule(tau0: float, kappa: float) -> Callable[[int], float]:
     return lambda k: (tau0 + k) ** -kappa
 
 
-def sgd(
-    evaluate: Callable[[Array, Array], tuple[float, Array]],
-    n: int,
-    x0: Array,
-    *,
-    rng: np.random.Generator,
-    eta: Callable[[int], float],
-    epochs: int,
-    batch: int,
-    tol: float = 0.0,
-    recorder: Recorder | None = None,
-) -> Solution:
-    """Stochastic gradient descent: `evaluate(x, rows)` is the mean loss of rows and its gradient.
-
-    Each epoch visits the n rows in a new random order, `batch` rows a step; step k has size eta(k).
-    Stops when the mean loss of an epoch improves by at most tol (never if tol is 0).
-    """
-    recorder = recorder or Recorder("sgd", epochs)
-    flag = StopFlag()
-    x = np.array(x0, dtype=float)
-    k, previous = 0, np.inf
-    for epoch in range(1, epochs + 1):
-        flag.check()
-        order, loss = rng.permutation(n), 0.0
-        for begin in range(0, n, batch):
-            rows = order[begin : begin + batch]
-            value, g = evaluate(x, rows)
-            loss += value * len(rows)
-            x -= eta(k) * g
-            k += 1
-        loss /= n
-        recorder.add(iteration=epoch, objective=loss, step=eta(k - 1))
-        if not np.isfinite(loss) or not np.all(np.isfinite(x)):
-            return Solution(x, diverged(epoch), recorder.history(), epoch)
-        if tol > 0 and loss > previous - tol:
-            return Solution(x, converged(epoch), recorder.history(), epoch)
-        previous = loss
-    if tol > 0:
-        status = out_of_iterations(epochs, f"the mean loss of the last epoch was {loss:.3g}")
-    else:
-        status = Status("ok", f"All {epochs} epochs were run, as asked.")
-    return Solution(x, status, recorder.history(), epochs)
-
-
 def note(
     recorder: Recorder, iteration: int, point: Point, measure: Callable[[Point], dict] | None
 ) -> None:

@@ -7,7 +7,7 @@ on the scale that the record names.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,14 @@ class Explanation:
             require(fits, self, "values", f"{d} columns of {n} values")
         store(self, "rows", range(n) if self.rows is None else tuple(self.rows))
         require(len(self.rows or ()) == n, self, "rows", f"{n} names")
+
+    def with_offset(self, offset: np.ndarray) -> Explanation:
+        """The same with one more part, the offsets (n,) of the rows, which no column holds."""
+        own = np.broadcast_to(offset[:, None], self.prediction.shape)
+        return replace(
+            self, columns=(*self.columns, "(offset)"), prediction=self.prediction + own,
+            contributions=np.concatenate([self.contributions, own[:, None, :]], axis=1),
+        )  # fmt: skip
 
     def gap(self) -> float:
         """Largest difference between the sum of the contributions and the prediction."""
