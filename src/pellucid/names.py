@@ -80,10 +80,16 @@ RECORDS: dict[str, tuple[str, ...]] = {
     "pellucid.tree.nodes": ("Nodes",),
 }
 
-# Plain objects with get_params that may be a parameter of a model.
+# Frozen dataclasses around an estimator that a model file may hold in its place.
+WRAPPERS: dict[str, tuple[str, ...]] = {
+    "pellucid.formula.model": ("FormulaModel",),
+}
+
+# Plain objects with get_params that may be a part of a model.
 OPTIONS: dict[str, tuple[str, ...]] = {
     "pellucid.data.table": ("Table",),
     "pellucid.data.text": ("Text",),
+    "pellucid.formula.design": ("Design",),
 }
 
 # Modules at the top of the package that hold functions, not estimators.

@@ -47,6 +47,9 @@ def models():
         "dummy_regressor": DummyRegressor(strategy="quantile", quantile=0.3).fit(table(), number),
         "linear_regression": LinearRegression().fit(table(), number),
         "decision_tree": DecisionTreeClassifier(random_state=0).fit(table(), labels),
+        "formula": pellucid.formula.ols(
+            "number ~ scale(length) * C(colour)", table().append_column("number", [number])
+        ),
     }
 
 

@@ -43,7 +43,7 @@ def save(
     Parameters
     ----------
     model : estimator
-        A Pellucid estimator, fitted or not, with all its parameters.
+        A Pellucid estimator, fitted or not, with all its parameters; or a model of a formula.
     path : str or path
         Where to write; an existing file is replaced.
     provenance : dict, optional

@@ -34,7 +34,7 @@ from pellucid.persist.checks import (
     valid_csr,
 )
 from pellucid.persist.container import MAX_DEPTH, MAX_ITEMS, MAX_VALUES, Contents, blame
-from pellucid.persist.registry import estimator_label, find_estimator, find_record
+from pellucid.persist.registry import find_estimator, find_record, is_model
 from pellucid.persist.state import check_state
 
 _DTYPES = {
@@ -49,7 +49,7 @@ def decode(contents: Contents) -> Any:
     """The model of a checked file; whatever is wrong with its meaning is a `ModelFileError`."""
     try:
         model = Decoder(contents).value(contents.document.get("model"))
-        if estimator_label(type(model)) is None:
+        if not is_model(type(model)):
             raise ModelFileError("it holds no model")
     except ModelFileError as error:
         raise blame(contents.name, error) from error

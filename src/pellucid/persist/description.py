@@ -84,7 +84,9 @@ def describe_contents(contents: Contents) -> Description:
 
 def _describe(contents: Contents) -> Description:
     document, reader = contents.document, Reader(contents)
-    model = document["model"]
+    model, formula = document["model"], {}
+    if model["@"] == "record":  # a wrapper: what it adds stands among the parameters
+        formula, model = {"formula": model["fields"]["formula"]}, model["fields"]["model"]
     origin = document.get("provenance", {"@": "dict", "items": []})
     if model["@"] != "estimator" or type(model["class"]) is not str or origin["@"] != "dict":
         raise ModelFileError("it holds no model")
@@ -92,7 +94,7 @@ def _describe(contents: Contents) -> Description:
     return Description(
         path=contents.name,
         estimator=model["class"],
-        parameters=reader.table(model["parameters"]),
+        parameters=reader.table(formula | model["parameters"]),
         learned=reader.table(learned),
         columns=reader.columns(model["learned"].get("schema_")),
         provenance=reader.value(origin),

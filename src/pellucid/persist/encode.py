@@ -20,7 +20,7 @@ import numpy as np
 from pellucid import __version__
 from pellucid.errors import CannotSaveError
 from pellucid.persist.container import FORMAT, MAX_DEPTH, MAX_ITEMS, READER
-from pellucid.persist.registry import estimator_label, record_label
+from pellucid.persist.registry import estimator_label, is_model, record_label
 from pellucid.persist.state import reads_text_quickly
 
 EXACT_INT = 1 << 53  # any JSON reader keeps integers below this
@@ -36,7 +36,7 @@ def encode(
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The document and the tensors of a model file."""
     encoder = Encoder(type(model).__name__)
-    if estimator_label(type(model)) is None:
+    if not is_model(type(model)):
         raise CannotSaveError(
             f"Cannot save {type(model).__module__}.{type(model).__qualname__}: "
             "it is not one of Pellucid's estimators."

@@ -27,7 +27,16 @@ def estimator_label(cls: type) -> str | None:
 
 def record_label(cls: type) -> str | None:
     """The name among the records and options, which are data: fields that a constructor takes."""
-    return _label(cls, names.RECORDS) or _label(cls, names.OPTIONS)
+    return next(filter(None, (_label(cls, listed) for listed in _data())), None)
+
+
+def is_model(cls: type) -> bool:
+    """Whether a file may hold an object of this class by itself."""
+    return estimator_label(cls) is not None or _label(cls, names.WRAPPERS) is not None
+
+
+def _data() -> tuple[dict[str, tuple[str, ...]], ...]:
+    return names.RECORDS, names.OPTIONS, names.WRAPPERS
 
 
 def find_estimator(text: Any) -> Any:
@@ -37,7 +46,7 @@ def find_estimator(text: Any) -> Any:
 
 def find_record(text: Any) -> Any:
     """The class of records or options that a file calls `text`."""
-    return _find(text, names.RECORDS, names.OPTIONS)
+    return _find(text, *_data())
 
 
 def _find(text: Any, *lists: dict[str, tuple[str, ...]]) -> Any:

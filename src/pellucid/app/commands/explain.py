@@ -61,7 +61,8 @@ def explain(
     part = exchange.take(matched, np.array(chosen))
     told = fitted.explain(part)
     if hasattr(told, "contributions"):
-        told = replace(told, rows=chosen, values=_values(part))
+        own = told.columns == tuple(part.column_names)  # a formula makes columns of its own
+        told = replace(told, rows=chosen, values=_values(part) if own else told.values)
     form = "json" if as_json else format_
     click.echo(str(told) if form == "text" else as_lines(told, form), nl=form == "text")
 

@@ -145,8 +145,8 @@ def warn_outside(fitted: Any, rows: Any, voice: Voice) -> None:
     """Say how many rows have a number that training never saw the like of."""
     from pellucid.data.arrow import arrow_column
 
-    schema = fitted.schema_
-    if schema.names is None:
+    schema = getattr(fitted, "schema_", None)
+    if schema is None or schema.names is None:  # a formula, or an array: no ranges of columns
         return
     outside, said = None, []
     for j, name in enumerate(schema.names):
@@ -179,10 +179,10 @@ def read_for(fitted: Any, file: str, voice: Voice, encoding: str | None) -> Any:
     from pellucid.data.read import read
     from pellucid.data.source import find
 
-    schema, source = fitted.schema_, find(file)
+    source = find(file)
     texts = {
-        schema.name(j): set(levels)
-        for j, levels in enumerate(schema.levels)
+        name: set(levels)
+        for name, levels in known_levels(fitted).items()
         if levels and all(isinstance(level, str) for level in levels)
     }
     table = read(source, text=list(texts), note=voice.note, encoding=encoding)
@@ -196,6 +196,13 @@ def read_for(fitted: Any, file: str, voice: Voice, encoding: str | None) -> Any:
             place = table.column_names.index(name)
             table = table.set_column(place, name, own.column(name))
     return table
+
+
+def known_levels(fitted: Any) -> dict[str, Any]:
+    """The levels of each column: of the model's schema, or of its formula."""
+    if not hasattr(fitted, "schema_"):
+        return fitted.levels
+    return {fitted.schema_.name(j): levels for j, levels in enumerate(fitted.schema_.levels)}
 
 
 def encoding_of_run(model: str) -> str | None:

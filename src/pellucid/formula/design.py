@@ -1,0 +1,296 @@
+"""What makes the columns of new rows: formulaic's specification, live or as plain data.
+
+Invariant: the plain form is data alone, every expression in it belongs to the `language` that a
+file may hold, and the specification made of it gives the same columns as the one it was taken from.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pellucid.errors import CannotSaveError, ModelFileError, PellucidError
+from pellucid.formula.columns import is_constant
+from pellucid.formula.language import Foreign, columns_of, width_of
+
+MAX_LEVELS = 10_000  # of one column: contrasts are a square matrix of them
+MAX_COLUMNS = 100_000  # of one term
+METHODS = ("literal", "lookup", "python")
+KINDS = ("categorical", "constant", "numerical", "unknown")
+_ADVICE = (
+    "A model file holds data only, so that loading it can never run code. Make such a column in the "
+    "table before the fit."
+)
+
+
+class Design:
+    """Both sides of a formula; `Design(left, right)` is made of their plain forms.
+
+    A side is a dict: `terms` (factors, scoped terms, columns of each), `levels` (kind and
+    categories of each factor), `states` (of the transforms, such as the mean that `center` takes
+    away).
+    """
+
+    def __init__(self, left: dict[str, Any], right: dict[str, Any]) -> None:
+        for side in (left, right):
+            _check_side(side)
+        self._plain = {"left": left, "right": right}
+        self._spec: Any = None
+
+    @classmethod
+    def of(cls, spec: Any) -> Design:
+        """The design of a live specification."""
+        design = cls.__new__(cls)
+        design._plain, design._spec = {}, spec
+        return design
+
+    @property
+    def spec(self) -> Any:
+        """formulaic's specification: `spec.lhs` and `spec.rhs`."""
+        if self._spec is None:
+            self._spec = _specification(self._plain["left"], self._plain["right"])
+        return self._spec
+
+    def get_params(self, deep: bool = False) -> dict[str, Any]:
+        """The plain forms of both sides, as a file holds them."""
+        if not self._plain:
+            self._plain = {"left": _plain(self._spec.lhs), "right": _plain(self._spec.rhs)}
+        return dict(self._plain)
+
+    @property
+    def terms(self) -> list[tuple[bool, list[str]]]:
+        """For each term of the right side: whether it is the constant, and its columns' names."""
+        if self._spec is None:
+            right = self._plain["right"]["terms"]
+            return [(_is_constant(factors), list(names)) for factors, _, names in right]
+        return [(is_constant(part.term), [*part.columns]) for part in self._spec.rhs.structure]
+
+    @property
+    def constant_alone(self) -> bool:
+        """Whether the right side is the term 1 and nothing else."""
+        return [constant for constant, _ in self.terms] == [True]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that the model takes: without the constant, unless it is alone."""
+        kept = self.terms if self.constant_alone else [t for t in self.terms if not t[0]]
+        return [name for _, names in kept for name in names]
+
+
+def _is_constant(factors: tuple[Any, ...]) -> bool:
+    return [factor[:2] for factor in factors] == [("1", "literal")]
+
+
+# --- from a specification to plain data
+
+
+def _plain(spec: Any) -> dict[str, Any]:
+    terms = tuple(
+        (
+            tuple((f.expr, f.eval_method.value, f.kind.value) for f in part.term.factors),
+            tuple(
+                (tuple((s.factor.expr, bool(s.reduced)) for s in scoped.factors), scoped.scale)
+                for scoped in part.scoped_terms
+            ),
+            tuple(map(str, part.columns)),
+        )
+        for part in spec.structure
+    )
+    for factor in {factor for term in terms for factor in term[0]}:
+        _say_foreign(*factor[:2])
+    levels = {name: _levels(name, *state) for name, state in spec.encoder_state.items()}
+    states = {name: _state(name, state) for name, state in spec.transform_state.items()}
+    side = {"terms": terms, "levels": levels, "states": states}
+    try:
+        _check_side(side)  # `load` will ask, so ask before writing
+    except ModelFileError as error:
+        raise CannotSaveError(f"Cannot save this model of a formula: {error}.") from None
+    return side
+
+
+def _say_foreign(text: str, method: str) -> None:
+    try:
+        _reads(text, method)
+    except Foreign as error:
+        raise CannotSaveError(
+            f"Cannot save this model of a formula: {str(error)!r} is more than the arithmetic and the "
+            f"functions that a model file may hold. {_ADVICE}"
+        ) from None
+
+
+def _levels(name: str, kind: Any, state: dict[str, Any]) -> tuple[str, tuple[Any, ...] | None]:
+    rest = state.keys() - {"categories", "contrasts"}
+    levels = state.get("categories")
+    if rest or not (levels is None or all(map(_is_level, levels))):
+        raise CannotSaveError(
+            f"Cannot save this model of a formula: the levels of {name!r} are not texts, numbers or "
+            f"truth values. {_ADVICE}"
+        )
+    if levels is not None and len(levels) > MAX_LEVELS:
+        raise CannotSaveError(
+            f"Cannot save this model of a formula: {name!r} has {len(levels)} levels, and a model "
+            f"file holds at most {MAX_LEVELS} of one column."
+        )
+    return kind.value, None if levels is None else tuple(levels)
+
+
+def _state(name: str, state: dict[str, Any]) -> dict[Any, Any]:
+    if not _is_state(state):
+        raise CannotSaveError(
+            f"Cannot save this model of a formula: what {name!r} has learned is not plain numbers. "
+            f"{_ADVICE}"
+        )
+    return state
+
+
+# --- from plain data to a specification
+
+
+def _specification(left: dict[str, Any], right: dict[str, Any]) -> Any:
+    try:
+        from formulaic.model_spec import ModelSpecs
+    except ImportError:
+        raise PellucidError("Formulas need formulaic: pip install 'pellucid[formula]'.") from None
+    return ModelSpecs(lhs=_side(left), rhs=_side(right))
+
+
+def _side(plain: dict[str, Any]) -> Any:
+    from formulaic import ModelSpec
+    from formulaic.formula import SimpleFormula
+    from formulaic.materializers.base import EncodedTermStructure
+    from formulaic.parser.types import Factor, Term
+
+    structure = []
+    for factors, scoped, columns in plain["terms"]:
+        made = {f[0]: Factor(f[0], eval_method=f[1], kind=f[2]) for f in factors}
+        terms = [_scoped(parts, scale, made) for parts, scale in scoped]
+        structure.append(EncodedTermStructure(Term(made.values()), terms, list(columns)))
+    return ModelSpec(
+        formula=SimpleFormula([part.term for part in structure], _ordering="none"),
+        materializer="pandas",
+        output="pandas",
+        structure=structure,
+        transform_state=dict(plain["states"]),
+        encoder_state={
+            name: (Factor.Kind(kind), {} if levels is None else {"categories": list(levels)})
+            for name, (kind, levels) in plain["levels"].items()
+        },
+    )
+
+
+def _scoped(parts: Any, scale: Any, made: dict[str, Any]) -> Any:
+    from formulaic.materializers.types import EvaluatedFactor, ScopedFactor, ScopedTerm
+    from formulaic.utils.variables import Variable
+
+    factors = []
+    for text, reduced in parts:
+        read = _reads(text, made[text].eval_method.value)
+        variables = {Variable(name, roles=("value",), source="data") for name in read}
+        evaluated = EvaluatedFactor(made[text], values=None, variables=variables)
+        factors.append(ScopedFactor(evaluated, reduced=reduced))
+    return ScopedTerm(factors, scale=scale)
+
+
+# --- checks of what a file says
+
+
+def _reads(text: str, method: str) -> tuple[str, ...]:
+    """The columns that a factor reads."""
+    if method == "lookup":
+        return (text,)
+    if method == "literal":
+        if not _is_literal(text):
+            raise Foreign(text[:80])
+        return ()
+    return columns_of(text)
+
+
+def _is_literal(text: str) -> bool:
+    try:
+        return len(text) < 50 and math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (bool, int, float) or isinstance(
+        value, np.bool_ | np.integer | np.floating
+    )
+
+
+def _is_level(value: Any) -> bool:
+    return type(value) is str or _is_number(value)
+
+
+def _is_state(value: Any, depth: int = 0) -> bool:
+    """Numbers, texts, arrays of numbers, and lists and dicts of them."""
+    if value is None or _is_level(value):
+        return True
+    if type(value) is np.ndarray:
+        return value.dtype.kind in "fiub" and value.size <= MAX_COLUMNS
+    if type(value) is dict:
+        return depth < 4 and all(
+            type(key) in (str, int) and _is_state(item, depth + 1) for key, item in value.items()
+        )
+    return (
+        type(value) in (list, tuple) and depth < 4 and all(_is_state(v, depth + 1) for v in value)
+    )
+
+
+def _check_side(side: Any) -> None:
+    """Terms, levels and states that fit each other, in expressions a file may hold."""
+    if type(side) is not dict or set(side) != {"terms", "levels", "states"}:
+        raise ModelFileError("its formula lacks a side")
+    levels, states = side["levels"], side["states"]
+    if type(levels) is not dict or type(states) is not dict or type(side["terms"]) is not tuple:
+        raise ModelFileError("its formula has a side that is not made of terms")
+    for name, entry in levels.items():
+        if not (type(name) is str and type(entry) is tuple and len(entry) == 2):
+            raise ModelFileError("its formula has levels without a column")
+        kind, own = entry
+        known = own is None or (
+            type(own) is tuple and len(own) <= MAX_LEVELS and all(map(_is_level, own))
+        )
+        if kind not in KINDS or not known or (own is not None and len(set(own)) < len(own)):
+            raise ModelFileError("its formula has impossible levels")
+    if not all(type(s) is dict and _is_state(s) for s in states.values()):
+        raise ModelFileError("its formula has a state that is not plain numbers")
+    if not side["terms"]:
+        raise ModelFileError("its formula has a side without terms")
+    for term in side["terms"]:
+        _check_term(term, levels)
+
+
+def _check_term(term: Any, levels: dict[str, Any]) -> None:
+    if type(term) is not tuple or [type(part) for part in term] != [tuple] * 3:
+        raise ModelFileError("its formula has a term without parts")
+    factors, scoped, columns = term
+    if not all(type(f) is tuple and [type(part) for part in f] == [str] * 3 for f in factors):
+        raise ModelFileError("its formula has a term without factors")
+    sizes = {}
+    for text, method, kind in factors:
+        if method not in METHODS or kind not in KINDS:
+            raise ModelFileError("its formula has a factor of an unknown kind")
+        try:
+            _reads(text, method)
+        except Foreign:
+            raise ModelFileError(
+                f"its formula has {text[:80]!r}, which no model file may hold"
+            ) from None
+        own = levels.get(text, (kind, None))[1]
+        sizes[text] = max(len(own or ()), width_of(text) if method == "python" else 1)
+    for part in scoped:
+        if type(part) is not tuple or len(part) != 2 or not _is_number(part[1]):
+            raise ModelFileError("its formula has a term that is not scaled by a number")
+        pairs = part[0]
+        fits = type(pairs) is tuple and all(
+            type(pair) is tuple and len(pair) == 2 and type(pair[1]) is bool for pair in pairs
+        )
+        if not fits or not all(type(t) is str and t in sizes for t, _ in pairs):
+            raise ModelFileError("its formula has a term of other factors than its own")
+        if math.prod(sizes[text] for text, _ in pairs) > MAX_COLUMNS:
+            raise ModelFileError("its formula has a term of too many columns")
+    if not all(type(name) is str for name in columns) or len(columns) > MAX_COLUMNS:
+        raise ModelFileError("its formula has columns without names")

@@ -1,0 +1,102 @@
+"""`ols` and `glm`: a formula and a table make a fitted model.
+
+Invariant: rows with missing values, also in weights, offset or exposure, are left out, and the
+summary says how many.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.errors import DataError
+from pellucid.formula.columns import (
+    check_columns,
+    constant_alone,
+    has_constant,
+    make,
+    numbers_of,
+    parse,
+    required,
+    slopes_of,
+    table_of,
+)
+from pellucid.formula.design import Design
+from pellucid.formula.model import FormulaModel, Training
+
+
+def ols(formula: str, data: Any, *, weights: Any = None) -> FormulaModel:
+    """Least squares: `LinearRegression` on the columns of a formula.
+
+    `data` is a pandas, polars or Arrow table; `weights` an array, or the name of a column. A dot in
+    the formula stands for all other columns.
+    """
+    from pellucid.linear_model import LinearRegression
+
+    return _fit(formula, data, lambda constant: LinearRegression(fit_intercept=constant),
+                {"sample_weight": weights})  # fmt: skip
+
+
+def glm(
+    formula: str,
+    data: Any,
+    family: str = "normal",
+    *,
+    link: str = "auto",
+    weights: Any = None,
+    offset: Any = None,
+    exposure: Any = None,
+    **options: Any,
+) -> FormulaModel:
+    """A generalised linear model: `GeneralizedLinearModel` on the columns of a formula.
+
+    `weights`, `offset` and `exposure` are arrays, or names of columns; further options go to the
+    model (`power`, `dispersion`, `alpha`, ...).
+    """
+    from pellucid.linear_model import GeneralizedLinearModel
+
+    def make(constant: bool) -> Any:
+        return GeneralizedLinearModel(family=family, link=link, fit_intercept=constant, **options)
+
+    given = {"sample_weight": weights, "offset": offset, "exposure": exposure}
+    return _fit(formula, data, make, given)
+
+
+def _fit(formula: str, data: Any, model_for: Any, given: dict[str, Any]) -> FormulaModel:
+    table = table_of(data)
+    given = {name: value for name, value in given.items() if value is not None}
+    numbers = {
+        name: numbers_of(value, name.replace("sample_weight", "weights"), table)
+        for name, value in given.items()
+    }
+    parsed = parse(formula, table)
+    check_columns(required(parsed.lhs, parsed.rhs), table, formula)
+    whole = ~np.isnan(np.array([*numbers.values(), np.zeros(len(table))])).any(axis=0)
+    sides = make(parsed, table[whole], "drop")
+    y = np.asarray(sides.lhs, dtype=float)
+    if y.shape[1] != 1:
+        raise DataError(
+            f"The left side of {formula!r} gives {y.shape[1]} columns; a model has one target. Is it "
+            "a category? Use a classifier, or 0 and 1."
+        )
+    rows = table.index.get_indexer(sides.rhs.index)
+    extra = {name: values[rows] for name, values in numbers.items()}
+    spec = sides.model_spec
+    X, alone = slopes_of(sides.rhs, spec.rhs), constant_alone(spec.rhs)
+    model = model_for(has_constant(spec.rhs) and not alone)
+    if alone and "alpha" in model.get_params():
+        model.set_params(alpha=0.0)  # a penalty is for slopes
+    _fit_rows(model, X, y[:, 0], extra, len(table) - len(rows))
+    named = {name: value for name, value in given.items() if isinstance(value, str)}
+    found = FormulaModel(formula, model, Design.of(spec), named, len(table), len(table) - len(rows))
+    return found.trained_on(Training(table, rows, X, y[:, 0], extra))
+
+
+def _fit_rows(model: Any, X: Any, y: np.ndarray, extra: dict[str, Any], left_out: int) -> None:
+    try:
+        model.fit(X, y, **extra)
+    except DataError as error:
+        if not left_out:
+            raise
+        raise DataError(
+            f"{error} (Rows are counted without the {left_out} that have missing values.)"
+        ) from error

@@ -1,0 +1,197 @@
+"""The expressions of a formula that a model file may hold.
+
+formulaic evaluates the parts of a formula as Python, and a model file must never run code of its
+own. Invariant: what `columns_of` lets through are numbers, texts, columns, arithmetic, comparisons
+and calls of the functions listed here, and evaluating it takes time and memory in proportion to the
+table; all else is refused, before it is written and before it is read.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from collections.abc import Callable
+from typing import Any
+
+CONTRASTS = ("SAS", "custom", "diff", "helmert", "poly", "sum", "treatment")
+CODINGS = ("Diff", "Helmert", "Poly", "Sum", "Treatment")  # contrasts under patsy's names
+BASES = ("bs", "cc", "cr", "cs", "poly")  # so many columns as they are told
+FUNCTIONS = (
+    *BASES, *CODINGS, "C", "I", "Q", "center", "exp", "exp10", "exp2", "lag", "log", "log10", "log2",
+    "scale", "standardize",
+)  # fmt: skip
+NUMPY = (
+    "abs", "absolute", "arccos", "arcsin", "arctan", "cbrt", "ceil", "clip", "cos", "cosh", "exp",
+    "exp2", "expm1", "fabs", "floor", "fmax", "fmin", "hypot", "isfinite", "isnan", "log", "log10",
+    "log1p", "log2", "logical_and", "logical_not", "logical_or", "maximum", "minimum", "rint", "sign",
+    "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "where",
+)  # fmt: skip
+_HOMES = {"contr": CONTRASTS, "np": NUMPY}
+MAX_LENGTH, MAX_DEPTH, MAX_POWER, MAX_DEGREE = 100_000, 50, 16, 100
+_UNARY = (ast.USub, ast.UAdd, ast.Invert)
+_BINARY = (
+    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.BitAnd, ast.BitOr,
+)  # fmt: skip
+_COMPARE = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_LISTS = (ast.List, ast.Tuple, ast.Dict)
+_QUOTED = re.compile(r"`([^`'\"\\]+)`")
+_PLACE = "_quoted_{}_"
+
+
+class Foreign(ValueError):
+    """A part of a formula that no model file may hold; the text is that part."""
+
+
+def columns_of(text: str) -> tuple[str, ...]:
+    """The columns that an expression reads; `Foreign` if a file may not hold it."""
+    quoted: list[str] = []
+
+    def place(found: re.Match[str]) -> str:
+        quoted.append(found[1])
+        return f" {_PLACE.format(len(quoted) - 1)} "
+
+    if len(text) > MAX_LENGTH or "\\" in text or _PLACE.split("{")[0] in text:
+        raise Foreign(text[:80])
+    code = _QUOTED.sub(place, text)
+    if any(map(keyword.iskeyword, quoted)):
+        raise Foreign(text[:80])
+    try:
+        tree = ast.parse(code.strip(), mode="eval").body
+        _check(tree)
+    except Foreign:
+        raise
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise Foreign(text[:80]) from None
+    names = {_PLACE.format(i): name for i, name in enumerate(quoted)}
+    return tuple(dict.fromkeys(names.get(name, name) for name in _columns(tree)))
+
+
+def width_of(text: str) -> int:
+    """At most so many columns come of an expression that `columns_of` lets through, levels aside."""
+    tree = ast.parse(_QUOTED.sub(" x ", text).strip(), mode="eval")
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return max((_basis_size(call) for call in calls if _called(call) in BASES), default=1)
+
+
+def _basis_size(call: ast.Call) -> int:
+    """The degree, degrees of freedom and knots together: no basis has more columns."""
+    inside = [node for node in ast.walk(call) if isinstance(node, ast.List | ast.Tuple)]
+    told = sum(
+        node.value
+        for node in [*call.args[1:], *(k.value for k in call.keywords if k.arg in ("df", "degree"))]
+        if isinstance(node, ast.Constant) and type(node.value) is int
+    )
+    return told + sum(len(node.elts) for node in inside) + 5
+
+
+def _called(node: ast.AST) -> str:
+    """The name of the function that a node calls; empty if it is no call."""
+    return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+
+
+def _columns(tree: ast.AST) -> list[str]:
+    functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    functions |= {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    names = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and id(node) not in functions and node.id not in FUNCTIONS:
+            names.append(node.id)
+        elif isinstance(node, ast.Call) and _called(node) == "Q":
+            names.append(str(getattr(node.args[0], "value", "")))
+    return names
+
+
+def _check(node: ast.AST, depth: int = 0) -> None:
+    rule = _RULES.get(type(node))
+    if rule is None or depth > MAX_DEPTH or not rule(node):
+        raise Foreign(ast.unparse(node)[:80])
+    parts = ast.iter_child_nodes(node)
+    if isinstance(node, ast.Call):
+        parts = iter([*node.args, *(entry.value for entry in node.keywords)])
+    elif isinstance(node, ast.Attribute):
+        return
+    for part in parts:
+        if isinstance(part, ast.expr):
+            _check(part, depth + 1)
+
+
+def _constant(node: ast.Constant) -> bool:
+    value = node.value
+    if type(value) is str:
+        return value.isprintable() and not set("'\"\\`") & set(value)
+    return value is None or type(value) in (bool, float) or (
+        type(value) is int and abs(value) < 1 << 53
+    )  # fmt: skip
+
+
+def _operation(node: ast.BinOp) -> bool:
+    """Numbers only: a text times a number, or powers of powers, could fill any memory."""
+    sides = (node.left, node.right)
+    texts = any(isinstance(s, _LISTS) or type(getattr(s, "value", 0)) is str for s in sides)
+    if texts or not isinstance(node.op, _BINARY):
+        return False
+    if not isinstance(node.op, ast.Pow):
+        return True
+    inside = list(ast.walk(node.left))
+    power = node.right.operand if isinstance(node.right, ast.UnaryOp) else node.right
+    return (
+        any(isinstance(part, ast.Name) for part in inside)
+        and not any(isinstance(part, ast.Pow) for part in inside)
+        and isinstance(power, ast.Constant)
+        and isinstance(power.value, int | float)
+        and power.value <= MAX_POWER
+    )
+
+
+def _function(node: ast.Call) -> str:
+    """Where the called function comes from: "np", "contr" or "own"; empty if it is not listed."""
+    if isinstance(node.func, ast.Attribute):
+        home = getattr(node.func.value, "id", "")
+        return home if node.func.attr in _HOMES.get(home, ()) else ""
+    return "own" if isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS else ""
+
+
+def _call(node: ast.Call) -> bool:
+    home, name = _function(node), _called(node)
+    if not home or (home == "np" and node.keywords):
+        return False
+    if not all(entry.arg and not entry.arg.startswith("_") for entry in node.keywords):
+        return False
+    if name == "Q":
+        return len(node.args) == 1 and type(getattr(node.args[0], "value", None)) is str
+    if home == "contr" or name in CODINGS:
+        return True
+    # A function of columns: of a text or list alone, sums could grow without end.
+    first = node.args[0] if node.args else ast.List([])
+    reads = any(isinstance(part, ast.Name) or _called(part) == "Q" for part in ast.walk(first))
+    return reads and not isinstance(first, _LISTS) and (name not in BASES or _basis(node))
+
+
+def _basis(node: ast.Call) -> bool:
+    """Sizes are stated in figures, and small."""
+    sizes = [*node.args[1:], *(k.value for k in node.keywords if k.arg in ("df", "degree"))]
+    return all(
+        isinstance(size, ast.List | ast.Tuple)
+        or (isinstance(size, ast.Constant) and _modest(size.value))
+        for size in sizes
+    )
+
+
+def _modest(value: object) -> bool:
+    return value is None or type(value) is bool or (type(value) is int and value <= MAX_DEGREE)
+
+
+_CODINGS = tuple(f"contr.{name}" for name in CONTRASTS)
+_RULES: dict[type, Callable[[Any], bool]] = {
+    ast.Attribute: lambda node: ast.unparse(node) in _CODINGS,
+    ast.BinOp: _operation,
+    ast.Call: _call,
+    ast.Compare: lambda node: all(isinstance(op, _COMPARE) for op in node.ops),
+    ast.Constant: _constant,
+    ast.Dict: lambda node: all(isinstance(key, ast.Constant) for key in node.keys),
+    ast.List: lambda node: True,
+    ast.Name: lambda node: not node.id.startswith("__") and node.id not in _HOMES,
+    ast.Tuple: lambda node: True,
+    ast.UnaryOp: lambda node: isinstance(node.op, _UNARY),
+}
