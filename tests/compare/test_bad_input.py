@@ -271,3 +271,50 @@ def test_messages_show_numbers_as_people_write_them():
 
     with pytest.raises(ParameterError, match=r"cv must be a whole number .* Got 1 instead"):
         pellucid.compare("penguins", cv=np.int64(1))
+
+
+def test_a_run_that_is_being_written_is_neither_replaced_nor_continued(complain, tmp_path, capsys):
+    from pellucid.compare.journal import Journal
+
+    (tmp_path / "t.csv").write_text(GOOD)
+    run = ["compare", str(tmp_path / "t.csv"), "-t", "y", "--models", "tree", "--cv", "2", "-q"]
+    out = tmp_path / "live"
+    assert cli.run([*run, "--effort", "quick", "-o", str(out)]) == 0
+    capsys.readouterr()
+    before = (out / "events.jsonl").read_bytes()
+    (out / "results.json").unlink()
+    live = Journal(out / "events.jsonl")
+    said = "live is being written by another process"
+    assert said in complain(GOOD, "-t", "y", "-o", "live", "--force", "-q")
+    assert said in complain(GOOD, "--resume", "-o", "live")
+    assert (out / "events.jsonl").read_bytes() == before
+    live.close()
+    assert cli.run(["compare", "--resume", "-o", str(out), "-q"]) == 0
+
+
+def test_replacing_a_run_does_not_close_what_it_opened(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = ["compare", "iris", "--models", "tree", "--cv", "2", "--effort", "quick", "-j1"]
+    for times, more in ((1, []), (2, ["--force"]), (3, ["--force"])):
+        assert cli.run([*run, "-o", "same", *more]) == 0
+        said = capsys.readouterr()
+        assert ("opened once" if times == 1 else f"opened {times} times") in said.out
+        assert "WROTE  same/report.html" in said.err
+
+
+def test_numbers_with_fractions_can_be_classes(tmp_path, capsys):
+    rows = "".join(f"{i % 7 + (i % 3 > 0) * 3},{(1.5, 2.5, 3)[i % 3]}\n" for i in range(90))
+    (tmp_path / "t.csv").write_text("a,y\n" + rows)
+    run = ["compare", str(tmp_path / "t.csv"), "-t", "y", "--task", "classification", "--json"]
+    code = cli.run([*run, "--models", "lda", "--effort", "quick", "-o", str(tmp_path / "r"), "-q"])
+    told = json.loads(capsys.readouterr().out)
+    assert code == 0 and {row["status"] for row in told["leaderboard"]} == {"ok"}
+    assert [c["label"] for c in told["data"]["classes"]] == ["1.5", "2.5", "3"]
+
+
+def test_a_test_part_that_no_model_came_to_says_so():
+    from pellucid.report import terminal
+
+    told = {"test": None, "complete": True, "plan": {"test_rows": 10, "test_why": "stratified"}}
+    assert terminal.test_part(told, {}) == ["TEST PART  still locked: no model has a score"]
+    assert "not complete" in terminal.test_part(told | {"complete": False}, {})[0]

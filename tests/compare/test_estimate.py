@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from pellucid import compare
 from pellucid.app import cli
 from pellucid.compare import estimate
 from pellucid.compare.prepare import prepare
@@ -49,13 +50,42 @@ def test_durations():
             duration(wrong)
 
 
-def test_models_that_would_make_words_dense_do_without_them(tmp_path):
-    rows = "".join(f"w{i} is a text of word{i % 50},{i % 7},{i % 2}\n" for i in range(200))
-    (tmp_path / "t.csv").write_text("say,size,y\n" + rows)
-    given = {"models": "lda,naive_bayes", "task": "classification", "ignore": "D"}
-    plan = plan_of(tmp_path / "t.csv", target="y", **given)
+def spoken(folder, more="", n=200):
+    """A table with a text column whose frequent words tell the class; `more` names another column."""
+    middle = ",{}" if more else ""
+    rows = "".join(
+        f"w{i} is a {'dull' if i % 2 else 'fine'} text of word{i % 50}{middle.format(i % 7)},{i % 2}\n"
+        for i in range(n)
+    )
+    (folder / "t.csv").write_text(f"say{',' + more if more else ''},y\n" + rows)
+    return folder / "t.csv"
+
+
+def test_models_that_make_words_dense_read_the_frequent_ones(tmp_path):
+    given = {"models": "lda,qda,naive_bayes,tree", "task": "classification", "ignore": "D"}
+    plan = plan_of(spoken(tmp_path, "size"), target="y", **given)
+    frequent = "reads the 300 most frequent words of say"
     notes = {one.id: one.note for one in plan.contenders}
-    assert notes["lda"] == "without say (text)" and notes["naive_bayes"] == ""
+    assert notes == {"majority": "", "lda": frequent, "qda": frequent, "naive_bayes": "",
+                     "tree": "without say (text)"}  # fmt: skip
+
+
+def test_a_model_is_left_out_of_a_table_of_text_only_if_it_reads_none(tmp_path):
+    given = {"task": "classification", "ignore": "D"}
+    skipped = {c.id for c in plan_of(spoken(tmp_path), target="y", **given).contenders if c.skipped}
+    texts = {e.id for e in ENTRIES if getattr(e.model_class(), "_takes_text", False)}
+    asked = {e.id for e in ENTRIES if e.task == "classification"} - {"majority"}
+    assert skipped == asked - texts and not skipped & {"lda", "qda"}
+
+
+def test_discriminants_learn_from_words_alone(tmp_path):
+    found = compare(
+        spoken(tmp_path, n=120), target="y", models="lda,qda", task="classification", ignore="D",
+        effort="quick", cv=3, jobs=1, seed=0,
+    )  # fmt: skip
+    rows = {row["model"]: row for row in found.data["leaderboard"]}
+    assert [rows[name]["status"] for name in ("lda", "qda")] == ["ok", "ok"]
+    assert rows["lda"]["mean"] > 0.95
 
 
 def test_limits_bound_it():

@@ -64,11 +64,12 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
 
 def understand(ctx: click.Context, data: str | None, given: dict[str, Any]) -> Request:
     """Settings from everywhere; a continued run brings its own."""
-    from pellucid.compare.folder import find_run
+    from pellucid.compare.folder import find_run, refuse_busy
 
     folder = None
     if given["resume"]:
         folder = find_run(given["out"])
+        refuse_busy(folder)
         stored = read_config(folder / "config.toml", required=True)
         source = click.core.ParameterSource
         typed = (source.COMMANDLINE, source.ENVIRONMENT)

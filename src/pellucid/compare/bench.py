@@ -18,7 +18,8 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.compare import folds
-from pellucid.data import Table, exchange
+from pellucid.compare.registry import words_read
+from pellucid.data import Table, Text, exchange
 from pellucid.model_selection.metrics import Metric, metric
 from pellucid.model_selection.search import fit, fresh
 
@@ -116,12 +117,16 @@ class Bench:
             rng = parallel.stream(seed, "model", self.name, key, *words)
             more |= {name: int(rng.integers(2**31)) for name in unseeded}
         if self.text and "table" in known and known["table"] is None:
-            # The baseline looks at no column, so it need not read words.
-            kind = "text" if getattr(type(self.model), "_takes_text", False) else "categorical"
-            more["table"] = Table(kinds=dict.fromkeys(self.text, kind))
+            more["table"] = self.reading()
         if self.foreign:  # a copy without scikit-learn's clone, which takes long to import
             return copy.deepcopy(self.model).set_params(**more)
         return fresh(self.model, more)
+
+    def reading(self) -> Table:
+        """How text is read: all words, the most frequent ones, or (the baseline) none."""
+        words = words_read(type(self.model))
+        kinds = dict.fromkeys(self.text, "text" if words else "categorical")
+        return Table(kinds=kinds, text=Text(max_words=int(words)) if 0 < words < np.inf else None)
 
     def fit(self, model: Any, X: Any, rows: np.ndarray) -> Any:
         """Fit on rows."""

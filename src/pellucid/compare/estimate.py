@@ -16,6 +16,7 @@ import os
 from math import ceil, floor
 
 from pellucid.compare.plan import Contender, Plan
+from pellucid.compare.registry import words_read
 from pellucid.parallel import get_threads
 
 START = 2.5  # the first process, the kept model, the report
@@ -50,7 +51,8 @@ def seconds(plan: Plan, load: float | None = None) -> tuple[float, float]:
     rounds, work = len(plan.folds) + LAST, 0.0
     narrow, text, wide = _columns(plan)
     for contender in plan.running:
-        columns = narrow if _splits_levels(contender) else wide + (0 if contender.dropped else text)
+        words = min(words_read(type(contender.make())), WORDS) * text
+        columns = narrow if _splits_levels(contender) else wide + int(words)
         own = rounds * plan.fits_of_round(contender) * fit(plan, contender, columns) + PORTRAIT
         work += min(own, plan.model_timeout)
     jobs = _jobs(plan)
@@ -101,11 +103,11 @@ def told(plan: Plan) -> str:
 
 
 def _columns(plan: Plan) -> tuple[int, int, int]:
-    """Columns as they are; columns for words; and the others with one per level."""
+    """Columns as they are; those of text; and the others with one per level."""
     narrow = text = wide = 0
     for name, kind in plan.material.kinds.items():
         narrow += 1
-        text += WORDS if kind == "text" else 0
+        text += kind == "text"
         wide += {"categorical": 0, "text": 0}.get(kind, 1)
         if kind == "categorical":
             wide += plan.material.n_levels(name)

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pellucid.compare.journal import read_events
+from pellucid.compare.journal import dump, hold, read_events
 from pellucid.errors import DataError
 
 FILES = (
@@ -23,6 +23,7 @@ FILES = (
     "predictions.parquet", "model.pellucid", "report.html", "summary.json", "log.txt",
 )  # fmt: skip
 RUNS = "runs"
+OPENED = ("opened", "opened before")  # by this run, and by the one that it replaced
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -70,10 +71,33 @@ def _asked_for(path: Path, force: bool) -> Path:
             )
         if strange:
             raise DataError(f"{path} holds {strange[0]}, which is no part of a run: not replaced.")
-        path = path.resolve()  # of a link such as runs/latest
-        shutil.rmtree(path)
+        path = path.resolve() if path.is_symlink() else path  # such as runs/latest
+        _replace(path)
     path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def refuse_busy(run: Path) -> None:
+    """An error if a process is writing this run."""
+    journal = run / "events.jsonl"
+    if journal.is_file():
+        with journal.open("rb") as file:
+            hold(file, run)
+
+
+def _replace(path: Path) -> None:
+    """Empty the folder of a run that no process is writing; what it opened stays opened."""
+    refuse_busy(path)
+    journal = path / "events.jsonl"
+    told = "".join(
+        dump(record | {"event": "opened before"}) + "\n"
+        for record in _readable(journal, "opened")
+        if record.get("event") in OPENED
+    )
+    shutil.rmtree(path)
+    if told:
+        path.mkdir()
+        write_whole(journal, told)
 
 
 def link_latest(folder: Path) -> None:
@@ -122,12 +146,13 @@ def openings(folder: Path, vault: str) -> int:
 
 
 def _opens(record: dict[str, Any], vault: str) -> bool:
-    return record.get("event") == "opened" and record.get("vault") == vault
+    return record.get("event") in OPENED and record.get("vault") == vault
 
 
-def _readable(path: Path, vault: str) -> list[dict[str, Any]]:
+def _readable(path: Path, word: str) -> list[dict[str, Any]]:
+    """The events of a journal that can be read and holds a word; none of any other."""
     try:
-        known = vault in path.read_text(encoding="utf-8", errors="replace")
+        known = word in path.read_text(encoding="utf-8", errors="replace")
         return list(read_events(path)) if known else []
     except (DataError, OSError):  # an unreadable journal of another run is its own problem
         return []

@@ -38,12 +38,17 @@ def dump(value: Any) -> str:
 
 
 class Journal:
-    """`events.jsonl` of a run folder."""
+    """`events.jsonl` of a run folder; no other process can write it while this one is open."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        _cut_torn_line(path)
         self._file = path.open("a", encoding="utf-8")
+        try:
+            hold(self._file, path.parent)
+            _cut_torn_line(path)
+        except BaseException:
+            self._file.close()
+            raise
 
     def write(self, event: str, **facts: Any) -> dict[str, Any]:
         """Append one event; it is on disk when this returns."""
@@ -64,6 +69,23 @@ class Journal:
         """What could not be written has been said by `write`."""
         with suppress(OSError):
             self._file.close()
+
+
+def hold(file: Any, folder: Path) -> None:
+    """Refuse a run that another process is writing; the lock ends with the file or the process."""
+    try:
+        import fcntl
+    except ImportError:  # a system without such locks
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise DataError(
+            f"{folder} is being written by another process: wait for its end, or choose another "
+            "--out."
+        ) from None
+    except OSError:  # a file system without such locks
+        return
 
 
 def _cut_torn_line(path: Path) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from pellucid.compare import folds
 from pellucid.compare.material import Material
-from pellucid.compare.registry import BASELINES, Entry, chosen
+from pellucid.compare.registry import BASELINES, Entry, chosen, words_read
 from pellucid.compare.settings import Settings
 from pellucid.errors import DataError, ParameterError
 from pellucid.model_selection import (
@@ -255,19 +255,13 @@ def deviation(material: Material, train: np.ndarray) -> float:
     return float(f"{spread:.2g}") if 0 < spread < np.inf else 1.0
 
 
-def _reads_words(Model: Any) -> bool:
-    """Whether thousands of words are little work: models that would make them dense are not asked."""
-    sparse = getattr(Model, "_takes_sparse", False) or getattr(Model, "_layout", "") == "codes"
-    return sparse and getattr(Model, "_takes_text", False)
-
-
 def _contender(
     entry: Entry, material: Material, settings: Settings, train: np.ndarray, unit: float
 ) -> Contender:
     y = material.y[train]
     text = tuple(name for name, kind in material.kinds.items() if kind == "text")
-    reads_text = entry.rank == 0 or _reads_words(entry.model_class())
-    dropped = () if reads_text else text
+    words = words_read(entry.model_class())
+    dropped = () if entry.rank == 0 or words else text
     if entry.only == "text":  # it counts words: other numbers would drown them
         dropped = tuple(name for name in material.kinds if name not in text)
     why = ""
@@ -285,6 +279,8 @@ def _contender(
     note = f"without {', '.join(dropped)} (text)" if dropped else ""
     if dropped and entry.only == "text":
         note = f"reads {', '.join(text)} alone (text)"
+    elif text and 0 < words < float("inf"):
+        note = f"reads the {words} most frequent words of {', '.join(text)}"
     return Contender(
         entry.id, entry.rank, entry.cost, entry.candidates(settings.effort, unit), entry,
         skipped=why, unsuitable=bool(why and entry.only), dropped=dropped, note=note, unit=unit,

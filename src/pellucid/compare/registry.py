@@ -30,6 +30,7 @@ from pellucid.model_selection.grids import Geometric, candidates
 from pellucid.names import ESTIMATORS
 
 EFFORTS = ("quick", "normal", "thorough")
+FREQUENT = 300  # words that are read by a model which makes a dense table of them
 
 
 @dataclass(frozen=True)
@@ -207,6 +208,17 @@ ENTRIES = (
 )  # fmt: skip
 
 BASELINES = {"classification": "majority", "regression": "mean"}
+
+
+def words_read(Model: type) -> float:
+    """How many words of a text column a class reads: none, the most frequent ones, or all.
+
+    Thousands of them are little work for a model that keeps them sparse or counts them by class.
+    """
+    if not getattr(Model, "_takes_text", False):
+        return 0
+    sparse = getattr(Model, "_takes_sparse", False) or getattr(Model, "_layout", "") == "codes"
+    return float("inf") if sparse else FREQUENT
 
 
 def entries(task: str) -> Iterator[Entry]:

@@ -67,9 +67,9 @@ class Session:
         """All steps."""
         began = time.monotonic()
         path = self.folder / "events.jsonl"
-        memory = Memory.read(path)
         self.journal = Journal(path)
         try:
+            memory = Memory.read(path)
             self.begin(memory)
             self.profile = profile(
                 self.plan.material, self.plan.train, self.findings.alone, self.plan.settings.seed

@@ -97,8 +97,8 @@ def _classes(raw: Any, type_name: str, name: str, why: str, positive: str | None
     column = as_kind(raw, "categorical", name)
     seen = [k for k in range(len(column.levels)) if (column.values == k).any()]
     labels = sorted((column.levels[k] for k in seen), key=lambda v: (isinstance(v, str), v))
-    if type_name == "bool":
-        labels = [bool(label) for label in labels]
+    word = bool if type_name == "bool" else _named if _fractions(labels) else _itself
+    labels = [word(label) for label in labels]
     if len(labels) < 2:
         raise DataError(
             f"the target {name!r} has one class only, {labels[0]!r}: there is nothing to tell apart."
@@ -115,8 +115,21 @@ def _classes(raw: Any, type_name: str, name: str, why: str, positive: str | None
     if positive is not None:
         labels = _positive_last(labels, positive, name)
     where = {label: k for k, label in enumerate(labels)}
-    lookup = np.array([where.get(level, -1) for level in column.levels])
+    lookup = np.array([where.get(word(level), -1) for level in column.levels])
     return Target("classification", why, lookup[column.values].astype(np.int64), tuple(labels))
+
+
+def _fractions(labels: list[Any]) -> bool:
+    """Classifiers take numbers with fractions for a regression's."""
+    return any(isinstance(label, float) and label != np.floor(label) for label in labels)
+
+
+def _named(label: Any) -> str:
+    return repr(float(label)).removesuffix(".0")
+
+
+def _itself(label: Any) -> Any:
+    return label
 
 
 def _if_number(raw: Any) -> str:

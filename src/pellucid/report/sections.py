@@ -253,6 +253,8 @@ def test(summary: dict[str, Any]) -> dict[str, Any]:
     """The locked part."""
     plan, found = summary["plan"], summary.get("test")
     view = {"rows": plan["test_rows"], "why": plan["test_why"], "failed": None, "metrics": []}
+    partial = summary.get("complete") is False
+    view["locked_why"] = "the run is not complete" if partial else "no model has a score"
     if not found:
         return view
     if "failed" in found:

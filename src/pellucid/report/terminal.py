@@ -313,9 +313,9 @@ def test_part(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
     """The locked rows, scored once."""
     test = data["test"]
     if test is None:
-        why = data["plan"]["test_why"]
-        text = why if not data["plan"]["test_rows"] else "still locked: the run is not complete"
-        return [f"TEST PART  {text}"]
+        why = "no model has a score" if data["complete"] else "the run is not complete"
+        rows, none = data["plan"]["test_rows"], data["plan"]["test_why"]
+        return [f"TEST PART  still locked: {why}" if rows else f"TEST PART  {none}"]
     if "failed" in test:
         return wrapped(
             f"{test['model']} could not be fitted: {test['failed']}", "TEST PART  ", "  "
