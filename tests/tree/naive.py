@@ -16,6 +16,8 @@ def cost(criterion, y, w, n_classes):
     total = w.sum()
     if total == 0:
         return 0.0
+    if y.ndim == 2:  # of several targets: the mean
+        return float(np.mean([cost(criterion, column, w, n_classes) for column in y.T]))
     if criterion == "squared_error":
         return float((w * (y - np.average(y, weights=w)) ** 2).sum())
     if criterion == "absolute_error":  # the best value is one of the values
@@ -104,6 +106,11 @@ def divisions(X, y, w, kinds, criterion, n_classes, min_rows=1, min_weight=0.0):
 
 def costs(criterion, sides, y, w, n_classes):
     """The same as `cost` for many sets of rows at once, sides (sets, rows)."""
+    if y.ndim == 2:
+        weight = np.where(sides.any(axis=1), sides @ w, 1.0)
+        r = y - np.average(y, axis=0, weights=w)
+        squares = sides @ (w[:, None] * r * r) - (sides @ (w[:, None] * r)) ** 2 / weight[:, None]
+        return squares.mean(axis=1)
     if n_classes:
         counts = sides @ (np.eye(n_classes)[y] * w[:, None])
         total = counts.sum(axis=1)

@@ -30,7 +30,9 @@ def random_table(rng, n, d):
     return X, kinds, n_levels
 
 
-def random_target(rng, n, criterion):
+def random_target(rng, n, criterion, targets=1):
+    if targets > 1:
+        return np.stack([random_target(rng, n, criterion)[0] for _ in range(targets)], axis=1), 0
     if criterion in NUMBER_CRITERIA:
         y = rng.choice([rng.normal(size=n), rng.integers(0, 3, n) * 10.0])
         if criterion in ("poisson", "gamma"):
@@ -106,14 +108,16 @@ def close(a, b, atol):
     return abs(a - b) <= atol
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_every_node_has_the_best_division(criterion, rng):
+@pytest.mark.parametrize(
+    "criterion, targets", [*((name, 1) for name in CRITERIA), ("squared_error", 3)]
+)
+def test_every_node_has_the_best_division(criterion, targets, rng):
     """200 tables in CI, 2000 before a release; the histogram splitter on a tenth of them, where its
     tree must be the same: its thresholds are mid-points too if values are few."""
     for number in cases(200, 2000):
         n, d = int(rng.integers(2, 13)), int(rng.integers(1, 4))
         X, kinds, n_levels = random_table(rng, n, d)
-        y, k = random_target(rng, n, criterion)
+        y, k = random_target(rng, n, criterion, targets)
         w = random_weights(rng, n)
         limits = Limits(min_samples_leaf=int(rng.choice([1, 1, 2, 3])))
         counts = bool((w == np.floor(w)).all())

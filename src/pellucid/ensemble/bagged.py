@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
+from pellucid.data.targets import conversion_warning
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.errors import DataError, ParameterError, warn
 from pellucid.parameters import Boolean, Either, Integer, Jobs, Nothing, Real, Test, Verbose
 from pellucid.tree import predict
 from pellucid.tree.explaining import TreesExplained
+from pellucid.tree.model import one_or_several
 
 _inside = Real(0, 1, "right")
 SHARE = Test(
@@ -89,12 +91,34 @@ class Bagged(TreesExplained):
         base, contributions = predict.path(*self._as_trees(), X)
         said, classes = self._mean(X), "classes_" in self.__dict__
         return self._narrowed(base, contributions) | {
-            "prediction": said[:, 1:] if said.shape[1] == 2 else said,
+            "prediction": said[:, 1:] if classes and said.shape[1] == 2 else said,
             "scale": "probability" if classes else "response",
             "method": f"mean changes of the {'class shares' if classes else 'mean'} along the paths",
         }
 
 
-def class_count(problem: Problem) -> int:
-    """Columns of an answer: one for each class, or one number."""
-    return 1 if problem.classes is None else len(problem.classes)
+def with_targets(problem: Problem) -> Problem:
+    """A table of targets with one column is one target, and not what was expected."""
+    if problem.y.shape[1:] == (1,):
+        warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y "
+            "to (n_samples,), for example using ravel().",
+            conversion_warning(),
+        )
+    return one_or_several(problem)
+
+
+def check_width(old: int, new: int) -> None:
+    """Refuse a warm start with other targets."""
+    if old != new:
+        raise DataError(
+            f"A warm start keeps learners of {old} targets, y has {new}: give y as many, or fit with "
+            "warm_start=False."
+        )
+
+
+def answer_width(problem: Problem) -> int:
+    """Columns of an answer: one for each class, or for each target."""
+    if problem.classes is not None:
+        return len(problem.classes)
+    return 1 if problem.y.ndim == 1 else problem.y.shape[1]

@@ -14,7 +14,14 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem, Wishes
 from pellucid.ensemble import in_place, learners
-from pellucid.ensemble.bagged import BAGGED_PARAMETERS, SHARE, Bagged, class_count
+from pellucid.ensemble.bagged import (
+    BAGGED_PARAMETERS,
+    SHARE,
+    Bagged,
+    answer_width,
+    check_width,
+    with_targets,
+)
 from pellucid.ensemble.bags import Bag, Drawer, keys_of
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.errors import DataError, ParameterError
@@ -38,7 +45,7 @@ class Bagging(Bagged):
         raise NotImplementedError
 
     def _answers(self, learner: Any, X: Any, columns: Any, schema: Any, K: int) -> np.ndarray:
-        """What one learner says about encoded rows, (n, K)."""
+        """What one learner says about encoded rows, (n, K); K matters for classes alone."""
         raise NotImplementedError
 
     @property
@@ -47,7 +54,7 @@ class Bagging(Bagged):
 
     def _wishes(self) -> Wishes:
         learner = self._learner()
-        wishes = learners.wishes_of(learner, type(self).__name__, str(self._kind))
+        wishes = learners.wishes_of(learner, type(self).__name__, str(self._kind), several=True)
         wishes = in_place.wishes(wishes, learner)
         if self.warm_start and "estimators_" in self.__dict__:
             return replace(wishes, schema=self.schema_, classes=vars(self).get("classes_"))
@@ -58,6 +65,9 @@ class Bagging(Bagged):
         if (self.oob_score or self.oob_importances) and self.warm_start:
             raise ParameterError("Out of bag estimate only available if warm_start=False")
         old = self._kept("estimators_")
+        problem = with_targets(problem)
+        if old and problem.classes is None:
+            check_width(vars(self).get("n_outputs_", 1), answer_width(problem))
         problem = in_place.in_order(problem, self._learner())
         drawer = Drawer(
             problem, self.max_samples, self.max_features, self.bootstrap, self.bootstrap_features
@@ -82,14 +92,13 @@ class Bagging(Bagged):
             "estimators_": old + new,
             "estimators_features_": (list(self.estimators_features_) if old else []) + columns,
         }
-        if problem.classes is not None:
-            learned["n_classes_"] = len(problem.classes)
+        learned["n_outputs_" if problem.classes is None else "n_classes_"] = answer_width(problem)
         return learned | self._judged(self._judge(drawer, new, drawn, columns), seed)
 
     def _judge(
         self, drawer: Drawer, new: list[Any], drawn: list[Bag], columns: list[np.ndarray]
     ) -> OutOfBag:
-        problem, K = drawer.problem, class_count(drawer.problem)
+        problem, K = drawer.problem, answer_width(drawer.problem)
 
         def ask(i: int, X: Any) -> np.ndarray:
             return self._answers(new[i], X, drawn[i].columns, problem.schema, K)
@@ -121,12 +130,14 @@ class Bagging(Bagged):
         return None if whole else columns
 
     def _mean(self, X: Any) -> np.ndarray:
-        K = len(self.classes_) if "classes_" in self.__dict__ else 1
+        K = len(self.classes_) if "classes_" in self.__dict__ else 0
 
         def ask(i: int) -> np.ndarray:
             return self._answers(self.estimators_[i], X, self._columns_of(i), self.schema_, K)
 
         def add(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            if a.shape != b.shape:  # a model file may hold anything
+                raise DataError("the ensemble's learners have different targets")
             return a + b
 
         total = parallel.reduce(ask, add, range(len(self.estimators_)), self.n_jobs)
@@ -154,12 +165,13 @@ class Bagging(Bagged):
                 f"explain of a {type(self).__name__} needs a decision tree as its estimator: "
                 "other learners do not explain on the scale of their mean."
             )
-        K = len(self.classes_) if "classes_" in self.__dict__ else 1
+        classes = "classes_" in self.__dict__
+        K = len(self.classes_) if classes else self.estimators_[0].tree_.value.shape[1]
         nodes, values = [], []
         for tree, own in zip(self.estimators_, self.estimators_features_):
             feature = np.append(own, -1)[tree.tree_.feature].astype(np.int32)
             nodes.append(replace(tree.tree_, feature=feature, n_levels=self.schema_.n_levels))
-            codes = np.asarray(vars(tree).get("classes_", [0]), dtype=np.int64)
+            codes = np.asarray(vars(tree).get("classes_", np.arange(K)), dtype=np.int64)
             values.append(np.zeros((len(feature), K)))
             values[-1][:, codes] = tree.tree_.value
         return nodes, values, np.full(len(nodes), 1.0 / len(nodes))

@@ -22,7 +22,8 @@ class BaggingRegressor(Bagging, Regressor):
     Parameters
     ----------
     estimator : regressor or None, default=None
-        Ours or any with scikit-learn's protocol; None is DecisionTreeRegressor().
+        Ours or any with scikit-learn's protocol; None is DecisionTreeRegressor(). y may have several
+        columns if it takes them.
     n_estimators : int, default=10
     max_samples : int, share or None (as many draws as samples)
     max_features : int or share of the columns, default=1.0
@@ -49,7 +50,7 @@ class BaggingRegressor(Bagging, Regressor):
     oob_importances_, oob_importances_std_ : with `oob_importances`; by column, the mean over the
         learners of the rise of the unexplained share of the variance if the cells of the
         column change places among the rows out of the bag, and its standard deviation
-    estimator_, n_features_in_, feature_names_in_, schema_
+    estimator_, n_outputs_, n_features_in_, feature_names_in_, schema_
 
     Examples
     --------
@@ -94,14 +95,15 @@ class BaggingRegressor(Bagging, Regressor):
         return DecisionTreeRegressor() if self.estimator is None else self.estimator
 
     def _answers(self, learner: Any, X: Any, columns: Any, schema: Any, K: int) -> np.ndarray:
-        return learners.predictions(learner, X, columns, schema)[:, None]
+        return learners.predictions(learner, X, columns, schema).reshape(X.shape[0], -1)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Draw the bags, fit the learners."""
         return self._learn(X, y, weights=sample_weight)
 
     def _predict(self, X: Any) -> np.ndarray:
-        return self._mean(X)[:, 0]
+        mean = self._mean(X)
+        return mean[:, 0] if mean.shape[1] == 1 else mean
 
     def _check_state(self) -> None:
         self._check_learners(0)

@@ -44,7 +44,7 @@ class ExtraTreesRegressor(ForestRegressor):
     """Mean of the predictions of many trees whose thresholds are drawn.
 
     f(x) = 1/B sum_b f_b(x); a node draws `max_features` columns, one threshold (or set of levels)
-    for each, and takes the best of these.
+    for each, and takes the best of these. y may have several columns, see `DecisionTreeRegressor`.
 
     Missing values, categories and weights are treated as by a single tree: sets of levels, a
     learned side, weight k = k copies. Each tree has its own random stream: results do not depend

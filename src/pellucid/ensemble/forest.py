@@ -15,7 +15,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.ensemble.bagged import BAGGED_PARAMETERS, Bagged
+from pellucid.ensemble.bagged import BAGGED_PARAMETERS, Bagged, answer_width, check_width
 from pellucid.ensemble.bags import Drawer, keys_of
 from pellucid.ensemble.learners import coded
 from pellucid.ensemble.out_of_bag import OutOfBag
@@ -43,7 +43,10 @@ class Forest(Bagged):
     def _grow_trees(self, problem: Problem) -> dict[str, Any]:
         """Trees in their order (those of a warm start first), and what unseen rows say of them."""
         self._check_drawing()
+        K = answer_width(problem)
         old = self._kept("trees_")
+        if old:
+            check_width(old[0].value.shape[1], K)
         seed = parallel.seed_sequence(self.random_state)
         drawer = Drawer(problem, self.max_samples, 1.0, self.bootstrap, False)
         keys = keys_of(seed, len(old), self.n_estimators)
@@ -59,7 +62,8 @@ class Forest(Bagged):
             lambda i: _columns(trees[i]),
         )
         _check_bags(old, judge)
-        return {"trees_": trees, "n_outputs_": 1} | self._judged(judge, seed)
+        n_outputs = 1 if problem.classes is not None else K
+        return {"trees_": trees, "n_outputs_": n_outputs} | self._judged(judge, seed)
 
     def _grown(self, problem: Problem, drawer: Drawer, keys: np.ndarray) -> list[Nodes]:
         """The tree of every key, from its bag and by its random choices. All bags have as many
@@ -119,7 +123,7 @@ class Forest(Bagged):
             raise DataError("a forest needs its trees")
         for tree in trees:
             if not isinstance(tree, Nodes) or tree.value.shape[1] != n_values:
-                raise DataError("a tree does not belong to this forest's classes")
+                raise DataError("a tree does not belong to this forest's classes or targets")
             if not np.array_equal(tree.n_levels, self.schema_.n_levels):
                 raise DataError("a tree does not belong to these columns")
 
@@ -139,7 +143,7 @@ class Forest(Bagged):
     def _as_estimator(self, nodes: Nodes) -> Any:
         tree = self._tree()
         tree.tree_, tree.schema_, tree.n_features_in_ = nodes, self.schema_, self.n_features_in_
-        tree.n_outputs_, tree._lent = 1, True
+        tree.n_outputs_, tree._lent = self.n_outputs_, True
         if "classes_" in self.__dict__:
             tree.classes_, tree.n_classes_ = np.arange(len(self.classes_)), len(self.classes_)
         return tree

@@ -6,6 +6,7 @@ import numpy as np
 
 from pellucid.base import Regressor
 from pellucid.data import Problem
+from pellucid.ensemble.bagged import with_targets
 from pellucid.ensemble.forest import FOREST_PARAMETERS, Forest
 from pellucid.parameters import Choice
 from pellucid.tree import DecisionTreeRegressor
@@ -15,6 +16,8 @@ from pellucid.tree.criteria import NUMBER_CRITERIA
 class ForestRegressor(Forest, Regressor):
     """Mean of the trees' predictions."""
 
+    _target = "several"
+    _several_targets = True
     _parameters = FOREST_PARAMETERS | {"criterion": Choice(*NUMBER_CRITERIA)}
 
     def __init__(
@@ -77,10 +80,11 @@ class ForestRegressor(Forest, Regressor):
         )  # fmt: skip
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        return self._grow_trees(problem)
+        return self._grow_trees(with_targets(problem))
 
     def _check_state(self) -> None:
-        self._check_trees(1)
+        self._check_trees(self.n_outputs_)
 
     def _predict(self, X: np.ndarray) -> np.ndarray:
-        return self._mean(X)[:, 0]
+        mean = self._mean(X)
+        return mean[:, 0] if self.n_outputs_ == 1 else mean

@@ -60,7 +60,9 @@ class Standing:
         rows, at = problem.X, None
         if isinstance(rows, Rows):
             at = rows.order.astype(np.int32)
-            y = np.full(len(rows.table), problem.y[0])  # copies of a row are asked for nothing
+            y = problem.y[:1].repeat(
+                len(rows.table), axis=0
+            )  # copies of a row are asked for nothing
             y[at] = problem.y
             w = np.zeros(len(y))
             w[at] = problem.weights

@@ -22,8 +22,9 @@ from pellucid.tree.model import TreeModel
 from pellucid.tree.nodes import Nodes
 
 
-def wishes_of(learner: Any, owner: str, kind: str = "classifier") -> Wishes:
-    """What a meta-estimator over a learner of this kind asks of `prepare`."""
+def wishes_of(learner: Any, owner: str, kind: str = "classifier", several: bool = False) -> Wishes:
+    """What a meta-estimator over a learner of this kind asks of `prepare`; `several`: it takes as many
+    targets as its learner does."""
     ours = isinstance(learner, Estimator)
     tags = None if ours else learner.__sklearn_tags__()
     if (learner._kind if tags is None else tags.estimator_type) != kind:
@@ -32,14 +33,24 @@ def wishes_of(learner: Any, owner: str, kind: str = "classifier") -> Wishes:
         wishes = replace(learner._wishes(), owner=owner, canonical_rows=True, table=learner.table)
         if wishes.layout == "codes":
             wishes = replace(wishes, takes_text=False)  # bags hold codes alone
-        return wishes if kind == "classifier" else replace(wishes, target="numbers")
+        if kind == "classifier":
+            return wishes
+        return replace(
+            wishes, target="several" if several and learner._several_targets else "numbers"
+        )
     return Wishes(
         owner=owner,
-        target="classes" if kind == "classifier" else "numbers",
+        target=_foreign_target(kind, several and tags.target_tags.multi_output),
         canonical_rows=True,
         takes_sparse=tags.input_tags.sparse,
         min_rows=Estimator._min_rows,
     )
+
+
+def _foreign_target(kind: str, several: bool) -> str:
+    if kind == "classifier":
+        return "classes"
+    return "several" if several else "numbers"
 
 
 def takes_sparse(learner: Any) -> bool:
@@ -161,10 +172,11 @@ def check_fitted(
 
 
 def predictions(learner: Any, X: Any, columns: Any, schema: Schema) -> np.ndarray:
-    """(n,) predicted numbers of encoded rows."""
+    """(n,) predicted numbers of encoded rows, or (n, targets)."""
     part = X if columns is None else X[:, _encoded_columns(schema, columns)]
     if not isinstance(learner, Estimator):
-        return np.asarray(learner.predict(part), dtype=np.float64).reshape(part.shape[0])
+        said = np.asarray(learner.predict(part), dtype=np.float64)
+        return said.reshape(part.shape[0]) if said.size == part.shape[0] else said
     if learner._layout == "codes" and not learner._by_rows:
         part = np.asfortranarray(part)
     return learner._predict(part)

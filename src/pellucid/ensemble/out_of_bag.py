@@ -19,6 +19,8 @@ from pellucid.data import Problem
 from pellucid.ensemble.bags import Bag, Drawer
 from pellucid.errors import warn
 
+ROUNDING = 1e-12  # of a mean of equal numbers
+
 
 @dataclass(frozen=True)
 class OutOfBag:
@@ -41,12 +43,18 @@ class OutOfBag:
             found = 1.0 - self._by_function(score, means, seen)
         name = "oob_prediction_" if classes is None else "oob_decision_function_"
         mine = self._in_user_order(means)
-        return {"oob_score_": float(1.0 - found), name: mine[:, 0] if classes is None else mine}
+        return {"oob_score_": float(1.0 - found), name: mine[:, 0] if self._one_number else mine}
+
+    @property
+    def _one_number(self) -> bool:
+        return self.problem.classes is None and self.problem.y.ndim == 1
 
     def _means(self) -> tuple[np.ndarray, np.ndarray]:
         """(mean of the learners that did not see a row, or NaN; rows that have one)."""
-        n, classes = self.problem.n, self.problem.classes
-        sums, votes = np.zeros((n, 1 if classes is None else len(classes))), np.zeros(n)
+        n, K = self.problem.n, 1 if self.problem.y.ndim == 1 else self.problem.y.shape[1]
+        if self.problem.classes is not None:
+            K = len(self.problem.classes)
+        sums, votes = np.zeros((n, K)), np.zeros(n)
         for i in range(len(self.bags)):
             rows, share = self._unseen(i)
             if len(rows):
@@ -86,22 +94,22 @@ class OutOfBag:
             rows = np.repeat(rows, problem.weights.astype(np.int64))
         rows = rows[seen[rows]]
         if problem.classes is None:
-            return float(score(problem.y[rows], means[rows, 0]))
+            return float(score(problem.y[rows], means[rows].reshape(problem.y[rows].shape)))
         return float(
             score(problem.classes[problem.y[rows]], problem.classes[means[rows].argmax(1)])
         )
 
     def _loss(self, answers: np.ndarray, rows: np.ndarray, w: np.ndarray) -> float:
-        """Share of wrong classes, or of the variance of y that is left; NaN if y does not vary."""
+        """Share of wrong classes, or of the variance of y that is left, the mean over targets; NaN if y
+        does not vary."""
         y = self.problem.y[rows]
         if self.problem.classes is not None:
             return float(np.average(answers.argmax(axis=1) != y, weights=w))
-        centre = np.average(y, weights=w)
-        unit = float(np.max(np.abs(y - centre)))
-        if not unit > 0:
+        y = y.reshape(answers.shape)
+        if (y == y[0]).all():
             return float("nan")
-        spread = np.average(((y - centre) / unit) ** 2, weights=w)
-        return float(np.average(((y - answers[:, 0]) / unit) ** 2, weights=w) / spread)
+        left = [_share_left(y[:, k], answers[:, k], w) for k in range(answers.shape[1])]
+        return float(np.mean(left))
 
     # 2 --------------------------------------------------------------------------------------------
 
@@ -133,6 +141,16 @@ class OutOfBag:
             with exchanged(X, np.flatnonzero(self.problem.schema.owner == j), donors) as other:
                 rises[j] = self._loss(self.ask(i, other), rows, w) - whole
         return rises
+
+
+def _share_left(y: np.ndarray, answers: np.ndarray, w: np.ndarray) -> float:
+    """Of the variance of one target; if it does not vary: 0 if the answers are right, else 1."""
+    centre = np.average(y, weights=w)
+    unit = float(np.max(np.abs(y - centre)))
+    if (y == y[0]).all():
+        return 0.0 if np.allclose(answers, y, rtol=ROUNDING, atol=0.0) else 1.0
+    spread = np.average(((y - centre) / unit) ** 2, weights=w)
+    return float(np.average(((y - answers) / unit) ** 2, weights=w) / spread)
 
 
 def _donors(rng: np.random.Generator, w: np.ndarray) -> np.ndarray:

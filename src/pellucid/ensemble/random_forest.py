@@ -61,7 +61,8 @@ class RandomForestRegressor(ForestRegressor):
     """Mean of the predictions of many trees, each on a bootstrap sample.
 
     f(x) = 1/B sum_b f_b(x); every node of tree b takes the best of `max_features` drawn columns.
-    With all columns, the default, it is bagging.
+    With all columns, the default, it is bagging. y may have several columns: every tree then
+    predicts all of them, see `DecisionTreeRegressor`.
 
     Missing values, categories and weights are treated as by a single tree: sets of levels, a
     learned side, weight k = k copies. Each tree has its own random stream: results do not depend
@@ -71,6 +72,7 @@ class RandomForestRegressor(ForestRegressor):
     ----------
     n_estimators : int, default=100
     criterion : {"squared_error", "absolute_error", "poisson", "gamma"}
+        The first takes several targets.
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_leaf_nodes,
         min_impurity_decrease, ccp_alpha : as in `DecisionTreeRegressor`
     max_features : int, share, "sqrt", "log2" or None, default=1.0
@@ -84,7 +86,7 @@ class RandomForestRegressor(ForestRegressor):
     warm_start : bool, default=False
         Keep the trees and add more.
     max_samples : int, share or None (as many draws as samples)
-    monotonic_cst : by column 1 (up), -1 (down) or 0, or a dict {name: sign}
+    monotonic_cst : by column 1 (up), -1 (down) or 0, or a dict {name: sign}; one target only
     oob_importances : bool, default=False
         What each column is worth to the rows that a tree did not see.
     table : Table, optional
@@ -93,7 +95,7 @@ class RandomForestRegressor(ForestRegressor):
     ----------
     trees_ : list of `Nodes`; estimators_ : the same as fitted trees
     feature_importances_, oob_score_, oob_prediction_, oob_importances_, oob_importances_std_,
-    n_features_in_, feature_names_in_, schema_
+    n_outputs_, n_features_in_, feature_names_in_, schema_
 
     Examples
     --------

@@ -62,7 +62,7 @@ cdef void split_bins(const Table* t, const Record* node, const double* counts, i
         gather_words(t, node, b)
         fill_words(o.keys, m, 0, 0, t.K, n_bins + 1, b)
     else:
-        fill_sums(t, node, o.keys, m, 0, 0, n_bins + 1, b)
+        fill_sums(t, node, counts, o.keys, m, 0, 0, n_bins + 1, b)
     if rows[n_bins] == m:
         return
     pass_bins(t, node, counts, f, b, rows, False, left, &s)

@@ -44,7 +44,7 @@ cdef int new_branch(const Table* whole, const Record* node, int32_t* number, Sor
     b.t.stride = 0 if members else m               # no lists
     b.t.X = <double*> take_room(m * whole.d * size)
     b.t.labels = <int32_t*> take_room(m * sizeof(int32_t)) if whole.labels != NULL else NULL
-    b.t.target = <double*> take_room(m * size) if whole.target != NULL else NULL
+    b.t.target = <double*> take_room(m * whole.q * size) if whole.target != NULL else NULL
     b.t.weights = <double*> take_room(m * size) if whole.weights != NULL else NULL
     b.t.packed = <uint16_t*> take_room(m * sizeof(uint16_t)) if whole.packed != NULL else NULL
     b.t.lists = (NULL if members or short
@@ -105,8 +105,11 @@ cdef void copy_rows(const Table* whole, const Record* node, int32_t* number, Sor
         origin[i] = rows[i]
         if whole.labels != NULL:
             (<int32_t*> b.t.labels)[i] = whole.labels[rows[i]]
-        if whole.target != NULL:
+        if whole.target != NULL and whole.q == 1:
             (<double*> b.t.target)[i] = whole.target[rows[i]]
+        elif whole.target != NULL:
+            memcpy(<double*> b.t.target + i * whole.q, whole.target + <Py_ssize_t> rows[i] * whole.q,
+                   whole.q * sizeof(double))
         if whole.weights != NULL:
             (<double*> b.t.weights)[i] = whole.weights[rows[i]]
         if whole.places != NULL:

@@ -62,8 +62,8 @@ cdef void fill_words(const int32_t* keys, Py_ssize_t m, int32_t low, int shift, 
             b.weights[j] += b.sums[j * K + k]
 
 
-cdef void fill_sums(const Table* t, const Record* node, const int32_t* keys, Py_ssize_t m,
-                    int32_t low, int shift, int count, Buckets* b) noexcept nogil:
+cdef void fill_sums(const Table* t, const Record* node, const double* counts, const int32_t* keys,
+                    Py_ssize_t m, int32_t low, int shift, int count, Buckets* b) noexcept nogil:
     cdef const int32_t* rows = t.members + node.start
     cdef double w = 1.0, r
     cdef Py_ssize_t i
@@ -77,6 +77,8 @@ cdef void fill_sums(const Table* t, const Record* node, const int32_t* keys, Py_
         b.weights[j] += w
         if t.K > 0:
             b.sums[j * t.K + t.labels[rows[i]]] += w
+        elif t.q > 1:
+            add_vector(t, counts, rows[i], w, b.sums + j * t.size)
         else:
             r = distance(t, node, rows[i])
             b.sums[2 * j] += w * r
@@ -190,8 +192,8 @@ cdef int32_t scan_buckets(const Table* t, const Record* node, const double* coun
     return above
 
 
-cdef bint sum_buckets(const Table* t, const Record* node, int f, Buckets* b, Sorter* o,
-                      Range* r) noexcept nogil:
+cdef bint sum_buckets(const Table* t, const Record* node, const double* counts, int f, Buckets* b,
+                      Sorter* o, Range* r) noexcept nogil:
     """Step 1 for column f; False if it has one value only."""
     cdef Py_ssize_t m = node.end - node.start
     cdef int most = <int> min(max(m >> 3, <Py_ssize_t> 8), <Py_ssize_t> MOST_BUCKETS)
@@ -211,7 +213,7 @@ cdef bint sum_buckets(const Table* t, const Record* node, int f, Buckets* b, Sor
         gather_words(t, node, b)
         fill_words(r.keys, m, r.low, r.shift, t.K, r.count, b)
     else:
-        fill_sums(t, node, r.keys, m, r.low, r.shift, r.count, b)
+        fill_sums(t, node, counts, r.keys, m, r.low, r.shift, r.count, b)
     return True
 
 
@@ -222,7 +224,7 @@ cdef void split_buckets(const Table* t, const Record* node, const double* counts
     cdef Range r
     cdef double limit
     out.cost, out.feature, out.missing_left = INFINITY, -1, 0
-    if not sum_buckets(t, node, f, b, o, &r):
+    if not sum_buckets(t, node, counts, f, b, o, &r):
         return
     s.column, s.known, s.first = f, known, 1
     s.x, s.step = (t.X + f * t.column_step if t.repeated[f] else NULL), t.row_step

@@ -5,7 +5,8 @@
 # is (t - mean)^2, or half a deviance: t log(t / mean) - t + mean for Poisson, t / mean - 1 -
 # log(t / mean) for gamma. With r the distance from the node's mean (in units of the mean for
 # deviances) a side costs sum w bend(r) - W bend(sum w r / W): two sums say it, and no digits go,
-# because both terms are of the order of the spread. Absolute errors are in `_absolute.pxi`.
+# because both terms are of the order of the spread. Absolute errors are in `_absolute.pxi`, several
+# targets in `_vectors.pxi`.
 # Gini is kept as products of different classes, so that an almost pure node keeps its digits.
 # Costs within TIE times the parent's cost of the lowest one are tied: the first column, and in it
 # the first threshold, is taken.
@@ -18,6 +19,7 @@ cdef enum:
     POISSON = 4
     GAMMA = 5
     ABSOLUTE = 6
+    VECTORS = 7                 # squared errors of several targets
 
 cdef double TIE = 1e-12
 
@@ -125,6 +127,8 @@ cdef double division_cost(const Table* t, const Record* node, const double* coun
         return entropy_cost(t, left, NULL, wl) + entropy_cost(t, counts, left, wr)
     if t.criterion == ERROR:
         return error_cost(t, left, NULL, wl) + error_cost(t, counts, left, wr)
+    if t.criterion == VECTORS:
+        return node.cost - length(left, t.q) * node.weight / (wl * wr)
     if vanishes(t, left[0], wl, wr):
         return INFINITY
     return node.cost - spread_between(t, node, left[0], wl, wr)

@@ -119,6 +119,9 @@ cdef void draw_number(const Table* t, const Record* node, const double* counts, 
     if present == m and fits_words(t, node):
         gather_words(t, node, b)
         left = sum_words(values, b.words, m, threshold, t.K, sums, weights)
+    elif t.q > 1:
+        left = sum_vectors(t, counts, t.members + node.start, values, m, present, threshold, sums,
+                           weights)
     else:
         left = sum_sides(t, node, values, threshold, sums, weights)
     if t.criterion == ABSOLUTE:

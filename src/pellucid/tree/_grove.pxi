@@ -105,7 +105,7 @@ def grow_bags(Workspace work, const double[:, ::1] bags, const uint64_t[::1] key
               const int32_t[::1] n_levels, bint bounded):
     """A `Gathered` with the tree of every bag (rows of integer weights), whole in one thread."""
     cdef Py_ssize_t n = work.t.n_rows, k
-    cdef Draft draft = Draft(max(work.t.K, 1))
+    cdef Draft draft = Draft(max(work.t.K, work.t.q))
     cdef int32_t[::1] roots = np.empty(len(keys), np.int32)
     cdef int32_t[::1] rows = np.empty(n, np.int32)
     cdef uint16_t[::1] packed = np.empty(n, np.uint16)

@@ -4,8 +4,9 @@
 # itself on which side they go. With two classes, or a numerical target, the best division is a
 # prefix of the groups ordered by proportion or mean. With more classes all 2^(g-1) - 1 divisions
 # are tried up to EXHAUSTIVE groups; beyond, the groups are ordered along the first principal
-# component of their class proportions. Where a child must have several rows or some weight the best
-# allowed division need not be a prefix: then all are tried, too, up to EXHAUSTIVE groups.
+# component of their class proportions. Several targets are treated like several classes, by the means
+# of the groups. Where a child must have several rows or some weight the best allowed division need not
+# be a prefix: then all are tried, too, up to EXHAUSTIVE groups.
 # The left set is the one with the first group. One level against the others: the missing rows are
 # tried alone, with the others and with the level.
 #
@@ -30,9 +31,9 @@ cdef struct Group:
 cdef struct Levels:
     Group* groups               # in the order of levels, missing last
     Group* ordered
-    double* sums                # (groups, K) class weights, or (groups, 2) sums of w r and w bend(r)
-    double* left                # (K,) or (2,)
-    double* axis                # (2, K) direction and mean proportions
+    double* sums                # (groups, size) class weights, or sums of w r and w bend(r)
+    double* left                # (size,)
+    double* axis                # (size,) a direction
     uint8_t* side               # per group: 1 left
 
 
@@ -44,8 +45,8 @@ cdef int by_key(const void* a, const void* b) noexcept nogil:
     return -1 if p.number < q.number else 1
 
 
-cdef int gather_groups(const Table* t, const Record* node, int f, const int32_t* rows,
-                       Levels* v) noexcept nogil:
+cdef int gather_groups(const Table* t, const Record* node, const double* counts, int f,
+                       const int32_t* rows, Levels* v) noexcept nogil:
     """Runs of equal codes in the sorted rows, with their weights and class weights."""
     cdef const double* x = t.X + f * t.column_step
     cdef Py_ssize_t m = node.end - node.start, i = 0, j, size = t.size, step = t.row_step
@@ -59,43 +60,50 @@ cdef int gather_groups(const Table* t, const Record* node, int f, const int32_t*
         v.groups[g].code = -1 if isnan(v0) else <int32_t> v0
         v.groups[g].number, v.groups[g].first, v.groups[g].last = g, i, j
         memset(v.sums + g * size, 0, size * sizeof(double))
-        v.groups[g].weight = weigh_rows(t, node, rows, i, j, v.sums + g * size)
+        v.groups[g].weight = weigh_rows(t, node, counts, rows, i, j, v.sums + g * size)
         g += 1
         i = j
     return g
 
 
+cdef inline double departure(const Table* t, const Record* node, const double* counts, const Levels* v,
+                             int i, int k) noexcept nogil:
+    """Of a group from its node: in the share of class k, or in the mean of target k."""
+    if t.q > 1:
+        return v.sums[i * t.size + k] / v.groups[i].weight
+    return v.sums[i * t.size + k] / v.groups[i].weight - counts[k] / node.weight
+
+
 cdef void principal_keys(const Table* t, const Record* node, const double* counts, int g,
                          Levels* v) noexcept nogil:
-    """Order groups along the first principal component of their class proportions.
+    """Order groups along the first principal component of their class proportions, or means.
 
-    1. Start at the centred proportions of the group farthest from the mean, by weight.
-    2. Power steps: axis <- sum_g w_g (p_g - mean) <p_g - mean, axis>, normalised.
+    1. Start at the departure of the group farthest from the node, by weight.
+    2. Power steps: axis <- sum_g w_g departure_g <departure_g, axis>, normalised.
     3. The key is the group's projection.
     """
     cdef double* axis = v.axis
     cdef double* following = v.left
     cdef double distance, farthest = -1.0, dot, norm, p
-    cdef int i, k, step, K = t.K
+    cdef int i, k, step, K = max(t.K, t.q)
     for i in range(g):
         distance = 0.0
         for k in range(K):
-            p = v.sums[i * K + k] / v.groups[i].weight - counts[k] / node.weight
+            p = departure(t, node, counts, v, i, k)
             distance += v.groups[i].weight * p * p
         if distance > farthest:
             farthest = distance
             for k in range(K):
-                axis[k] = v.sums[i * K + k] / v.groups[i].weight - counts[k] / node.weight
+                axis[k] = departure(t, node, counts, v, i, k)
     for step in range(40):
         memset(following, 0, K * sizeof(double))
         for i in range(g):
             dot = 0.0
             for k in range(K):
-                dot += (v.sums[i * K + k] / v.groups[i].weight - counts[k] / node.weight) * axis[k]
+                dot += departure(t, node, counts, v, i, k) * axis[k]
             v.groups[i].key = dot
             for k in range(K):
-                following[k] += dot * (v.sums[i * K + k]
-                                       - v.groups[i].weight * counts[k] / node.weight)
+                following[k] += dot * v.groups[i].weight * departure(t, node, counts, v, i, k)
         norm = 0.0
         for k in range(K):
             norm = max(norm, fabs(following[k]))
@@ -112,7 +120,7 @@ cdef void assign_keys(const Table* t, const Record* node, const double* counts, 
         if counts[k] > 0.0:
             present += 1
             last = k
-    if t.K > 0 and present > 2:
+    if present > 2 or t.q > 1:
         principal_keys(t, node, counts, g, v)
         return
     for i in range(g):
@@ -123,7 +131,7 @@ cdef bint needs_all(const Table* t, const double* counts, int g) noexcept nogil:
     cdef int k, present = 0
     for k in range(t.K):
         present += counts[k] > 0.0
-    return g <= EXHAUSTIVE and (present > 2 or t.demanding or t.criterion == ABSOLUTE
+    return g <= EXHAUSTIVE and (present > 2 or t.q > 1 or t.demanding or t.criterion == ABSOLUTE
                                or t.signs != NULL or t.criterion == POISSON)
 
 
@@ -320,6 +328,8 @@ cdef double apart_cost(const Table* t, const Record* node, int g, const Levels* 
             cost += class_cost(t, v.sums + i * t.size, NULL, w)
         elif t.criterion == SQUARED:
             cost -= v.sums[i * t.size] * v.sums[i * t.size] / w
+        elif t.criterion == VECTORS:
+            cost -= length(v.sums + i * t.size, t.q) / w
         elif t.criterion != ABSOLUTE:
             if t.criterion == POISSON and v.sums[i * t.size] <= (NOTHING - 1.0) * w:
                 return INFINITY
@@ -359,7 +369,7 @@ cdef bint side_of_largest(int g, const Levels* v) noexcept nogil:
 cdef int split_levels(const Table* t, const Record* node, const double* counts, int f,
                       const int32_t* rows, Levels* v, Ranked* a, Split* out) noexcept nogil:
     """Best set of levels of column f; leaves groups and sides in v and returns their number."""
-    cdef int g = gather_groups(t, node, f, rows, v)
+    cdef int g = gather_groups(t, node, counts, f, rows, v)
     out.feature, out.cost, out.missing_left, out.at = -1, INFINITY, 0, 0
     out.threshold = 0.0
     if g < 2:

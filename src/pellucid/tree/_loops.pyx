@@ -63,9 +63,9 @@ cdef struct Table:              # what all loops see; invariant: labels or targe
     const double* X             # cell (row, f) at row * row_step + f * column_step
     Py_ssize_t row_step, column_step
     const int32_t* labels
-    const double* target
+    const double* target        # (n_rows, q)
     const double* weights       # NULL: all 1
-    double* bent                # (n_rows,) cost of a row about its node's mean, for deviances
+    double* bent                # (n_rows,) cost of a row about its node's mean, or means; deviances
     const int32_t* target_place # (n_rows,) place of a row by target, for absolute errors
     int32_t* ranks              # (n_rows,) the same among the rows of its node
     const int8_t* signs         # (d,) of monotone constraints, or NULL
@@ -87,7 +87,8 @@ cdef struct Table:              # what all loops see; invariant: labels or targe
     Py_ssize_t n_rows, n        # rows of X; rows of the tree
     Py_ssize_t stride           # length of a list: n, with members all rows
     int d, K, criterion, max_features, max_depth
-    int size                    # sums per group of rows: K class weights, or 2 for numbers
+    int q                       # targets of a row, 1 for classes
+    int size                    # sums per group of rows: K class weights, or q + 1 for numbers
     int most_levels
     Py_ssize_t min_rows         # of a child
     Py_ssize_t min_rows_split   # of a node that may be divided
@@ -125,6 +126,7 @@ include "_room.pxi"
 include "_order.pxi"
 include "_cost.pxi"
 include "_scan.pxi"
+include "_vectors.pxi"
 include "_absolute.pxi"
 include "_sweep.pxi"
 include "_levels.pxi"
@@ -167,7 +169,7 @@ cdef class Workspace:
                   int criterion, limits, const int32_t[::1] stop,
                   const int32_t[:, ::1] places=None, int32_t[::1] members=None,
                   const int32_t[::1] target_place=None, const int8_t[::1] signs=None, binned=None,
-                  list spare=None):
+                  list spare=None, int n_targets=1):
         cdef uint8_t[::1] goes_left = np.zeros(X.shape[0], np.uint8)
         cdef double[::1] bent
         cdef int32_t[::1] ranks
@@ -181,7 +183,7 @@ cdef class Workspace:
         self.kept = (X, lists, kinds, n_levels, repeated, missing, labels, target, weights, packed,
                      k_log_k, stop, goes_left, compared, places, members, target_place, signs)
         self.t.bent, self.t.ranks, self.t.target_place = NULL, NULL, NULL
-        if criterion == POISSON or criterion == GAMMA:
+        if criterion == POISSON or criterion == GAMMA or criterion == VECTORS:
             bent = np.empty(X.shape[0])
             self.t.bent, self.kept = &bent[0], (self.kept, bent)
         if target_place is not None:
@@ -208,7 +210,7 @@ cdef class Workspace:
             self.t.places = &places[0, 0] if places is not None else NULL
         self.t.shared = members is not None and places is None and binned is None
         self.t.K, self.t.criterion, self.t.stop = n_classes, criterion, &stop[0]
-        self.t.size = n_classes if n_classes > 0 else 2
+        self.t.q, self.t.size = n_targets, n_classes if n_classes > 0 else n_targets + 1
         self.t.most_levels = max(n_levels) if X.shape[1] else 0
         self.t.origin = NULL
 
@@ -269,7 +271,7 @@ cdef class Workspace:
 
     def root(self, uint64_t key):
         """A draft whose only node holds all rows."""
-        cdef Draft draft = Draft(max(self.t.K, 1))
+        cdef Draft draft = Draft(max(self.t.K, self.t.q))
         cdef Memory memory = self.memory(self.t.n)
         cdef Scratch* s = &memory.s
         cdef int status

@@ -17,8 +17,8 @@ cdef struct Sweep:
     const int32_t* rows         # rows of the node in the order of the column, missing ones last
     const double* x             # the column, or NULL if no value occurs twice
     Py_ssize_t step             # from one row of it to the next
-    double* sums                # (blocks + 1, K) class weights, or (.., 2) sums of w r and w r^2,
-                                # on the left of each block; r = target - mean of the node
+    double* sums                # (blocks + 1, size) class weights, or sums of w r and w r^2, on the
+                                # left of each block; r = target - mean of the node
     double* weights             # (blocks + 1,) weight on the left of each block
     double* left_cost           # (blocks + 1,)
     double* right_cost          # (blocks + 1,)
@@ -41,11 +41,13 @@ cdef inline Py_ssize_t most_blocks(Py_ssize_t rows) noexcept nogil:
     return 64 + rows // LONGEST_BLOCK
 
 
-cdef double weigh_rows(const Table* t, const Record* node, const int32_t* rows, Py_ssize_t first,
-                       Py_ssize_t last, double* sums) noexcept nogil:
+cdef double weigh_rows(const Table* t, const Record* node, const double* counts, const int32_t* rows,
+                       Py_ssize_t first, Py_ssize_t last, double* sums) noexcept nogil:
     """Add the rows [first, last) to the sums; returns their weight."""
     cdef double total = 0.0, w, r
     cdef Py_ssize_t i
+    if t.q > 1:
+        return weigh_vectors(t, counts, rows, first, last, sums)
     for i in range(first, last):
         w = 1.0 if t.weights == NULL else t.weights[rows[i]]
         if t.K > 0:
@@ -58,8 +60,8 @@ cdef double weigh_rows(const Table* t, const Record* node, const int32_t* rows, 
     return total
 
 
-cdef double weigh_block(const Table* t, const Record* node, const int32_t* rows, Py_ssize_t m,
-                        double* sums) noexcept nogil:
+cdef double weigh_block(const Table* t, const Record* node, const double* counts, const int32_t* rows,
+                        Py_ssize_t m, double* sums) noexcept nogil:
     """Add up to LONGEST_BLOCK rows to the sums; returns their weight."""
     cdef uint64_t packed = 0
     cdef uint32_t p
@@ -67,7 +69,7 @@ cdef double weigh_block(const Table* t, const Record* node, const int32_t* rows,
     cdef Py_ssize_t i
     cdef int k
     if t.packed == NULL:
-        return weigh_rows(t, node, rows, 0, m, sums)
+        return weigh_rows(t, node, counts, rows, 0, m, sums)
     for i in range(m):                             # four sums of 16 bits in one word
         p = t.packed[rows[i]]
         packed += <uint64_t> (p >> 2) << ((p & 3) << 4)
@@ -237,6 +239,11 @@ cdef inline void cost_between(const Table* t, const Record* node, const double* 
             s.left_cost[b] = sums[1] - sums[0] * sums[0] / wl
         if wr > 0.0:
             s.right_cost[b] = (node.cost - sums[1]) - sums[0] * sums[0] / wr
+    elif t.q > 1:
+        if wl > 0.0:
+            s.left_cost[b] = sums[t.q] - length(sums, t.q) / wl
+        if wr > 0.0:
+            s.right_cost[b] = (node.cost - sums[t.q]) - length(sums, t.q) / wr
     elif t.K == 0:
         if wl > 0.0:
             s.left_cost[b] = sums[1] - node.size * wl * bend(t.criterion, sums[0] / wl)
@@ -260,7 +267,7 @@ cdef double sum_blocks(const Table* t, const Record* node, const double* counts,
         stop = min(start + step, s.last)
         memcpy(s.sums + (b + 1) * t.size, s.sums + b * t.size, t.size * sizeof(double))
         s.weights[b + 1] = s.weights[b] + weigh_block(
-            t, node, s.rows + start, stop - start, s.sums + (b + 1) * t.size)
+            t, node, counts, s.rows + start, stop - start, s.sums + (b + 1) * t.size)
         b += 1
         cost_between(t, node, counts, s, b)
         wl = s.weights[b]
@@ -278,6 +285,8 @@ cdef inline void scan(const Table* t, const Record* node, const double* counts, 
     cdef double* sums = s.sums + b * t.size        # not needed again
     if t.criterion == SQUARED:
         scan_squares(t, node, s, start, stop, sums[0], s.weights[b])
+    elif t.q > 1:
+        scan_vectors(t, node, counts, s, start, stop, sums, s.weights[b])
     elif t.K == 0:
         scan_deviances(t, node, s, start, stop, sums[0], s.weights[b])
     elif t.criterion != GINI:

@@ -132,7 +132,8 @@ cdef void weigh_classes(const Table* t, const int32_t* rows, Record* node,
     cdef Py_ssize_t i = 0, m = node.end - node.start
     cdef double w
     while t.packed != NULL and i < m:
-        node.weight += weigh_block(t, node, rows + i, min(m - i, <Py_ssize_t> LONGEST_BLOCK), counts)
+        node.weight += weigh_block(t, node, counts, rows + i, min(m - i, <Py_ssize_t> LONGEST_BLOCK),
+                                   counts)
         i += LONGEST_BLOCK
     for i in range(m if t.packed == NULL else 0):
         w = 1.0 if t.weights == NULL else t.weights[rows[i]]
@@ -152,23 +153,23 @@ cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* co
     node.set_start, node.at = -1, 0
     node.threshold = node.decrease = 0.0
     node.missing_left, node.like = 0, -1
-    memset(counts, 0, max(t.K, 1) * sizeof(double))
+    memset(counts, 0, max(t.K, t.q) * sizeof(double))
     if t.K > 0:
         weigh_classes(t, rows, node, counts)
-    for i in range(m if t.K == 0 else 0):
+    elif t.q > 1:
+        present = 1 + describe_vectors(t, rows, node, counts)
+    for i in range(m if t.K == 0 and t.q == 1 else 0):
         w = 1.0 if t.weights == NULL else t.weights[rows[i]]
         node.weight += w
         counts[0] += w * t.target[rows[i]]
         low = min(low, t.target[rows[i]])
         high = max(high, t.target[rows[i]])
-    if t.K == 0:
+    if t.K == 0 and t.q == 1:
         node.mean = low if low == high else min(max(counts[0] / node.weight, low), high)
         describe_numbers(t, rows, node, a)
         counts[0] = node.mean
         present = 1 if low == high else 2
-        if low == high:
-            node.like = rows[0] if t.origin == NULL else t.origin[rows[0]]
-    else:
+    elif t.K > 0:
         for k in range(t.K):
             present += counts[k] > 0.0
         if t.criterion == GINI:
@@ -177,6 +178,8 @@ cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* co
             node.cost = entropy_cost(t, counts, NULL, node.weight) if present > 1 else 0.0
         else:
             node.cost = error_cost(t, counts, NULL, node.weight)
+    if t.K == 0 and present < 2:
+        node.like = rows[0] if t.origin == NULL else t.origin[rows[0]]
     node.stopped = (present < 2 or (node.forced < 0 and (
         node.depth >= t.max_depth or m < t.min_rows_split or m < 2 * t.min_rows
         or node.weight < t.min_weight_split or node.weight < 2.0 * t.min_weight)))

@@ -10,7 +10,8 @@ cdef void sweep(const Table* t, const Record* node, const double* counts, Sweep*
     memset(s.sums, 0, t.size * sizeof(double))
     s.weights[0] = 0.0
     if missing_left:
-        s.weights[0] = weigh_rows(t, node, s.rows, s.present, node.end - node.start, s.sums)
+        s.weights[0] = weigh_rows(t, node, counts, s.rows, s.present, node.end - node.start,
+                                  s.sums)
     sweep_blocks(t, node, counts, s)
 
 

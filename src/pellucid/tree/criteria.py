@@ -14,6 +14,7 @@ from pellucid.errors import DataError
 CLASS_CRITERIA = {"gini": 0, "entropy": 1, "log_loss": 1, "error": 2}
 NUMBER_CRITERIA = {"squared_error": 3, "absolute_error": 6, "poisson": 4, "gamma": 5}
 CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA
+SEVERAL_CRITERIA = {"squared_error": 7}  # of several targets at once
 # The cost of a target that is c times as large is c**power times as large.
 POWERS = {"squared_error": 2, "absolute_error": 1, "poisson": 1, "gamma": 0}
 
@@ -69,6 +70,11 @@ def number_cost(criterion: str, y: np.ndarray, w: np.ndarray) -> float:
     logs = np.log(u, out=np.zeros_like(u), where=u > 0)
     losses = mean * (u * logs - u + 1) if criterion == "poisson" else u - 1 - logs
     return float((w * losses).sum())
+
+
+def number_of(criterion: str, n_targets: int) -> int:
+    """The compiled loops' number for a criterion."""
+    return CRITERIA[criterion] if n_targets == 1 else SEVERAL_CRITERIA[criterion]
 
 
 def check_target(criterion: str, y: np.ndarray, owner: str) -> None:

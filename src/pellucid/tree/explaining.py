@@ -29,7 +29,7 @@ class TreesExplained(Explained):
         "path" adds up the changes of the value at the divisions that a row passes. "shap" gives
         exact Shapley values: the mean effect of learning a column's cell, over all orders of the
         columns, unknown ones averaged by the training weights of the branches. Both add up:
-        `base + contributions.sum(axis=1) == prediction` for every row and class.
+        `base + contributions.sum(axis=1) == prediction` for every row and class, or target.
         """
         self._check_fitted()
         if method not in ("path", "shap"):
@@ -46,5 +46,5 @@ class TreesExplained(Explained):
 
     def _narrowed(self, base: np.ndarray, contributions: np.ndarray) -> dict[str, Any]:
         """Of two classes only the second one."""
-        part = slice(1, None) if len(base) == 2 else slice(None)
+        part = slice(1, None) if len(base) == 2 and "classes_" in vars(self) else slice(None)
         return {"base": base[part], "contributions": contributions[:, :, part]}

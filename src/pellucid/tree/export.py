@@ -87,8 +87,8 @@ def export_svg(
     """A picture of a fitted tree, drawn without any other program.
 
     Questions stand on the left, their answers to the right, yes above no; bars are the class shares
-    of a node, or its mean between the lowest and the highest leaf. Below `max_depth` a branch is one
-    dashed box. `row` is a table of one row whose way is drawn bold.
+    of a node, or its mean between the lowest and the highest leaf (of several targets: on average).
+    Below `max_depth` a branch is one dashed box. `row` is a table of one row whose way is drawn bold.
 
     Examples
     --------
@@ -227,16 +227,17 @@ class _Printer:
     def _answer(self, i: int) -> str:
         value = self.nodes.value[i]
         if self.labels is None:
-            return format(value[0], self.value_form)
+            return ", ".join(format(v, self.value_form) for v in value)
         return self.labels[value.argmax()]
 
     def _bar(self, i: int) -> tuple[float, ...]:
         value = self.nodes.value
         if self.labels is not None:
             return tuple(value[i].tolist())
-        low, high = float(value.min()), float(value.max())
-        share = (0.5 * value[i, 0] - 0.5 * low) / (0.5 * high - 0.5 * low) if high > low else 1.0
-        return (float(share),)
+        low, high = 0.5 * value.min(axis=0), 0.5 * value.max(axis=0)
+        share = np.ones(len(low))
+        np.divide(0.5 * value[i] - low, high - low, out=share, where=high > low)
+        return (float(share.mean()),)
 
     def _divisions_below(self, i: int) -> int:
         depths = self.nodes.depths()[i:]
@@ -272,7 +273,7 @@ class _Printer:
     def _leaf(self, i: int) -> str:
         value = self.nodes.value[i]
         if self.labels is None:
-            return f"value: [{format(value[0], self.value_form)}]"
+            return f"value: [{self._answer(i)}]"
         weights = ""
         if self.show_weights:
             shown = (f"{w:.{self.decimals}f}" for w in value * self.nodes.weight[i])

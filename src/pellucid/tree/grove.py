@@ -12,7 +12,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.tree._loops import Workspace, grow_bags
-from pellucid.tree.criteria import CRITERIA
+from pellucid.tree.criteria import number_of
 from pellucid.tree.grower import branch_rows, class_logs, looks_at_few, scaled_target
 from pellucid.tree.nodes import Nodes, Scale, trees
 from pellucid.tree.presort import Presorted
@@ -51,7 +51,7 @@ class Grove:
             n_classes=K,
             criterion=model.criterion,
             limits=limits,
-            compiled=limits.compiled(True, total, 0, scale.power * scale.exponent),
+            compiled=limits.compiled(True, total, 0, scale.power * scale.exponent, scale.n_targets),
             logs=class_logs(model.criterion, True, total),
             scale=scale,
         )
@@ -68,8 +68,9 @@ class Grove:
         work = Workspace(
             table.X, table.order, table.kinds, table.n_levels, table.repeated, table.missing,
             self.labels, self.target, None, None, self.logs, self.n_classes,
-            CRITERIA[self.criterion], self.compiled, stop.array, table.places if few else None,
-            np.empty(table.n, dtype=np.int32), None, signs,
+            number_of(self.criterion, self.scale.n_targets), self.compiled, stop.array,
+            table.places if few else None, np.empty(table.n, dtype=np.int32), None, signs,
+            n_targets=self.scale.n_targets,
         )  # fmt: skip
         found = grow_bags(work, bags, keys, table.n_levels, signs is not None)
         stop.check()

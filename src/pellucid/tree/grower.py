@@ -16,7 +16,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.tree._loops import Draft, Workspace, keep_rows, survey
-from pellucid.tree.criteria import CRITERIA, POWERS
+from pellucid.tree.criteria import CRITERIA, POWERS, number_of
 from pellucid.tree.nodes import Nodes, Scale, assemble
 from pellucid.tree.presort import Presorted
 from pellucid.tree.splitter import Limits, Splitter
@@ -39,7 +39,8 @@ def grow(
     count_rows: bool = False,
     consume: bool = False,
 ) -> Nodes:
-    """Grow a tree; y int32 codes below n_classes, or float64; weights None or >= 0.
+    """Grow a tree; y int32 codes below n_classes, or float64 (n,) or (n, targets); weights None or
+    >= 0.
 
     `key` (uint64) drives the random choices that `limits` ask for. Samples are counted by weight if
     all weights are integers, unless `count_rows`: then every row counts once. With `consume` the
@@ -54,11 +55,14 @@ def grow(
         table.X, lists, table.kinds, table.n_levels, table.repeated, table.missing,
         np.ascontiguousarray(y, dtype=np.int32) if n_classes else None, target,
         w, _packed(y, w, n_classes) if packable else None, class_logs(criterion, counts, total),
-        n_classes, CRITERIA[criterion],
-        limits.compiled(counts, total, w_exponent, scale.power * scale.exponent), stop.array,
+        n_classes, number_of(criterion, scale.n_targets),
+        limits.compiled(
+            counts, total, w_exponent, scale.power * scale.exponent, scale.n_targets
+        ),
+        stop.array,
         places, members, _places(target, table.rows) if criterion == "absolute_error" else None,
         None if limits.signs is None else np.array(limits.signs, dtype=np.int8), table.binned,
-        None if places is None else table.spare,
+        None if places is None else table.spare, scale.n_targets,
     )  # fmt: skip
     parts, attach = _parts(work, table, limits, key, n_jobs, stop, members is None)
     stop.check()
@@ -161,6 +165,8 @@ def scaled_target(
         return None, Scale(True, counts, w_exponent)
     y = np.asarray(y, dtype=np.float64)
     used = y if w is None else y[w > 0]
+    if y.ndim == 2:
+        return _scaled_targets(y, used, w, counts, w_exponent, rows)
     half = float(np.abs(used).max()) / 2
     exponent = math.frexp(half)[1] if half > 0 else 0
     small = np.ldexp(y, -exponent)
@@ -172,6 +178,25 @@ def scaled_target(
         shift = float(np.average(small[rows], weights=None if w is None else w[rows]))
     centred = small - shift
     return centred, Scale(False, counts, w_exponent, float(np.ldexp(shift, exponent)), exponent)
+
+
+def _scaled_targets(
+    y: np.ndarray, used: np.ndarray, w: np.ndarray | None, counts: bool, w_exponent: int,
+    rows: np.ndarray | None,
+) -> tuple[np.ndarray, Scale]:  # fmt: skip
+    """The same for squared errors of several targets (n, q), flat: all have one unit, each is
+    centred; one that does not vary is 0."""
+    half = float(np.abs(used).max()) / 2
+    exponent = math.frexp(half)[1] if half > 0 else 0
+    small = np.ldexp(y, -exponent)
+    some, own = (small, w) if rows is None else (small[rows], None if w is None else w[rows])
+    shift = np.average(some, axis=0, weights=own)
+    first = np.ldexp(used[0], -exponent)
+    shift = np.where((used == used[0]).all(axis=0), first, shift)
+    scale = Scale(
+        False, counts, w_exponent, np.ldexp(shift, exponent), exponent, n_targets=y.shape[1]
+    )
+    return (small - shift).ravel(), scale
 
 
 def _packed(y: np.ndarray, w: np.ndarray | None, n_classes: int) -> np.ndarray | None:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
-from pellucid.errors import ParameterError
+from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Choice, Either, Integer, Nothing, RandomState, Real, Test
+from pellucid.tree.criteria import SEVERAL_CRITERIA
 from pellucid.tree.splitter import Limits
 
 
@@ -48,6 +49,7 @@ TREE_PARAMETERS = GROWTH_PARAMETERS | {
     "max_split_loss": Either(Real(0, None), Nothing),
     "categories": Choice(*LEVEL_RULES),
 }
+FARTHEST = 900  # binary digits between the sizes of targets: the small one's must stay normal
 AUTO_HIST = 2**18  # rows from which splitter="auto" cuts columns into bins
 
 
@@ -93,8 +95,34 @@ def _signs(model: Any, problem: Problem) -> tuple[int, ...] | None:
     return None if signs is None else tuple(signs.tolist())
 
 
+def _check_targets(model: Any, problem: Problem) -> None:
+    """Refuse what several targets at once do not go with."""
+    y, owner = problem.y, type(model).__name__
+    if problem.classes is not None or y.ndim == 1:
+        return
+    if model.criterion not in SEVERAL_CRITERIA:
+        raise ParameterError(
+            f"criterion={model.criterion!r} of {owner} takes one target, y has {y.shape[1]}: use "
+            "criterion='squared_error', or a model for each target."
+        )
+    if model.monotonic_cst is not None:
+        raise ParameterError(
+            f"Monotonicity constraints are not supported with multiple outputs: monotonic_cst of "
+            f"{owner} needs one target, y has {y.shape[1]}."
+        )
+    size = np.abs(y[problem.weights > 0]).max(axis=0)
+    exponents = np.frexp(np.where(size > 0, size, size.max()))[1]
+    small = int(exponents.argmin())
+    if exponents.max() - exponents[small] > FARTHEST:
+        raise DataError(
+            f"target {small} of y is smaller than others by more than 2**{FARTHEST}: one tree cannot "
+            "lower the errors of both. Give the targets other units, or each a model of its own."
+        )
+
+
 def limits_of(model: Any, problem: Problem) -> Limits:
     """The stopping rules of a tree model, but for its least weight of a leaf."""
+    _check_targets(model, problem)
     if model.categories == "apart" and model.max_leaf_nodes is not None:
         raise ParameterError(
             "categories='apart' does not go with max_leaf_nodes: one division may make as many "

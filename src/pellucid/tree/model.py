@@ -1,5 +1,6 @@
 """What classification and regression trees share: growing from a problem, and looking inside."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,15 @@ from pellucid.tree.limits import number_of_features
 from pellucid.tree.nodes import Nodes
 
 WORTH_A_HOP = 2**17  # cells from which a fit runs beside the main thread, so Ctrl-C is heard
+
+
+def one_or_several(problem: Problem) -> Problem:
+    """A table of targets with one column is one target."""
+    if problem.y.ndim == 1 or problem.y.shape[1] > 1:
+        return problem
+    if problem.y.shape[1] == 0:
+        raise DataError("y has no column: a target is needed.")
+    return replace(problem, y=problem.y[:, 0])
 
 
 class TreeModel(TreesExplained):
@@ -53,7 +63,7 @@ class TreeModel(TreesExplained):
             nodes = prune(nodes, self.ccp_alpha)
         return more | {
             "tree_": nodes,
-            "n_outputs_": 1,
+            "n_outputs_": 1 if problem.y.ndim == 1 else problem.y.shape[1],
             "max_features_": number_of_features(self.max_features, problem.p),
         }
 
@@ -63,7 +73,7 @@ class TreeModel(TreesExplained):
     def _check_tree(self, n_values: int) -> None:
         """Refuse learned arrays that do not belong together (model files)."""
         if not isinstance(self.tree_, Nodes) or self.tree_.value.shape[1] != n_values:
-            raise DataError("the tree does not belong to these classes")
+            raise DataError("the tree does not belong to these classes or targets")
         if not np.array_equal(self.tree_.n_levels, self.schema_.n_levels):
             raise DataError("the tree does not belong to these columns")
         path = vars(self).get("cv_path_")
@@ -153,7 +163,7 @@ class TreeModel(TreesExplained):
     def _target_codes(self, y: Any) -> np.ndarray:
         """The target as numbers, or as codes of the known classes, -1 for any other label."""
         if "classes_" not in vars(self):
-            return numbers(y, type(self).__name__)
+            return self._target_numbers(numbers(y, type(self).__name__, several=True))
         codes, classes = labels(y, type(self).__name__)
         known = {label: k for k, label in enumerate(self.classes_.tolist())}
         found = np.array([known.get(label, -1) for label in classes.tolist()])
@@ -163,6 +173,13 @@ class TreeModel(TreesExplained):
                 f"knows {', '.join(repr(label) for label in list(known)[:5])}."
             )
         return found[codes]
+
+    def _target_numbers(self, y: np.ndarray) -> np.ndarray:
+        """Numbers as this tree learned them: (n,) of one target, else (n, targets)."""
+        given = 1 if y.ndim == 1 else y.shape[1]
+        if given != self.n_outputs_:
+            raise DataError(f"y has {given} targets, this tree has {self.n_outputs_}.")
+        return y.ravel() if given == 1 else y
 
     def pruning_table(self) -> Any:
         """The trees of the cost-complexity path from the fitted tree to its root, as a table."""
@@ -196,6 +213,6 @@ class TreeModel(TreesExplained):
         self._check_parameters()
         X, y, sample_weight = opened(X, y, sample_weight)
         wishes: Wishes = self._wishes()
-        problem, _ = prepare(X, y, sample_weight, None, self.table, wishes)
+        problem = one_or_several(prepare(X, y, sample_weight, None, self.table, wishes)[0])
         alphas, impurities = pruning_path(self._grow(problem))
         return {"ccp_alphas": alphas, "impurities": impurities}

@@ -37,7 +37,7 @@ class Nodes:
     # uint32. Bits: k % 32 of word s + k // 32 says that level k goes left. A list: its length, then
     # the levels, ascending, that do not go where missing values go (`_sets.pxi`).
     sets: np.ndarray
-    value: np.ndarray  # float64 (m, K) class shares, or (m, 1) mean or median
+    value: np.ndarray  # float64 (m, K) class shares, or (m, targets) means or median
     impurity: np.ndarray  # float64 (m,)
     decrease: np.ndarray  # float64 (m,), share of the root's cost that the division saves
     n_samples: np.ndarray  # int64 (m,), sum of weights where these are integers, else rows
@@ -170,7 +170,7 @@ def trees(
     value = scale.value(found.counts, found.lower, found.upper)
     same = found.like >= 0
     if not scale.classes and not len(found.lower):
-        value[same, 0] = y[found.like[same]]
+        value[same] = y[found.like[same]].reshape(-1, value.shape[1])
     weight, starts = found.weight, found.starts.tolist()
     root = found.cost[found.starts[:-1]].repeat(np.diff(found.starts))
     arrays = {
@@ -206,14 +206,16 @@ def _unchecked(**arrays: np.ndarray) -> Nodes:
 @dataclass(frozen=True)
 class Scale:
     """The way back from growing units: weights were divided by 2**w_exponent, and a numerical
-    target was (y - shift) / 2**exponent; its costs grow with the given power of the target."""
+    target was (y - shift) / 2**exponent; its costs grow with the given power of the target. Those of
+    several targets were added up, their impurity is the mean."""
 
     classes: bool
     counts: bool  # weights are counts of samples
     w_exponent: int = 0
-    shift: float = 0.0
+    shift: float | np.ndarray = 0.0  # (targets,) if there are several
     exponent: int = 0
     power: int = 2
+    n_targets: int = 1
 
     def value(self, counts: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         if self.classes:
@@ -230,4 +232,4 @@ class Scale:
         if self.classes:
             return impurity
         with np.errstate(over="ignore"):  # a variance beyond 1e308 is infinite, the tree is not
-            return np.ldexp(impurity, self.power * self.exponent)
+            return np.ldexp(impurity / self.n_targets, self.power * self.exponent)

@@ -10,7 +10,7 @@ from pellucid.parameters import Choice
 from pellucid.tree import predict
 from pellucid.tree.criteria import NUMBER_CRITERIA
 from pellucid.tree.limits import TREE_PARAMETERS
-from pellucid.tree.model import TreeModel
+from pellucid.tree.model import TreeModel, one_or_several
 
 
 class DecisionTreeRegressor(TreeModel, Regressor):
@@ -19,14 +19,19 @@ class DecisionTreeRegressor(TreeModel, Regressor):
 
     cost of a node = sum w (y - mean)^2; "absolute_error": sum w |y - median|; "poisson" and "gamma":
     half the deviance, sum w (y log(y / mean) - y + mean) and sum w (y / mean - 1 - log(y / mean)).
+    y may have several columns, the targets of one tree: the cost of a node is then the mean over
+    them of the squared errors, and a leaf predicts a number for each. Targets of other units should
+    be brought to one scale, or the largest decides alone.
 
     Levels of a categorical column are ordered by their mean, along which the best set lies; for
-    absolute errors all sets of up to eight levels are tried, more are ordered by their medians.
+    absolute errors all sets of up to eight levels are tried, more are ordered by their medians; for
+    several targets likewise, more along the first principal component of their means.
     Missing values and ties as in `DecisionTreeClassifier`.
 
     Parameters
     ----------
     criterion : {"squared_error", "absolute_error", "poisson", "gamma"}, default="squared_error"
+        The first takes several targets.
     splitter : {"best", "random", "hist", "auto"}, default="best"
         "random" draws one threshold, or set of levels, per column; "hist" looks at no more than 254
         thresholds per column; "auto" is "hist" from 2^18 rows on, else "best".
@@ -43,7 +48,7 @@ class DecisionTreeRegressor(TreeModel, Regressor):
     ccp_alpha : number >= 0, or "cv"
         Price of a leaf in cost-complexity pruning; "cv" takes the highest price whose loss over ten
         folds is within one standard error of the lowest (`ccp_alpha_`, `cv_path_`).
-    monotonic_cst : by column 1 (up), -1 (down) or 0, or a dict {name: sign}
+    monotonic_cst : by column 1 (up), -1 (down) or 0, or a dict {name: sign}; one target only
     table : Table, optional
     max_split_loss : number >= 0 or None
         A division is made only if the weighted impurity of its two parts is not above this.
@@ -55,7 +60,8 @@ class DecisionTreeRegressor(TreeModel, Regressor):
     Attributes
     ----------
     tree_ : `Nodes`, plain arrays: feature, threshold, left, right, value, ...
-    max_features_, n_outputs_, n_features_in_, feature_names_in_, schema_
+    n_outputs_ : number of targets; `predict` gives (n,) for one, else (n, n_outputs_)
+    max_features_, n_features_in_, feature_names_in_, schema_
 
     Examples
     --------
@@ -65,6 +71,8 @@ class DecisionTreeRegressor(TreeModel, Regressor):
     array([ 0., 10., 10.,  0.])
     """
 
+    _target = "several"
+    _several_targets = True
     _parameters = TREE_PARAMETERS | {"criterion": Choice(*NUMBER_CRITERIA)}
 
     def __init__(
@@ -107,17 +115,18 @@ class DecisionTreeRegressor(TreeModel, Regressor):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem, presorted: Any = None) -> dict[str, Any]:
-        return self._grown(problem, presorted)
+        return self._grown(one_or_several(problem), presorted)
 
     def _check_state(self) -> None:
         """Refuse learned arrays that do not belong together (model files)."""
-        self._check_tree(1)
+        self._check_tree(self.n_outputs_)
 
     def _centre(self) -> str:
         return "median" if self.criterion == "absolute_error" else "mean"
 
     def _predict(self, X: np.ndarray) -> np.ndarray:
-        return predict.values(self.tree_, X)[:, 0]
+        said = predict.values(self.tree_, X)
+        return said[:, 0] if self.n_outputs_ == 1 else said
 
     def _explain(self, X: np.ndarray) -> dict[str, Any]:
         return {

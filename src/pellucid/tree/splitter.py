@@ -32,13 +32,16 @@ class Limits:
     level_rule: int = 0  # 0: two sets of levels, 1: one level against the others, 2: all apart
     signs: tuple[int, ...] | None = None  # monotone constraints by column: -1, 0, 1
 
-    def compiled(self, counts: bool, total: float, w_exponent: int, exponent: int) -> tuple:
+    def compiled(
+        self, counts: bool, total: float, w_exponent: int, exponent: int, n_targets: int = 1
+    ) -> tuple:
         """(max_depth, max_features, min rows, min rows to divide, min weight, min weight to divide,
         min decrease of cost, demanding, drawn, max loss, rule for levels) in growing units: weights
-        were divided by 2**w_exponent (`total` too), costs of the target by 2**exponent."""
+        were divided by 2**w_exponent (`total` too), costs of the target by 2**exponent; the loops add
+        up over the targets what the limits say of their mean."""
         tiny = sys.float_info.min  # a child of weight 0 is never allowed
-        decrease = _scaled(self.min_impurity_decrease * total, -exponent)
-        loss = _scaled(self.max_split_loss, -exponent)
+        decrease = _scaled(n_targets * self.min_impurity_decrease * total, -exponent)
+        loss = _scaled(n_targets * self.max_split_loss, -exponent)
         leaf = max(_scaled(self.min_weight_leaf, -w_exponent), tiny)
         rows, rows_split, split = int(self.min_samples_leaf), int(self.min_samples_split), 0.0
         if counts:

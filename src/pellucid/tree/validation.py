@@ -47,17 +47,17 @@ def losses(
     """Sums over the rows that pass each node of w * loss and w * loss^2, the node being a leaf.
 
     The loss is 1 for a wrong class (y int codes, -1 for a label that the tree does not know), the
-    difference from the median for absolute errors, else the squared difference from the mean; of
-    numbers divided by 2**exponent.
+    difference from the median for absolute errors, else the squared difference from the mean (of
+    several targets the mean of these); of numbers divided by 2**exponent.
     """
     indices, indptr = predict.paths(nodes, X)
     rows = np.repeat(np.arange(len(X)), np.diff(indptr))
     if criterion in CLASS_CRITERIA:
         loss = (nodes.value.argmax(axis=1)[indices] != y[rows]).astype(np.float64)
     else:
-        value, y = np.ldexp(nodes.value[:, 0], -exponent), np.ldexp(y, -exponent)
+        value, y = np.ldexp(nodes.value, -exponent), np.ldexp(y, -exponent).reshape(len(y), -1)
         loss = np.abs(value[indices] - y[rows])
-        loss = loss if criterion == "absolute_error" else loss**2
+        loss = (loss if criterion == "absolute_error" else loss**2).mean(axis=1)
     first = np.bincount(indices, weights[rows] * loss, minlength=nodes.n_nodes)
     return first, np.bincount(indices, weights[rows] * loss * loss, minlength=nodes.n_nodes)
 
@@ -111,7 +111,8 @@ def cross_validated(model: Any, problem: Problem, nodes: Nodes) -> tuple[Nodes, 
 
     1. The candidates lie between the alphas of the whole tree's path (geometric means); the last one,
        which leaves the root alone, does so in every fold.
-    2. Samples in the order of the target are dealt out to the folds; those of a fold are judged by a
+    2. Samples in the order of the target (of several: along their first principal component) are
+       dealt out to the folds; those of a fold are judged by a
        tree grown on the others, at every candidate.
     3. The largest candidate whose loss is within one standard error of the lowest is taken.
     """
@@ -125,7 +126,7 @@ def cross_validated(model: Any, problem: Problem, nodes: Nodes) -> tuple[Nodes, 
     tried = np.append(np.sqrt(alphas[:-1]) * np.sqrt(alphas[1:]), alphas[-1])
     sums = np.zeros((2, len(tried)))
     stream = parallel.stream(parallel.seed_sequence(0), "folds")  # the same for every model
-    for held in dealt(problem.weights, problem.y, FOLDS, stream):
+    for held in dealt(problem.weights, _order_of(problem), FOLDS, stream):
         sums += _fold_losses(model, problem, power, held, np.append(tried[:-1], np.inf))
     total = float(problem.weights.sum())
     count = total if problem.counts else float(np.count_nonzero(problem.weights))
@@ -139,6 +140,18 @@ def cross_validated(model: Any, problem: Problem, nodes: Nodes) -> tuple[Nodes, 
         mean, error = (np.ldexp(x, _loss_power(model.criterion) * exponent) for x in (mean, error))
     table = {"alpha": tried, "loss": mean, "error": error}
     return collapse(nodes, cut), {"ccp_alpha_": float(tried[chosen]), "cv_path_": table}
+
+
+def _order_of(problem: Problem) -> np.ndarray:
+    """One number for each row, by which samples are dealt out."""
+    if problem.y.ndim == 1:
+        return problem.y
+    size = float(np.abs(problem.y).max())
+    y = problem.y / size if size > 0 else problem.y
+    centred = y - np.average(y, axis=0, weights=problem.weights)
+    axis = np.linalg.eigh((centred * problem.weights[:, None]).T @ centred)[1][:, -1]
+    axis = axis * np.sign(axis[np.abs(axis).argmax()])
+    return (centred * axis).sum(axis=1)
 
 
 def _loss_power(criterion: str) -> int:

@@ -52,12 +52,12 @@ def threshold_forms(nodes: Nodes, max_depth: float, places: int) -> dict[int, st
 
 def value_form(nodes: Nodes, places: int) -> str:
     """The format of the numbers that a tree predicts: two leaves of one node differ."""
-    value = nodes.value[:, 0]
     inner = np.flatnonzero(nodes.feature >= 0)
     left, right = nodes.left[inner], nodes.right[inner]
     leaves = (nodes.feature[left] < 0) & (nodes.feature[right] < 0)
-    pairs = zip(value[left[leaves]].tolist(), value[right[leaves]].tolist(), strict=True)
-    return enough_digits(value.tolist(), pairs, places)
+    value = nodes.value
+    sides = value[left[leaves]].ravel().tolist(), value[right[leaves]].ravel().tolist()
+    return enough_digits(value.ravel().tolist(), zip(*sides, strict=True), places)
 
 
 def date(days: float) -> str:
