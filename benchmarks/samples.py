@@ -64,18 +64,26 @@ def classification(n: int, d: int, classes: int = 2, supervised: bool = True) ->
     )
 
 
-def regression(n: int, d: int, supervised: bool = True, informative: int = 10) -> Source:
-    """A linear model of some of the columns, with normal noise of 10."""
+def regression(
+    n: int, d: int, supervised: bool = True, informative: int = 10, targets: int = 1
+) -> Source:
+    """A linear model of some of the columns, with normal noise of 10, or one for each target."""
 
     def draw(rows: int) -> tuple[np.ndarray, np.ndarray]:
         from sklearn.datasets import make_regression
 
         made: Any = make_regression(
-            n_samples=rows, n_features=d, n_informative=informative, noise=10, random_state=0
+            n_samples=rows,
+            n_features=d,
+            n_informative=informative,
+            n_targets=targets,
+            noise=10,
+            random_state=0,
         )
         return made[0], made[1]
 
-    return Source(n, _shape(n, d, None), draw, supervised)
+    shape = _shape(n, d, None) + (f", {targets} targets" if targets > 1 else "")
+    return Source(n, shape, draw, supervised)
 
 
 def counts(n: int, d: int) -> Source:

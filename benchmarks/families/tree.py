@@ -1,4 +1,4 @@
-"""Decision trees: full and shallow, exact and binned, squared and absolute errors."""
+"""Decision trees: full and shallow, exact and binned, squared and absolute errors, several targets."""
 
 from benchmarks.answers import error_rate, unseen_squares
 from benchmarks.samples import classification, regression
@@ -46,5 +46,12 @@ WORKLOADS = (
         answer=unseen_squares(relative=0.02),
         goals={"fit": 3.0, "predict": 1.0},
         params={"max_depth": 6, "criterion": "absolute_error"},
+    ),
+    Workload(
+        name="regression tree, 5 targets",
+        estimator="tree.DecisionTreeRegressor",
+        source=regression(20_000, 20, targets=5),
+        answer=unseen_squares(relative=0.02),
+        goals={"fit": 2.0, "predict": 1.0},
     ),
 )
