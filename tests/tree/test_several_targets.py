@@ -179,6 +179,31 @@ def test_weights_are_copies(settings, rng):
     np.testing.assert_allclose(a.predict(X), b.predict(X), rtol=1e-12)
 
 
+def test_containers_of_targets(rng, tmp_path):
+    import polars as pl
+    import pyarrow as pa
+
+    X, Y = table(rng, 100)
+    names = ["u", "v", "w"]
+    plain = DecisionTreeRegressor(max_depth=3).fit(X, Y).predict(X)
+    frame = pd.DataFrame(Y, columns=names)
+    tables = (np.asfortranarray(Y), Y.tolist(), frame, pl.DataFrame(Y, names), pa.table(frame))
+    for given in tables:
+        model = DecisionTreeRegressor(max_depth=3).fit(X, given)
+        np.testing.assert_array_equal(model.predict(X), plain)
+    columns = pd.DataFrame(X, columns=list("abcde"))
+    pd.concat([columns, frame], axis=1).to_parquet(tmp_path / "all.parquet")
+    model = DecisionTreeRegressor(max_depth=3).fit(tmp_path / "all.parquet", names)
+    np.testing.assert_array_equal(model.predict(columns), plain)
+
+
+def test_one_row_at_a_time(rng):
+    X, Y = table(rng, 100)
+    model = DecisionTreeRegressor(max_depth=4).fit(X, Y)
+    quick = pellucid.compile(model)
+    np.testing.assert_array_equal(quick.predict(X[7]), model.predict(X[7:8])[0])
+
+
 def test_a_table_of_one_target_is_one_target(rng):
     X, Y = table(rng, 100)
     one = DecisionTreeRegressor().fit(X, Y[:, 0])
@@ -274,13 +299,14 @@ def test_threads_and_ways_of_growing_change_nothing(rng, monkeypatch):
         for name in Nodes.__dataclass_fields__:
             np.testing.assert_array_equal(getattr(grown[0], name), getattr(grown[1], name))
     limits = Limits(min_samples_leaf=3, max_features=5)
-    lists = grow(presort(X, kinds, levels), Y, None, "squared_error", limits, key=3)
+    w = rng.integers(1, 4, 2000).astype(float)
+    lists = grow(presort(X, kinds, levels), Y, w, "squared_error", limits, key=3)
     with_places = presort(X, kinds, levels).placed()
     members = np.arange(2000, dtype=np.int32)
     monkeypatch.setattr(
         grower, "_rows", lambda *_: (with_places.order, with_places.places, members)
     )
-    placed = grow(with_places, Y, None, "squared_error", limits, key=3)
+    placed = grow(with_places, Y, w, "squared_error", limits, key=3)
     same_divisions(lists, placed)
     assert lists.n_nodes > 300
     np.testing.assert_array_equal(predict.apply(lists, X), predict.apply(placed, X))

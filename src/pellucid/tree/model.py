@@ -20,12 +20,14 @@ WORTH_A_HOP = 2**17  # cells from which a fit runs beside the main thread, so Ct
 
 
 def one_or_several(problem: Problem) -> Problem:
-    """A table of targets with one column is one target."""
-    if problem.y.ndim == 1 or problem.y.shape[1] > 1:
+    """A table of targets with one column is one target; of several those of a row stand side by side,
+    so that sums over rows are the same for any container."""
+    if problem.y.ndim == 1:
         return problem
     if problem.y.shape[1] == 0:
         raise DataError("y has no column: a target is needed.")
-    return replace(problem, y=problem.y[:, 0])
+    y = problem.y[:, 0] if problem.y.shape[1] == 1 else problem.y
+    return replace(problem, y=np.ascontiguousarray(y))
 
 
 class TreeModel(TreesExplained):
