@@ -70,6 +70,22 @@ def test_pruning_path_of_scikit_learn(rng):
     np.testing.assert_allclose(pruned.predict(X), theirs.predict(X), rtol=1e-12, atol=1e-10)
 
 
+def test_limits_and_folds_of_equal_targets(rng):
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] + (X[:, 1] > 0) + 0.3 * rng.normal(size=200)
+    for settings in (
+        {"ccp_alpha": "cv"},
+        {"max_split_loss": 1.0, "max_depth": 3},
+        {"min_impurity_decrease": 0.02},
+    ):
+        one = DecisionTreeRegressor(**settings).fit(X, y)
+        two = DecisionTreeRegressor(**settings).fit(X, np.stack([y, y], axis=1))
+        assert 1 < one.get_n_leaves() < 100
+        same_divisions(one.tree_, two.tree_)
+        if "ccp_alpha" in settings:
+            np.testing.assert_allclose(two.cv_path_["loss"], one.cv_path_["loss"], rtol=1e-9)
+
+
 @pytest.mark.parametrize("splitter", ["best", "random", "hist"])
 def test_equal_targets_are_one(splitter, rng):
     X = rng.normal(size=(700, 4))
@@ -126,6 +142,8 @@ def test_extreme_units(scale, rng):
     np.testing.assert_allclose(scaled.predict(X) / scale, plain.predict(X), rtol=1e-11)
     with pytest.raises(DataError, match="target 1 of y is smaller"):
         DecisionTreeRegressor().fit(X, Y * [1e300, 1e-20, 0.0])
+    still = DecisionTreeRegressor(max_depth=4).fit(X, Y * [scale, scale, 0.0])
+    assert still.get_n_leaves() > 4 and not still.predict(X)[:, 2].any()
 
 
 def test_many_levels_are_ordered_by_their_first_principal_component(rng):
@@ -269,6 +287,8 @@ def test_texts_and_pictures_show_all_targets():
     )
     assert export_rules(model)[0].endswith("then value: [1.00, 20.00] (2 samples)")
     assert "3.50, -4.00" in export_svg(model)
+    close = DecisionTreeRegressor().fit([[0.0], [1.0]], [[1.0, 2.0002], [1.0, 2.0003]])
+    assert "2.0002]" in export_text(close) and "2.0003]" in export_text(close)
 
 
 def test_saved_and_loaded(rng, tmp_path):

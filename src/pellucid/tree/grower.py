@@ -185,14 +185,12 @@ def _scaled_targets(
     rows: np.ndarray | None,
 ) -> tuple[np.ndarray, Scale]:  # fmt: skip
     """The same for squared errors of several targets (n, q), flat: all have one unit, each is
-    centred; one that does not vary is 0."""
+    centred."""
     half = float(np.abs(used).max()) / 2
     exponent = math.frexp(half)[1] if half > 0 else 0
     small = np.ldexp(y, -exponent)
     some, own = (small, w) if rows is None else (small[rows], None if w is None else w[rows])
     shift = np.average(some, axis=0, weights=own)
-    first = np.ldexp(used[0], -exponent)
-    shift = np.where((used == used[0]).all(axis=0), first, shift)
     scale = Scale(
         False, counts, w_exponent, np.ldexp(shift, exponent), exponent, n_targets=y.shape[1]
     )
