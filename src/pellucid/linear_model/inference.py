@@ -19,6 +19,11 @@ SHRUNK = (
     "pellucid.inspection.bootstrap(model, X, y, 'coef_') shows how much they vary from sample "
     "to sample (it does not remove the bias); an unpenalised model has standard errors."
 )
+FEW_GROUPS = (
+    "There are too few groups to test all terms together: the Wald test has no value. The lines of "
+    "single terms hold."
+)
+NO_SPREAD = 1e-7  # a share of the errors that is rounding: the root of that of their squares
 COLUMNS = ("term", "coef", "std error", "t", "p", "low", "high")
 
 
@@ -30,6 +35,7 @@ def least_squares_summary(model: Any, wanted: Wanted) -> SummaryTable:
     coef, slopes = np.atleast_2d(model.coef_), model.rank_
     dof = n - slopes - int(model.fit_intercept)
     rows: list[tuple] = []
+    wald: dict[str, float] = {}
     header: dict[str, Any] = {
         "rows": n, "terms": coef.shape[1], "rank": slopes, "standard errors": wanted.errors,
     }  # fmt: skip
@@ -48,7 +54,8 @@ def least_squares_summary(model: Any, wanted: Wanted) -> SummaryTable:
         ]
     header["condition number"] = float(kept["condition"])
     facts = tuple(header.items())
-    return SummaryTable("Least squares", facts, COLUMNS, tuple(rows), _notes(model, dof))
+    notes = (*_notes(model, dof), *few_groups_note(wald))
+    return SummaryTable("Least squares", facts, COLUMNS, tuple(rows), notes)
 
 
 def kept_facts(model: Any) -> dict[str, Any]:
@@ -97,14 +104,15 @@ def _robust(model: Any, wanted: Wanted) -> Any:
             model, loss, problem, groups, wanted, coef, b0, np.ascontiguousarray(Y[:, k]), rank
         )
         dof = float(groups.max()) if groups is not None else n - rank
-        return robust_lines(root, coef, classical, model, dof)
+        return robust_lines(root, coef, classical, model, dof, groups)
 
     return of_target
 
 
 def robust_lines(
-    root: np.ndarray, coef: np.ndarray, classical: np.ndarray, model: Any, dof: float
-) -> tuple[np.ndarray, float, dict[str, float]]:
+    root: np.ndarray, coef: np.ndarray, classical: np.ndarray, model: Any, dof: float,
+    groups: np.ndarray | None,
+) -> tuple[np.ndarray, float, dict[str, float]]:  # fmt: skip
     """Errors in the order of the lines (NaN where the classical ones are), dof, the Wald test."""
     lengths = np.linalg.norm(root, axis=1)
     errors = np.roll(lengths, 1) if model.fit_intercept else lengths[:-1]
@@ -112,15 +120,28 @@ def robust_lines(
     slopes = len(coef)
     if not slopes or np.isnan(errors).any():
         return errors, dof, {}
-    F = wald_chi2(root[:-1], coef) / slopes
-    return errors, dof, {"Wald F": F, "p of Wald F": float(fdtrc(slopes, dof, max(F, 0.0)))}
+    F = wald_chi2(root[:-1], coef, groups) / slopes
+    return errors, dof, {"Wald F": F, "p of Wald F": float(fdtrc(slopes, dof, F))}
 
 
-def wald_chi2(root: np.ndarray, coef: np.ndarray) -> float:
-    """coef' (root root')^-1 coef."""
+def wald_chi2(root: np.ndarray, coef: np.ndarray, groups: np.ndarray | None) -> float:
+    """coef' (root root')^-1 coef; NaN if there are too few groups for an inverse.
+
+    The scores of all groups sum to 0, so G groups tell G - 1 directions.
+    """
     unit = np.maximum(np.linalg.norm(root, axis=1), 1e-300)
-    z = np.linalg.lstsq(root / unit[:, None], coef / unit, rcond=None)[0]
+    table = root / unit[:, None]
+    if groups is not None:
+        told = np.linalg.matrix_rank(table, tol=NO_SPREAD)
+        if min(told, groups.max()) < len(coef):
+            return np.nan
+    z = np.linalg.lstsq(table, coef / unit, rcond=None)[0]
     return float(z @ z)
+
+
+def few_groups_note(wald: dict[str, float]) -> tuple[str, ...]:
+    """Why the test of all terms together has no value, if it has none."""
+    return (FEW_GROUPS,) if any(map(np.isnan, wald.values())) else ()
 
 
 def estimate_lines(
