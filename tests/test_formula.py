@@ -359,3 +359,23 @@ def test_cells_and_formulas_without_a_meaning():
     with pytest.raises(DataError, match="mixes numbers and text"):
         formula.ols("events ~ site", data.assign(site=["a", 1, 2] * 10))
     assert list(formula.ols("events ~ `2`", data.rename(columns={"dose": 2})).params)[1] == "2"
+
+
+def test_quotes_around_plain_names():
+    """They were put into the names of functions too: np.e`x`p(`x`)."""
+    data = exposed().assign(e=lambda t: t["x"])
+    for quoted in ("np.exp(`x`)", "np.exp(`e`) + `x`", "I(`x` * `time`)"):
+        one, two = (formula.ols(f"time ~ {t}", data) for t in (quoted, quoted.replace("`", "")))
+        assert one.params == two.params
+    odd = data.rename(columns={"x": "a b"})
+    found = formula.ols("time ~ np.exp(`a b`)", odd)
+    assert list(found.params) == ["Intercept", "np.exp(`a b`)"]
+    word = data.rename(columns={"x": "class"})
+    assert list(formula.ols("time ~ `class`", word).params) == ["Intercept", "class"]
+
+
+def test_what_r2_is_compared_with():
+    data = exposed()
+    assert "compare with 0" in str(formula.ols("time ~ 0 + x", data).summary())
+    for terms in ("time ~ x", "time ~ 1"):
+        assert "compare with 0" not in str(formula.ols(terms, data).summary())

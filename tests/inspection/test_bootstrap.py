@@ -151,6 +151,8 @@ def test_what_cannot_be_is_said():
     X, y = table()
     with pytest.raises(ParameterError, match="it has aliased_, coef_"):
         bootstrap(LinearRegression(), X, y, "coeff_", n_resamples=2)
+    with pytest.raises(ParameterError, match="has no fit"):
+        bootstrap(np.mean, X, y)
     with pytest.raises(ParameterError, match="n_resamples"):
         bootstrap(LinearRegression(), X, y, n_resamples=1)
     with pytest.raises(ParameterError, match="level"):

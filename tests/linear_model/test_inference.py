@@ -327,3 +327,13 @@ def test_too_few_groups_for_a_test_of_all_terms(n_groups):
         assert len(wald) == 2 and np.isfinite(wald).all() == told
         assert ("too few groups" in str(found)) != told
         assert np.isfinite(found.frame()["std error"]).all()
+
+
+def test_a_constant_target_is_no_evidence():
+    """Errors of 0 made t infinite and p 0 of coefficients that are rounding."""
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    for model in (LinearRegression(), GeneralizedLinearModel(family="gamma")):
+        table = model.fit(X, np.ones(60)).summary()
+        lines = table.frame()
+        assert np.isnan(lines["p"]).all() and "tests mean nothing" in str(table)
+        assert np.isnan(lines["z" if "z" in lines else "t"]).all()

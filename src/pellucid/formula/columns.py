@@ -4,6 +4,7 @@ Invariant: a formula is never evaluated with the caller's variables; a name that
 table is an error that says which column may be meant.
 """
 
+import keyword
 import re
 import warnings
 from collections import Counter
@@ -121,15 +122,21 @@ def parse(formula: str, table: Any) -> Any:
         raise ParameterError(f"A formula reads 'target ~ columns'. Got {formula!r} instead.")
     if "`1`" in formula:
         raise ParameterError("A column named '1' is not told from the constant 1: rename it.")
+    # formulaic puts quotes around every `x` that it reads, also in np.exp
+    plain = re.sub(r"`([^\W\d]\w*)`", _unquoted, formula)
     columns = {"__formulaic_variables_available__": [str(name) for name in table.columns]}
     try:
-        found = Formula(formula, _context=columns)  # a dot is every other column
+        found = Formula(plain, _context=columns)  # a dot is every other column
     except Exception as error:
         reason = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", str(error)).split("\n")[0]  # no colours
         raise ParameterError(f"The formula {formula!r} cannot be read: {reason}") from error
     if isinstance(found.lhs, tuple) or isinstance(found.rhs, tuple):
         raise ParameterError(f"A model has one set of columns, no parts by '|'. Got {formula!r}.")
     return found
+
+
+def _unquoted(found: re.Match[str]) -> str:
+    return found[0] if keyword.iskeyword(found[1]) else found[1]
 
 
 def required(*sides: Any) -> set[str]:

@@ -164,6 +164,8 @@ class FormulaModel:
         loaded model has no training rows: it takes `X=fit.matrix(table)`, `y` and what else was
         given to the fit, as the plain estimator does.
         """
+        from pellucid.linear_model.inference import NO_INTERCEPT
+
         if self.training is not None:
             options = self._options(self.training, options)
         found = self.model.summary(**options)
@@ -172,7 +174,8 @@ class FormulaModel:
             found = replace(found, notes=tuple(notes))
         if self.design.constant_alone:
             header = tuple(fact for fact in found.header if fact[0] not in _COMPARISONS)
-            found = replace(found, header=header)
+            notes = (note for note in found.notes if note != NO_INTERCEPT)
+            found = replace(found, header=header, notes=tuple(notes))
         if self.n_dropped:
             note = f"{self.n_dropped} of {self.n_rows} rows have missing values and were left out."
             found = replace(found, notes=(*found.notes, note))

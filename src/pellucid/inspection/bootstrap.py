@@ -190,6 +190,11 @@ def _check(n_resamples: int, level: float, estimator: Any, statistic: Any) -> No
         )
     if isinstance(estimator, type):
         raise ParameterError(f"Give an instance, {estimator.__name__}(), not the class.")
+    if estimator is not None and not hasattr(estimator, "fit"):
+        raise ParameterError(
+            f"Got {shown(estimator)}, which has no fit. A function of the rows is a statistic: "
+            "bootstrap(None, X, y, function). Of a model of a formula take fit.model, fit.X, fit.y."
+        )
     if estimator is None and isinstance(statistic, str):
         raise ParameterError("Without an estimator the statistic is a function of the rows.")
 

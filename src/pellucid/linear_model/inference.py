@@ -19,6 +19,7 @@ SHRUNK = (
     "pellucid.inspection.bootstrap(model, X, y, 'coef_') shows how much they vary from sample "
     "to sample (it does not remove the bias); an unpenalised model has standard errors."
 )
+NO_INTERCEPT = "Without an intercept R2 and F compare with 0, not with the mean of y."
 FEW_GROUPS = (
     "There are too few groups to test all terms together: the Wald test has no value. The lines of "
     "single terms hold."
@@ -149,7 +150,7 @@ def estimate_lines(
 ) -> list[tuple[float, ...]]:
     """(coef, standard error, t, p, low, high) of each coefficient; dof may be inf."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = estimate / errors
+        t = np.where(errors == 0, np.nan, estimate / errors)  # a perfect fit is no evidence
         p = 2 * stdtr(dof, -np.abs(t)) if dof > 0 else np.full_like(t, np.nan)
         reach = stdtrit(dof, (1 + level) / 2) * errors if dof > 0 else np.full_like(t, np.nan)
     lines = np.column_stack([estimate, errors, t, p, estimate - reach, estimate + reach])
@@ -198,6 +199,8 @@ def _notes(model: Any, dof: float) -> tuple[str, ...]:
         notes.append("y is constant: there is nothing to explain, and tests mean nothing.")
     elif not np.all(kept["residual_ss"]):
         notes.append("The fit is perfect: nothing is left over to judge it by.")
+    if not kept["constant"]:
+        notes.append(NO_INTERCEPT)
     if dof <= 0:
         notes.append("No degrees of freedom are left for standard errors.")
     return (*notes, *missing_notes(model.schema_))
