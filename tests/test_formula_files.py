@@ -226,6 +226,21 @@ def test_what_is_checked_is_what_is_evaluated(tmp_path):
     assert not ran.exists()
 
 
+def test_texts_are_not_multiplied(tmp_path):
+    """A text of one letter times a number is a text that fills the memory."""
+    formula.ols("y ~ np.log(z)", table()).save(tmp_path / "m")
+    shape, document, raw = parts((tmp_path / "m").read_bytes())
+    for expression in ("g * 999999999999", "999999999999 * I(g)", "Q('g') % 5", "x + g * 10"):
+        forged = json.loads(json.dumps(document).replace('"np.log(z)"', json.dumps(expression)))
+        (tmp_path / "f").write_bytes(sealed(shape, forged, raw))
+        with pytest.raises(DataError, match="multiplies column 'g'"):
+            pellucid.load(tmp_path / "f").predict(table())
+    found = formula.ols("y ~ I((g == 'a') * x)", table())
+    np.testing.assert_array_equal(
+        there_and_back(found, tmp_path).predict(table()), found.predict(table())
+    )
+
+
 def test_names_that_are_no_columns_are_not_found(tmp_path):
     assert columns_of("eval + x") == ("eval", "x")  # a column's name like any other
     model = formula.ols("y ~ np.log(z)", table().assign(eval=1.0))

@@ -4,6 +4,7 @@ Invariant: a formula is never evaluated with the caller's variables; a name that
 table is an error that says which column may be meant.
 """
 
+import contextlib
 import keyword
 import re
 import warnings
@@ -17,7 +18,7 @@ import numpy as np
 
 from pellucid.data.cells import is_missing, object_column
 from pellucid.errors import DataError, ParameterError, PellucidError
-from pellucid.formula.language import FUNCTIONS, Foreign, columns_of
+from pellucid.formula.language import FUNCTIONS, Foreign, columns_of, multiplied
 
 _KNOWN = (str, int, float, Decimal, np.number, np.bool_)
 # Functions that formulaic has otherwise: its exp10 is the tenth power.
@@ -141,8 +142,7 @@ def _unquoted(found: re.Match[str]) -> str:
 
 def required(*sides: Any) -> set[str]:
     """The columns that sides of a formula read, by their whole names (`petal.width` is one)."""
-    terms = [term for side in sides for term in getattr(side, "formula", side)]
-    return {name for term in terms for factor in term.factors for name in required_by(factor)}
+    return {name for factor in _factors(*sides) for name in required_by(factor)}
 
 
 def required_by(factor: Any) -> Iterable[str]:
@@ -180,9 +180,10 @@ def make(source: Any, table: Any, missing: str) -> Any:
     from formulaic.errors import DataMismatchWarning
 
     sides = (source,) if hasattr(source, "formula") else (source.lhs, source.rhs)
-    names = required(*sides)
-    _check_calls(names, *sides)
+    names, factors = required(*sides), _factors(*sides)
+    _check_calls(names, factors)
     table = _settled(table, names)
+    _check_products(table, factors)
     if missing == "raise":
         _check_cells(table, *sides)
     action = "drop" if missing == "drop" else "ignore"  # `_check_numbers` says which cells
@@ -204,9 +205,26 @@ def make(source: Any, table: Any, missing: str) -> Any:
     return found
 
 
-def _check_calls(names: set[str], *sides: Any) -> None:
+def _factors(*sides: Any) -> list[Any]:
+    return [f for side in sides for term in getattr(side, "formula", side) for f in term.factors]
+
+
+def _check_products(table: Any, factors: list[Any]) -> None:
+    """Refuse texts times numbers, which Python makes longer texts of: there is no end of them."""
+    for factor in factors:
+        if factor.eval_method.value != "python":
+            continue
+        with contextlib.suppress(Foreign):
+            for name in sorted(multiplied(factor.expr)):
+                if table[name].dtype.kind not in "fiubmM":
+                    raise DataError(
+                        f"{factor.expr!r} multiplies column {name!r}, which does not hold numbers."
+                    )
+
+
+def _check_calls(names: set[str], factors: list[Any]) -> None:
     """Refuse a column under the name of a function that the formula calls."""
-    for factor in (f for side in sides for t in getattr(side, "formula", side) for f in t.factors):
+    for factor in factors:
         for name in sorted(names & {*FUNCTIONS, "np", "contr"}):
             if factor.expr != name and re.search(rf"(?<![\w.`]){name}[(.]", factor.expr):
                 raise DataError(

@@ -47,6 +47,22 @@ class Foreign(ValueError):
 
 def columns_of(text: str) -> tuple[str, ...]:
     """The columns that an expression reads; `Foreign` if a file may not hold it."""
+    tree, names = _tree(text)
+    return tuple(dict.fromkeys(names.get(name, name) for name in _columns(tree)))
+
+
+def multiplied(text: str) -> set[str]:
+    """The columns that an expression multiplies: texts among them could fill any memory."""
+    tree, names = _tree(text)
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Mod):
+            found |= {names.get(name, name) for name in _columns(node, ast.Compare)}
+    return found
+
+
+def _tree(text: str) -> tuple[ast.expr, dict[str, str]]:
+    """The expression, with names in the place of quoted ones, and whose place they take."""
     quoted: list[str] = []
 
     def place(found: re.Match[str]) -> str:
@@ -69,7 +85,7 @@ def columns_of(text: str) -> tuple[str, ...]:
     placed = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in names]
     if ast.unparse(tree) != code or sorted(placed) != sorted(names):
         raise Foreign(text[:80])
-    return tuple(dict.fromkeys(names.get(name, name) for name in _columns(tree)))
+    return tree, names
 
 
 def width_of(text: str) -> int:
@@ -95,11 +111,14 @@ def _called(node: ast.AST) -> str:
     return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
 
 
-def _columns(tree: ast.AST) -> list[str]:
-    functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    functions |= {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+def _columns(tree: ast.AST, beside: type[ast.AST] | tuple[()] = ()) -> list[str]:
+    """The names of columns in a tree, those below nodes of the type `beside` left aside."""
+    aside = {id(p) for n in ast.walk(tree) if isinstance(n, beside) for p in ast.walk(n)}
+    nodes = [node for node in ast.walk(tree) if id(node) not in aside]
+    functions = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    functions |= {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
     names = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and id(node) not in functions and node.id not in FUNCTIONS:
             names.append(node.id)
         elif isinstance(node, ast.Call) and _called(node) == "Q":
