@@ -379,3 +379,16 @@ def test_what_r2_is_compared_with():
     assert "compare with 0" in str(formula.ols("time ~ 0 + x", data).summary())
     for terms in ("time ~ x", "time ~ 1"):
         assert "compare with 0" not in str(formula.ols(terms, data).summary())
+
+
+def test_scores_weigh_rows_by_name():
+    data = exposed()
+    found = formula.ols("time ~ x", data, weights="count")
+    facts = dict(found.summary().header)
+    assert found.score(data, sample_weight="count") == pytest.approx(facts["R2"], rel=1e-12)
+    assert found.score(data, sample_weight=data["count"]) == pytest.approx(facts["R2"], rel=1e-12)
+    assert found.score(data) != pytest.approx(facts["R2"], rel=1e-3)
+    with pytest.raises(DataError, match="no column 'counts'"):
+        found.score(data, sample_weight="counts")
+    with pytest.raises(ParameterError, match="'y ~ 0 \\+ x' has none"):
+        formula.glm("count ~ x", data, "poisson", fit_intercept=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.errors import DataConversionWarning, DataError, warn
+from pellucid.errors import DataConversionWarning, DataError, ParameterError, warn
 from pellucid.formula.columns import (
     check_columns,
     constant_alone,
@@ -53,6 +53,11 @@ def glm(
     model (`power`, `dispersion`, `alpha`, ...).
     """
     from pellucid.linear_model import GeneralizedLinearModel
+
+    if "fit_intercept" in options:
+        raise ParameterError(
+            "The formula says whether there is an intercept: 'y ~ 0 + x' has none."
+        )
 
     def make(constant: bool) -> Any:
         return GeneralizedLinearModel(family=family, link=link, fit_intercept=constant, **options)

@@ -221,8 +221,14 @@ class FormulaModel:
         return self.model.explain(self.matrix(table), **self._given(table, options))
 
     def score(self, data: Any, **options: Any) -> float:
-        """R2 (D2 of a GLM) for the rows of a table that has the target too."""
+        """R2 (D2 of a GLM) for the rows of a table that has the target too.
+
+        Rows count once; `sample_weight` (an array, or the name of a column) says otherwise.
+        """
         table = table_of(data)
+        if options.get("sample_weight") is not None:
+            weights = numbers_of(options["sample_weight"], "sample_weight", table)
+            options = options | {"sample_weight": weights}
         check_columns(required(self.spec.lhs, self.spec.rhs), table, self.formula)
         y = np.asarray(make(self.spec.lhs, table, "raise"), dtype=float)[:, 0]
         return self.model.score(self.matrix(table), y, **self._given(table, options))
