@@ -337,3 +337,43 @@ def test_a_constant_target_is_no_evidence():
         lines = table.frame()
         assert np.isnan(lines["p"]).all() and "tests mean nothing" in str(table)
         assert np.isnan(lines["z" if "z" in lines else "t"]).all()
+
+
+def grouped_trials():
+    """Shares of successes with their numbers of trials, and the trials themselves."""
+    rng = np.random.default_rng(0)
+    X, trials = rng.normal(size=(60, 2)), rng.integers(3, 10, 60)
+    hits = rng.binomial(trials, 1 / (1 + np.exp(-X[:, 0])))
+    rows = np.repeat(np.arange(60), trials)
+    single = np.concatenate([[1.0] * k + [0.0] * (n - k) for k, n in zip(hits, trials)])
+    return X, hits / trials, trials.astype(float), rows, single
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "clustered"])
+@pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
+def test_robust_errors_of_shares_are_those_of_their_trials(link, kind):
+    """Copies of a share spread less than trials do: errors were a third of what they are."""
+    X, share, trials, rows, single = grouped_trials()
+    groups = np.arange(60) % 20
+    by = {"groups": groups} if kind == "clustered" else {}
+    again = {"groups": groups[rows]} if kind == "clustered" else {}
+    model = GeneralizedLinearModel(family="binomial", link=link)
+    found = model.fit(X, share, sample_weight=trials).summary(
+        errors=kind, X=X, y=share, sample_weight=trials, **by
+    )
+    one_by_one = model.fit(X[rows], single).summary(errors=kind, X=X[rows], y=single, **again)
+    np.testing.assert_allclose(errors_of(found), errors_of(one_by_one), rtol=1e-9)
+
+
+def test_robust_errors_of_fractions_that_are_no_trials():
+    """Fractions as such, one per row: the spread of the rows is that of the fractions."""
+    X, share, trials, *_ = grouped_trials()
+    for weights, meaning in ((None, "frequency"), (trials, "precision")):
+        model = GeneralizedLinearModel(family="binomial").fit(X, share, sample_weight=weights)
+        table = model.summary(errors="HC0", X=X, y=share, sample_weight=weights, weights=meaning)
+        Z, mu = np.column_stack([np.ones(60), X]), model.predict(X)
+        w = np.ones(60) if weights is None else weights
+        bread = np.linalg.inv((Z * (w * mu * (1 - mu))[:, None]).T @ Z)
+        scores = Z * (w * (share - mu))[:, None]
+        expected = np.sqrt(np.diag(bread @ scores.T @ scores @ bread))
+        np.testing.assert_allclose(errors_of(table), expected, rtol=1e-9)
