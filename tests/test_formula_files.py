@@ -241,6 +241,15 @@ def test_texts_are_not_multiplied(tmp_path):
     )
 
 
+def test_a_file_does_not_write_on_the_screen(tmp_path):
+    formula.ols("y ~ x", table()).save(tmp_path / "m")
+    shape, document, raw = parts((tmp_path / "m").read_bytes())
+    document["model"]["fields"]["formula"] = "y ~ x\x1b[2J\x1b]0;title\x07"
+    (tmp_path / "f").write_bytes(sealed(shape, document, raw))
+    said = str(pellucid.load(tmp_path / "f"))
+    assert said.startswith("y ~ x") and not {"\x1b", "\x07"} & set(said)
+
+
 def test_names_that_are_no_columns_are_not_found(tmp_path):
     assert columns_of("eval + x") == ("eval", "x")  # a column's name like any other
     model = formula.ols("y ~ np.log(z)", table().assign(eval=1.0))

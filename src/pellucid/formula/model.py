@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.draw.text import clean
 from pellucid.errors import ModelFileError, PellucidError
 from pellucid.formula.columns import (
     check_columns,
@@ -240,7 +241,7 @@ class FormulaModel:
         return slopes_of(make(self.spec.rhs, table, "raise"), self.spec.rhs)
 
     def __str__(self) -> str:
-        return f"{self.formula}\n{self.summary()}"
+        return f"{clean(self.formula, len(self.formula))}\n{self.summary()}"
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
