@@ -20,6 +20,7 @@ from pellucid.data.cells import is_missing, object_column
 from pellucid.errors import DataError, ParameterError, PellucidError
 from pellucid.formula.language import FUNCTIONS, Foreign, columns_of, multiplied
 
+_MISSING = ("NAType", "NaTType", "NoneType")
 _KNOWN = (str, int, float, Decimal, np.number, np.bool_)
 # Functions that formulaic has otherwise: its exp10 is the tenth power.
 _OWN = {"exp10": lambda x: np.power(10.0, x)}
@@ -100,7 +101,12 @@ def _settled(table: Any, names: Iterable[str]) -> Any:
         if dtype.kind in "fiubmM" or hasattr(own[name], "cat"):
             continue
         cells = own[name].to_numpy(dtype=object)
-        if all(isinstance(c, _KNOWN) or is_missing(c) for c in cells):
+        kinds = set(map(type, cells))
+        if kinds <= {str} and dtype in ("object", "str"):
+            continue  # as formulaic takes it
+        if kinds <= {str}:
+            changed[name] = cells
+        elif all(issubclass(k, _KNOWN) or k.__name__ in _MISSING for k in kinds):
             column = object_column(name, cells)  # refuses mixtures
             changed[name] = _whole(column.values) if column.kind == "number" else column.cells()
     return own.assign(**{name: own[name].__class__(v, own.index) for name, v in changed.items()})
