@@ -107,7 +107,7 @@ def _robust_root(model: Any, rows: _Training, wanted: Wanted, B: np.ndarray) -> 
     # Along T the information is 1: nothing is lost where some rows have reached their class.
     T = flat_root(curvature_along(F, x, V).reshape(rank, rank), GRAM_LIMIT**-2)[0]
     _check_rows(model, F, x, T.T @ (F.evaluate(x)[1].reshape(F.q, -1) @ V).ravel())
-    copies = wanted.weights == "frequency"
+    copies = wanted.counts_copies(problem.weights)
     counts = problem.weights if copies else np.ones(problem.n)
     C = sandwich(
         np.eye(T.shape[1]), _visit(F, x, V, T, w / counts), F.X.blocks, counts, wanted.errors,

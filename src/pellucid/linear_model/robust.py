@@ -1,8 +1,9 @@
 """Robust standard errors of linear models, from a fitted model and its training rows.
 
 Invariant: the rows are the ones of the fit (the scores at the estimates sum to 0), else an error
-says so; with "frequency" weights a weight is a number of copies, with "precision" it multiplies
-the score of one row. Copies of a share of successes are trials, each of them a success or not.
+says so; with "frequency" weights a weight is a number of copies, with "precision", or if weights are
+not whole, it multiplies the score of one row, and its unit falls out. Copies of a share of successes
+are trials, each of them a success or not.
 """
 
 from dataclasses import dataclass, replace
@@ -61,6 +62,10 @@ class Wanted:
         if (self.errors == "clustered") != (self.groups is not None):
             raise ParameterError("groups= and errors='clustered' belong together.")
 
+    def counts_copies(self, weights: np.ndarray) -> bool:
+        """Whether a weight is a number of copies: there is no half of a copy."""
+        return self.weights == "frequency" and bool((weights == np.floor(weights)).all())
+
 
 def training_rows(model: Any, wanted: Wanted) -> tuple[Problem, np.ndarray | None]:
     """The training rows, encoded as at the fit, and the group codes of those that count."""
@@ -107,7 +112,7 @@ def robust_root(
     )
     objective, x = task.objective, task.from_user(np.append(coef, intercept))
     objective.evaluate(x)
-    copies = wanted.weights == "frequency"
+    copies = wanted.counts_copies(problem.weights)
     counts = objective.weights if copies else np.ones(problem.n)
     V = _orthonormal(objective, rank)
     trials = copies and wanted.errors != "clustered" and _are_trials(loss, problem.weights, y)
