@@ -71,3 +71,24 @@ def test_the_unit_of_weights_that_are_no_copies_falls_out(kind):
         ]
         for other in found[1:]:
             np.testing.assert_allclose(other, found[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1000.5, 1e-3, None])
+def test_the_likelihood_of_weights_that_are_no_copies(unit):
+    """As of weighted least squares in R: 1/w are variances, so the unit falls out."""
+    X, y, *_ = uneven()
+    w = np.random.default_rng(1).uniform(0.3, 2, 60)
+    w = w / w.mean() if unit is None else unit * w
+    for model in (LinearRegression(), GeneralizedLinearModel()):
+        fit = model.fit(X, y, sample_weight=w)
+        facts = dict(fit.summary().header)
+        rest = w @ (y - fit.predict(X)) ** 2
+        expected = 0.5 * np.log(w).sum() - 30 * (np.log(2 * np.pi * rest / 60) + 1)
+        assert facts["log-likelihood"] == pytest.approx(expected, rel=1e-9)
+        assert facts["AIC"] == pytest.approx(2 * 5 - 2 * expected, rel=1e-9)
+    copies = np.random.default_rng(1).integers(1, 4, 60).astype(float)
+    rows = np.repeat(np.arange(60), copies.astype(int))
+    for model in (LinearRegression(), GeneralizedLinearModel()):
+        one = dict(model.fit(X, y, sample_weight=copies).summary().header)
+        two = dict(model.fit(X[rows], y[rows]).summary().header)
+        assert one["log-likelihood"] == pytest.approx(two["log-likelihood"], rel=1e-12)

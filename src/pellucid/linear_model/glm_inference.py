@@ -80,6 +80,8 @@ def facts(
     likelihood = seen.log_likelihood(problem.total)
     same = family.name in EITHER_WAY
     by_precision = likelihood if same else seen.log_likelihood(float(problem.n), precision=True)
+    if family.name == "normal" and np.any(problem.weights % 1):
+        likelihood = by_precision  # no copies: weights are inverse variances
     return {
         "root": known.root, "centre": known.centre, "aliased": known.aliased, "null": known.null,
         "endless": known.endless,

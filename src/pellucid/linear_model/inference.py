@@ -169,7 +169,7 @@ def _fit_facts(
         F = np.float64(total - residual) / slopes / noise if slopes else np.nan
         p = float(fdtrc(slopes, dof, F)) if slopes and dof > 0 else np.nan
         likelihood = -0.5 * n * (np.log(2 * np.pi * residual / n) + 2 * lift * np.log(2) + 1)
-        if wanted.weights == "precision":
+        if wanted.weights == "precision" or not _are_copies(kept):
             likelihood += 0.5 * kept["log_weights"]
         k_all = slopes + int(constant) + 1  # the variance is estimated too, as R counts
         facts = {
@@ -184,6 +184,12 @@ def _fit_facts(
             "BIC": float(k_all * np.log(n) - 2 * likelihood),
         }
     return {prefix + name: value for name, value in facts.items()}
+
+
+def _are_copies(kept: dict[str, Any]) -> bool:
+    """Whether the weights were whole: then their sum is the total, and all are 1 if it is n."""
+    ones = kept["log_weights"] == 0
+    return bool(kept["total"] == kept["mass"] and (kept["total"] > kept["rows"] or ones))
 
 
 def _notes(model: Any, dof: float) -> tuple[str, ...]:
