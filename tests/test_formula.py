@@ -1,10 +1,12 @@
 """Formulas: the tips vector, R's contrasts, missing rows, unknown columns and levels."""
 
+import decimal
+
 import numpy as np
 import pytest
 
 import pellucid
-from pellucid.errors import DataError, ParameterError
+from pellucid.errors import DataConversionWarning, DataError, ParameterError
 from pellucid.inspection import bootstrap
 from tests.oracles import shared
 
@@ -263,3 +265,130 @@ def test_cells_that_formulas_cannot_use_are_named():
     dated = table.assign(day=pandas.date_range("2020-01-01", periods=len(table)))
     with pytest.raises(DataError, match="'day' holds dates"):
         formula.ols("time ~ day", dated)
+
+
+def typed(kind):
+    """One table, its columns `text`, `number` and `weight` held by other types."""
+    rng = np.random.default_rng(0)
+    number = (rng.integers(0, 3, 30)).tolist()
+    found = pandas.DataFrame({"y": rng.normal(size=30)})
+    found["text"] = [str(k) for k in number]
+    found["number"], found["weight"] = number, rng.integers(1, 4, 30)
+    if kind == "object":
+        return found.astype({"text": object, "number": object, "weight": object})
+    if kind == "decimal":
+        return found.assign(number=[decimal.Decimal(k) for k in number])
+    if kind == "nullable":
+        return found.convert_dtypes()
+    if kind == "arrow":
+        return found.convert_dtypes(dtype_backend="pyarrow")
+    return found
+
+
+@pytest.mark.parametrize("kind", ["object", "decimal", "nullable", "arrow"])
+def test_texts_are_categories_and_numbers_numbers_whatever_holds_them(kind):
+    """Texts of figures were read as numbers, and objects that are numbers as levels."""
+    for terms in ("text", "number", "C(number)"):
+        one = formula.ols(f"y ~ {terms}", typed("plain"), weights="weight")
+        two = formula.ols(f"y ~ {terms}", typed(kind), weights="weight")
+        assert two.params == one.params
+        np.testing.assert_array_equal(two.predict(typed(kind)), one.predict(typed("plain")))
+    assert len(formula.ols("y ~ text", typed(kind)).params) == 3
+    assert len(formula.ols("y ~ number", typed(kind)).params) == 2
+
+
+def test_missing_cells_of_nullable_columns_leave_their_rows_out():
+    data = typed("nullable")
+    data.loc[3, "text"] = data.loc[5, "number"] = data.loc[8, "weight"] = pandas.NA
+    found = formula.ols("y ~ text + number", data, weights="weight")
+    plain = formula.ols("y ~ text + number", typed("plain").drop([3, 5, 8]), weights="weight")
+    assert found.n_dropped == 3
+    assert found.params == plain.params
+
+
+def test_levels_of_a_polars_categorical_are_sorted():
+    """They are numbered by the first appearance in the process, which is no order."""
+    import polars
+
+    polars.Series(["west", "south"], dtype=polars.Categorical)
+    data = polars.from_pandas(small()).with_columns(polars.col("site").cast(polars.Categorical))
+    found = formula.ols("events ~ site", data)
+    assert found.params == formula.ols("events ~ site", small()).params
+
+
+def test_columns_under_the_names_of_functions():
+    data = small()
+    beside = data.assign(C=1.0, np=2.0, Treatment=3.0)
+    terms = "events ~ C(site, Treatment('west')) + np.log(time)"
+    model = formula.ols(terms, beside)
+    assert model.params == formula.ols(terms, data).params
+    np.testing.assert_array_equal(model.predict(beside), model.predict(data))
+    with pytest.raises(DataError, match="'C' as a column and as a function"):
+        formula.ols("events ~ C(site) + C", beside)
+    assert len(formula.ols("events ~ dose + C", data.assign(C=data["time"])).params) == 3
+
+
+def test_rows_of_which_a_formula_makes_no_number():
+    data = small().assign(events=lambda t: t["events"] + 1)
+    data.loc[4, "time"] = np.nan
+    with pytest.warns(DataConversionWarning, match=r"have all their values.*first is row \d+"):
+        found = formula.ols("events ~ np.log(dose)", data)
+    lost = int((data["dose"] < 0).sum())
+    assert found.n_dropped == lost > 0
+    row = int(np.flatnonzero(data["dose"] < 0)[0])
+    with pytest.raises(DataError, match=rf"no number of row {row} in 'np.log\(dose\)'"):
+        found.predict(data)
+
+
+def test_ten_to_a_power():
+    found = formula.ols("events ~ exp10(time)", small())
+    np.testing.assert_allclose(found.X["exp10(time)"], 10 ** small()["time"], rtol=1e-14)
+
+
+def test_cells_and_formulas_without_a_meaning():
+    data = small()
+    with pytest.raises(ParameterError, match=r"no parts by '\|'"):
+        formula.ols("events ~ dose | time", data)
+    with pytest.raises(DataError, match="Did you mean 'dose'"):
+        formula.ols("events ~ DOSE", data)
+    with pytest.raises(DataError, match="Complex data not supported: column 'dose'"):
+        formula.ols("events ~ dose", data.assign(dose=data["dose"] + 1j))
+    spans = data.assign(dose=pandas.to_timedelta(data["dose"], unit="D"))
+    with pytest.raises(DataError, match="of 'dose', which are no numbers"):
+        formula.ols("events ~ dose", spans)
+    with pytest.raises(DataError, match="mixes numbers and text"):
+        formula.ols("events ~ site", data.assign(site=["a", 1, 2] * 10))
+    assert list(formula.ols("events ~ `2`", data.rename(columns={"dose": 2})).params)[1] == "2"
+
+
+def test_quotes_around_plain_names():
+    """They were put into the names of functions too: np.e`x`p(`x`)."""
+    data = exposed().assign(e=lambda t: t["x"])
+    for quoted in ("np.exp(`x`)", "np.exp(`e`) + `x`", "I(`x` * `time`)"):
+        one, two = (formula.ols(f"time ~ {t}", data) for t in (quoted, quoted.replace("`", "")))
+        assert one.params == two.params
+    odd = data.rename(columns={"x": "a b"})
+    found = formula.ols("time ~ np.exp(`a b`)", odd)
+    assert list(found.params) == ["Intercept", "np.exp(`a b`)"]
+    word = data.rename(columns={"x": "class"})
+    assert list(formula.ols("time ~ `class`", word).params) == ["Intercept", "class"]
+
+
+def test_what_r2_is_compared_with():
+    data = exposed()
+    assert "compare with 0" in str(formula.ols("time ~ 0 + x", data).summary())
+    for terms in ("time ~ x", "time ~ 1"):
+        assert "compare with 0" not in str(formula.ols(terms, data).summary())
+
+
+def test_scores_weigh_rows_by_name():
+    data = exposed()
+    found = formula.ols("time ~ x", data, weights="count")
+    facts = dict(found.summary().header)
+    assert found.score(data, sample_weight="count") == pytest.approx(facts["R2"], rel=1e-12)
+    assert found.score(data, sample_weight=data["count"]) == pytest.approx(facts["R2"], rel=1e-12)
+    assert found.score(data) != pytest.approx(facts["R2"], rel=1e-3)
+    with pytest.raises(DataError, match="no column 'counts'"):
+        found.score(data, sample_weight="counts")
+    with pytest.raises(ParameterError, match="'y ~ 0 \\+ x' has none"):
+        formula.glm("count ~ x", data, "poisson", fit_intercept=False)

@@ -178,6 +178,15 @@ HOSTILE = [
     "x +" * 100 + "x" + " + (x" * 100,
     "x\0",
     "",
+    # What one reader takes for a comment, a text or a quoted name, another may take for code.
+    "(x # '`\n + open(x) #`'\n)",
+    '(x # "`\n + open(x) #`"\n)',
+    "x # '`\n`'",
+    "(x\n + z)",
+    "C(x, levels=['`a`'])",
+    "x # `open(x)`",
+    " x",
+    "x+z",
 ]
 
 
@@ -194,6 +203,51 @@ def test_no_file_brings_code(tmp_path):
         (tmp_path / "f").write_bytes(sealed(shape, forged, data))
         with pytest.raises(ModelFileError):
             pellucid.load(tmp_path / "f")
+
+
+def test_what_is_checked_is_what_is_evaluated(tmp_path):
+    """A comment for the check that is a line of code for the evaluation would run anything."""
+    from formulaic.utils.code import sanitize_variable_names
+
+    ran, data = tmp_path / "ran", table()
+    code = f"__import__('pathlib').Path({str(ran)!r}).touch()"
+    written = ", ".join(map(str, code.encode()))
+    hostile = f"(z # '`\n + 0 * bool(eval(bytes(({written},)).decode())) #`'\n)"
+    names = {"z": data.z, "__builtins__": __builtins__}
+    eval(sanitize_variable_names(hostile, {}, {}), names)  # as formulaic reads it
+    assert ran.exists()
+    ran.unlink()
+    formula.ols("y ~ np.log(z)", data).save(tmp_path / "m")
+    shape, document, raw = parts((tmp_path / "m").read_bytes())
+    forged = json.loads(json.dumps(document).replace('"np.log(z)"', json.dumps(hostile)))
+    (tmp_path / "f").write_bytes(sealed(shape, forged, raw))
+    with pytest.raises(ModelFileError, match="which no model file may hold"):
+        pellucid.load(tmp_path / "f").predict(data)
+    assert not ran.exists()
+
+
+def test_texts_are_not_multiplied(tmp_path):
+    """A text of one letter times a number is a text that fills the memory."""
+    formula.ols("y ~ np.log(z)", table()).save(tmp_path / "m")
+    shape, document, raw = parts((tmp_path / "m").read_bytes())
+    for expression in ("g * 999999999999", "999999999999 * I(g)", "Q('g') % 5", "x + g * 10"):
+        forged = json.loads(json.dumps(document).replace('"np.log(z)"', json.dumps(expression)))
+        (tmp_path / "f").write_bytes(sealed(shape, forged, raw))
+        with pytest.raises(DataError, match="multiplies column 'g'"):
+            pellucid.load(tmp_path / "f").predict(table())
+    found = formula.ols("y ~ I((g == 'a') * x)", table())
+    np.testing.assert_array_equal(
+        there_and_back(found, tmp_path).predict(table()), found.predict(table())
+    )
+
+
+def test_a_file_does_not_write_on_the_screen(tmp_path):
+    formula.ols("y ~ x", table()).save(tmp_path / "m")
+    shape, document, raw = parts((tmp_path / "m").read_bytes())
+    document["model"]["fields"]["formula"] = "y ~ x\x1b[2J\x1b]0;title\x07"
+    (tmp_path / "f").write_bytes(sealed(shape, document, raw))
+    said = str(pellucid.load(tmp_path / "f"))
+    assert said.startswith("y ~ x") and not {"\x1b", "\x07"} & set(said)
 
 
 def test_names_that_are_no_columns_are_not_found(tmp_path):

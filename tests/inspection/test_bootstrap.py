@@ -7,7 +7,7 @@ import pytest
 from pellucid import set_threads
 from pellucid.errors import DataError, ParameterError
 from pellucid.inspection import bootstrap
-from pellucid.linear_model import Lasso, LinearRegression
+from pellucid.linear_model import GeneralizedLinearModel, Lasso, LinearRegression
 
 
 def table(n=60, seed=0):
@@ -151,6 +151,8 @@ def test_what_cannot_be_is_said():
     X, y = table()
     with pytest.raises(ParameterError, match="it has aliased_, coef_"):
         bootstrap(LinearRegression(), X, y, "coeff_", n_resamples=2)
+    with pytest.raises(ParameterError, match="has no fit"):
+        bootstrap(np.mean, X, y)
     with pytest.raises(ParameterError, match="n_resamples"):
         bootstrap(LinearRegression(), X, y, n_resamples=1)
     with pytest.raises(ParameterError, match="level"):
@@ -253,3 +255,21 @@ def test_columns_may_be_named():
     named = bootstrap(LinearRegression(), full, "y", sample_weight="w", **options)
     np.testing.assert_array_equal(named.replicates, plain.replicates)
     assert named.names == ("a", "b")
+
+
+def test_shares_are_drawn_by_their_trials():
+    """Copies of a share are alike, so they spread less than the trials that made it."""
+    rng = np.random.default_rng(0)
+    x, trials = rng.normal(size=(60, 1)), rng.integers(3, 10, 60)
+    hits = rng.binomial(trials, 1 / (1 + np.exp(-x[:, 0])))
+    model = GeneralizedLinearModel(family="binomial")
+    found = bootstrap(
+        model, x, hits / trials, sample_weight=trials, n_resamples=120, random_state=0
+    )
+    fit = model.fit(x, hits / trials, sample_weight=trials)
+    np.testing.assert_allclose(found.estimate, fit.coef_, rtol=1e-12)
+    error = fit.summary().frame()["std error"][1]
+    assert found.std_error[0] == pytest.approx(error, rel=4 / np.sqrt(240))
+    frame = pd.DataFrame({"x": x[:, 0], "trials": trials, "share": hits / trials})
+    named = bootstrap(model, frame, "share", sample_weight="trials", n_resamples=3, random_state=0)
+    np.testing.assert_allclose(named.replicates, found.replicates[:3], rtol=1e-9)

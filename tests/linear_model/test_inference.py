@@ -15,6 +15,7 @@ from pellucid.linear_model import (
     GeneralizedLinearModel,
     Lasso,
     LinearRegression,
+    LogisticRegression,
     PoissonRegressor,
     Ridge,
     TweedieRegressor,
@@ -304,3 +305,35 @@ def test_rows_left_out_are_told(Model):
     options = {} if Model is LinearRegression else {"alpha": 0}
     notes = Model(table=Table(missing="drop"), **options).fit(X, y).summary().notes
     assert notes == ("Left out for a missing value: 2 row(s).",)
+
+
+@pytest.mark.parametrize("n_groups", [2, 3, 4, 5])
+def test_too_few_groups_for_a_test_of_all_terms(n_groups):
+    """G groups tell G - 1 directions: with fewer than the terms, the test was rounding errors."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    y = X @ [1.0, 0.5, -1.0] + rng.normal(size=90)
+    groups = np.arange(90) % n_groups
+    for model, target in (
+        (LinearRegression(), y),
+        (GeneralizedLinearModel(), y),
+        (GeneralizedLinearModel(family="poisson"), np.floor(np.exp(y / 3))),
+        (LogisticRegression(C=np.inf), (y > 0).astype(int)),
+    ):
+        model.fit(X, target)
+        found = model.summary(errors="clustered", X=X, y=target, groups=groups)
+        wald = [value for name, value in found.header if "Wald" in name]
+        told = n_groups > 3
+        assert len(wald) == 2 and np.isfinite(wald).all() == told
+        assert ("too few groups" in str(found)) != told
+        assert np.isfinite(found.frame()["std error"]).all()
+
+
+def test_a_constant_target_is_no_evidence():
+    """Errors of 0 made t infinite and p 0 of coefficients that are rounding."""
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    for model in (LinearRegression(), GeneralizedLinearModel(family="gamma")):
+        table = model.fit(X, np.ones(60)).summary()
+        lines = table.frame()
+        assert np.isnan(lines["p"]).all() and "tests mean nothing" in str(table)
+        assert np.isnan(lines["z" if "z" in lines else "t"]).all()

@@ -4,16 +4,26 @@ Invariant: a formula is never evaluated with the caller's variables; a name that
 table is an error that says which column may be meant.
 """
 
+import contextlib
+import keyword
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable
+from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
+from pellucid.data.cells import is_missing, object_column
 from pellucid.errors import DataError, ParameterError, PellucidError
-from pellucid.formula.language import Foreign, columns_of
+from pellucid.formula.language import FUNCTIONS, Foreign, columns_of, multiplied
+
+_MISSING = ("NAType", "NaTType", "NoneType")
+_KNOWN = (str, int, float, Decimal, np.number, np.bool_)
+# Functions that formulaic has otherwise: its exp10 is the tenth power.
+_OWN = {"exp10": lambda x: np.power(10.0, x)}
 
 
 def entries_of(value: Any, what: str, table: Any) -> np.ndarray:
@@ -21,7 +31,7 @@ def entries_of(value: Any, what: str, table: Any) -> np.ndarray:
     if isinstance(value, str):
         check_columns({value}, table, "")
         value = table[value]
-    found = np.asarray(value)
+    found = value if isinstance(value, np.ndarray) else _cells(value)
     if found.shape != (len(table),):
         raise DataError(
             f"{what} must be the name of a column, or have one entry for each of the {len(table)} "
@@ -34,21 +44,78 @@ def numbers_of(value: Any, what: str, table: Any) -> np.ndarray:
     """As `entries_of`, all of them numbers."""
     found = entries_of(value, what, table)
     try:
+        if found.dtype.kind == "O":
+            return _number_cells(found)
         return found.astype(float)
     except (TypeError, ValueError):
         raise DataError(f"{what} must be numbers, not {found.dtype} cells.") from None
 
 
+def _cells(values: Any) -> np.ndarray:
+    """The entries of a column, as numbers if its type is one of numbers, missing ones as NaN."""
+    if hasattr(values, "iloc") and str(values.dtype).lower().startswith(("int", "uint", "float")):
+        return values.to_numpy(dtype=float, na_value=np.nan)
+    return np.asarray(values)
+
+
+def _number_cells(cells: np.ndarray) -> np.ndarray:
+    if any(isinstance(cell, str) for cell in cells):
+        raise TypeError("text")
+    return np.array([np.nan if is_missing(cell) else float(cell) for cell in cells])
+
+
 def table_of(data: Any) -> Any:
-    """A pandas table with rows numbered 0, 1, ..."""
+    """A pandas table with rows numbered 0, 1, ... and columns named by texts."""
     if hasattr(data, "to_pandas"):
-        data = data.to_pandas()
+        data = _unordered(data).to_pandas()
     if not hasattr(data, "iloc"):
         raise DataError("A formula needs a table with named columns: pandas, polars or Arrow.")
-    twice = data.columns[data.columns.duplicated()]
-    if len(twice):
-        raise DataError(f"The table has several columns named {str(twice[0])!r}: rename them.")
-    return data.reset_index(drop=True)
+    names = [str(name) for name in data.columns]
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise DataError(f"The table has several columns named {twice[0]!r}: rename them.")
+    return data.set_axis(names, axis=1).reset_index(drop=True)
+
+
+def _unordered(data: Any) -> Any:
+    """A polars table whose Categorical columns are texts: they number their levels by the first
+    appearance in any table of the process, which is no order."""
+    for name, kind in zip(data.columns, getattr(data, "dtypes", ())):
+        if str(kind).startswith("Categorical"):
+            data = data.with_columns(data[name].cast(str))
+    return data
+
+
+def _settled(table: Any, names: Iterable[str]) -> Any:
+    """These columns of a table, each with the type that all models give it.
+
+    Objects that are all numbers are numbers; texts are categories, whatever the type that holds
+    them and however much they look like numbers.
+    """
+    own = table[sorted(names)]
+    changed = {}
+    for name in own.columns:
+        dtype = own[name].dtype
+        if dtype.kind == "c":
+            raise DataError(f"Complex data not supported: column {name!r}.")
+        if dtype.kind in "fiubmM" or hasattr(own[name], "cat"):
+            continue
+        cells = own[name].to_numpy(dtype=object)
+        kinds = set(map(type, cells))
+        if kinds <= {str} and dtype in ("object", "str"):
+            continue  # as formulaic takes it
+        if kinds <= {str}:
+            changed[name] = cells
+        elif all(issubclass(k, _KNOWN) or k.__name__ in _MISSING for k in kinds):
+            column = object_column(name, cells)  # refuses mixtures
+            changed[name] = _whole(column.values) if column.kind == "number" else column.cells()
+    return own.assign(**{name: own[name].__class__(v, own.index) for name, v in changed.items()})
+
+
+def _whole(values: np.ndarray) -> np.ndarray:
+    """Integers if all values are: as levels they are named 1, not 1.0."""
+    fit = np.isfinite(values) & (np.abs(values) < 2**53)
+    return values.astype(np.int64) if fit.all() and not np.any(values % 1) else values
 
 
 def parse(formula: str, table: Any) -> Any:
@@ -62,18 +129,26 @@ def parse(formula: str, table: Any) -> Any:
         raise ParameterError(f"A formula reads 'target ~ columns'. Got {formula!r} instead.")
     if "`1`" in formula:
         raise ParameterError("A column named '1' is not told from the constant 1: rename it.")
+    # formulaic puts quotes around every `x` that it reads, also in np.exp
+    plain = re.sub(r"`([^\W\d]\w*)`", _unquoted, formula)
     columns = {"__formulaic_variables_available__": [str(name) for name in table.columns]}
     try:
-        return Formula(formula, _context=columns)  # a dot is every other column
+        found = Formula(plain, _context=columns)  # a dot is every other column
     except Exception as error:
         reason = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", str(error)).split("\n")[0]  # no colours
         raise ParameterError(f"The formula {formula!r} cannot be read: {reason}") from error
+    if isinstance(found.lhs, tuple) or isinstance(found.rhs, tuple):
+        raise ParameterError(f"A model has one set of columns, no parts by '|'. Got {formula!r}.")
+    return found
+
+
+def _unquoted(found: re.Match[str]) -> str:
+    return found[0] if keyword.iskeyword(found[1]) else found[1]
 
 
 def required(*sides: Any) -> set[str]:
     """The columns that sides of a formula read, by their whole names (`petal.width` is one)."""
-    terms = [term for side in sides for term in getattr(side, "formula", side)]
-    return {name for term in terms for factor in term.factors for name in required_by(factor)}
+    return {name for factor in _factors(*sides) for name in required_by(factor)}
 
 
 def required_by(factor: Any) -> Iterable[str]:
@@ -97,22 +172,31 @@ def check_columns(wanted: Any, table: Any, formula: str) -> None:
                 f"The formula calls {name!r}, which is no function of formulas. There are C, np.log, "
                 "np.exp, np.sqrt, poly, bs, center, scale; give an offset as offset= or exposure=."
             )
-        near = get_close_matches(name, columns, n=1, cutoff=0.5)
+        near = [c for c in columns if c.lower() == name.lower()]
+        near += get_close_matches(name, columns, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise DataError(f"The table has no column {name!r}.{hint} It has: {', '.join(columns)}.")
 
 
 def make(source: Any, table: Any, missing: str) -> Any:
-    """The columns of a formula; the caller's variables are out of reach."""
+    """The columns of a formula; the caller's variables are out of reach.
+
+    Rows without a value are left out (`missing` "drop") or an error ("raise").
+    """
     from formulaic.errors import DataMismatchWarning
 
     sides = (source,) if hasattr(source, "formula") else (source.lhs, source.rhs)
+    names, factors = required(*sides), _factors(*sides)
+    _check_calls(names, factors)
+    table = _settled(table, names)
+    _check_products(table, factors)
     if missing == "raise":
         _check_cells(table, *sides)
+    action = "drop" if missing == "drop" else "ignore"  # `_check_numbers` says which cells
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("error", DataMismatchWarning)
-            return source.get_model_matrix(table, context={}, na_action=missing)
+            found = source.get_model_matrix(table, context=_OWN, na_action=action)
     except DataMismatchWarning as error:
         levels = ", ".join(re.findall(r"'[^']*'", str(error))) or str(error)
         raise DataError(
@@ -122,6 +206,53 @@ def make(source: Any, table: Any, missing: str) -> Any:
     except Exception as error:
         _check_dates(table, *sides)
         raise DataError(f"The formula cannot be applied to this table: {error}") from error
+    for matrix in (found,) if len(sides) == 1 else (found.lhs, found.rhs):
+        _check_numbers(matrix)
+    return found
+
+
+def _factors(*sides: Any) -> list[Any]:
+    return [f for side in sides for term in getattr(side, "formula", side) for f in term.factors]
+
+
+def _check_products(table: Any, factors: list[Any]) -> None:
+    """Refuse texts times numbers, which Python makes longer texts of: there is no end of them."""
+    for factor in factors:
+        if factor.eval_method.value != "python":
+            continue
+        with contextlib.suppress(Foreign):
+            for name in sorted(multiplied(factor.expr)):
+                if table[name].dtype.kind not in "fiubmM":
+                    raise DataError(
+                        f"{factor.expr!r} multiplies column {name!r}, which does not hold numbers."
+                    )
+
+
+def _check_calls(names: set[str], factors: list[Any]) -> None:
+    """Refuse a column under the name of a function that the formula calls."""
+    for factor in factors:
+        for name in sorted(names & {*FUNCTIONS, "np", "contr"}):
+            if factor.expr != name and re.search(rf"(?<![\w.`]){name}[(.]", factor.expr):
+                raise DataError(
+                    f"The formula takes {name!r} as a column and as a function: rename the column."
+                )
+
+
+def _check_numbers(matrix: Any) -> None:
+    """Refuse a column that is not of numbers, and a cell that has none."""
+    for j, name in enumerate(map(str, matrix.columns)):
+        column = matrix.iloc[:, j]
+        if column.dtype.kind not in "fiub":
+            raise DataError(
+                f"The formula makes {column.dtype} cells of {name!r}, which are no numbers. Turn the "
+                "column into numbers or text first."
+            )
+        empty = np.flatnonzero(column.isna())
+        if len(empty):
+            raise DataError(
+                f"The formula makes no number of row {empty[0]} in {name!r} (such rows: {len(empty)}), "
+                "as the logarithm of a negative value is none, so there is no prediction."
+            )
 
 
 def _check_cells(table: Any, *sides: Any) -> None:

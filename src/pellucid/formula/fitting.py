@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.errors import DataError
+from pellucid.errors import DataConversionWarning, DataError, ParameterError, warn
 from pellucid.formula.columns import (
     check_columns,
     constant_alone,
@@ -54,6 +54,11 @@ def glm(
     """
     from pellucid.linear_model import GeneralizedLinearModel
 
+    if "fit_intercept" in options:
+        raise ParameterError(
+            "The formula says whether there is an intercept: 'y ~ 0 + x' has none."
+        )
+
     def make(constant: bool) -> Any:
         return GeneralizedLinearModel(family=family, link=link, fit_intercept=constant, **options)
 
@@ -79,6 +84,7 @@ def _fit(formula: str, data: Any, model_for: Any, given: dict[str, Any]) -> Form
             "a category? Use a classifier, or 0 and 1."
         )
     rows = table.index.get_indexer(sides.rhs.index)
+    _say_undefined(table[whole].drop(index=rows), required(parsed.lhs, parsed.rhs))
     extra = {name: values[rows] for name, values in numbers.items()}
     spec = sides.model_spec
     X, alone = slopes_of(sides.rhs, spec.rhs), constant_alone(spec.rhs)
@@ -89,6 +95,18 @@ def _fit(formula: str, data: Any, model_for: Any, given: dict[str, Any]) -> Form
     named = {name: value for name, value in given.items() if isinstance(value, str)}
     found = FormulaModel(formula, model, Design.of(spec), named, len(table), len(table) - len(rows))
     return found.trained_on(Training(table, rows, X, y[:, 0], extra))
+
+
+def _say_undefined(left_out: Any, names: set[str]) -> None:
+    """Rows that a function left without a number are not rows with missing values."""
+    lost = left_out.index[~left_out[sorted(names)].isna().any(axis=1)]
+    if len(lost):
+        warn(
+            f"{len(lost)} row(s) have all their values, but the formula makes no number of them, as "
+            f"the logarithm of a negative value is none (the first is row {lost[0]}). They are left "
+            "out of the fit.",
+            DataConversionWarning,
+        )
 
 
 def _fit_rows(model: Any, X: Any, y: np.ndarray, extra: dict[str, Any], left_out: int) -> None:

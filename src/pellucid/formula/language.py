@@ -3,7 +3,9 @@
 formulaic evaluates the parts of a formula as Python, and a model file must never run code of its
 own. Invariant: what `columns_of` lets through are numbers, texts, columns, arithmetic, comparisons
 and calls of the functions listed here, and evaluating it takes time and memory in proportion to the
-table; all else is refused, before it is written and before it is read.
+table; all else is refused, before it is written and before it is read. An expression has one
+spelling, the one that Python prints: comments, lines and quotes in odd places, which two readers
+might take for different things, are refused with the rest.
 """
 
 from __future__ import annotations
@@ -45,11 +47,27 @@ class Foreign(ValueError):
 
 def columns_of(text: str) -> tuple[str, ...]:
     """The columns that an expression reads; `Foreign` if a file may not hold it."""
+    tree, names = _tree(text)
+    return tuple(dict.fromkeys(names.get(name, name) for name in _columns(tree)))
+
+
+def multiplied(text: str) -> set[str]:
+    """The columns that an expression multiplies: texts among them could fill any memory."""
+    tree, names = _tree(text)
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Mod):
+            found |= {names.get(name, name) for name in _columns(node, ast.Compare)}
+    return found
+
+
+def _tree(text: str) -> tuple[ast.expr, dict[str, str]]:
+    """The expression, with names in the place of quoted ones, and whose place they take."""
     quoted: list[str] = []
 
     def place(found: re.Match[str]) -> str:
         quoted.append(found[1])
-        return f" {_PLACE.format(len(quoted) - 1)} "
+        return _PLACE.format(len(quoted) - 1)
 
     if len(text) > MAX_LENGTH or "\\" in text or _PLACE.split("{")[0] in text:
         raise Foreign(text[:80])
@@ -57,19 +75,22 @@ def columns_of(text: str) -> tuple[str, ...]:
     if any(map(keyword.iskeyword, quoted)):
         raise Foreign(text[:80])
     try:
-        tree = ast.parse(code.strip(), mode="eval").body
+        tree = ast.parse(code, mode="eval").body
         _check(tree)
     except Foreign:
         raise
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise Foreign(text[:80]) from None
     names = {_PLACE.format(i): name for i, name in enumerate(quoted)}
-    return tuple(dict.fromkeys(names.get(name, name) for name in _columns(tree)))
+    placed = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in names]
+    if ast.unparse(tree) != code or sorted(placed) != sorted(names):
+        raise Foreign(text[:80])
+    return tree, names
 
 
 def width_of(text: str) -> int:
     """At most so many columns come of an expression that `columns_of` lets through, levels aside."""
-    tree = ast.parse(_QUOTED.sub(" x ", text).strip(), mode="eval")
+    tree = ast.parse(_QUOTED.sub("x", text), mode="eval")
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return max((_basis_size(call) for call in calls if _called(call) in BASES), default=1)
 
@@ -90,11 +111,14 @@ def _called(node: ast.AST) -> str:
     return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
 
 
-def _columns(tree: ast.AST) -> list[str]:
-    functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    functions |= {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+def _columns(tree: ast.AST, beside: type[ast.AST] | tuple[()] = ()) -> list[str]:
+    """The names of columns in a tree, those below nodes of the type `beside` left aside."""
+    aside = {id(p) for n in ast.walk(tree) if isinstance(n, beside) for p in ast.walk(n)}
+    nodes = [node for node in ast.walk(tree) if id(node) not in aside]
+    functions = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    functions |= {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
     names = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and id(node) not in functions and node.id not in FUNCTIONS:
             names.append(node.id)
         elif isinstance(node, ast.Call) and _called(node) == "Q":

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.draw.text import clean
 from pellucid.errors import ModelFileError, PellucidError
 from pellucid.formula.columns import (
     check_columns,
@@ -164,6 +165,8 @@ class FormulaModel:
         loaded model has no training rows: it takes `X=fit.matrix(table)`, `y` and what else was
         given to the fit, as the plain estimator does.
         """
+        from pellucid.linear_model.inference import NO_INTERCEPT
+
         if self.training is not None:
             options = self._options(self.training, options)
         found = self.model.summary(**options)
@@ -172,7 +175,8 @@ class FormulaModel:
             found = replace(found, notes=tuple(notes))
         if self.design.constant_alone:
             header = tuple(fact for fact in found.header if fact[0] not in _COMPARISONS)
-            found = replace(found, header=header)
+            notes = (note for note in found.notes if note != NO_INTERCEPT)
+            found = replace(found, header=header, notes=tuple(notes))
         if self.n_dropped:
             note = f"{self.n_dropped} of {self.n_rows} rows have missing values and were left out."
             found = replace(found, notes=(*found.notes, note))
@@ -218,8 +222,14 @@ class FormulaModel:
         return self.model.explain(self.matrix(table), **self._given(table, options))
 
     def score(self, data: Any, **options: Any) -> float:
-        """R2 (D2 of a GLM) for the rows of a table that has the target too."""
+        """R2 (D2 of a GLM) for the rows of a table that has the target too.
+
+        Rows count once; `sample_weight` (an array, or the name of a column) says otherwise.
+        """
         table = table_of(data)
+        if options.get("sample_weight") is not None:
+            weights = numbers_of(options["sample_weight"], "sample_weight", table)
+            options = options | {"sample_weight": weights}
         check_columns(required(self.spec.lhs, self.spec.rhs), table, self.formula)
         y = np.asarray(make(self.spec.lhs, table, "raise"), dtype=float)[:, 0]
         return self.model.score(self.matrix(table), y, **self._given(table, options))
@@ -231,7 +241,7 @@ class FormulaModel:
         return slopes_of(make(self.spec.rhs, table, "raise"), self.spec.rhs)
 
     def __str__(self) -> str:
-        return f"{self.formula}\n{self.summary()}"
+        return f"{clean(self.formula, len(self.formula))}\n{self.summary()}"
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()

@@ -125,8 +125,8 @@ def bootstrap(
     statistic : the name of a learned attribute, or a function: of the fitted estimator, or, without
         an estimator, of (X, y), of (X) if y is None
     n_resamples : int >= 2; level : float in (0, 1)
-    sample_weight : whole numbers are numbers of copies; other weights, which the estimator must
-        take, stay with their rows
+    sample_weight : whole numbers are numbers of copies (of a binomial share: trials, which are
+        drawn one by one); other weights, which the estimator must take, stay with their rows
     groups : rows of one group are drawn together
     random_state, n_jobs : the result does not depend on n_jobs
     offset, exposure : arrays that the estimator's `fit` takes, one entry per row
@@ -154,6 +154,9 @@ def bootstrap(
         X, y, n, sample_weight = taken(X, rows), None if y is None else y[rows], len(rows), None
         more = {name: values[rows] for name, values in more.items()}
         groups = None if groups is None else groups[rows]
+    if groups is None and _are_shares(estimator, y, sample_weight):
+        rows, y, sample_weight = _trials(y, weights_or_ones(sample_weight, n))
+        X, n, more = taken(X, rows), len(rows), {k: values[rows] for k, values in more.items()}
     draw = _drawer(n, sample_weight, groups, weighable)
     seed = parallel.seed_sequence(random_state)
     whole = _fitted(_seeded(estimator, seed, "whole"), X, y, sample_weight, more)
@@ -190,6 +193,11 @@ def _check(n_resamples: int, level: float, estimator: Any, statistic: Any) -> No
         )
     if isinstance(estimator, type):
         raise ParameterError(f"Give an instance, {estimator.__name__}(), not the class.")
+    if estimator is not None and not hasattr(estimator, "fit"):
+        raise ParameterError(
+            f"Got {shown(estimator)}, which has no fit. A function of the rows is a statistic: "
+            "bootstrap(None, X, y, function). Of a model of a formula take fit.model, fit.X, fit.y."
+        )
     if estimator is None and isinstance(statistic, str):
         raise ParameterError("Without an estimator the statistic is a function of the rows.")
 
@@ -227,6 +235,21 @@ def _copies(estimator: Any, w: np.ndarray) -> np.ndarray:
             "weights."
         )
     return np.repeat(np.arange(len(w)), w.astype(np.int64))
+
+
+def _are_shares(estimator: Any, y: Any, weights: Any) -> bool:
+    """Whether y are shares of successes, and weights their numbers of trials."""
+    if getattr(estimator, "family", None) != "binomial" or weights is None or y.dtype.kind != "f":
+        return False
+    hits = weights_or_ones(weights, len(y)) * y
+    return bool(np.any((y > 0) & (y < 1)) and np.all(np.abs(hits - np.rint(hits)) < 1e-6))
+
+
+def _trials(y: np.ndarray, trials: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of successes, then rows of failures: what is drawn are trials, not copies of a share."""
+    hits = np.rint(trials * y)
+    rows = np.tile(np.arange(len(y)), 2)
+    return rows, np.repeat([1.0, 0.0], len(y)), np.append(hits, trials - hits)
 
 
 def _known(groups: np.ndarray, n: int) -> np.ndarray:

@@ -380,7 +380,8 @@ class GLMRegressor(Regressor):
 
         `errors`: "classical", "HC0" to "HC3" (any variances) or "clustered" (rows of one of the
         `groups` depend on each other); all but the first need the rows of the fit again.
-        `weights="frequency"` counts a weight k as k rows, `"precision"` each row once (as R does).
+        `weights="frequency"` counts a weight k as k rows, `"precision"` each row once (as R does);
+        weights that are not whole count each row once.
         """
         from pellucid.linear_model.glm_inference import glm_summary
         from pellucid.linear_model.robust import Wanted

@@ -18,6 +18,7 @@ from pellucid.linear_model.inference import (
     COLUMNS,
     SHRUNK,
     estimate_lines,
+    few_groups_note,
     missing_notes,
     penalised_summary,
 )
@@ -79,6 +80,8 @@ def facts(
     likelihood = seen.log_likelihood(problem.total)
     same = family.name in EITHER_WAY
     by_precision = likelihood if same else seen.log_likelihood(float(problem.n), precision=True)
+    if family.name == "normal" and np.any(problem.weights % 1):
+        likelihood = by_precision  # no copies: weights are inverse variances
     return {
         "root": known.root, "centre": known.centre, "aliased": known.aliased, "null": known.null,
         "endless": known.endless,
@@ -248,7 +251,8 @@ def glm_summary(model: Any, wanted: Wanted) -> SummaryTable:
     rows: list[tuple] = [(name, *line) for name, line in zip(names, lines)]
     columns = tuple("z" if np.isinf(dof) and c == "t" else c for c in COLUMNS)
     header = [*_header(model, kept, n, dispersion, wanted), *wald.items()]
-    return SummaryTable(type(model).__name__, tuple(header), columns, tuple(rows), _notes(model))
+    notes = (*_notes(model), *few_groups_note(wald))
+    return SummaryTable(type(model).__name__, tuple(header), columns, tuple(rows), notes)
 
 
 def _estimates(
@@ -286,10 +290,10 @@ def _robust(model: Any, kept: dict[str, Any], wanted: Wanted, classical: np.ndar
     n = problem.total if wanted.weights == "frequency" else problem.n
     free = float(n - kept["rank"] if groups is None else groups.max())
     free = np.inf if kept["known"] else free
-    errors, dof, wald = robust_lines(root, model.coef_, classical, model, free)
+    errors, dof, wald = robust_lines(root, model.coef_, classical, model, free, groups)
     if wald and np.isinf(dof):
         chi2 = wald["Wald F"] * len(model.coef_)
-        wald = {"Wald chi2": chi2, "p of Wald": float(chdtrc(len(model.coef_), max(chi2, 0.0)))}
+        wald = {"Wald chi2": chi2, "p of Wald": float(chdtrc(len(model.coef_), chi2))}
     return errors, dof, wald
 
 

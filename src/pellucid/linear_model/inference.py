@@ -19,6 +19,12 @@ SHRUNK = (
     "pellucid.inspection.bootstrap(model, X, y, 'coef_') shows how much they vary from sample "
     "to sample (it does not remove the bias); an unpenalised model has standard errors."
 )
+NO_INTERCEPT = "Without an intercept R2 and F compare with 0, not with the mean of y."
+FEW_GROUPS = (
+    "There are too few groups to test all terms together: the Wald test has no value. The lines of "
+    "single terms hold."
+)
+NO_SPREAD = 1e-7  # a share of the errors that is rounding: the root of that of their squares
 COLUMNS = ("term", "coef", "std error", "t", "p", "low", "high")
 
 
@@ -30,6 +36,7 @@ def least_squares_summary(model: Any, wanted: Wanted) -> SummaryTable:
     coef, slopes = np.atleast_2d(model.coef_), model.rank_
     dof = n - slopes - int(model.fit_intercept)
     rows: list[tuple] = []
+    wald: dict[str, float] = {}
     header: dict[str, Any] = {
         "rows": n, "terms": coef.shape[1], "rank": slopes, "standard errors": wanted.errors,
     }  # fmt: skip
@@ -48,7 +55,8 @@ def least_squares_summary(model: Any, wanted: Wanted) -> SummaryTable:
         ]
     header["condition number"] = float(kept["condition"])
     facts = tuple(header.items())
-    return SummaryTable("Least squares", facts, COLUMNS, tuple(rows), _notes(model, dof))
+    notes = (*_notes(model, dof), *few_groups_note(wald))
+    return SummaryTable("Least squares", facts, COLUMNS, tuple(rows), notes)
 
 
 def kept_facts(model: Any) -> dict[str, Any]:
@@ -97,14 +105,15 @@ def _robust(model: Any, wanted: Wanted) -> Any:
             model, loss, problem, groups, wanted, coef, b0, np.ascontiguousarray(Y[:, k]), rank
         )
         dof = float(groups.max()) if groups is not None else n - rank
-        return robust_lines(root, coef, classical, model, dof)
+        return robust_lines(root, coef, classical, model, dof, groups)
 
     return of_target
 
 
 def robust_lines(
-    root: np.ndarray, coef: np.ndarray, classical: np.ndarray, model: Any, dof: float
-) -> tuple[np.ndarray, float, dict[str, float]]:
+    root: np.ndarray, coef: np.ndarray, classical: np.ndarray, model: Any, dof: float,
+    groups: np.ndarray | None,
+) -> tuple[np.ndarray, float, dict[str, float]]:  # fmt: skip
     """Errors in the order of the lines (NaN where the classical ones are), dof, the Wald test."""
     lengths = np.linalg.norm(root, axis=1)
     errors = np.roll(lengths, 1) if model.fit_intercept else lengths[:-1]
@@ -112,15 +121,28 @@ def robust_lines(
     slopes = len(coef)
     if not slopes or np.isnan(errors).any():
         return errors, dof, {}
-    F = wald_chi2(root[:-1], coef) / slopes
-    return errors, dof, {"Wald F": F, "p of Wald F": float(fdtrc(slopes, dof, max(F, 0.0)))}
+    F = wald_chi2(root[:-1], coef, groups) / slopes
+    return errors, dof, {"Wald F": F, "p of Wald F": float(fdtrc(slopes, dof, F))}
 
 
-def wald_chi2(root: np.ndarray, coef: np.ndarray) -> float:
-    """coef' (root root')^-1 coef."""
+def wald_chi2(root: np.ndarray, coef: np.ndarray, groups: np.ndarray | None) -> float:
+    """coef' (root root')^-1 coef; NaN if there are too few groups for an inverse.
+
+    The scores of all groups sum to 0, so G groups tell G - 1 directions.
+    """
     unit = np.maximum(np.linalg.norm(root, axis=1), 1e-300)
-    z = np.linalg.lstsq(root / unit[:, None], coef / unit, rcond=None)[0]
+    table = root / unit[:, None]
+    if groups is not None:
+        told = np.linalg.matrix_rank(table, tol=NO_SPREAD)
+        if min(told, groups.max()) < len(coef):
+            return np.nan
+    z = np.linalg.lstsq(table, coef / unit, rcond=None)[0]
     return float(z @ z)
+
+
+def few_groups_note(wald: dict[str, float]) -> tuple[str, ...]:
+    """Why the test of all terms together has no value, if it has none."""
+    return (FEW_GROUPS,) if any(map(np.isnan, wald.values())) else ()
 
 
 def estimate_lines(
@@ -128,7 +150,7 @@ def estimate_lines(
 ) -> list[tuple[float, ...]]:
     """(coef, standard error, t, p, low, high) of each coefficient; dof may be inf."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = estimate / errors
+        t = np.where(errors == 0, np.nan, estimate / errors)  # a perfect fit is no evidence
         p = 2 * stdtr(dof, -np.abs(t)) if dof > 0 else np.full_like(t, np.nan)
         reach = stdtrit(dof, (1 + level) / 2) * errors if dof > 0 else np.full_like(t, np.nan)
     lines = np.column_stack([estimate, errors, t, p, estimate - reach, estimate + reach])
@@ -147,7 +169,7 @@ def _fit_facts(
         F = np.float64(total - residual) / slopes / noise if slopes else np.nan
         p = float(fdtrc(slopes, dof, F)) if slopes and dof > 0 else np.nan
         likelihood = -0.5 * n * (np.log(2 * np.pi * residual / n) + 2 * lift * np.log(2) + 1)
-        if wanted.weights == "precision":
+        if wanted.weights == "precision" or not _are_copies(kept):
             likelihood += 0.5 * kept["log_weights"]
         k_all = slopes + int(constant) + 1  # the variance is estimated too, as R counts
         facts = {
@@ -164,6 +186,12 @@ def _fit_facts(
     return {prefix + name: value for name, value in facts.items()}
 
 
+def _are_copies(kept: dict[str, Any]) -> bool:
+    """Whether the weights were whole: then their sum is the total, and all are 1 if it is n."""
+    ones = kept["log_weights"] == 0
+    return bool(kept["total"] == kept["mass"] and (kept["total"] > kept["rows"] or ones))
+
+
 def _notes(model: Any, dof: float) -> tuple[str, ...]:
     notes = []
     if len(model.aliased_):
@@ -177,6 +205,8 @@ def _notes(model: Any, dof: float) -> tuple[str, ...]:
         notes.append("y is constant: there is nothing to explain, and tests mean nothing.")
     elif not np.all(kept["residual_ss"]):
         notes.append("The fit is perfect: nothing is left over to judge it by.")
+    if not kept["constant"]:
+        notes.append(NO_INTERCEPT)
     if dof <= 0:
         notes.append("No degrees of freedom are left for standard errors.")
     return (*notes, *missing_notes(model.schema_))

@@ -249,7 +249,7 @@ class LinearRegression(LinearPredictor):
         "clustered" (rows of one of the `groups` depend on each other). All but the first need the
         rows of the fit again: X, y, and sample_weight if there were weights.
         `weights="frequency"` counts a weight k as k rows; `"precision"` counts each row once and
-        takes weights as inverse variances (WLS).
+        takes weights as inverse variances (WLS). Weights that are not whole are such.
         """
         from pellucid.linear_model.inference import least_squares_summary
         from pellucid.linear_model.robust import Wanted

@@ -13,6 +13,7 @@ from pellucid.data import Problem
 from pellucid.linear_model.inference import (
     COLUMNS,
     estimate_lines,
+    few_groups_note,
     missing_notes,
     penalised_summary,
 )
@@ -106,7 +107,8 @@ def logistic_summary(model: Any, wanted: Wanted) -> SummaryTable:
             lines = estimate_lines(estimate[first:], error[first:], np.inf, wanted.level)
         rows += [(prefix + name, *line) for name, line in zip(names[first:], lines)]
     header = (*_header(model, kept, wanted), *wald.items())
-    return SummaryTable(title, header, LINES, tuple(rows), notes_of(model, kept))
+    notes = (*notes_of(model, kept), *few_groups_note(wald))
+    return SummaryTable(title, header, LINES, tuple(rows), notes)
 
 
 def differences(model: Any, kept: dict[str, Any], B: np.ndarray) -> tuple[list[str], np.ndarray]:

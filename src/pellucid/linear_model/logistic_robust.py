@@ -40,14 +40,15 @@ def robust_errors(
     _check_known(model, kept, wanted)
     B = differences(model, kept, np.column_stack([model.intercept_, model.coef_]))[1]
     B = np.roll(B, -1, axis=1)
-    root = _robust_root(model, _rows(model, kept, wanted), wanted, B)
+    training = _rows(model, kept, wanted)
+    root = _robust_root(model, training, wanted, B)
     errors = np.roll(np.linalg.norm(root, axis=2), 1, axis=1)
     errors = np.where(np.isnan(classical), np.nan, errors)
     slopes = B[:, :-1].size
     if not slopes or np.isnan(errors[:, int(not model.fit_intercept) :]).any():
         return errors, {}
-    chi2 = wald_chi2(root[:, :-1].reshape(slopes, -1), B[:, :-1].ravel())
-    return errors, {"Wald chi2": chi2, "p of Wald": float(chdtrc(slopes, max(chi2, 0.0)))}
+    chi2 = wald_chi2(root[:, :-1].reshape(slopes, -1), B[:, :-1].ravel(), training.groups)
+    return errors, {"Wald chi2": chi2, "p of Wald": float(chdtrc(slopes, chi2))}
 
 
 def _check_known(model: Any, kept: dict[str, Any], wanted: Wanted) -> None:
@@ -106,7 +107,7 @@ def _robust_root(model: Any, rows: _Training, wanted: Wanted, B: np.ndarray) -> 
     # Along T the information is 1: nothing is lost where some rows have reached their class.
     T = flat_root(curvature_along(F, x, V).reshape(rank, rank), GRAM_LIMIT**-2)[0]
     _check_rows(model, F, x, T.T @ (F.evaluate(x)[1].reshape(F.q, -1) @ V).ravel())
-    copies = wanted.weights == "frequency"
+    copies = wanted.counts_copies(problem.weights)
     counts = problem.weights if copies else np.ones(problem.n)
     C = sandwich(
         np.eye(T.shape[1]), _visit(F, x, V, T, w / counts), F.X.blocks, counts, wanted.errors,

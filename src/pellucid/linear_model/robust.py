@@ -1,8 +1,9 @@
 """Robust standard errors of linear models, from a fitted model and its training rows.
 
 Invariant: the rows are the ones of the fit (the scores at the estimates sum to 0), else an error
-says so; with "frequency" weights a weight is a number of copies, with "precision" it multiplies
-the score of one row.
+says so; with "frequency" weights a weight is a number of copies, with "precision", or if weights are
+not whole, it multiplies the score of one row, and its unit falls out. Copies of a share of successes
+are trials, each of them a success or not.
 """
 
 from dataclasses import dataclass, replace
@@ -61,6 +62,10 @@ class Wanted:
         if (self.errors == "clustered") != (self.groups is not None):
             raise ParameterError("groups= and errors='clustered' belong together.")
 
+    def counts_copies(self, weights: np.ndarray) -> bool:
+        """Whether a weight is a number of copies: there is no half of a copy."""
+        return self.weights == "frequency" and bool((weights == np.floor(weights)).all())
+
 
 def training_rows(model: Any, wanted: Wanted) -> tuple[Problem, np.ndarray | None]:
     """The training rows, encoded as at the fit, and the group codes of those that count."""
@@ -107,10 +112,11 @@ def robust_root(
     )
     objective, x = task.objective, task.from_user(np.append(coef, intercept))
     objective.evaluate(x)
-    copies = wanted.weights == "frequency"
+    copies = wanted.counts_copies(problem.weights)
     counts = objective.weights if copies else np.ones(problem.n)
     V = _orthonormal(objective, rank)
-    visit, sums = _score_rows(objective, V, copies)
+    trials = copies and wanted.errors != "clustered" and _are_trials(loss, problem.weights, y)
+    visit, sums = _score_rows(objective, V, copies, trials)
     bread, hat = _inverse(sums.curvature), _inverse(sums.expected)
     value, g = objective.evaluate(x)
     check_same_rows(value, V.T @ g, bread, float(sums.lengths @ np.abs(x)))
@@ -158,14 +164,30 @@ class Sums:
     lengths: np.ndarray
 
 
-def _score_rows(objective: Any, V: np.ndarray, copies: bool) -> tuple[Any, Sums]:
+def _are_trials(loss: GLMLoss, weights: np.ndarray, y: np.ndarray) -> bool:
+    """Whether the rows are shares of whole numbers of successes, some neither 0 nor 1."""
+    if loss.family.name != "binomial" or not np.any((y > 0) & (y < 1)):
+        return False
+    successes = weights * y
+    return bool(np.all(np.abs(successes - np.rint(successes)) <= 1e-9 * np.maximum(weights, 1.0)))
+
+
+def _slope(loss: GLMLoss, y: np.ndarray, eta: np.ndarray, trials: bool) -> np.ndarray:
+    """The score of a copy along eta; of a trial its mean size, as only squares are summed."""
+    if not trials:
+        return loss.gradient(y, eta)
+    hit, miss = loss.gradient(np.ones_like(y), eta), loss.gradient(np.zeros_like(y), eta)
+    return np.hypot(np.sqrt(y) * hit, np.sqrt(1 - y) * miss)
+
+
+def _score_rows(objective: Any, V: np.ndarray, copies: bool, trials: bool) -> tuple[Any, Sums]:
     """Scores, columns and expected curvature by rows, all along V; and what they sum up to."""
     eta, loss = objective.last["eta"], objective.curve.loss
 
     def visit(rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         table = objective.table(rows) @ V
         w = 1.0 if copies else objective.weights[rows]
-        slope = w * loss.gradient(objective.y[rows], eta[rows])
+        slope = w * _slope(loss, objective.y[rows], eta[rows], trials)
         return table * slope[:, None], table, w * loss.expected(objective.y[rows], eta[rows])
 
     k = V.shape[1]
