@@ -60,10 +60,9 @@ cdef inline double spread_between(const Table* t, const Record* node, double sum
 cdef inline bint vanishes(const Table* t, const double* counts, const double* sums, double wl,
                           double wr) noexcept nogil:
     """One side would predict 0, which Poisson's deviance does not take."""
-    if t.criterion == POISSONS:
-        return some_vanish(counts, sums, wl, wr, t.q)
-    return t.criterion == POISSON and (sums[0] <= (NOTHING - 1.0) * wl
-                                       or -sums[0] <= (NOTHING - 1.0) * wr)
+    if t.criterion == POISSON:
+        return sums[0] <= (NOTHING - 1.0) * wl or -sums[0] <= (NOTHING - 1.0) * wr
+    return t.criterion == POISSONS and some_vanish(counts, sums, wl, wr, t.q)
 
 
 cdef inline bint in_bounds(const Table* t, const Record* node, int f, double left,
@@ -133,10 +132,10 @@ cdef double division_cost(const Table* t, const Record* node, const double* coun
         return entropy_cost(t, left, NULL, wl) + entropy_cost(t, counts, left, wr)
     if t.criterion == ERROR:
         return error_cost(t, left, NULL, wl) + error_cost(t, counts, left, wr)
+    if t.q > 1:
+        return vectors_cost(t, node, counts, left, wl, wr)
     if vanishes(t, counts, left, wl, wr):
         return INFINITY
-    if t.q > 1:
-        return node.cost - spread_of(t, counts, left, wl) - spread_of(t, counts, left, -wr)
     return node.cost - spread_between(t, node, left[0], wl, wr)
 
 

@@ -122,6 +122,14 @@ cdef void scan_vectors(const Table* t, const Record* node, const double* means, 
             found(node, s, i + 1, node.cost - bar * W)
 
 
+cdef double vectors_cost(const Table* t, const Record* node, const double* means, const double* left,
+                         double wl, double wr) noexcept nogil:
+    """Cost of both children; `left` are the sums of w r on the left."""
+    if t.criterion == POISSONS and some_vanish(means, left, wl, wr, t.q):
+        return INFINITY
+    return node.cost - spread_of(t, means, left, wl) - spread_of(t, means, left, -wr)
+
+
 cdef void scan_vector_deviances(const Table* t, const Record* node, const double* means, Sweep* s,
                                 Py_ssize_t start, Py_ssize_t stop, double* left,
                                 double wl) noexcept nogil:
