@@ -100,12 +100,16 @@ def divisions(X, y, w, kinds, criterion, n_classes, min_rows=1, min_weight=0.0):
     rows = np.minimum(left.sum(axis=1), (~left).sum(axis=1))
     allowed = (rows >= max(min_rows, 1)) & (np.minimum(left @ w, ~left @ w) >= min_weight)
     if criterion == "poisson":  # no side predicts 0
-        allowed &= (left @ y > 0) & (~left @ y > 0)
+        somewhere = y.reshape(len(y), -1).sum(axis=0) > 0
+        for side in (left, ~left):
+            allowed &= ((side @ y).reshape(len(side), -1) > 0)[:, somewhere].all(axis=1)
     return [replace(found[i], cost=float(both[i])) for i in np.flatnonzero(allowed)]
 
 
 def costs(criterion, sides, y, w, n_classes):
     """The same as `cost` for many sets of rows at once, sides (sets, rows)."""
+    if y.ndim == 2 and criterion != "squared_error":
+        return np.mean([costs(criterion, sides, column, w, n_classes) for column in y.T], axis=0)
     if y.ndim == 2:
         weight = np.where(sides.any(axis=1), sides @ w, 1.0)
         r = y - np.average(y, axis=0, weights=w)

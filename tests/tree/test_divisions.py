@@ -109,7 +109,8 @@ def close(a, b, atol):
 
 
 @pytest.mark.parametrize(
-    "criterion, targets", [*((name, 1) for name in CRITERIA), ("squared_error", 3)]
+    "criterion, targets",
+    [*((name, 1) for name in CRITERIA), ("squared_error", 3), ("poisson", 2), ("gamma", 2)],
 )
 def test_every_node_has_the_best_division(criterion, targets, rng):
     """200 tables in CI, 2000 before a release; the histogram splitter on a tenth of them, where its

@@ -233,11 +233,90 @@ def test_a_table_of_one_target_is_one_target(rng):
         DecisionTreeRegressor().fit(X, Y[:, :0])
 
 
-@pytest.mark.parametrize("criterion", ["absolute_error", "poisson", "gamma"])
-def test_only_squared_errors_take_several_targets(criterion, rng):
+def test_counts_as_scikit_learn_divides_them(rng):
+    from sklearn.tree import DecisionTreeRegressor as Peer
+
+    X, _ = table(rng, 900)
+    rates = np.exp(np.stack([X[:, 0], 0.5 * X[:, 1] - X[:, 2]], axis=1) + 1.0)
+    Y = rng.poisson(rates).astype(float)
+    ours = DecisionTreeRegressor(criterion="poisson", min_samples_leaf=15).fit(X, Y)
+    peer = Peer(criterion="poisson", min_samples_leaf=15).fit(X, Y)
+    assert ours.tree_.n_nodes > 40
+    np.testing.assert_array_equal(ours.tree_.left, peer.tree_.children_left)
+    inner = ours.tree_.feature >= 0
+    np.testing.assert_array_equal(ours.tree_.feature[inner], peer.tree_.feature[inner])
+    np.testing.assert_allclose(ours.tree_.impurity, peer.tree_.impurity, rtol=1e-9)
+    np.testing.assert_allclose(ours.predict(X), peer.predict(X), rtol=1e-11)
+
+
+@pytest.mark.parametrize("criterion", ["poisson", "gamma"])
+@pytest.mark.parametrize("splitter", ["best", "random", "hist"])
+def test_deviances_of_equal_targets_are_one(criterion, splitter, rng):
+    X = rng.normal(size=(700, 4))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[:, 3] = rng.integers(0, 12, 700)
+    frame = pd.DataFrame(X, columns=list("abcd")).astype({"d": "str"})
+    y = np.exp(np.nan_to_num(X[:, 0]) + (X[:, 3] == 2) + 0.3 * rng.normal(size=700))
+    w = rng.integers(1, 4, 700)
+    settings = {"criterion": criterion, "splitter": splitter, "min_samples_leaf": 5}
+    one = DecisionTreeRegressor(**settings, random_state=1).fit(frame, y, w)
+    for scale in (1.0, 2.0**-900, 2.0**900):
+        two = DecisionTreeRegressor(**settings, random_state=1)
+        two.fit(frame, np.stack([y, y], axis=1) * scale, w)
+        assert one.get_n_leaves() > 30
+        same_divisions(one.tree_, two.tree_)
+        expected = one.tree_.value.repeat(2, axis=1) * scale
+        np.testing.assert_allclose(two.tree_.value, expected, rtol=1e-11)
+        np.testing.assert_allclose(two.tree_.decrease, one.tree_.decrease, rtol=1e-7, atol=1e-14)
+    half = DecisionTreeRegressor(**settings, random_state=1)
+    half.fit(frame, np.stack([y, np.full(700, 2.0)], axis=1), w)
+    same_divisions(one.tree_, half.tree_)  # what does not vary costs nothing
+    np.testing.assert_allclose(half.tree_.impurity, one.tree_.impurity / 2, rtol=1e-7)
+
+
+def test_targets_that_deviances_do_not_take(rng):
+    X, Y = rng.normal(size=(20, 2)), np.ones((20, 2))
+    Y[3, 1] = 0.0
+    with pytest.raises(DataError, match="row 3"):
+        DecisionTreeRegressor(criterion="gamma").fit(X, Y)
+    Y[4, 0] = -1.0
+    with pytest.raises(DataError, match="negative"):
+        DecisionTreeRegressor(criterion="poisson").fit(X, Y)
+    none = np.c_[np.arange(20.0), np.zeros(20)]  # a target that is always 0 is no reason to stop
+    model = DecisionTreeRegressor(criterion="poisson").fit(X, none)
+    assert model.get_n_leaves() > 5 and not model.predict(X)[:, 1].any()
+
+
+def test_deviances_pruned_by_folds(rng):
+    X = rng.normal(size=(300, 2))
+    Y = rng.poisson(np.exp(1 + (X[:, :1] > 0) * [1.0, -0.5])).astype(float)
+    model = DecisionTreeRegressor(criterion="poisson", ccp_alpha="cv").fit(X, Y)
+    assert model.get_n_leaves() == 2 and model.tree_.feature[0] == 0
+    rare = np.zeros((40, 2))
+    rare[0] = 1.0  # outside of its fold nothing happened
+    alone = DecisionTreeRegressor(criterion="poisson", ccp_alpha="cv").fit(X[:40], rare)
+    assert alone.get_n_leaves() == 1
+
+
+@pytest.mark.parametrize("categories", ["one_vs_rest", "apart"])
+def test_deviances_of_levels(categories, rng):
+    code = rng.integers(0, 5, 300)
+    means = np.array([[1.0, 9.0], [1.0, 1.0], [5.0, 1.0], [5.0, 9.0], [2.0, 4.0]])
+    noise = np.array(list("xyz"))[rng.integers(0, 3, 300)]
+    frame = pd.DataFrame({"noise": noise, "level": np.array(list("abcde"))[code]})
+    Y = means[code] * np.exp(0.01 * rng.normal(size=(300, 2)))
+    for criterion in ("poisson", "gamma"):
+        model = DecisionTreeRegressor(
+            criterion=criterion, categories=categories, min_impurity_decrease=0.003
+        ).fit(frame, Y)
+        assert model.get_n_leaves() == 5 and model.tree_.feature[0] == 1
+        np.testing.assert_allclose(model.predict(frame), means[code], rtol=0.02)
+
+
+def test_absolute_errors_take_one_target(rng):
     X, Y = table(rng, 30)
-    with pytest.raises(ParameterError, match="use criterion='squared_error'"):
-        DecisionTreeRegressor(criterion=criterion).fit(X, np.abs(Y) + 1)
+    with pytest.raises(ParameterError, match="use one of 'squared_error', 'poisson', 'gamma'"):
+        DecisionTreeRegressor(criterion="absolute_error").fit(X, Y)
 
 
 def test_no_constraints_on_several_targets(rng):

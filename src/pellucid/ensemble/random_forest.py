@@ -72,7 +72,7 @@ class RandomForestRegressor(ForestRegressor):
     ----------
     n_estimators : int, default=100
     criterion : {"squared_error", "absolute_error", "poisson", "gamma"}
-        The first takes several targets.
+        All but "absolute_error" take several targets.
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_leaf_nodes,
         min_impurity_decrease, ccp_alpha : as in `DecisionTreeRegressor`
     max_features : int, share, "sqrt", "log2" or None, default=1.0

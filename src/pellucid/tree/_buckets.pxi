@@ -105,7 +105,7 @@ cdef double cost_buckets(const Table* t, const Record* node, const double* count
         s.weights[j + 1] = wl
         cost_between(t, node, counts, s, j + 1)
         if (wl >= t.min_weight and node.weight - wl >= t.min_weight
-                and not vanishes(t, s.sums[(j + 1) * t.size], wl, node.weight - wl)):
+                and not vanishes(t, counts, s.sums + (j + 1) * t.size, wl, node.weight - wl)):
             limit = min(limit, s.left_cost[j + 1] + s.right_cost[j + 1] + TIE * node.cost)
     return limit
 

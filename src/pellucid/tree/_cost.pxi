@@ -19,7 +19,9 @@ cdef enum:
     POISSON = 4
     GAMMA = 5
     ABSOLUTE = 6
-    VECTORS = 7                 # squared errors of several targets
+    VECTORS = 7                 # squared errors of several targets, and their deviances
+    POISSONS = 8
+    GAMMAS = 9
 
 cdef double TIE = 1e-12
 
@@ -55,9 +57,12 @@ cdef inline double spread_between(const Table* t, const Record* node, double sum
     return node.size * (wl * bend(t.criterion, sum / wl) + wr * bend(t.criterion, -sum / wr))
 
 
-cdef inline bint vanishes(const Table* t, double sum, double wl, double wr) noexcept nogil:
+cdef inline bint vanishes(const Table* t, const double* counts, const double* sums, double wl,
+                          double wr) noexcept nogil:
     """One side would predict 0, which Poisson's deviance does not take."""
-    return t.criterion == POISSON and (sum <= (NOTHING - 1.0) * wl or -sum <= (NOTHING - 1.0) * wr)
+    if t.criterion == POISSON:
+        return sums[0] <= (NOTHING - 1.0) * wl or -sums[0] <= (NOTHING - 1.0) * wr
+    return t.criterion == POISSONS and some_vanish(counts, sums, wl, wr, t.q)
 
 
 cdef inline bint in_bounds(const Table* t, const Record* node, int f, double left,
@@ -127,9 +132,9 @@ cdef double division_cost(const Table* t, const Record* node, const double* coun
         return entropy_cost(t, left, NULL, wl) + entropy_cost(t, counts, left, wr)
     if t.criterion == ERROR:
         return error_cost(t, left, NULL, wl) + error_cost(t, counts, left, wr)
-    if t.criterion == VECTORS:
-        return node.cost - length(left, t.q) * node.weight / (wl * wr)
-    if vanishes(t, left[0], wl, wr):
+    if t.q > 1:
+        return vectors_cost(t, node, counts, left, wl, wr)
+    if vanishes(t, counts, left, wl, wr):
         return INFINITY
     return node.cost - spread_between(t, node, left[0], wl, wr)
 

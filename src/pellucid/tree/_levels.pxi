@@ -314,8 +314,8 @@ cdef double drawn_division(const Table* t, const Record* node, const double* cou
     return sets_cost(t, node, counts, f, v, a, weight)
 
 
-cdef double apart_cost(const Table* t, const Record* node, int g, const Levels* v,
-                       const Ranked* a) noexcept nogil:
+cdef double apart_cost(const Table* t, const Record* node, const double* counts, int g,
+                       const Levels* v, const Ranked* a) noexcept nogil:
     """Cost of one child for each group; infinite if one of them is too small."""
     cdef double cost = 0.0 if t.K > 0 or t.criterion == ABSOLUTE else node.cost, w
     cdef Py_ssize_t j
@@ -328,8 +328,10 @@ cdef double apart_cost(const Table* t, const Record* node, int g, const Levels* 
             cost += class_cost(t, v.sums + i * t.size, NULL, w)
         elif t.criterion == SQUARED:
             cost -= v.sums[i * t.size] * v.sums[i * t.size] / w
-        elif t.criterion == VECTORS:
-            cost -= length(v.sums + i * t.size, t.q) / w
+        elif t.q > 1:
+            if vanishes(t, counts, v.sums + i * t.size, w, INFINITY):
+                return INFINITY
+            cost -= spread_of(t, counts, v.sums + i * t.size, w)
         elif t.criterion != ABSOLUTE:
             if t.criterion == POISSON and v.sums[i * t.size] <= (NOTHING - 1.0) * w:
                 return INFINITY
@@ -343,7 +345,7 @@ cdef double apart_cost(const Table* t, const Record* node, int g, const Levels* 
 cdef double levels_apart(const Table* t, const Record* node, const double* counts, int g, Levels* v,
                          Ranked* a) noexcept nogil:
     """The cost of all groups apart; sides: the lower half of their order against the upper."""
-    cdef double cost = apart_cost(t, node, g, v, a)
+    cdef double cost = apart_cost(t, node, counts, g, v, a)
     cdef int i
     if t.criterion != ABSOLUTE:
         assign_keys(t, node, counts, g, v)

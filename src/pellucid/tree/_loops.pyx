@@ -183,7 +183,7 @@ cdef class Workspace:
         self.kept = (X, lists, kinds, n_levels, repeated, missing, labels, target, weights, packed,
                      k_log_k, stop, goes_left, compared, places, members, target_place, signs)
         self.t.bent, self.t.ranks, self.t.target_place = NULL, NULL, NULL
-        if criterion == POISSON or criterion == GAMMA or criterion == VECTORS:
+        if criterion == POISSON or criterion == GAMMA or n_targets > 1:
             bent = np.empty(X.shape[0])
             self.t.bent, self.kept = &bent[0], (self.kept, bent)
         if target_place is not None:

@@ -241,9 +241,9 @@ cdef inline void cost_between(const Table* t, const Record* node, const double* 
             s.right_cost[b] = (node.cost - sums[1]) - sums[0] * sums[0] / wr
     elif t.q > 1:
         if wl > 0.0:
-            s.left_cost[b] = sums[t.q] - length(sums, t.q) / wl
+            s.left_cost[b] = sums[t.q] - spread_of(t, counts, sums, wl)
         if wr > 0.0:
-            s.right_cost[b] = (node.cost - sums[t.q]) - length(sums, t.q) / wr
+            s.right_cost[b] = (node.cost - sums[t.q]) - spread_of(t, counts, sums, -wr)
     elif t.K == 0:
         if wl > 0.0:
             s.left_cost[b] = sums[1] - node.size * wl * bend(t.criterion, sums[0] / wl)
@@ -273,7 +273,7 @@ cdef double sum_blocks(const Table* t, const Record* node, const double* counts,
         wl = s.weights[b]
         if (stop >= s.first and wl >= t.min_weight and node.weight - wl >= t.min_weight
                 and not same_value(s, stop - 1)
-                and not vanishes(t, s.sums[b * t.size], wl, node.weight - wl)):
+                and not vanishes(t, counts, s.sums + b * t.size, wl, node.weight - wl)):
             limit = min(limit, s.left_cost[b] + s.right_cost[b] + TIE * node.cost)
         start = stop
     return limit
@@ -285,8 +285,10 @@ cdef inline void scan(const Table* t, const Record* node, const double* counts, 
     cdef double* sums = s.sums + b * t.size        # not needed again
     if t.criterion == SQUARED:
         scan_squares(t, node, s, start, stop, sums[0], s.weights[b])
-    elif t.q > 1:
+    elif t.criterion == VECTORS:
         scan_vectors(t, node, counts, s, start, stop, sums, s.weights[b])
+    elif t.q > 1:
+        scan_vector_deviances(t, node, counts, s, start, stop, sums, s.weights[b])
     elif t.K == 0:
         scan_deviances(t, node, s, start, stop, sums[0], s.weights[b])
     elif t.criterion != GINI:

@@ -1,8 +1,11 @@
-# Squared errors of several targets at once: the cost of a node is their sum over the targets.
+# Squared errors and deviances of several targets at once: the cost of a node is the sum over the
+# targets.
 #
 # A row has q targets side by side. The means of a node stand where the others have class weights
-# (`counts`). The sums of a group of rows are q sums of w r, then that of w |r|^2, where r is the distance
-# from the means of the node; `bent` holds |r|^2 of every row about the means of its own node.
+# (`counts`). The sums of a group of rows are q sums of w r, then that of their costs, where r is the
+# distance from the means of the node; `bent` holds the cost of every row about the means of its own
+# node: |r|^2 for squared errors, half-deviances otherwise. Of targets that are 0 in a whole node nothing
+# is asked.
 
 cdef bint describe_vectors(const Table* t, const int32_t* rows, Record* node,
                            double* means) noexcept nogil:
@@ -24,26 +27,53 @@ cdef bint describe_vectors(const Table* t, const int32_t* rows, Record* node,
     for k in range(q):
         means[k] = first[k] + means[k] / node.weight
     for i in range(node.end - node.start):
-        t.bent[rows[i]] = squared_distance(t.target + rows[i] * q, means, <int> q)
+        t.bent[rows[i]] = vector_cost(t, t.target + rows[i] * q, means)
         node.cost += t.bent[rows[i]] if t.weights == NULL else t.weights[rows[i]] * t.bent[rows[i]]
     return differ
 
 
-cdef inline double squared_distance(const double* y, const double* means, int q) noexcept nogil:
+cdef inline double vector_cost(const Table* t, const double* y, const double* means) noexcept nogil:
+    """Of one row, about the means."""
     cdef double total = 0.0
     cdef int k
-    for k in range(q):
-        total += (y[k] - means[k]) * (y[k] - means[k])
+    for k in range(t.q):
+        if t.criterion == VECTORS:
+            total += (y[k] - means[k]) * (y[k] - means[k])
+        elif means[k] > 0.0:                       # else all of the node's are 0
+            total += deviance(t, means[k], (y[k] - means[k]) / means[k])
     return total
 
 
-cdef inline double length(const double* sums, int q) noexcept nogil:
-    """The squared length of sums of w r."""
+cdef inline double deviance(const Table* t, double mean, double r) noexcept nogil:
+    """Half of it, of a number at r, in units of the mean, from the mean."""
+    return mean * bend(POISSON, r) if t.criterion == POISSONS else bend(GAMMA, r)
+
+
+cdef inline double spread_of(const Table* t, const double* means, const double* sums,
+                             double weight) noexcept nogil:
+    """What the cost of a side is lower about its own means than about those of the node; the sums of
+    the other side with its weight below 0 say it of this one."""
     cdef double total = 0.0
     cdef int k
-    for k in range(q):
-        total += sums[k] * sums[k]
+    if t.criterion == VECTORS:
+        for k in range(t.q):
+            total += sums[k] * sums[k]
+        return total / fabs(weight)
+    for k in range(t.q):
+        if means[k] > 0.0:
+            total += fabs(weight) * deviance(t, means[k], sums[k] / (weight * means[k]))
     return total
+
+
+cdef bint some_vanish(const double* means, const double* sums, double wl, double wr,
+                      int q) noexcept nogil:
+    """Some target that is not 0 in the whole node would be 0 on one side."""
+    cdef int k
+    for k in range(q):
+        if means[k] > 0.0 and (sums[k] <= (NOTHING - 1.0) * wl * means[k]
+                               or -sums[k] <= (NOTHING - 1.0) * wr * means[k]):
+            return True
+    return False
 
 
 cdef inline void add_vector(const Table* t, const double* means, int32_t row, double w,
@@ -90,6 +120,33 @@ cdef void scan_vectors(const Table* t, const Record* node, const double* means, 
                 and i + 1 >= s.first and not same_value(s, i)):
             bar = squares / (wl * wr)
             found(node, s, i + 1, node.cost - bar * W)
+
+
+cdef double vectors_cost(const Table* t, const Record* node, const double* means, const double* left,
+                         double wl, double wr) noexcept nogil:
+    """Cost of both children; `left` are the sums of w r on the left."""
+    if t.criterion == POISSONS and some_vanish(means, left, wl, wr, t.q):
+        return INFINITY
+    return node.cost - spread_of(t, means, left, wl) - spread_of(t, means, left, -wr)
+
+
+cdef void scan_vector_deviances(const Table* t, const Record* node, const double* means, Sweep* s,
+                                Py_ssize_t start, Py_ssize_t stop, double* left,
+                                double wl) noexcept nogil:
+    """The same for half-deviances."""
+    cdef double w = 1.0, cost
+    cdef Py_ssize_t i
+    for i in range(start, stop):
+        if t.weights != NULL:
+            w = t.weights[s.rows[i]]
+        add_vector(t, means, s.rows[i], w, left)
+        wl += w
+        if (wl < t.min_weight or node.weight - wl < t.min_weight or i + 1 < s.first
+                or same_value(s, i)):
+            continue
+        cost = division_cost(t, node, means, left, wl)
+        if cost < s.lowest:
+            found(node, s, i + 1, cost)
 
 
 cdef Py_ssize_t sum_vectors(const Table* t, const double* means, const int32_t* rows,

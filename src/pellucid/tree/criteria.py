@@ -14,7 +14,7 @@ from pellucid.errors import DataError
 CLASS_CRITERIA = {"gini": 0, "entropy": 1, "log_loss": 1, "error": 2}
 NUMBER_CRITERIA = {"squared_error": 3, "absolute_error": 6, "poisson": 4, "gamma": 5}
 CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA
-SEVERAL_CRITERIA = {"squared_error": 7}  # of several targets at once
+SEVERAL_CRITERIA = {"squared_error": 7, "poisson": 8, "gamma": 9}  # of several targets at once
 # The cost of a target that is c times as large is c**power times as large.
 POWERS = {"squared_error": 2, "absolute_error": 1, "poisson": 1, "gamma": 0}
 
@@ -85,8 +85,9 @@ def check_target(criterion: str, y: np.ndarray, owner: str) -> None:
             "does not take: it needs counts or rates. Use criterion='squared_error'."
         )
     if criterion == "gamma" and (y <= 0).any():
+        row = int(np.argmax((y <= 0).reshape(len(y), -1).any(axis=1)))
         raise DataError(
-            f"Some value(s) of y are not positive (row {int(np.argmax(y <= 0))}), which "
+            f"Some value(s) of y are not positive (row {row}), which "
             f"{owner}(criterion='gamma') does not take. Use 'poisson' or 'squared_error'."
         )
 

@@ -166,7 +166,7 @@ def scaled_target(
     y = np.asarray(y, dtype=np.float64)
     used = y if w is None else y[w > 0]
     if y.ndim == 2:
-        return _scaled_targets(y, used, w, counts, w_exponent, rows)
+        return _scaled_targets(y, used, w, counts, w_exponent, criterion, rows)
     half = float(np.abs(used).max()) / 2
     exponent = math.frexp(half)[1] if half > 0 else 0
     small = np.ldexp(y, -exponent)
@@ -182,19 +182,17 @@ def scaled_target(
 
 def _scaled_targets(
     y: np.ndarray, used: np.ndarray, w: np.ndarray | None, counts: bool, w_exponent: int,
-    rows: np.ndarray | None,
+    criterion: str, rows: np.ndarray | None,
 ) -> tuple[np.ndarray, Scale]:  # fmt: skip
-    """The same for squared errors of several targets (n, q), flat: all have one unit, each is
+    """The same for several targets (n, q), flat: all have one unit; for squared errors each is
     centred."""
     half = float(np.abs(used).max()) / 2
     exponent = math.frexp(half)[1] if half > 0 else 0
     small = np.ldexp(y, -exponent)
     some, own = (small, w) if rows is None else (small[rows], None if w is None else w[rows])
-    shift = np.average(some, axis=0, weights=own)
-    scale = Scale(
-        False, counts, w_exponent, np.ldexp(shift, exponent), exponent, n_targets=y.shape[1]
-    )
-    return (small - shift).ravel(), scale
+    shift = np.average(some, axis=0, weights=own) * (criterion == "squared_error")
+    units = (w_exponent, np.ldexp(shift, exponent), exponent, POWERS[criterion], y.shape[1])
+    return (small - shift).ravel(), Scale(False, counts, *units)
 
 
 def _packed(y: np.ndarray, w: np.ndarray | None, n_classes: int) -> np.ndarray | None:

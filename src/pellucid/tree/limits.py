@@ -102,8 +102,8 @@ def _check_targets(model: Any, problem: Problem) -> None:
         return
     if model.criterion not in SEVERAL_CRITERIA:
         raise ParameterError(
-            f"criterion={model.criterion!r} of {owner} takes one target, y has {y.shape[1]}: use "
-            "criterion='squared_error', or a model for each target."
+            f"criterion={model.criterion!r} of {owner} takes one target, y has {y.shape[1]}: use one "
+            f"of {', '.join(map(repr, SEVERAL_CRITERIA))}, or a model for each target."
         )
     if model.monotonic_cst is not None:
         raise ParameterError(

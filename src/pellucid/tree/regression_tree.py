@@ -20,8 +20,8 @@ class DecisionTreeRegressor(TreeModel, Regressor):
     cost of a node = sum w (y - mean)^2; "absolute_error": sum w |y - median|; "poisson" and "gamma":
     half the deviance, sum w (y log(y / mean) - y + mean) and sum w (y / mean - 1 - log(y / mean)).
     y may have several columns, the targets of one tree: the cost of a node is then the mean over
-    them of the squared errors, and a leaf predicts a number for each. Targets of other units should
-    be brought to one scale, or the largest decides alone.
+    them, and a leaf predicts a number for each. Targets of other units should be brought to one
+    scale (but for "gamma"), or the largest decides alone.
 
     Levels of a categorical column are ordered by their mean, along which the best set lies; for
     absolute errors all sets of up to eight levels are tried, more are ordered by their medians; for
@@ -31,7 +31,7 @@ class DecisionTreeRegressor(TreeModel, Regressor):
     Parameters
     ----------
     criterion : {"squared_error", "absolute_error", "poisson", "gamma"}, default="squared_error"
-        The first takes several targets.
+        All but "absolute_error" take several targets.
     splitter : {"best", "random", "hist", "auto"}, default="best"
         "random" draws one threshold, or set of levels, per column; "hist" looks at no more than 254
         thresholds per column; "auto" is "hist" from 2^18 rows on, else "best".

@@ -181,7 +181,7 @@ def _fold_losses(
         return np.zeros((2, len(tried)))
     if model.criterion == "poisson" and not problem.y[rest].any():
         # Nothing happened outside of this fold: no tree can grow there, and all of them say 0.
-        w, loss = held[rows], problem.y[rows] ** 2
+        w, loss = held[rows], (problem.y[rows].reshape(len(rows), -1) ** 2).mean(axis=1)
         return np.outer((w @ loss, w @ loss**2), np.ones(len(tried)))
     tree = _grow(model, problem.take(rest, left[rest]), power)
     X = np.asfortranarray(problem.X[rows])
