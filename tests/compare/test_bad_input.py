@@ -79,6 +79,10 @@ def test_no_model_has_a_score(tmp_path, monkeypatch, capsys):
     results.write_text(json.dumps(told | {"recommended": "mine"}))
     assert cli.run(["explain", "runs/latest", "--row", "1"]) == 2
     assert "has no model file: mine is not a model of Pellucid." in capsys.readouterr().err
+    failed = {"test": {"model": "tree", "failed": "no memory"}, "recommended": "tree"}
+    results.write_text(json.dumps(told | failed))
+    assert cli.run(["explain", "runs/latest", "--row", "1"]) == 2
+    assert "has no model file: tree could not be fitted (no memory)." in capsys.readouterr().err
     results.unlink()
     assert cli.run(["explain", "runs/latest", "--row", "1"]) == 2
     assert "is not complete. Continue: pellucid compare --resume" in capsys.readouterr().err

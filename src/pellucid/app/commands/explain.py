@@ -97,8 +97,12 @@ def _why_none(folder: Path) -> str:
     if not data.get("complete"):
         again = f"pellucid compare --resume --out {quote(str(folder))}"
         return f"its run is not complete. Continue: {again}"
-    best = data["recommended"]
-    return "no model had a score" if best is None else f"{best} is not a model of Pellucid"
+    best, failed = data["recommended"], (data["test"] or {}).get("failed")
+    if best is None:
+        return "no model had a score"
+    if failed:
+        return f"{best} could not be fitted ({failed})"
+    return f"{best} is not a model of Pellucid"
 
 
 def read_table(
