@@ -332,3 +332,20 @@ def test_rows_of_a_test_file_choose_no_model(rng, tmp_path):
     known = Settings.of({"target": "y", "test": str(tmp_path / "test.csv")})
     plan = make_plan(gather(str(tmp_path / "train.csv"), known), known)
     assert "gamma" in {c.id for c in plan.running}
+
+
+def test_a_word_that_gives_the_answer_away_is_a_leak(rng):
+    """Every sentence differs, so no level repeats; one word of it says the class."""
+    y = rng.integers(0, 2, 120)
+    words = ["the", "fee", "of", "this", "case", "was", "due", "in", "may", "and", "later"]
+    said = np.where(y == 1, "settled", "refused")
+    texts = [f"{' '.join(rng.permutation(words))} {i} {s}" for i, s in enumerate(said)]
+    table = pd.DataFrame(
+        {"a": rng.normal(size=120), "note": texts, "y": np.where(y == 1, "u", "v")}
+    )
+    found = findings(table)
+    assert [(f.code, f.columns) for f in found.errors] == [("D011", ("note",))]
+    harmless = table.assign(y=rng.permutation(table.y))
+    assert not findings(harmless).errors and "answer away" in findings(harmless).fine
+    numbers = table.assign(y=10 * y + 0.1 * rng.normal(size=120))
+    assert [f.columns for f in findings(numbers).errors] == [("note",)]
