@@ -8,7 +8,7 @@ import pellucid
 from pellucid.compare.bench import Bench, Coded, Shared
 from pellucid.compare.board import said_of_fits
 from pellucid.compare.registry import entries
-from pellucid.model_selection import metric
+from pellucid.model_selection import METRICS, metric
 
 
 def warning(text, count=1, category="ConvergenceWarning"):
@@ -159,11 +159,27 @@ def test_a_search_begins_in_the_middle():
     assert from_the_middle(1) == [0] and from_the_middle(4) == [1, 2, 0, 3]
     assert from_the_middle(5) == [2, 1, 3, 0, 4]
     scored = {2: {"scores": [0.5]}, 1: {"scores": [0.5]}, 0: {"scores": None, "why": "no"}}
-    assert best_of(scored, 1) == 1, "of equals the simpler one, whenever it was tried"
-    assert best_of({0: {"scores": None}}, 1) is None
     told = {0: {"scores": [1.0], "losses": [0.68]}, 1: {"scores": [1.0], "losses": [0.01]}}
-    assert best_of(told, 1) == 1, "of equals the one whose probabilities say more"
-    assert best_of(told | {2: {"scores": [1.0], "losses": [None]}}, 1) == 1
+    for ranking in (METRICS["accuracy"], METRICS["roc_auc"]):
+        assert best_of(scored, ranking) == 1, "of equals the simpler one, whenever it was tried"
+        assert best_of({0: {"scores": None}}, ranking) is None
+        assert best_of(told, ranking) == 1, "of equals the one whose probabilities say more"
+        assert best_of(told | {2: {"scores": [1.0], "losses": [None]}}, ranking) == 1
+
+
+def test_an_order_that_cannot_be_told_from_the_best_has_the_better_probabilities():
+    from pellucid.compare.job import best_of
+
+    found = {
+        0: {"scores": [0.81, 0.79, 0.83], "losses": [0.69, 0.69, 0.69]},  # the best by a hair
+        1: {"scores": [0.80, 0.80, 0.82], "losses": [0.52, 0.51, 0.53]},
+        2: {"scores": [0.70, 0.69, 0.72], "losses": [0.30, 0.30, 0.30]},  # worse in every fold
+        3: {"scores": [0.81, None, 0.83], "losses": [0.1, None, 0.1]},
+    }
+    assert best_of(found, METRICS["roc_auc"]) == 1
+    assert best_of(found, METRICS["accuracy"]) == 0, "labels are what accuracy is about"
+    silent = {c: {"scores": record["scores"]} for c, record in found.items()}
+    assert best_of(silent, METRICS["roc_auc"]) == 0, "without probabilities the best order"
 
 
 def test_gamma_takes_part_where_the_target_is_positive(rng):
