@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import pellucid
+from pellucid.compare import statistics
 from pellucid.compare.bench import Bench, Coded, Shared
 from pellucid.compare.board import said_of_fits
 from pellucid.compare.registry import entries
@@ -180,6 +181,17 @@ def test_an_order_that_cannot_be_told_from_the_best_has_the_better_probabilities
     assert best_of(found, METRICS["accuracy"]) == 0, "labels are what accuracy is about"
     silent = {c: {"scores": record["scores"]} for c, record in found.items()}
     assert best_of(silent, METRICS["roc_auc"]) == 0, "without probabilities the best order"
+
+
+def test_the_board_knows_repeats_and_that_r2_ends_at_one(rng):
+    x = rng.normal(size=40)
+    table = pd.DataFrame({"x": x, "y": x + 0.3 * rng.normal(size=40)})
+    found = pellucid.compare(table, "y", models="ols", metric="r2", cv=3, repeats=2, test_size=0)
+    row = found.rows[0]
+    scores = row["folds"]["r2"]
+    low, high = statistics.interval(scores, 0.5, repeats=2)
+    assert len(scores) == 6 and high > 1
+    assert row["ci"] == pytest.approx([low, 1.0], abs=0.01)
 
 
 def test_gamma_takes_part_where_the_target_is_positive(rng):

@@ -80,7 +80,7 @@ def describe_plan(plan: Plan) -> dict[str, Any]:
         "n_folds": len(plan.folds),
         "ratio": plan.ratio,
         "cv": plan.settings.cv,
-        "repeats": 1 if plan.folds_name == "time" else plan.settings.repeats,
+        "repeats": plan.repeats,
         "inner_folds": plan.inner,
         "train_rows": len(plan.train),
         "test_rows": len(plan.test),

@@ -46,6 +46,13 @@ LOSSES = ("log_loss", "mae", "rmse")
 BOUNDED = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision"}
 
 
+def bounds_of(name: str) -> tuple[float, float]:
+    """Between which values a metric lies."""
+    if name in LOSSES:
+        return 0.0, np.inf
+    return 0.0 if name in BOUNDED else -np.inf, 1.0 if name in BOUNDED or name == "r2" else np.inf
+
+
 @dataclass(frozen=True)
 class Contender:
     """A model that takes part: its registry entry (or the user's estimator) and its candidates."""
@@ -92,6 +99,11 @@ class Plan:
     def ratio(self) -> float:
         """Test rows by training rows of a fold, on average."""
         return float(np.mean([len(test) / len(train) for train, test in self.folds]))
+
+    @property
+    def repeats(self) -> int:
+        """How often the folds are drawn; times leave nothing to draw."""
+        return 1 if self.folds_name == "time" else self.settings.repeats
 
     @property
     def n_fits(self) -> int:

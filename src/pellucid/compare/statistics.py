@@ -39,10 +39,11 @@ def _t_two_sided(t: float, df: int) -> float:
     return float(2 * stdtr(df, -abs(t)))
 
 
-def corrected_error(scores: np.ndarray, ratio: float) -> float:
+def corrected_error(scores: np.ndarray, ratio: float, repeats: int = 1) -> float:
     """Standard error of the mean of fold scores; `ratio` = test rows / training rows of a fold."""
     J = len(scores)
-    return float(np.sqrt(np.var(scores, ddof=1) * (1 / J + ratio))) if J > 1 else float("nan")
+    spread = np.var(scores, ddof=1) if J > 1 else np.nan
+    return float(np.sqrt(spread * (repeats / J + ratio)))
 
 
 def interval(
@@ -50,19 +51,23 @@ def interval(
     ratio: float,
     bounds: tuple[float, float] = (-np.inf, np.inf),
     level: float = LEVEL,
+    repeats: int = 1,
 ) -> tuple[float, float]:
     """Confidence interval of the mean score; NaN where a fold has no score.
 
-    Losses, none below 0 (`bounds` is LOSS), have theirs on a scale of ratios.
+    Losses, none below 0 (`bounds` is LOSS), have theirs on a scale of ratios. Folds that are drawn
+    anew (`repeats`) test the same rows again: they steady the mean and its spread, but tell of no
+    further rows, so the interval is that of the folds of one repeat.
     """
     values = np.asarray(scores, dtype=float)
     if len(values) < 2 or not np.isfinite(values).all():
         return float("nan"), float("nan")
-    reach, mean = t_quantile(len(values) - 1, (1 + level) / 2), float(values.mean())
+    folds, mean = len(values) // repeats, float(values.mean())
+    reach = t_quantile(folds - 1, (1 + level) / 2)
     if bounds == LOSS and (values > 0).all():
-        factor = float(np.exp(reach * corrected_error(np.log(values), ratio)))
+        factor = float(np.exp(reach * corrected_error(np.log(values), ratio, repeats)))
         return mean / factor, mean * factor
-    half = reach * corrected_error(values, ratio)
+    half = reach * corrected_error(values, ratio, repeats)
     return max(bounds[0], mean - half), min(bounds[1], mean + half)
 
 
@@ -178,6 +183,7 @@ def standings(
     behind: Behind | None = None,
     exact: frozenset[str] = frozenset(),
     baseline: str | None = None,
+    repeats: int = 1,
 ) -> dict[str, Standing]:
     """Every model against the best; the best is tied with itself. Scores are as measured.
 
@@ -205,7 +211,7 @@ def standings(
     adjusted = p | dict(zip(others, holm(list(others.values()))))
     out = {}
     for name, values in scores.items():
-        low, high = interval(values, ratio, bounds, level)
+        low, high = interval(values, ratio, bounds, level, repeats)
         if behind is not None and name not in exact and low == low:
             own = behind.interval(means[name], level)
             low, high = min(low, own[0]), max(high, own[1])
