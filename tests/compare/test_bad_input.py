@@ -84,8 +84,10 @@ def test_no_model_has_a_score(tmp_path, monkeypatch, capsys):
     assert cli.run(["explain", "runs/latest", "--row", "1"]) == 2
     assert "has no model file: tree could not be fitted (no memory)." in capsys.readouterr().err
     results.unlink()
-    assert cli.run(["explain", "runs/latest", "--row", "1"]) == 2
-    assert "is not complete. Continue: pellucid compare --resume" in capsys.readouterr().err
+    for words in (["explain", "runs/latest", "--row", "1"], ["predict", "runs/latest", "t.csv"]):
+        assert cli.run(words) == 2
+        said = capsys.readouterr().err
+        assert "no model file: its run is not complete. Continue: pellucid compare" in said
 
 
 def test_constant_number(complain):

@@ -8,6 +8,7 @@ import pellucid
 from pellucid.compare import statistics
 from pellucid.compare.bench import Bench, Coded, Shared
 from pellucid.compare.board import said_of_fits
+from pellucid.compare.plan import bounds_of
 from pellucid.compare.registry import entries
 from pellucid.model_selection import METRICS, metric
 
@@ -192,6 +193,24 @@ def test_the_board_knows_repeats_and_that_r2_ends_at_one(rng):
     low, high = statistics.interval(scores, 0.5, repeats=2)
     assert len(scores) == 6 and high > 1
     assert row["ci"] == pytest.approx([low, 1.0], abs=0.01)
+
+
+def test_every_scorer_of_scikit_learn_lies_within_its_bounds(rng):
+    """What is told of an interval cannot lie beyond what a metric can be."""
+    from sklearn.metrics import get_scorer, get_scorer_names
+
+    y, said = np.array([1, 2, 1, 2, 2]), np.array([1, 2, 2, 1, 2])
+    reached = set()
+    for name in get_scorer_names():
+        scorer = get_scorer(name)
+        if scorer._response_method != "predict" or name.endswith("_samples"):  # of many labels
+            continue
+        low, high = bounds_of(name)
+        good, bad = (scorer._sign * scorer._score_func(y, p, **scorer._kwargs) for p in (y, said))
+        assert low <= bad <= good <= high, name
+        reached |= {name} if good == pytest.approx(high) else set()
+    assert {"neg_max_error", "matthews_corrcoef", "precision", "d2_absolute_error_score"} <= reached
+    assert bounds_of("neg_brier_score") == (-np.inf, 0.0) and bounds_of("log_loss") == (0.0, np.inf)
 
 
 def test_gamma_takes_part_where_the_target_is_positive(rng):

@@ -43,14 +43,21 @@ AUTO_WHY = {
     "rmse": "numbers, in units of the target",
 }
 LOSSES = ("log_loss", "mae", "rmse")
+SHARES = ("f1_", "jaccard", "precision", "recall", "roc_auc_", "top_k_accuracy")
 BOUNDED = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision"}
 
 
 def bounds_of(name: str) -> tuple[float, float]:
-    """Between which values a metric lies."""
+    """Between which values a metric lies, also one of scikit-learn's scorers."""
     if name in LOSSES:
         return 0.0, np.inf
-    return 0.0 if name in BOUNDED else -np.inf, 1.0 if name in BOUNDED or name == "r2" else np.inf
+    if name in BOUNDED or name.startswith(SHARES):
+        return 0.0, 1.0
+    if name == "matthews_corrcoef":
+        return -1.0, 1.0
+    if name in ("r2", "explained_variance") or name.startswith("d2_"):
+        return -np.inf, 1.0
+    return -np.inf, 0.0 if name.startswith("neg_") else np.inf
 
 
 @dataclass(frozen=True)

@@ -78,9 +78,7 @@ def find(model: str, data: str | None) -> tuple[str, str, str | None]:
             raise DataError(f"which rows? Say: pellucid explain {quote(model)} DATA --row 0")
         return model, data, None
     folder = find_run(model)
-    path = folder / "model.pellucid"
-    if not path.exists():
-        raise DataError(f"{folder} has no model file: {_why_none(folder)}.")
+    path = model_of_run(folder)
     if data is not None:
         return str(path), data, None
     stored = folder / "config.toml"  # runs from Python have none
@@ -88,6 +86,16 @@ def find(model: str, data: str | None) -> tuple[str, str, str | None]:
     if config.get("data") in (None, "-"):
         raise DataError(f"{folder} does not know its table any more: name DATA.")
     return str(path), str(config["data"]), config.get("encoding")
+
+
+def model_of_run(folder: Path) -> Path:
+    """The model file of a run; an error says why there is none."""
+    from pellucid.errors import DataError
+
+    path = folder / "model.pellucid"
+    if not path.exists():
+        raise DataError(f"{folder} has no model file: {_why_none(folder)}.")
+    return path
 
 
 def _why_none(folder: Path) -> str:

@@ -24,9 +24,10 @@ def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
     from pellucid.persist import load
 
     if Path(model).is_dir():
+        from pellucid.app.commands.explain import model_of_run
         from pellucid.compare.folder import find_run
 
-        model = str(find_run(model) / "model.pellucid")
+        model = str(model_of_run(find_run(model)))
     try:
         return model, load(model)
     except ModelFileError:
