@@ -324,3 +324,22 @@ def test_a_test_part_that_no_model_came_to_says_so():
     told = {"test": None, "complete": True, "plan": {"test_rows": 10, "test_why": "stratified"}}
     assert terminal.test_part(told, {}) == ["TEST PART  still locked: no model has a score"]
     assert "not complete" in terminal.test_part(told | {"complete": False}, {})[0]
+
+
+def test_a_class_that_is_read_as_missing_is_told(complain):
+    rows = "".join(f"{i},{'NA' if i % 3 else 'yes'}\n" for i in range(30))
+    said = complain("a,y\n" + rows, "-t", "y")
+    assert "the target 'y' has one class only, 'yes'" in said
+    assert (
+        "20 rows without a target are left out; NA, null and the like are read as missing" in said
+    )
+
+
+def test_classes_beyond_whole_numbers_of_arrays_have_names(tmp_path, capsys, rng):
+    rows = "".join(f"{x},{1e300 if x > 0 else -1e300:.0e}\n" for x in rng.normal(size=60))
+    (tmp_path / "t.csv").write_text("a,y\n" + rows)
+    words = ["compare", str(tmp_path / "t.csv"), "-t", "y", "--models", "tree", "--cv", "2"]
+    assert cli.run([*words, "--effort", "quick", "-q", "-o", str(tmp_path / "run")]) == 0
+    capsys.readouterr()
+    assert cli.run(["predict", str(tmp_path / "run"), str(tmp_path / "t.csv"), "-q"]) == 0
+    assert capsys.readouterr().out.startswith("prediction,p_-1e+300,p_1e+300\n")
