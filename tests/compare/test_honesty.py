@@ -6,6 +6,7 @@ import pytest
 
 import pellucid
 from pellucid.compare import folder as files
+from pellucid.compare import statistics
 from pellucid.compare.checks import run_checks
 from pellucid.compare.folds import inner_splits
 from pellucid.compare.material import gather
@@ -349,3 +350,23 @@ def test_a_word_that_gives_the_answer_away_is_a_leak(rng):
     assert not findings(harmless).errors and "answer away" in findings(harmless).fine
     numbers = table.assign(y=10 * y + 0.1 * rng.normal(size=120))
     assert [f.columns for f in findings(numbers).errors] == [("note",)]
+
+
+def test_intervals_of_the_locked_part_count_groups(rng):
+    """Groups that are right or wrong together: a run knows them, and its board says how many."""
+    g = np.repeat(np.arange(20), 10)
+    x = rng.normal(size=200)
+    odd = rng.random(20) < 0.4  # groups in which the column means the opposite
+    table = pd.DataFrame({"x": x, "g": g, "y": np.where((x > 0) ^ odd[g], "u", "v")})
+    words = {"models": "majority", "metric": "accuracy", "cv": 2}
+    told = pellucid.compare(table, "y", group="g", **words)
+    test = told.data["test"]
+    assert test["groups"] == 4 and told.data["plan"]["test_why"] == "4 whole groups"
+    assert "only, 40 rows of 4 groups)" in " ".join(repr(told).split())
+    low, high = test["intervals"]["accuracy"]
+    alone = statistics.wilson(test["metrics"]["accuracy"], 40)
+    assert high - low > 1.2 * (alone[1] - alone[0])
+    plainly = pellucid.compare(table.drop(columns="g"), "y", **words).data["test"]
+    assert "groups" not in plainly and plainly["intervals"]["accuracy"] == pytest.approx(
+        statistics.wilson(plainly["metrics"]["accuracy"], 40)
+    )

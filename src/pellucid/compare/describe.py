@@ -122,6 +122,8 @@ def describe_test(
         "intervals": test["intervals"],
         "baseline": test["baseline"],
     }
+    if plan.material.groups is not None:  # then they are what intervals count
+        out["groups"] = len(np.unique(plan.material.groups[plan.test]))
     own = next(row for row in rows if row["model"] == best)
     if name in test["intervals"] and None not in own["ci"]:
         low, high = test["intervals"][name]

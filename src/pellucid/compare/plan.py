@@ -206,7 +206,9 @@ def _lock(material: Material, settings: Settings) -> tuple[np.ndarray, np.ndarra
         stratify=material.classes is not None,
     )
     how = "stratified" if material.classes is not None else "drawn"
-    how = "whole groups" if material.groups is not None else how
+    if material.groups is not None:
+        count = len(np.unique(material.groups[test]))
+        how = "one whole group" if count == 1 else f"{count} whole groups"
     if not len(test):
         return train, test, "none: no class has enough rows to lock one away"
     return train, test, "the latest rows" if material.times is not None else how
