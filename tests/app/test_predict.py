@@ -363,3 +363,22 @@ def test_rows_outside_the_training_range_are_counted(tree, table, capsys):
     assert "warning: 2 of 5 rows lie outside the training range (weight > " in said
     assert cli.run(["predict", "m.pellucid", "far.csv", "-qq"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_dates_outside_the_training_range_are_counted(here, capsys):
+    days = np.datetime64("2020-01-01") + np.arange(40)
+    hours = np.datetime64("2020-01-01T00:00:00") + np.arange(40) * np.timedelta64(3600, "s")
+    table = pa.table({"when": days, "clock": hours})
+    LinearRegression().fit(table, np.arange(40.0)).save("m.pellucid")
+    write_csv(table.slice(0, 3), "inside.csv")
+    Path("far.csv").write_text(
+        "when,clock\n2031-05-06,2020-01-01T00:00:00\n2020-01-02,2020-01-05T00:00:00\n"
+        "2020-01-03,2020-01-01T00:00:00\n"
+    )
+    assert cli.run(["predict", "m.pellucid", "inside.csv"]) == 0
+    assert "outside" not in capsys.readouterr().err
+    assert cli.run(["predict", "m.pellucid", "far.csv"]) == 0
+    assert (
+        "warning: 2 of 3 rows lie outside the training range (when > 2020-02-09, clock > "
+        "2020-01-02 15:00:00)"
+    ) in capsys.readouterr().err

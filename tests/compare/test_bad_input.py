@@ -79,9 +79,15 @@ def test_no_model_has_a_score(tmp_path, monkeypatch, capsys):
     results.write_text(json.dumps(told | {"recommended": "mine"}))
     assert cli.run(["explain", "runs/latest", "--row", "1"]) == 2
     assert "has no model file: mine is not a model of Pellucid." in capsys.readouterr().err
-    results.unlink()
+    failed = {"test": {"model": "tree", "failed": "no memory"}, "recommended": "tree"}
+    results.write_text(json.dumps(told | failed))
     assert cli.run(["explain", "runs/latest", "--row", "1"]) == 2
-    assert "is not complete. Continue: pellucid compare --resume" in capsys.readouterr().err
+    assert "has no model file: tree could not be fitted (no memory)." in capsys.readouterr().err
+    results.unlink()
+    for words in (["explain", "runs/latest", "--row", "1"], ["predict", "runs/latest", "t.csv"]):
+        assert cli.run(words) == 2
+        said = capsys.readouterr().err
+        assert "no model file: its run is not complete. Continue: pellucid compare" in said
 
 
 def test_constant_number(complain):
@@ -318,3 +324,22 @@ def test_a_test_part_that_no_model_came_to_says_so():
     told = {"test": None, "complete": True, "plan": {"test_rows": 10, "test_why": "stratified"}}
     assert terminal.test_part(told, {}) == ["TEST PART  still locked: no model has a score"]
     assert "not complete" in terminal.test_part(told | {"complete": False}, {})[0]
+
+
+def test_a_class_that_is_read_as_missing_is_told(complain):
+    rows = "".join(f"{i},{'NA' if i % 3 else 'yes'}\n" for i in range(30))
+    said = complain("a,y\n" + rows, "-t", "y")
+    assert "the target 'y' has one class only, 'yes'" in said
+    assert (
+        "20 rows without a target are left out; NA, null and the like are read as missing" in said
+    )
+
+
+def test_classes_beyond_whole_numbers_of_arrays_have_names(tmp_path, capsys, rng):
+    rows = "".join(f"{x},{1e300 if x > 0 else -1e300:.0e}\n" for x in rng.normal(size=60))
+    (tmp_path / "t.csv").write_text("a,y\n" + rows)
+    words = ["compare", str(tmp_path / "t.csv"), "-t", "y", "--models", "tree", "--cv", "2"]
+    assert cli.run([*words, "--effort", "quick", "-q", "-o", str(tmp_path / "run")]) == 0
+    capsys.readouterr()
+    assert cli.run(["predict", str(tmp_path / "run"), str(tmp_path / "t.csv"), "-q"]) == 0
+    assert capsys.readouterr().out.startswith("prediction,p_-1e+300,p_1e+300\n")

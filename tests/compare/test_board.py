@@ -5,10 +5,12 @@ import pandas as pd
 import pytest
 
 import pellucid
+from pellucid.compare import statistics
 from pellucid.compare.bench import Bench, Coded, Shared
 from pellucid.compare.board import said_of_fits
+from pellucid.compare.plan import bounds_of
 from pellucid.compare.registry import entries
-from pellucid.model_selection import metric
+from pellucid.model_selection import METRICS, metric
 
 
 def warning(text, count=1, category="ConvergenceWarning"):
@@ -159,11 +161,56 @@ def test_a_search_begins_in_the_middle():
     assert from_the_middle(1) == [0] and from_the_middle(4) == [1, 2, 0, 3]
     assert from_the_middle(5) == [2, 1, 3, 0, 4]
     scored = {2: {"scores": [0.5]}, 1: {"scores": [0.5]}, 0: {"scores": None, "why": "no"}}
-    assert best_of(scored, 1) == 1, "of equals the simpler one, whenever it was tried"
-    assert best_of({0: {"scores": None}}, 1) is None
     told = {0: {"scores": [1.0], "losses": [0.68]}, 1: {"scores": [1.0], "losses": [0.01]}}
-    assert best_of(told, 1) == 1, "of equals the one whose probabilities say more"
-    assert best_of(told | {2: {"scores": [1.0], "losses": [None]}}, 1) == 1
+    for ranking in (METRICS["accuracy"], METRICS["roc_auc"]):
+        assert best_of(scored, ranking) == 1, "of equals the simpler one, whenever it was tried"
+        assert best_of({0: {"scores": None}}, ranking) is None
+        assert best_of(told, ranking) == 1, "of equals the one whose probabilities say more"
+        assert best_of(told | {2: {"scores": [1.0], "losses": [None]}}, ranking) == 1
+
+
+def test_an_order_that_cannot_be_told_from_the_best_has_the_better_probabilities():
+    from pellucid.compare.job import best_of
+
+    found = {
+        0: {"scores": [0.81, 0.79, 0.83], "losses": [0.69, 0.69, 0.69]},  # the best by a hair
+        1: {"scores": [0.80, 0.80, 0.82], "losses": [0.52, 0.51, 0.53]},
+        2: {"scores": [0.70, 0.69, 0.72], "losses": [0.30, 0.30, 0.30]},  # worse in every fold
+        3: {"scores": [0.81, None, 0.83], "losses": [0.1, None, 0.1]},
+    }
+    assert best_of(found, METRICS["roc_auc"]) == 1
+    assert best_of(found, METRICS["accuracy"]) == 0, "labels are what accuracy is about"
+    silent = {c: {"scores": record["scores"]} for c, record in found.items()}
+    assert best_of(silent, METRICS["roc_auc"]) == 0, "without probabilities the best order"
+
+
+def test_the_board_knows_repeats_and_that_r2_ends_at_one(rng):
+    x = rng.normal(size=40)
+    table = pd.DataFrame({"x": x, "y": x + 0.3 * rng.normal(size=40)})
+    found = pellucid.compare(table, "y", models="ols", metric="r2", cv=3, repeats=2, test_size=0)
+    row = found.rows[0]
+    scores = row["folds"]["r2"]
+    low, high = statistics.interval(scores, 0.5, repeats=2)
+    assert len(scores) == 6 and high > 1
+    assert row["ci"] == pytest.approx([low, 1.0], abs=0.01)
+
+
+def test_every_scorer_of_scikit_learn_lies_within_its_bounds(rng):
+    """What is told of an interval cannot lie beyond what a metric can be."""
+    from sklearn.metrics import get_scorer, get_scorer_names
+
+    y, said = np.array([1, 2, 1, 2, 2]), np.array([1, 2, 2, 1, 2])
+    reached = set()
+    for name in get_scorer_names():
+        scorer = get_scorer(name)
+        if scorer._response_method != "predict" or name.endswith(("_samples", "_ratio")):
+            continue  # of many labels, or not defined where all are right
+        low, high = bounds_of(name)
+        good, bad = (scorer._sign * scorer._score_func(y, p, **scorer._kwargs) for p in (y, said))
+        assert low <= bad <= good <= high, name
+        reached |= {name} if good == pytest.approx(high) else set()
+    assert {"neg_max_error", "matthews_corrcoef", "precision", "d2_absolute_error_score"} <= reached
+    assert bounds_of("neg_brier_score") == (-np.inf, 0.0) and bounds_of("log_loss") == (0.0, np.inf)
 
 
 def test_gamma_takes_part_where_the_target_is_positive(rng):

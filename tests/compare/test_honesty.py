@@ -6,6 +6,7 @@ import pytest
 
 import pellucid
 from pellucid.compare import folder as files
+from pellucid.compare import statistics
 from pellucid.compare.checks import run_checks
 from pellucid.compare.folds import inner_splits
 from pellucid.compare.material import gather
@@ -332,3 +333,40 @@ def test_rows_of_a_test_file_choose_no_model(rng, tmp_path):
     known = Settings.of({"target": "y", "test": str(tmp_path / "test.csv")})
     plan = make_plan(gather(str(tmp_path / "train.csv"), known), known)
     assert "gamma" in {c.id for c in plan.running}
+
+
+def test_a_word_that_gives_the_answer_away_is_a_leak(rng):
+    """Every sentence differs, so no level repeats; one word of it says the class."""
+    y = rng.integers(0, 2, 120)
+    words = ["the", "fee", "of", "this", "case", "was", "due", "in", "may", "and", "later"]
+    said = np.where(y == 1, "settled", "refused")
+    texts = [f"{' '.join(rng.permutation(words))} {i} {s}" for i, s in enumerate(said)]
+    table = pd.DataFrame(
+        {"a": rng.normal(size=120), "note": texts, "y": np.where(y == 1, "u", "v")}
+    )
+    found = findings(table)
+    assert [(f.code, f.columns) for f in found.errors] == [("D011", ("note",))]
+    harmless = table.assign(y=rng.permutation(table.y))
+    assert not findings(harmless).errors and "answer away" in findings(harmless).fine
+    numbers = table.assign(y=10 * y + 0.1 * rng.normal(size=120))
+    assert [f.columns for f in findings(numbers).errors] == [("note",)]
+
+
+def test_intervals_of_the_locked_part_count_groups(rng):
+    """Groups that are right or wrong together: a run knows them, and its board says how many."""
+    g = np.repeat(np.arange(20), 10)
+    x = rng.normal(size=200)
+    odd = rng.random(20) < 0.4  # groups in which the column means the opposite
+    table = pd.DataFrame({"x": x, "g": g, "y": np.where((x > 0) ^ odd[g], "u", "v")})
+    words = {"models": "majority", "metric": "accuracy", "cv": 2}
+    told = pellucid.compare(table, "y", group="g", **words)
+    test = told.data["test"]
+    assert test["groups"] == 4 and told.data["plan"]["test_why"] == "4 whole groups"
+    assert "only, 40 rows of 4 groups)" in " ".join(repr(told).split())
+    low, high = test["intervals"]["accuracy"]
+    alone = statistics.wilson(test["metrics"]["accuracy"], 40)
+    assert high - low > 1.2 * (alone[1] - alone[0])
+    plainly = pellucid.compare(table.drop(columns="g"), "y", **words).data["test"]
+    assert "groups" not in plainly and plainly["intervals"]["accuracy"] == pytest.approx(
+        statistics.wilson(plainly["metrics"]["accuracy"], 40)
+    )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pellucid.compare import statistics
+from pellucid.compare import losses, statistics
 from pellucid.compare.bench import Answers
 from pellucid.compare.finish import hurried
 from pellucid.compare.locked import intervals
@@ -66,10 +66,11 @@ def test_unequal_weights_widen_every_interval_and_hold_the_weighted_value(rng):
 
 def test_a_weighted_mean_of_losses_has_its_textbook_error(rng):
     """The bootstrap is centred on the error of a ratio of sums (Cochran 1977, 6.13)."""
-    losses, w = rng.normal(size=500) ** 2, rng.uniform(0.2, 3.0, 500)
-    mean = np.average(losses, weights=w)
-    error = np.sqrt((w**2 * (losses - mean) ** 2).sum() * 500 / 499) / w.sum()
-    low, high = statistics.mean_interval(losses, rng, weights=w)
+    own, w = rng.normal(size=500) ** 2, rng.uniform(0.2, 3.0, 500)
+    mean = np.average(own, weights=w)
+    error = np.sqrt((w**2 * (own - mean) ** 2).sum() * 500 / 499) / w.sum()
+    assert losses.mean_error(own, w) == pytest.approx(error)
+    low, high = losses.mean_interval(own, rng, weights=w)
     assert (low, high) == pytest.approx((mean - 1.96 * error, mean + 1.96 * error), abs=0.08)
     assert mean - low < high - mean
 
@@ -123,3 +124,72 @@ def test_all_right_is_not_certain(K):
     names = ("accuracy", "balanced_accuracy", "f1", "average_precision", "roc_auc")
     for name, (low, high) in scored(y, np.ones(60), Answers(y, np.eye(K)[y]), K, *names)[1].items():
         assert high == pytest.approx(1.0) and 0.8 < low < 0.97, name
+
+
+def grouped(rng, G=15, size=12, spread=1.5, K=2):
+    """Groups of rows that are right together or wrong together."""
+    groups = np.repeat(np.arange(G), size)
+    y = rng.integers(0, K, G * size)
+    ease = spread * rng.normal(size=G)[groups]
+    right = rng.random(G * size) < 1 / (1 + np.exp(-0.8 - ease))
+    labels = np.where(right, y, (y + 1) % K)
+    proba = np.full((G * size, K), 0.3 / (K - 1))
+    proba[np.arange(G * size), labels] = 0.7
+    return groups, y, Answers(labels, proba)
+
+
+def test_rows_of_a_group_are_not_independent(rng):
+    """Every interval is wider than that of as many rows that know nothing of each other."""
+    groups, y, answers = grouped(rng)
+    names = ("accuracy", "roc_auc", "log_loss", "f1", "balanced_accuracy")
+    values, alone = scored(y, np.ones(180), answers, 2, *names)
+    found = intervals(y, np.ones(180), answers, 2, values, 0, groups)
+    single = intervals(y, np.ones(180), answers, 2, values, 0, np.arange(180))
+    for name in names:
+        low, high = found[name]
+        assert low < values[name] < high
+        assert high - low > 1.25 * (alone[name][1] - alone[name][0]), name
+        assert single[name] == pytest.approx(alone[name], abs=0.02)  # a group of one is a row
+    right = (y == answers.labels).reshape(15, 12).mean(axis=1)
+    share = right.mean()
+    n = share * (1 - share) / (right.var(ddof=1) / 15)
+    assert found["accuracy"] == pytest.approx(statistics.wilson(share, n, df=14))
+
+
+def test_numbers_of_groups(rng):
+    groups = np.repeat(np.arange(12), 20)
+    y = rng.normal(size=240)
+    answers = Answers(y + 0.2 * rng.normal(size=240) + rng.normal(size=12)[groups])
+    values, alone = scored(y, np.ones(240), answers, 0, "rmse", "mae", "r2")
+    found = intervals(y, np.ones(240), answers, 0, values, 0, groups)
+    for name in ("rmse", "mae", "r2"):
+        assert found[name][1] - found[name][0] > 1.5 * (alone[name][1] - alone[name][0])
+
+
+def test_one_group_tells_nothing_of_others_and_right_groups_count_once(rng):
+    y, answers = classes(rng)
+    values = {"accuracy": 0.8, "roc_auc": 0.8, "log_loss": 0.4}
+    assert intervals(y, np.ones(80), answers, 2, values, 0, np.zeros(80)) == {}
+    w = np.where(np.arange(80) < 40, 1.0, 0.0)  # the other group has no weight
+    assert intervals(y, w, answers, 2, values, 0, np.arange(80) // 40) == {}
+    perfect = Answers(y, np.eye(2)[y])
+    found = intervals(y, np.ones(80), perfect, 2, {"accuracy": 1.0}, 0, np.arange(80) % 10)
+    assert found["accuracy"] == pytest.approx(statistics.wilson(1.0, 10, df=9))
+
+
+@pytest.mark.slow
+def test_intervals_of_grouped_rows_cover(rng):
+    """Nominal 95 %; as many independent rows would hold about half of the accuracies."""
+    groups, y, answers = grouped(rng, G=20000, size=5)
+    truth = {"accuracy": (y == answers.labels).mean()}
+    truth["log_loss"] = -np.log(answers.proba[np.arange(len(y)), y]).mean()
+    inside, alone, tables = dict.fromkeys(truth, 0), 0, 150
+    for _ in range(tables):
+        groups, y, answers = grouped(rng)
+        values = scored(y, np.ones(180), answers, 2, "accuracy", "log_loss")[0]
+        found = intervals(y, np.ones(180), answers, 2, values, 0, groups)
+        for name in truth:
+            inside[name] += found[name][0] <= truth[name] <= found[name][1]
+        low, high = statistics.wilson(values["accuracy"], 180)
+        alone += low <= truth["accuracy"] <= high
+    assert min(inside.values()) / tables >= 0.9 > 0.75 > alone / tables

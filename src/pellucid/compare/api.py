@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import multiprocessing
 import reprlib
 import sys
 import tempfile
@@ -31,6 +32,7 @@ def compare(
     progress: bool | Callable[[dict[str, Any]], None] | None,
 ) -> Result:
     """`pellucid.compare`, with its settings by name in `given`."""
+    end_if_read_again()
     refuse_unknown(given)
     refuse_nameless(extra)
     warm_up(modules_of(extra or {}))
@@ -45,6 +47,15 @@ def compare(
             # One level down: runs of other programs lie beside the temporary folder, not beside this.
             folder = files.new_folder(f"{temporary}/run", plan.material.name, force)
             return detached(Session(plan, folder, hear, findings).run())
+
+
+def end_if_read_again() -> None:
+    """A child that reads the user's script, to know a model of it, must not compare once more.
+
+    It ends without a word; the row of the model says why it has no score.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SystemExit(1)
 
 
 def refuse_unknown(given: Mapping[str, Any]) -> None:

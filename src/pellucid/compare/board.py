@@ -14,7 +14,7 @@ import numpy as np
 from pellucid.compare import statistics
 from pellucid.compare.job import FINAL
 from pellucid.compare.journal import Memory
-from pellucid.compare.plan import BOUNDED, LOSSES, Contender, Plan
+from pellucid.compare.plan import Contender, Plan, bounds_of
 from pellucid.compare.registry import BASELINES
 from pellucid.model_selection.grids import edges
 
@@ -73,12 +73,9 @@ def leaderboard(plan: Plan, memory: Memory) -> tuple[list[dict[str, Any]], str |
 
 def standings(plan: Plan, scores: dict[str, list[float]]) -> dict[str, statistics.Standing]:
     """Means, intervals and places of models from their scores in the folds."""
-    bounds = (0.0, 1.0) if plan.metric.name in BOUNDED else (-np.inf, np.inf)
-    if plan.metric.name in LOSSES:
-        bounds = (0.0, np.inf)
     return statistics.standings(
-        scores, plan.ratio, plan.metric.sign, bounds, behind=rows_behind(plan), exact=_exact(plan),
-        baseline=BASELINES[plan.material.task],
+        scores, plan.ratio, plan.metric.sign, bounds_of(plan.metric.name), behind=rows_behind(plan),
+        exact=_exact(plan), baseline=BASELINES[plan.material.task], repeats=plan.repeats,
     )  # fmt: skip
 
 

@@ -80,7 +80,7 @@ def describe_plan(plan: Plan) -> dict[str, Any]:
         "n_folds": len(plan.folds),
         "ratio": plan.ratio,
         "cv": plan.settings.cv,
-        "repeats": 1 if plan.folds_name == "time" else plan.settings.repeats,
+        "repeats": plan.repeats,
         "inner_folds": plan.inner,
         "train_rows": len(plan.train),
         "test_rows": len(plan.test),
@@ -122,6 +122,8 @@ def describe_test(
         "intervals": test["intervals"],
         "baseline": test["baseline"],
     }
+    if plan.material.groups is not None:  # then they are what intervals count
+        out["groups"] = len(np.unique(plan.material.groups[plan.test]))
     own = next(row for row in rows if row["model"] == best)
     if name in test["intervals"] and None not in own["ci"]:
         low, high = test["intervals"][name]

@@ -20,8 +20,9 @@ import numpy as np
 
 from pellucid.compare.bench import Bench, Shared
 from pellucid.compare.crew import limit_memory
+from pellucid.compare.statistics import corrected_error
 from pellucid.errors import DataError
-from pellucid.model_selection.metrics import metric
+from pellucid.model_selection.metrics import Metric, metric
 
 FINAL = "final"
 SEARCH_SHARE = 0.8  # of a round's time
@@ -198,7 +199,7 @@ class Worker:
 
     def choose(self, found: dict[int, dict[str, Any]]) -> int:
         """The best of the scored candidates."""
-        best = best_of(found, self.ranking.sign)
+        best = best_of(found, self.ranking)
         if best is None:
             raise DataError(next(iter(found.values()))["why"])
         return best
@@ -224,13 +225,31 @@ def from_the_middle(n: int) -> list[int]:
     return sorted(range(n), key=lambda c: (abs(2 * c - (n - 1)), c))
 
 
-def best_of(found: dict[int, dict[str, Any]], sign: int) -> int | None:
-    """The best mean; of equals the lowest log loss, then the earlier one. None without scores."""
-    means = {c: mean_of(r["scores"]) * sign for c, r in found.items() if r["scores"]}
+def best_of(found: dict[int, dict[str, Any]], metric: Metric) -> int | None:
+    """The best mean; of equals the lowest log loss, then the earlier one. None without scores.
+
+    Metrics of the order of rows (AUC) are blind to probabilities that all lie on one side of 1/2:
+    for them candidates are equal already if the inner folds cannot tell them from the best.
+    """
+    means = {c: mean_of(r["scores"]) * metric.sign for c, r in found.items() if r["scores"]}
     usable = {c: m for c, m in sorted(means.items()) if m == m}
-    if usable:
-        return min(usable, key=lambda c: (-round(usable[c], 12), _loss(found[c])))
-    return min(means, default=None)
+    if not usable:
+        return min(means, default=None)
+    best = min(usable, key=lambda c: (-round(usable[c], 12), _loss(found[c])))
+    if metric.needs != "scores":
+        return best
+    alike = [c for c in usable if _alike(found[best]["scores"], found[c]["scores"])]
+    return min(alike, key=lambda c: (_loss(found[c]), -round(usable[c], 12)))
+
+
+def _alike(best: list[float], other: list[float]) -> bool:
+    """Whether the mean difference is within its corrected standard error (of folds that both have)."""
+    pairs = list(zip(best, other))
+    difference = np.array([a - b for a, b in pairs])
+    if len(pairs) < 2:
+        return not difference.any()
+    error = corrected_error(difference, 1 / (len(pairs) - 1))
+    return bool(abs(difference.mean()) <= error + 1e-12)
 
 
 def _loss(record: dict[str, Any]) -> float:

@@ -178,7 +178,14 @@ def _assemble(
             f"{LEAST_ROWS}."
         )
     task = settings.task if settings.task != "auto" else (opened.task or "auto")
-    found = understand(table.column(target), target, task, settings.positive, n_train)
+    try:
+        found = understand(table.column(target), target, task, settings.positive, n_train)
+    except DataError as error:
+        if not notes:
+            raise
+        raise DataError(
+            f"{error} ({notes[0]}; NA, null and the like are read as missing.)"
+        ) from None
     if settings.task == "auto" and opened.task:
         found = replace(found, why="a known data set")
     if task == "auto" and (note := maybe_classes(found, target)):

@@ -43,7 +43,21 @@ AUTO_WHY = {
     "rmse": "numbers, in units of the target",
 }
 LOSSES = ("log_loss", "mae", "rmse")
+SHARES = ("f1_", "jaccard", "precision", "recall", "roc_auc_", "top_k_accuracy")
 BOUNDED = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision"}
+
+
+def bounds_of(name: str) -> tuple[float, float]:
+    """Between which values a metric lies, also one of scikit-learn's scorers."""
+    if name in LOSSES:
+        return 0.0, np.inf
+    if name in BOUNDED or name.startswith(SHARES):
+        return 0.0, 1.0
+    if name == "matthews_corrcoef":
+        return -1.0, 1.0
+    if name in ("r2", "explained_variance") or name.startswith("d2_"):
+        return -np.inf, 1.0
+    return -np.inf, 0.0 if name.startswith("neg_") else np.inf
 
 
 @dataclass(frozen=True)
@@ -92,6 +106,11 @@ class Plan:
     def ratio(self) -> float:
         """Test rows by training rows of a fold, on average."""
         return float(np.mean([len(test) / len(train) for train, test in self.folds]))
+
+    @property
+    def repeats(self) -> int:
+        """How often the folds are drawn; times leave nothing to draw."""
+        return 1 if self.folds_name == "time" else self.settings.repeats
 
     @property
     def n_fits(self) -> int:
@@ -187,7 +206,9 @@ def _lock(material: Material, settings: Settings) -> tuple[np.ndarray, np.ndarra
         stratify=material.classes is not None,
     )
     how = "stratified" if material.classes is not None else "drawn"
-    how = "whole groups" if material.groups is not None else how
+    if material.groups is not None:
+        count = len(np.unique(material.groups[test]))
+        how = "one whole group" if count == 1 else f"{count} whole groups"
     if not len(test):
         return train, test, "none: no class has enough rows to lock one away"
     return train, test, "the latest rows" if material.times is not None else how

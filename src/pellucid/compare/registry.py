@@ -2,7 +2,7 @@
 
 A family joins by adding its lines to `ENTRIES`; a line is asleep until its class stands in
 `names.py`. Candidates go from simple to flexible, because ties in a search go to the earlier one
-(of classifiers with equal scores first to the lower log loss).
+(of classifiers with equal scores, or an order of rows as good as the best, first to the lower log loss).
 
 The published order of simplicity, `rank`, decides between models that the data cannot tell apart:
 

@@ -230,7 +230,7 @@ class Runner:
 
     def without_search(self, model: str) -> dict[str, Any]:
         """What is known of a model whose last round has not ended."""
-        best = best_of(self.memory.candidates.get((model, FINAL), {}), self.plan.metric.sign)
+        best = best_of(self.memory.candidates.get((model, FINAL), {}), self.plan.metric)
         if best is None:
             folds = (self.memory.done.get((model, str(k))) for k in range(len(self.plan.folds)))
             chosen = [done["best"] for done in folds if done] or [0]

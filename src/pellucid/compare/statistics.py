@@ -24,12 +24,10 @@ import numpy as np
 
 LEVEL = 0.95
 LOSS = (0.0, np.inf)  # bounds of a score that is a mean of losses
-STRETCH = 2.0  # of intervals of mean losses beyond those of the t distribution, at most
-FARTHEST = 10.0  # times the mean loss: no end lies beyond
-BEYOND = 2.5  # times the largest loss that was seen: one that was not
 
 
-def _t_quantile(df: float, q: float) -> float:
+def t_quantile(df: float, q: float) -> float:
+    """Of Student's distribution."""
     from scipy.special import stdtrit
 
     return float(stdtrit(df, q))
@@ -41,10 +39,11 @@ def _t_two_sided(t: float, df: int) -> float:
     return float(2 * stdtr(df, -abs(t)))
 
 
-def corrected_error(scores: np.ndarray, ratio: float) -> float:
+def corrected_error(scores: np.ndarray, ratio: float, repeats: int = 1) -> float:
     """Standard error of the mean of fold scores; `ratio` = test rows / training rows of a fold."""
     J = len(scores)
-    return float(np.sqrt(np.var(scores, ddof=1) * (1 / J + ratio))) if J > 1 else float("nan")
+    spread = np.var(scores, ddof=1) if J > 1 else np.nan
+    return float(np.sqrt(spread * (repeats / J + ratio)))
 
 
 def interval(
@@ -52,19 +51,23 @@ def interval(
     ratio: float,
     bounds: tuple[float, float] = (-np.inf, np.inf),
     level: float = LEVEL,
+    repeats: int = 1,
 ) -> tuple[float, float]:
     """Confidence interval of the mean score; NaN where a fold has no score.
 
-    Losses, none below 0 (`bounds` is LOSS), have theirs on a scale of ratios.
+    Losses, none below 0 (`bounds` is LOSS), have theirs on a scale of ratios. Folds that are drawn
+    anew (`repeats`) test the same rows again: they steady the mean and its spread, but tell of no
+    further rows, so the interval is that of the folds of one repeat.
     """
     values = np.asarray(scores, dtype=float)
     if len(values) < 2 or not np.isfinite(values).all():
         return float("nan"), float("nan")
-    reach, mean = _t_quantile(len(values) - 1, (1 + level) / 2), float(values.mean())
+    folds, mean = len(values) // repeats, float(values.mean())
+    reach = t_quantile(folds - 1, (1 + level) / 2)
     if bounds == LOSS and (values > 0).all():
-        factor = float(np.exp(reach * corrected_error(np.log(values), ratio)))
+        factor = float(np.exp(reach * corrected_error(np.log(values), ratio, repeats)))
         return mean / factor, mean * factor
-    half = reach * corrected_error(values, ratio)
+    half = reach * corrected_error(values, ratio, repeats)
     return max(bounds[0], mean - half), min(bounds[1], mean + half)
 
 
@@ -180,6 +183,7 @@ def standings(
     behind: Behind | None = None,
     exact: frozenset[str] = frozenset(),
     baseline: str | None = None,
+    repeats: int = 1,
 ) -> dict[str, Standing]:
     """Every model against the best; the best is tied with itself. Scores are as measured.
 
@@ -207,7 +211,7 @@ def standings(
     adjusted = p | dict(zip(others, holm(list(others.values()))))
     out = {}
     for name, values in scores.items():
-        low, high = interval(values, ratio, bounds, level)
+        low, high = interval(values, ratio, bounds, level, repeats)
         if behind is not None and name not in exact and low == low:
             own = behind.interval(means[name], level)
             low, high = min(low, own[0]), max(high, own[1])
@@ -242,11 +246,11 @@ def recommend(
 # One set of rows ------------------------------------------------------------------------------
 
 
-def wilson(share: float, n: float, level: float = LEVEL) -> tuple[float, float]:
-    """Wilson's interval of a share among n independent rows."""
+def wilson(share: float, n: float, level: float = LEVEL, df: float = np.inf) -> tuple[float, float]:
+    """Wilson's interval of a share among n independent rows; `df` if n was itself estimated."""
     from scipy.special import ndtri
 
-    z = float(ndtri((1 + level) / 2))
+    z = t_quantile(df, (1 + level) / 2) if np.isfinite(df) else float(ndtri((1 + level) / 2))
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     return max(0.0, float(centre - half)), min(1.0, float(centre + half))
@@ -288,57 +292,7 @@ def _root(gap: Callable[[float], float], outside: float, inside: float) -> float
     return (outside + inside) / 2
 
 
-def _moments(losses: np.ndarray, w: np.ndarray, centre: float) -> np.ndarray:
-    """By row what the mean and its error are sums of; losses are taken from a `centre`."""
-    d = losses - centre
-    return np.column_stack([w, w * d, w**2, w**2 * d, w**2 * d**2])
-
-
-def _mean_and_error(sums: np.ndarray, n: int, centre: float) -> np.ndarray:
-    """Weighted mean of n losses and its standard error; for equal weights those of textbooks."""
-    total, first, weight, cross, square = sums.T
-    shift = first / total
-    spread = np.maximum(square - 2 * shift * cross + shift**2 * weight, 0.0)
-    return np.stack([centre + shift, np.sqrt(n / (n - 1) * spread) / total])
-
-
-def mean_interval(
-    losses: np.ndarray,
-    rng: np.random.Generator,
-    level: float = LEVEL,
-    draws: int = 1000,
-    weights: np.ndarray | None = None,
-) -> tuple[float, float]:
-    """Interval of a mean of losses, none below 0: the studentised bootstrap of its logarithm.
-
-    A few large losses decide such a mean, and rows that hold none of them must leave room above:
-    percentiles of redrawn means do not. A loss beyond all n that were seen has a chance of
-    1 / (n + 1), so one more, BEYOND times the largest, is among those that are redrawn: without it
-    heavy tails are covered too seldom. How far the bootstrap may stretch the t distribution is
-    bounded, or one outlier would leave no upper end. No loss at all is known exactly.
-    """
-    n, w = len(losses), np.ones(len(losses)) if weights is None else weights
-    if n < 2 or not losses.any():
-        return (float(losses.mean()),) * 2 if n else (float("nan"),) * 2
-    centre = float((w * losses).sum() / w.sum())
-    more, heavy = np.append(losses, BEYOND * losses.max()), np.append(w, (w**2).sum() / w.sum())
-    rows = _moments(more, heavy, centre)
-    sums = np.empty((max(200, min(draws, int(2e7 // n))), rows.shape[1]))
-    for k in range(len(sums)):
-        sums[k] = np.bincount(rng.integers(0, n + 1, n), minlength=n + 1) @ rows
-    redrawn = _mean_and_error(sums, n, centre)
-    means, errors = redrawn[:, (redrawn > 0).all(axis=0)]
-    if len(means) < len(sums) / 2:
-        return float("nan"), float("nan")
-    around, own = (_mean_and_error(part.sum(axis=0), n, centre) for part in (rows, rows[:n]))
-    t = np.log(means / around[0]) * means / errors
-    tail, share = _tail(equal_rows(w), level), own[1] / own[0]
-    reach = min(STRETCH * _t_quantile(n - 1, (1 + level) / 2) * share, np.log(FARTHEST))
-    low, high = np.clip(np.quantile(t, [tail, 1 - tail]) * share, -reach, reach)
-    return float(centre * np.exp(-high)), float(centre * np.exp(-low))
-
-
-def _tail(n: float, level: float) -> float:
+def tail_of(n: float, level: float) -> float:
     """The tail to leave out of redrawn values, so that few rows reach as far as the t distribution.
 
     Percentiles of few rows cover too little; they are taken as far out as makes the interval of a
@@ -346,7 +300,7 @@ def _tail(n: float, level: float) -> float:
     """
     from scipy.special import ndtr
 
-    reach = _t_quantile(n - 1, (1 + level) / 2) * np.sqrt(n / (n - 1)) if n > 1 else np.inf
+    reach = t_quantile(n - 1, (1 + level) / 2) * np.sqrt(n / (n - 1)) if n > 1 else np.inf
     return float(ndtr(-reach))
 
 
@@ -363,5 +317,21 @@ def bootstrap(
     values = values[np.isfinite(values)]
     if len(values) < draws / 2:
         return float("nan"), float("nan")
-    tail = _tail(n, level)
+    tail = tail_of(n, level)
     return float(np.quantile(values, tail)), float(np.quantile(values, 1 - tail))
+
+
+def jackknife(
+    statistic: Callable[[np.ndarray], float], groups: np.ndarray, level: float = LEVEL
+) -> tuple[float, float]:
+    """Interval of a statistic of rows in groups: it is computed without each group in turn.
+
+    Of few groups percentiles of redrawn ones cover too little; Student's distribution has their number
+    minus 1 degrees of freedom. NaN where the statistic is not defined without some group.
+    """
+    names = np.unique(groups)
+    without = np.array([statistic(np.flatnonzero(groups != name)) for name in names])
+    G, whole = len(names), statistic(np.arange(len(groups)))
+    error = np.sqrt((G - 1) / G * ((without - without.mean()) ** 2).sum())
+    half = t_quantile(G - 1, (1 + level) / 2) * error
+    return float(whole - half), float(whole + half)

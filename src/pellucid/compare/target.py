@@ -97,7 +97,7 @@ def _classes(raw: Any, type_name: str, name: str, why: str, positive: str | None
     column = as_kind(raw, "categorical", name)
     seen = [k for k in range(len(column.levels)) if (column.values == k).any()]
     labels = sorted((column.levels[k] for k in seen), key=lambda v: (isinstance(v, str), v))
-    word = bool if type_name == "bool" else _named if _fractions(labels) else _itself
+    word = bool if type_name == "bool" else _named if _unusual(labels) else _itself
     labels = [word(label) for label in labels]
     if len(labels) < 2:
         raise DataError(
@@ -119,9 +119,10 @@ def _classes(raw: Any, type_name: str, name: str, why: str, positive: str | None
     return Target("classification", why, lookup[column.values].astype(np.int64), tuple(labels))
 
 
-def _fractions(labels: list[Any]) -> bool:
-    """Classifiers take numbers with fractions for a regression's."""
-    return any(isinstance(label, float) and label != np.floor(label) for label in labels)
+def _unusual(labels: list[Any]) -> bool:
+    """Numbers that are classes by name only: a regression's have fractions, arrays end at 2^63."""
+    numbers = [label for label in labels if isinstance(label, int | float)]
+    return any(label != np.floor(label) or abs(label) >= 2.0**63 for label in numbers)
 
 
 def _named(label: Any) -> str:

@@ -325,7 +325,10 @@ def test_part(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
     parts = [with_interval(name, test) for name in names]
     times = timings.get("openings", 1)
     opened = "opened once" if times <= 1 else f"opened {times} times"
-    text = f"({opened}, {test['model']} only, {test['rows']} rows): " + "; ".join(parts)
+    rows = f"{test['rows']} rows"
+    if "groups" in test:
+        rows += " of one group" if test["groups"] == 1 else f" of {test['groups']} groups"
+    text = f"({opened}, {test['model']} only, {rows}): " + "; ".join(parts)
     lines = wrapped(text, "TEST PART  ", "  ")
     own = score(test["baseline"].get(names[0]), names[0])
     also = FORETOLD[words.foretold(data)]

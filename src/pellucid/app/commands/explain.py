@@ -78,9 +78,7 @@ def find(model: str, data: str | None) -> tuple[str, str, str | None]:
             raise DataError(f"which rows? Say: pellucid explain {quote(model)} DATA --row 0")
         return model, data, None
     folder = find_run(model)
-    path = folder / "model.pellucid"
-    if not path.exists():
-        raise DataError(f"{folder} has no model file: {_why_none(folder)}.")
+    path = model_of_run(folder)
     if data is not None:
         return str(path), data, None
     stored = folder / "config.toml"  # runs from Python have none
@@ -90,6 +88,16 @@ def find(model: str, data: str | None) -> tuple[str, str, str | None]:
     return str(path), str(config["data"]), config.get("encoding")
 
 
+def model_of_run(folder: Path) -> Path:
+    """The model file of a run; an error says why there is none."""
+    from pellucid.errors import DataError
+
+    path = folder / "model.pellucid"
+    if not path.exists():
+        raise DataError(f"{folder} has no model file: {_why_none(folder)}.")
+    return path
+
+
 def _why_none(folder: Path) -> str:
     """Why a run has kept no model."""
     results = folder / "results.json"
@@ -97,8 +105,12 @@ def _why_none(folder: Path) -> str:
     if not data.get("complete"):
         again = f"pellucid compare --resume --out {quote(str(folder))}"
         return f"its run is not complete. Continue: {again}"
-    best = data["recommended"]
-    return "no model had a score" if best is None else f"{best} is not a model of Pellucid"
+    best, failed = data["recommended"], (data["test"] or {}).get("failed")
+    if best is None:
+        return "no model had a score"
+    if failed:
+        return f"{best} could not be fitted ({failed})"
+    return f"{best} is not a model of Pellucid"
 
 
 def read_table(

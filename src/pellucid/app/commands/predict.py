@@ -24,9 +24,10 @@ def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
     from pellucid.persist import load
 
     if Path(model).is_dir():
+        from pellucid.app.commands.explain import model_of_run
         from pellucid.compare.folder import find_run
 
-        model = str(find_run(model) / "model.pellucid")
+        model = str(model_of_run(find_run(model)))
     try:
         return model, load(model)
     except ModelFileError:
@@ -142,7 +143,7 @@ def _strongest(fitted: Any, rows: Any, most: int, model: str) -> list[list[str]]
 
 
 def warn_outside(fitted: Any, rows: Any, voice: Voice) -> None:
-    """Say how many rows have a number that training never saw the like of."""
+    """Say how many rows have a number or a date that training never saw the like of."""
     from pellucid.data.arrow import arrow_column
 
     schema = getattr(fitted, "schema_", None)
@@ -150,10 +151,11 @@ def warn_outside(fitted: Any, rows: Any, voice: Voice) -> None:
         return
     outside, said = None, []
     for j, name in enumerate(schema.names):
-        if schema.kinds[j] != "number" or schema.low[j] > schema.high[j]:
+        kind = schema.kinds[j]
+        if kind not in ("number", "datetime") or schema.low[j] > schema.high[j]:
             continue
         column = arrow_column(name, rows.column(name))
-        if column.kind != "number":
+        if column.kind != kind:
             continue
         for wrong, sign, limit in (
             (column.values > schema.high[j], ">", schema.high[j]),
@@ -161,12 +163,21 @@ def warn_outside(fitted: Any, rows: Any, voice: Voice) -> None:
         ):
             if wrong.any():
                 outside = wrong if outside is None else outside | wrong
-                said.append((int(wrong.sum()), f"{name} {sign} {limit:.4g}"))
+                said.append((int(wrong.sum()), f"{name} {sign} {_end(limit, kind)}"))
     if outside is not None:
         named = ", ".join(text for _, text in sorted(said, key=lambda pair: -pair[0])[:3])
         voice.warn(
             f"{int(outside.sum())} of {rows.num_rows} rows lie outside the training range ({named})"
         )
+
+
+def _end(limit: float, kind: str) -> str:
+    """The end of a range, in the user's terms: dates are days since 1970."""
+    import numpy as np
+
+    if kind == "number":
+        return f"{limit:.4g}"
+    return str(np.datetime64(round(limit * 86400), "s")).removesuffix("T00:00:00").replace("T", " ")
 
 
 def read_for(fitted: Any, file: str, voice: Voice, encoding: str | None) -> Any:
