@@ -380,14 +380,14 @@ def test_copies_of_a_row_are_split_like_rows():
     problem, _ = pellucid.data.prepare(
         np.repeat(X, 3, axis=0), np.repeat(target, 3), None, None, None, Regressor()._wishes()
     )
-    train, test = split(Regressor()._in_order(problem), 0.2, 0)
+    train, test = split(Regressor()._in_order(problem), 0.2, np.arange(2))
     assert (train.weights.sum(), test.weights.sum()) == (240, 60)
     for part in (train, test):
         assert set(part.weights) <= {1.0, 2.0, 3.0}
     once = dict(zip(test.y, test.weights))
     assert sum(w + once.get(t, 0) == 3 for t, w in zip(train.y, train.weights)) == train.n
     alone = prepared_rows(X, target)
-    assert {*split(alone, 0.2, 0)[1].weights} == {1.0}  # rows without copies go whole
+    assert {*split(alone, 0.2, np.arange(2))[1].weights} == {1.0}  # rows without copies go whole
 
 
 def prepared_rows(X, target):
@@ -619,6 +619,26 @@ def test_scores_of_a_warm_start_are_all_told():
         np.testing.assert_allclose(getattr(model, name), getattr(whole, name), rtol=1e-9)
     for name, column in whole.history_.items():
         np.testing.assert_allclose(model.history_[name], column, rtol=1e-9)
+
+
+@pytest.mark.parametrize("settings", [
+    {"max_iter": 15, "early_stopping": True}, {"n_estimators": 15, "n_iter_no_change": 9}
+])  # fmt: skip
+def test_a_warm_start_holds_the_same_rows_back(settings, tmp_path):
+    """Rows that earlier rounds learned from would judge the later ones too kindly."""
+    Model = Regressor if "max_iter" in settings else GradientBoostingRegressor
+    name = "max_iter" if "max_iter" in settings else "n_estimators"
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(200, 2)), rng.normal(size=200)
+    model = Model(**settings, warm_start=True, validation_fraction=0.5).fit(X, y)
+    model.save(tmp_path / "m.pellucid")
+    for one in (pellucid.load(tmp_path / "m.pellucid"), model):
+        last = one.history_["validation_loss"][-1]
+        one.set_params(**{name: one.n_iter_ + 1}).fit(X, y)
+        assert abs(one.history_["validation_loss"][-1] / last - 1) < 0.1  # one round more
+    whole = Model(**{name: 3}, warm_start=True).fit(X, y)
+    with pytest.raises(ParameterError, match="did not see"):
+        whole.set_params(**settings).fit(X, y)
 
 
 def test_validation_rows_have_offsets_of_their_own():

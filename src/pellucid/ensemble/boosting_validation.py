@@ -15,9 +15,9 @@ from pellucid.data.copies import classes_of, held_back
 from pellucid.errors import DataError
 
 
-def split(problem: Problem, share: Any, random_state: Any) -> tuple[Problem, Problem]:
+def split(problem: Problem, share: Any, seed: np.ndarray) -> tuple[Problem, Problem]:
     """(training rows, validation rows); `share` is a fraction or a number of the samples."""
-    stream = parallel.stream(parallel.seed_sequence(random_state), "validation")
+    stream = parallel.stream(np.random.SeedSequence(seed.tolist()), "validation")
     part = share if isinstance(share, float | np.floating) else min(share / problem.total, 0.9)
 
     def some(m: int) -> int:
