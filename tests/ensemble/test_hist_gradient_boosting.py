@@ -565,6 +565,25 @@ def test_bad_targets_are_named():
         Classifier(early_stopping=True).fit([[1.0], [2.0]], [0, 1])
 
 
+def test_what_leaves_nothing_to_learn_from_is_named():
+    X, y, _ = table(4)
+    frame, labels = as_frame(X), np.array(["no", "yes"])[(y > 1).astype(int)]
+    with pytest.raises(ParameterError, match="class 'no' the weight 0"):
+        Classifier(class_weight={"no": 0, "yes": 1}).fit(frame, labels)
+    for asked in (len(y), 500):
+        with pytest.raises(ParameterError, match="leaves no row"):
+            Regressor(early_stopping=True, validation_fraction=asked).fit(frame, y)
+
+
+@pytest.mark.parametrize("asked", [7, 13, 24])
+def test_a_number_of_validation_rows_is_that_number(asked):
+    from pellucid.ensemble.boosting_validation import split
+
+    rng = np.random.default_rng(0)
+    rows = prepared_rows(rng.normal(size=(25, 2)), rng.normal(size=25))
+    assert split(rows, asked, np.arange(2))[1].total == asked
+
+
 def test_weights_far_below_one():
     X, target, rng = table(22, n=200)
     weights = rng.random(200) + 0.5
