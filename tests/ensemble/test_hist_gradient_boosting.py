@@ -336,6 +336,18 @@ def test_steps_out_of_all_numbers_are_named(loss, rng):
         Regressor(loss, max_iter=5, learning_rate=rate).fit(X, y)
 
 
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+@pytest.mark.parametrize("rate", [0.1, 0.7])
+def test_a_leaf_far_from_the_others_is_not_overshot(loss, rate):
+    """Newton's step for a group of counts 1,000 times the mean is 999, where log(1000) is right."""
+    group = np.arange(20_000) < 20
+    y = np.where(group, 1e5, 0.0) if loss == "poisson" else np.where(group, 1e-3, 1.0)
+    model = Regressor(loss, max_iter=60, learning_rate=rate, early_stopping=False)
+    model.fit(group[:, None].astype(float), y)
+    assert (np.diff(model.history_["objective"]) <= 1e-12).all()
+    np.testing.assert_allclose(model.predict([[1.0]]), y[0], rtol=0.02)
+
+
 @pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
 def test_quantiles_hold_their_share(q):
     rng = np.random.default_rng(11)
