@@ -336,6 +336,18 @@ def test_steps_out_of_all_numbers_are_named(loss, rng):
         Regressor(loss, max_iter=5, learning_rate=rate).fit(X, y)
 
 
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+@pytest.mark.parametrize("rate", [0.1, 0.7])
+def test_a_leaf_far_from_the_others_is_not_overshot(loss, rate):
+    """Newton's step for a group of counts 1,000 times the mean is 999, where log(1000) is right."""
+    group = np.arange(20_000) < 20
+    y = np.where(group, 1e5, 0.0) if loss == "poisson" else np.where(group, 1e-3, 1.0)
+    model = Regressor(loss, max_iter=60, learning_rate=rate, early_stopping=False)
+    model.fit(group[:, None].astype(float), y)
+    assert (np.diff(model.history_["objective"]) <= 1e-12).all()
+    np.testing.assert_allclose(model.predict([[1.0]]), y[0], rtol=0.02)
+
+
 @pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
 def test_quantiles_hold_their_share(q):
     rng = np.random.default_rng(11)
@@ -380,14 +392,14 @@ def test_copies_of_a_row_are_split_like_rows():
     problem, _ = pellucid.data.prepare(
         np.repeat(X, 3, axis=0), np.repeat(target, 3), None, None, None, Regressor()._wishes()
     )
-    train, test = split(Regressor()._in_order(problem), 0.2, 0)
+    train, test = split(Regressor()._in_order(problem), 0.2, np.arange(2))
     assert (train.weights.sum(), test.weights.sum()) == (240, 60)
     for part in (train, test):
         assert set(part.weights) <= {1.0, 2.0, 3.0}
     once = dict(zip(test.y, test.weights))
     assert sum(w + once.get(t, 0) == 3 for t, w in zip(train.y, train.weights)) == train.n
     alone = prepared_rows(X, target)
-    assert {*split(alone, 0.2, 0)[1].weights} == {1.0}  # rows without copies go whole
+    assert {*split(alone, 0.2, np.arange(2))[1].weights} == {1.0}  # rows without copies go whole
 
 
 def prepared_rows(X, target):
@@ -565,6 +577,25 @@ def test_bad_targets_are_named():
         Classifier(early_stopping=True).fit([[1.0], [2.0]], [0, 1])
 
 
+def test_what_leaves_nothing_to_learn_from_is_named():
+    X, y, _ = table(4)
+    frame, labels = as_frame(X), np.array(["no", "yes"])[(y > 1).astype(int)]
+    with pytest.raises(ParameterError, match="class 'no' the weight 0"):
+        Classifier(class_weight={"no": 0, "yes": 1}).fit(frame, labels)
+    for asked in (len(y), 500):
+        with pytest.raises(ParameterError, match="leaves no row"):
+            Regressor(early_stopping=True, validation_fraction=asked).fit(frame, y)
+
+
+@pytest.mark.parametrize("asked", [7, 13, 24])
+def test_a_number_of_validation_rows_is_that_number(asked):
+    from pellucid.ensemble.boosting_validation import split
+
+    rng = np.random.default_rng(0)
+    rows = prepared_rows(rng.normal(size=(25, 2)), rng.normal(size=25))
+    assert split(rows, asked, np.arange(2))[1].total == asked
+
+
 def test_weights_far_below_one():
     X, target, rng = table(22, n=200)
     weights = rng.random(200) + 0.5
@@ -619,6 +650,26 @@ def test_scores_of_a_warm_start_are_all_told():
         np.testing.assert_allclose(getattr(model, name), getattr(whole, name), rtol=1e-9)
     for name, column in whole.history_.items():
         np.testing.assert_allclose(model.history_[name], column, rtol=1e-9)
+
+
+@pytest.mark.parametrize("settings", [
+    {"max_iter": 15, "early_stopping": True}, {"n_estimators": 15, "n_iter_no_change": 9}
+])  # fmt: skip
+def test_a_warm_start_holds_the_same_rows_back(settings, tmp_path):
+    """Rows that earlier rounds learned from would judge the later ones too kindly."""
+    Model = Regressor if "max_iter" in settings else GradientBoostingRegressor
+    name = "max_iter" if "max_iter" in settings else "n_estimators"
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(200, 2)), rng.normal(size=200)
+    model = Model(**settings, warm_start=True, validation_fraction=0.5).fit(X, y)
+    model.save(tmp_path / "m.pellucid")
+    for one in (pellucid.load(tmp_path / "m.pellucid"), model):
+        last = one.history_["validation_loss"][-1]
+        one.set_params(**{name: one.n_iter_ + 1}).fit(X, y)
+        assert abs(one.history_["validation_loss"][-1] / last - 1) < 0.1  # one round more
+    whole = Model(**{name: 3}, warm_start=True).fit(X, y)
+    with pytest.raises(ParameterError, match="did not see"):
+        whole.set_params(**settings).fit(X, y)
 
 
 def test_validation_rows_have_offsets_of_their_own():

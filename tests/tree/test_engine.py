@@ -245,6 +245,19 @@ def test_random_columns_depend_on_the_key_and_all_are_drawn(rng):
     assert nodes.feature[0] == 0
 
 
+@pytest.mark.parametrize("limits", [{"max_features": 3}, {"drawn_splits": True}])
+def test_equal_columns_are_drawn_where_a_tree_draws(limits, rng):
+    """Else the first columns would divide the small nodes of every tree of a forest."""
+    y = rng.integers(0, 2, 40).astype(np.int32)
+    X = np.repeat(y[:, None].astype(float), 6, axis=1)  # every column tells the classes apart
+    roots = [
+        grow(numbers(X), y, None, "gini", Limits(**limits), 2, key=key).feature[0]
+        for key in range(600)
+    ]
+    assert (np.bincount(roots, minlength=6) > 60).all()  # 100 expected of each
+    assert grow(numbers(X), y, None, "gini", Limits(), 2, key=5).feature[0] == 0
+
+
 def test_stop_flag_ends_the_growing(rng, monkeypatch):
     made = []
 

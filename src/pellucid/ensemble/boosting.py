@@ -66,27 +66,44 @@ class Boosting(TreesExplained):
 
     def _boosted(
         self, problem: Problem, objective: Any, settings: Any, share: float
-    ) -> tuple[Any, Any]:
-        """Split off validation rows if they are needed, run the rounds: an `Outcome`, and the model
-        that they started from."""
+    ) -> tuple[Any, dict[str, Any]]:
+        """Split off validation rows if they are needed, run the rounds: an `Outcome`, and what else
+        was learned: the model that they started from, the seed of the split."""
         from pellucid.ensemble.boosting_rounds import boost
         from pellucid.ensemble.boosting_validation import split
 
         before = self._kept(settings.rounds)
-        validation = None
+        validation: Problem | None = None
+        more: dict[str, Any] = {}
         if settings.patience is not None:
             if self._given is not None:
                 validation = self._prepared(problem, *self._given)
             else:
-                problem, validation = split(problem, share, self.random_state)
+                more["validation_seed_"] = self._split_seed(before is not None)
+                problem, validation = split(problem, share, more["validation_seed_"])
         first = self._begun(problem) if before is None else vars(self).get("init_")
         if first is not None:
             problem = self._shifted_by(first, problem)
             validation = None if validation is None else self._shifted_by(first, validation)
         args = (objective, problem, settings, validation, before)
+        more["init_"] = first
         if problem.n * problem.p < WORTH_A_HOP:
-            return boost(*args), first
-        return parallel.interruptible(boost, *args), first
+            return boost(*args), more
+        return parallel.interruptible(boost, *args), more
+
+    def _split_seed(self, continued: bool) -> np.ndarray:
+        """What the choice of validation rows follows from. Rounds that are added to others hold the
+        same rows back: any other ones were learned from before, and would judge too kindly."""
+        if not continued:
+            stream = parallel.stream(parallel.seed_sequence(self.random_state), "validation")
+            return stream.integers(0, 2**63, 2)
+        seed = self._earlier("validation_seed_")
+        if seed is None:
+            raise ParameterError(
+                "With warm_start, early stopping needs rows that the earlier rounds did not see, but "
+                "they saw all of them. Stop early from the first fit on, or fit without warm_start."
+            )
+        return seed
 
     def _shifted_by(self, first: Any, problem: Problem) -> Problem:
         """The problem with the first model's raw predictions as offsets, (n,) or (n, K)."""
@@ -198,5 +215,7 @@ class Boosting(TreesExplained):
             raise DataError("the trees do not belong to this model's outputs")
         if not np.array_equal(trees.n_levels, self.schema_.n_levels):
             raise DataError("the trees do not belong to these columns")
+        if vars(self).get("validation_seed_") is not None:
+            expect_array(self, "validation_seed_", 2, dtype=np.int64)
         if vars(self).get("n_iter_", trees.n_rounds) != trees.n_rounds:
             raise DataError("the trees do not belong to this number of rounds")

@@ -41,12 +41,15 @@ class ClassBoosting(Boosting, ProbabilisticClassifier):
         if self.class_weight is None:
             return problem
         weights = class_weighted(self.class_weight, problem)
-        keep = np.flatnonzero(weights > 0)
-        return (
-            problem.take(keep, weights[keep])
-            if len(keep) < problem.n
-            else problem.reweight(weights)
-        )
+        assert problem.classes is not None
+        nothing = np.bincount(problem.y, weights, minlength=len(problem.classes)) <= 0
+        if nothing.any():
+            label = problem.classes[nothing].tolist()[0]
+            raise ParameterError(
+                f"class_weight gives class {label!r} the weight 0: the logarithm of its share is not "
+                "finite. Leave its rows out, or give it a small weight."
+            )
+        return problem.reweight(weights)
 
     def _shaped(self, raw: np.ndarray) -> np.ndarray:
         """Decision scores: (n,) for two classes."""

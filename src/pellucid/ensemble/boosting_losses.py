@@ -34,6 +34,7 @@ class Objective:
     adapt: Callable[[Array, Array], None] | None = None  # (residuals, weights) of all rows
     power: int = 2  # of the unit of y in the unit of the loss, with the identity link
     link: str = "identity"
+    steep: int = 0  # the side (1, -1) on which curvature grows as exp: Newton's step may go too far
 
     def slopes(self, y: Array, raw: Array, weights: Array, out: Array) -> float:
         """Fill (g, h) of every row; the mean loss. Sums over fixed blocks, in their order."""
@@ -194,9 +195,11 @@ EXPONENTIAL = Objective(
 )
 LOGISTIC = Objective("log_loss", 1, _fill_logistic, _start_logistic, expit, link="logit")
 POISSON = Objective(
-    "poisson", 1, _fill_by_formula(formulas.poisson()), _start_poisson, np.exp, link="log"
+    "poisson", 1, _fill_by_formula(formulas.poisson()), _start_poisson, np.exp, link="log", steep=1
 )
-GAMMA = Objective("gamma", 1, _fill_by_formula(formulas.gamma()), _start_gamma, np.exp, link="log")
+GAMMA = Objective(
+    "gamma", 1, _fill_by_formula(formulas.gamma()), _start_gamma, np.exp, link="log", steep=-1
+)
 
 
 def quantile(q: float) -> Objective:

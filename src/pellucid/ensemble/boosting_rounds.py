@@ -183,7 +183,7 @@ def _grower(train: Course, bins: Bins, settings: Settings) -> tuple[Grower, "Sam
     curvature = limits.min_curvature * min(1.0, total / train.problem.n)
     working = replace(
         limits, l2=limits.l2 * down, min_curvature=curvature * down, min_gain=gain,
-        min_samples_leaf=samples.fewest,
+        min_samples_leaf=samples.fewest, steep=units.objective.steep,
     )  # fmt: skip
     outputs, own = units.objective.outputs, bins.column
     signs = None if settings.signs is None else settings.signs[own]

@@ -12,16 +12,22 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.copies import classes_of, held_back
-from pellucid.errors import DataError
+from pellucid.errors import DataError, ParameterError
 
 
-def split(problem: Problem, share: Any, random_state: Any) -> tuple[Problem, Problem]:
+def split(problem: Problem, share: Any, seed: np.ndarray) -> tuple[Problem, Problem]:
     """(training rows, validation rows); `share` is a fraction or a number of the samples."""
-    stream = parallel.stream(parallel.seed_sequence(random_state), "validation")
-    part = share if isinstance(share, float | np.floating) else min(share / problem.total, 0.9)
+    stream = parallel.stream(np.random.SeedSequence(seed.tolist()), "validation")
+    part = share if isinstance(share, float | np.floating) else share / problem.total
+    if part >= 1:
+        raise ParameterError(
+            f"validation_fraction={share} leaves no row to learn from: X has {problem.total:.0f} of "
+            "them. Use a smaller number, or a share below 1."
+        )
 
     def some(m: int) -> int:
-        return min(ceil(part * m), m - 1)  # a class stays known to the training rows
+        asked = ceil(part * m - 1e-9)  # a number of rows is one, whatever its share rounds to
+        return min(asked, m - 1)  # a class stays known to the training rows
 
     groups = [np.arange(problem.n)] if problem.classes is None else classes_of(problem.y)
     held = held_back(problem.weights, groups, some, stream)

@@ -75,9 +75,10 @@ class GradientBoosting(Boosting):
 
     def _learn_rounds(self, problem: Problem, objective: Any) -> dict[str, Any]:
         settings = self._settings(problem, objective.outputs)
-        found, first = self._boosted(problem, objective, settings, self.validation_fraction)
+        found, more = self._boosted(problem, objective, settings, self.validation_fraction)
         unit, rounds = self._reported(objective), found.trees.n_rounds
-        return self._unseen(unit * found.out_of_bag, rounds) | {
+        more |= self._unseen(unit * found.out_of_bag, rounds)
+        return more | {
             "trees_": found.trees,
             "baseline_": found.start,
             "n_iter_": rounds,
@@ -86,7 +87,6 @@ class GradientBoosting(Boosting):
             "max_features_": number_of_features(self.max_features, problem.p),
             "history_": self._whole_history(found.history),
             "train_score_": self._by_round("train_score_", -unit * found.train_scores[1:], rounds),
-            "init_": first,
         }
 
     def _reported(self, objective: Any) -> float:

@@ -109,9 +109,10 @@ class HistBoosting(Boosting):
     def _learn_rounds(self, problem: Problem, objective: Any) -> dict[str, Any]:
         settings = self._settings(problem)
         self._check_signs(settings)
-        found, _ = self._boosted(problem, objective, settings, self.validation_fraction)
+        found, more = self._boosted(problem, objective, settings, self.validation_fraction)
         stops, levels = settings.patience is not None, problem.n_levels > 0
-        return {
+        del more["init_"]  # the best constant alone
+        return more | {
             "trees_": found.trees,
             "baseline_": found.start,
             "n_iter_": found.trees.n_rounds,

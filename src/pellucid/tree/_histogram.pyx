@@ -20,7 +20,7 @@ nothing, so bits are the same for any number of threads. A batch may divide a no
 order never reaches: `plan` then leaves it whole.
 """
 
-from libc.math cimport INFINITY, fabs, frexp, isnan, ldexp, log
+from libc.math cimport INFINITY, fabs, frexp, isnan, ldexp, log, log1p
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
@@ -119,6 +119,7 @@ cdef struct Limits:
     double share                # of the columns that a node may look at
     int32_t max_leaves, max_depth
     bint bounded                # by monotone constraints
+    int steep                   # the side (1, -1) on which curvature grows as the exponential, or 0
 
 
 include "_histogram_count.pxi"

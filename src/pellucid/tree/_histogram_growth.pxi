@@ -90,7 +90,8 @@ cdef class Drafts:
         self.groups, self.stop = groups, stop
         self.n, self.n_blocks, self.n_columns = words.shape[1], words.shape[0], kinds.shape[0]
         self.p.l2, self.p.min_c, self.p.min_split, self.p.min_h, self.p.min_gain = limits[:5]
-        self.p.share, self.p.max_leaves, self.p.max_depth, self.p.bounded = limits[5:]
+        self.p.share, self.p.max_leaves, self.p.max_depth, self.p.bounded = limits[5:9]
+        self.p.steep = limits[9]
         self.n_drafts, self.n_desks, self.starts = n_drafts, max(1, min(n_desks, n_drafts)), []
         self.has_sets = np.asarray(kinds).any()
         self.first = <int64_t*> calloc(n_bins.shape[0] + 1, sizeof(int64_t))

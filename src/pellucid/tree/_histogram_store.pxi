@@ -77,6 +77,8 @@ cdef class Store(Search):
         if total.h + self.p.l2 > 0:
             value = min(max(-total.g / (total.h + self.p.l2), node.lower), node.upper)
         node.value = self.rate * value
+        if self.p.steep * value > 0:    # the loss of a leaf is lowest at log(1 + v), never beyond it
+            node.value = self.p.steep * min(self.rate * fabs(value), log1p(fabs(value)))
         if self.update:
             for i in range(node.end - node.start):
                 self.raw[t.number, rows[i]] += node.value

@@ -9,7 +9,7 @@ is the same whatever thread looks at a column (`search`, `partition`) or at a su
 Steps for one node (numbered again below)
 1. stop if it is pure, too small or too deep;
 2. best division of every column (or of a random choice of columns);
-3. the best column: lowest cost, ties to the lowest column;
+3. the best column: lowest cost, ties to the lowest column (to any, where a tree draws);
 4. mark the rows that go left, describe the two children;
 5. partition the lists, unless both children are leaves.
 """

@@ -266,11 +266,20 @@ cdef double threshold_of(const Table* t, const Record* node, const Split* split)
     return INFINITY if isnan(high) else midpoint(cell(t, split.feature, split.below), high)
 
 
+cdef inline uint64_t rank_of(const Table* t, const Record* node, int f) noexcept nogil:
+    """Of equal columns the one of the lowest rank is taken: the first; where a tree draws, any, or
+    small nodes, in which most columns are equal, would all be divided by the first columns."""
+    if t.max_features >= t.d and not t.drawn_splits:
+        return <uint64_t> f
+    return mix(node.key + <uint64_t> 0x8CB92BA72F3D8DD7 * <uint64_t> (f + 1))
+
+
 cdef bint choose(const Table* t, Record* node, const Split* splits) noexcept nogil:
-    """Step 3: the first column within a tie of the lowest cost. A division that saves nothing is
-    taken too: XOR needs it."""
+    """Step 3: of the columns within a tie of the lowest cost the one of the lowest rank. A division
+    that saves nothing is taken too: XOR needs it."""
     cdef int f, best = -1
     cdef double lowest = INFINITY
+    cdef uint64_t rank, least = 0
     if node.forced >= 0:
         node.feature = node.forced
         return True
@@ -279,7 +288,9 @@ cdef bint choose(const Table* t, Record* node, const Split* splits) noexcept nog
             lowest = min(lowest, splits[f].cost)
     for f in range(t.d - 1, -1, -1):
         if splits[f].feature >= 0 and splits[f].cost <= lowest + TIE * node.cost:
-            best = f
+            rank = rank_of(t, node, f)
+            if best < 0 or rank < least:
+                best, least = f, rank
     if best < 0:
         return False
     node.decrease = max(node.cost - splits[best].cost, 0.0)

@@ -25,7 +25,8 @@ class DecisionTreeClassifier(TreeModel, ProbabilisticClassifier):
     up to eight levels, otherwise the best along the first principal component of the class shares.
     Missing values are tried on both sides; where none was missing in training they follow the
     larger part, and so do levels that were not seen. Ties go to the lowest column, then the lowest
-    threshold, so a tree needs no `random_state` unless columns or thresholds are drawn.
+    threshold, so a tree needs no `random_state` unless columns or thresholds are drawn; where they
+    are, equal columns are drawn too.
 
     Parameters
     ----------

@@ -28,6 +28,7 @@ class Limits:
     share: float = 1.0  # of the columns that a node may look at
     max_leaves: int = UNLIMITED
     max_depth: int = UNLIMITED
+    steep: int = 0  # the side (1, -1) on which the loss bends up as the exponential function
 
 
 def shift_of(samples: np.ndarray, n: int) -> int:
@@ -72,7 +73,7 @@ class Grower:
             (
                 limits.l2, limits.min_samples_leaf, limits.min_samples_split, limits.min_curvature,
                 limits.min_gain, limits.share, limits.max_leaves, limits.max_depth,
-                bool(signs.any()),
+                bool(signs.any()), limits.steep,
             ),
             self.stop.array,
         )  # fmt: skip
