@@ -139,9 +139,17 @@ cdef class Memory:
 
     cdef Scratch s
     cdef Py_ssize_t rows
+    cdef Draft draft            # of trees that were gathered, or None
 
     def __dealloc__(self):
         free_scratch(&self.s)
+
+    cdef Draft emptied(self, int size):
+        """A draft without nodes."""
+        if self.draft is None:
+            self.draft = Draft(size)
+        self.draft.n_nodes = self.draft.n_words = 0
+        return self.draft
 
 
 cdef class Workspace:
