@@ -2,7 +2,7 @@
 
 cdef struct Scratch:            # memory of one thread
     Sweep sweep
-    int32_t* rows
+    int32_t* rows               # of a node in order, or while lists are partitioned those on the right
     Split* splits
     int32_t* drawn
     Levels levels
@@ -26,7 +26,6 @@ cdef void free_scratch(Scratch* s) noexcept nogil:
     give_room(s.levels.axis)
     give_room(s.levels.side)
     give_room(s.sorter.keys)
-    give_room(s.sorter.rows)
     give_room(s.sorter.pairs)
     give_room(s.sorter.mark)
     give_room(s.buckets.words)
@@ -80,7 +79,7 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     s.sweep.left_cost = <double*> take_room(blocks * sizeof(double))
     s.sweep.right_cost = <double*> take_room(blocks * sizeof(double))
     s.rows = <int32_t*> take_room((m + 1) * sizeof(int32_t))
-    s.sorter.rows = <int32_t*> take_room(m * sizeof(int32_t))
+    s.sorter.rows = s.rows
     s.splits = <Split*> take_room(t.d * sizeof(Split))
     s.drawn = <int32_t*> take_room(t.d * sizeof(int32_t))
     s.levels.groups = <Group*> take_room(groups * sizeof(Group))
@@ -92,7 +91,6 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     if (s.sweep.sums == NULL or s.sweep.weights == NULL or s.sweep.left_cost == NULL
             or s.sweep.right_cost == NULL or s.rows == NULL or s.splits == NULL or s.drawn == NULL
             or (t.members != NULL and new_sorter(t, m, s) != 0)
-            or s.sorter.rows == NULL
             or (t.ranks != NULL and new_ranked(m, groups, t.signs != NULL, &s.ranked) != 0)
             or s.levels.groups == NULL or s.levels.ordered == NULL or s.levels.sums == NULL
             or s.levels.left == NULL or s.levels.axis == NULL or s.levels.side == NULL):
