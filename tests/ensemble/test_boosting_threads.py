@@ -5,6 +5,7 @@ import pytest
 
 from pellucid import parallel
 from pellucid.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from pellucid.parallel import pool
 from pellucid.tree import histogram_grower
 
 MODELS = [
@@ -33,3 +34,19 @@ def test_more_classes_than_threads(model, rng, monkeypatch):
     for other in found[1:]:
         for name in ("feature", "threshold", "value", "gain", "missing_left"):
             np.testing.assert_array_equal(getattr(found[0], name), getattr(other, name), name)
+
+
+def test_few_rows_with_many_trees_are_shared_out(monkeypatch, rng):
+    X = rng.normal(size=(450, 4))
+    y = np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5])
+    model = HistGradientBoostingClassifier(max_iter=100, max_leaf_nodes=4).fit(X, y)
+    regions = []
+    run = pool._run
+    monkeypatch.setattr(pool, "_run", lambda *given: regions.append(given[2]) or run(*given))
+    found = {}
+    for threads in (1, 2):
+        with parallel.using(threads):
+            regions.clear()
+            found[threads] = model.predict_proba(X)
+            assert (2 in regions) == (threads == 2)
+    assert np.array_equal(found[1], found[2])

@@ -6,6 +6,7 @@ import pytest
 import sklearn.ensemble as theirs
 from sklearn.datasets import load_diabetes, load_wine
 
+from pellucid import parallel
 from pellucid.data import datasets
 from pellucid.ensemble import (
     BaggingClassifier,
@@ -15,7 +16,8 @@ from pellucid.ensemble import (
     RandomForestRegressor,
 )
 from pellucid.errors import ParameterError
-from pellucid.tree import DecisionTreeClassifier
+from pellucid.parallel import pool
+from pellucid.tree import DecisionTreeClassifier, grower
 
 CLASSIFIERS = (RandomForestClassifier, ExtraTreesClassifier)
 REGRESSORS = (RandomForestRegressor, ExtraTreesRegressor)
@@ -170,3 +172,23 @@ def test_a_tree_that_a_forest_lends_is_pruned_aloud():
     with pytest.warns(UserWarning, match="does not change the forest"):
         forest.estimators_[0].prune(node=0)
     assert np.array_equal(forest.predict_proba(X), before)
+
+
+@pytest.mark.parametrize("Model", [RandomForestClassifier, BaggingClassifier])
+def test_one_job_is_one_thread_inside_the_trees_too(monkeypatch, Model):
+    """Large trees grow by branches, which are shared out among threads."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 6))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    regions = []
+    run = pool._run
+    monkeypatch.setattr(pool, "_run", lambda *given: regions.append(given[2]) or run(*given))
+    monkeypatch.setattr(grower, "BRANCH_ROWS", 256)
+    with parallel.using(2):
+        several = Model(n_estimators=1, random_state=0).fit(X, y)
+        all_regions = regions.count(2)
+        regions.clear()
+        one = Model(n_estimators=1, random_state=0, n_jobs=1).fit(X, y)
+    assert regions.count(2) <= 1  # rows are put in order before
+    assert all_regions > regions.count(2)
+    assert np.array_equal(one.predict_proba(X), several.predict_proba(X))

@@ -66,6 +66,28 @@ def test_lists_and_members_grow_one_tree(monkeypatch, criterion, weights, branch
     np.testing.assert_allclose(lists.value, members.value, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("max_features", [4, 6])
+@pytest.mark.parametrize("n_classes", [2, 4, 5])
+def test_columns_that_are_weighed_together_grow_the_tree_of_lists(
+    monkeypatch, n_classes, max_features
+):
+    """Four columns are weighed at a time; words of class weights hold four classes."""
+    table, signal = _table(7, n=4000)
+    cuts = np.quantile(signal, np.linspace(0, 1, n_classes + 1)[1:-1])
+    y = np.digitize(signal, cuts).astype(np.int32)
+    grown = []
+    for members in (False, True):
+        with monkeypatch.context() as patch:
+            _forced(patch, members)
+            limits = Limits(max_features=max_features, min_samples_leaf=3)
+            grown.append(grower.grow(table, y, None, "gini", limits, n_classes, key=5))
+    lists, members = grown
+    assert lists.n_nodes > 100
+    np.testing.assert_array_equal(lists.feature, members.feature)
+    np.testing.assert_array_equal(lists.threshold, members.threshold)
+    np.testing.assert_array_equal(lists.value, members.value)
+
+
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_packed_trees_add_up_as_single_ones(missing, seed):

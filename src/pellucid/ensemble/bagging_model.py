@@ -122,7 +122,9 @@ class Bagging(Bagged):
             own, bag = learners.seeded(learner, seed, numbers[i]), table.bag(bag_of(i))
             return learners.fit(own, table.problem, bag, table.sorted), bag.columns
 
-        return parallel.map(task, range(len(numbers)), self.n_jobs)
+        threads = parallel.get_threads() if self.n_jobs is None else self.n_jobs
+        with parallel.using(threads):  # inside a learner too
+            return parallel.map(task, range(len(numbers)))
 
     def _columns_of(self, i: int) -> np.ndarray | None:
         columns = self.estimators_features_[i]

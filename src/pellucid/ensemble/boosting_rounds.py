@@ -28,6 +28,7 @@ from pellucid.tree.histogram_grower import Grower, Limits
 
 WORTH_THREADS = 2**13  # rows whose leaves are worth sorting in threads
 COUNT_BITS = 26  # sums of samples stay below 2**this; the other bits are for curvatures
+MOST_EXPECTED = 2**17  # nodes that room is made for before they grow
 Before = tuple[BoostedTrees, np.ndarray]  # trees and start of an earlier fit
 
 
@@ -188,7 +189,10 @@ def _grower(train: Course, bins: Bins, settings: Settings) -> tuple[Grower, "Sam
     outputs, own = units.objective.outputs, bins.column
     signs = None if settings.signs is None else settings.signs[own]
     groups = None if settings.groups is None else np.ascontiguousarray(settings.groups[:, own])
-    return Grower(bins, train.words, working, outputs, samples.counts, signs, groups), samples
+    grower = Grower(bins, train.words, working, outputs, samples.counts, signs, groups)
+    leaves = min(limits.max_leaves, train.problem.n // max(int(limits.min_samples_leaf), 1) + 1)
+    grower.growth.expect(min(2 * leaves * outputs * settings.rounds, MOST_EXPECTED))
+    return grower, samples
 
 
 @dataclass(frozen=True)
@@ -270,29 +274,29 @@ def trees_of(grown: Any, bins: Bins, n_levels: np.ndarray, units: Units) -> Boos
     nodes, bin_sets, start = grown
     feature, at = nodes["feature"], nodes["bin"]
     with np.errstate(over="ignore"):
-        value = np.ldexp(nodes["value"], units.exponent)
+        value = np.ldexp(nodes["value"], units.exponent, out=nodes["value"])
     if not np.isfinite(value).all():
         raise DataError("The values of y are too far apart: a leaf of a tree has no finite value.")
-    threshold = np.zeros(len(nodes))
+    threshold = np.zeros(len(feature))
     for j, cuts in enumerate(bins.thresholds):
         own = (feature == j) & (nodes["set_at"] < 0)
         threshold[own] = np.append(cuts, np.inf)[at[own]]
     set_start, sets = _level_sets(nodes, bin_sets, bins, n_levels)
     column = np.append(bins.column, np.int32(-1))  # a leaf has none
     return BoostedTrees(
-        start=start, feature=column[feature], threshold=threshold, left=nodes["left"].copy(),
-        right=nodes["right"].copy(), missing_left=nodes["missing_left"].astype(np.uint8),
-        set_start=set_start, sets=sets, value=value, gain=nodes["gain"].copy(),
-        n_samples=nodes["c"].copy(), weight=nodes["h"].copy(), n_levels=n_levels,
+        start=start, feature=column[feature], threshold=threshold, left=nodes["left"],
+        right=nodes["right"], missing_left=nodes["missing_left"],
+        set_start=set_start, sets=sets, value=value, gain=nodes["gain"],
+        n_samples=nodes["c"], weight=nodes["h"], n_levels=n_levels,
         n_outputs=units.objective.outputs,
     )  # fmt: skip
 
 
 def _level_sets(
-    nodes: np.ndarray, bin_sets: np.ndarray, bins: Bins, n_levels: np.ndarray
+    nodes: dict[str, np.ndarray], bin_sets: np.ndarray, bins: Bins, n_levels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sets of bins as sets of levels, 32 to a word."""
-    set_start = np.full(len(nodes), -1, dtype=np.int32)
+    set_start = np.full(len(nodes["set_at"]), -1, dtype=np.int32)
     parts, length = [np.empty(0, dtype=np.uint32)], 0
     for i in np.flatnonzero(nodes["set_at"] >= 0):
         j = nodes["feature"][i]

@@ -19,6 +19,7 @@ from pellucid.tree.nodes import Nodes
 
 BLOCK = 2**11
 WORTH_PACKING = 64  # rows
+WORTH_SHARING = 2**17  # walks of a row through a tree: more than a millisecond
 _DTYPES = {
     "start": "int64", "feature": "int32", "threshold": "float64", "left": "int32",
     "right": "int32", "missing_left": "uint8", "set_start": "int32", "sets": "uint32",
@@ -186,5 +187,7 @@ _PACKED: WeakKeyDictionary[BoostedTrees, dict[bool, Walkers]] = WeakKeyDictionar
 
 
 def _by_blocks(work: Any, n: int, steps: int) -> None:
-    blocks = [(first, min(first + BLOCK, n)) for first in range(0, n, BLOCK)]
+    # Of few rows a quarter at a time, by eights, if they have many trees to walk through.
+    size = max(64, -(-n // 32) * 8) if n <= BLOCK and steps >= WORTH_SHARING else BLOCK
+    blocks = [(first, min(first + size, n)) for first in range(0, n, size)]
     parallel.map(lambda block: work(*block), blocks, None if steps >= 2**16 else 1)

@@ -94,7 +94,9 @@ class Forest(Bagged):
                 return grove.grow(np.stack(bags), part)
             return [grow_model(model, problem.reweight(bags[0]), table, int(part[0]), limits)]
 
-        chunks = parallel.map(grow, range(0, len(keys), step), self.n_jobs)
+        threads = parallel.get_threads() if self.n_jobs is None else self.n_jobs
+        with parallel.using(threads):  # the branches of a tree too
+            chunks = parallel.map(grow, range(0, len(keys), step))
         trees = [tree for chunk in chunks for tree in chunk]
         return [prune(tree, self.ccp_alpha) for tree in trees] if self.ccp_alpha > 0 else trees
 

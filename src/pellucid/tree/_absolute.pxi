@@ -11,7 +11,7 @@ cdef struct Sums:
 
 
 cdef struct Ranked:             # memory of one thread
-    Sorter sorter
+    Sorter sorter               # in the memory of `value` and `tree`
     double* value               # (m,) targets of the node in ascending order, less the node's median
     double* weight              # (m,)
     int32_t* group              # (m,) of the rows by target
@@ -28,9 +28,6 @@ cdef int new_ranked(Py_ssize_t m, Py_ssize_t groups, bint medians, Ranked* a) no
     """Room for nodes of up to m rows; 0 if there is enough memory. `medians`: constraints ask for
     them."""
     a.step = 1 if medians else 0
-    a.sorter.keys = <int32_t*> take_room(m * sizeof(int32_t))
-    a.sorter.rows = <int32_t*> take_room(m * sizeof(int32_t))
-    a.sorter.pairs = <uint64_t*> take_room(2 * m * sizeof(uint64_t))
     a.value = <double*> take_room(m * sizeof(double))
     a.weight = <double*> take_room(m * sizeof(double))
     a.group = <int32_t*> take_room(m * sizeof(int32_t))
@@ -40,18 +37,17 @@ cdef int new_ranked(Py_ssize_t m, Py_ssize_t groups, bint medians, Ranked* a) no
     a.right_value = <double*> take_room((a.step * m + 1) * sizeof(double))
     a.rows = <int32_t*> take_room(m * sizeof(int32_t))
     a.passed = <double*> take_room((groups + 3) * sizeof(double))
-    if (a.sorter.keys == NULL or a.sorter.rows == NULL or a.sorter.pairs == NULL or a.value == NULL
-            or a.weight == NULL or a.group == NULL or a.tree == NULL or a.cost == NULL
+    if (a.value == NULL or a.weight == NULL or a.group == NULL or a.tree == NULL or a.cost == NULL
             or a.left_value == NULL or a.right_value == NULL
             or a.rows == NULL or a.passed == NULL):
         return -1
+    # Rows are sorted while a node is described, values and tree are filled when it is searched.
+    a.sorter.keys, a.sorter.pairs = <int32_t*> a.value, <uint64_t*> a.tree
+    a.sorter.rows = a.sorter.keys + m
     return 0
 
 
 cdef void free_ranked(Ranked* a) noexcept nogil:
-    give_room(a.sorter.keys)
-    give_room(a.sorter.rows)
-    give_room(a.sorter.pairs)
     give_room(a.value)
     give_room(a.weight)
     give_room(a.group)

@@ -46,22 +46,27 @@ cdef inline void partition_list(const Table* t, int f, const Record* node,
 
 cdef Py_ssize_t partition_members(const Table* t, Record* node, int32_t* right) noexcept nogil:
     """Step 4 for a threshold with members: by place, or by value if the threshold was drawn or there
-    are no places."""
+    are no places. The lowest place on the right is that of the next row, if it is not known yet."""
     cdef int32_t* rows = t.members + node.start
     cdef const int32_t* places = t.places + node.feature
     cdef const double* x = t.X + node.feature * t.column_step
     cdef Py_ssize_t i, m = node.end - node.start, l = 0, r = 0, b, absent = 0, d = t.d
-    cdef int32_t row, last = <int32_t> node.at
+    cdef int32_t row, place, last = <int32_t> node.at, above = 0x7FFFFFFF
+    cdef const Table* whole = t if t.origin == NULL else t.parent
     cdef double threshold = node.threshold
     cdef bint drawn = t.drawn_splits or t.shared, missing = t.missing[node.feature]
     if not missing and not drawn:
         for i in range(m):
             row = rows[i]
-            b = places[row * d] <= last
+            place = places[row * d]
+            b = place <= last
+            above = place if last < place < above else above
             rows[l] = row
             right[r] = row
             l += b
             r += 1 - b
+        if node.above < 0:
+            node.above = whole.lists[node.feature * whole.stride + above]
     else:
         for i in range(m):
             row = rows[i]
@@ -210,6 +215,8 @@ cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept 
         return -1
     node = draft.nodes + i
     forced[0] = forced[1] = -1
+    if t.shared:
+        read_threshold(t, node)
     if words:
         middle = mark_levels(t, node, draft.counts + i * draft.size, s, draft, forced)
     elif t.binned.bins != NULL:
@@ -240,6 +247,7 @@ cdef int divide(const Table* t, Draft draft, Py_ssize_t i, Scratch* s) noexcept 
         node.decrease = max(node.cost - (child - 1).cost - child.cost, 0.0)
     if node.missing_left < 0:
         node.missing_left = (child - 1).weight > child.weight
+    read_threshold(t, node)
     return stopped
 
 

@@ -29,7 +29,7 @@ cdef Py_ssize_t draw_threshold(const Table* t, const Record* node, int f, double
     return present
 
 
-cdef Py_ssize_t sum_words(const double* values, const uint64_t* words, Py_ssize_t m,
+cdef Py_ssize_t left_words(const double* values, const uint64_t* words, Py_ssize_t m,
                           double threshold, int K, double* sums, double* weights) noexcept nogil:
     """The same as `sum_sides` for the left side of a node whose class weights fit words."""
     cdef uint64_t total = 0, side
@@ -118,7 +118,7 @@ cdef void draw_number(const Table* t, const Record* node, const double* counts, 
         return
     if present == m and fits_words(t, node):
         gather_words(t, node, b)
-        left = sum_words(values, b.words, m, threshold, t.K, sums, weights)
+        left = left_words(values, b.words, m, threshold, t.K, sums, weights)
     elif t.q > 1:
         left = sum_vectors(t, counts, t.members + node.start, values, m, present, threshold, sums,
                            weights)

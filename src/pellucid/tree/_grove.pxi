@@ -105,20 +105,18 @@ def grow_bags(Workspace work, const double[:, ::1] bags, const uint64_t[::1] key
               const int32_t[::1] n_levels, bint bounded):
     """A `Gathered` with the tree of every bag (rows of integer weights), whole in one thread."""
     cdef Py_ssize_t n = work.t.n_rows, k
-    cdef Draft draft = Draft(max(work.t.K, work.t.q))
+    cdef Memory memory = work.memory(n)
+    cdef Draft draft = memory.emptied(max(work.t.K, work.t.q))
     cdef int32_t[::1] roots = np.empty(len(keys), np.int32)
     cdef int32_t[::1] rows = np.empty(n, np.int32)
     cdef uint16_t[::1] packed = np.empty(n, np.uint16)
     cdef int32_t[:, ::1] waiting
     cdef Gathered out
     cdef Part part
-    cdef Scratch s
+    cdef Scratch* s = &memory.s
     cdef int status
-    if new_scratch(&work.t, n, &s) != 0:
-        raise MemoryError
     with nogil:
-        status = grow_bags_into(work, bags, keys, draft, roots, rows, packed, &s)
-        free_scratch(&s)
+        status = grow_bags_into(work, bags, keys, draft, roots, rows, packed, s)
     if status < 0:
         raise MemoryError
     if status > 0:
@@ -129,4 +127,5 @@ def grow_bags(Workspace work, const double[:, ::1] bags, const uint64_t[::1] key
     with nogil:
         for k in range(keys.shape[0]):
             gather_tree(&part, draft.size, NULL, n_levels, roots[k], k, waiting, out)
+    work.done(memory)
     return out

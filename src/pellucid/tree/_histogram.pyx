@@ -112,6 +112,7 @@ GROWN = np.dtype(
     [("value", "f8"), ("gain", "f8"), ("c", "f8"), ("h", "f8"), ("feature", "i4"), ("bin", "i4"),
      ("left", "i4"), ("right", "i4"), ("missing_left", "i4"), ("set_at", "i4")]
 )
+FIELDS = {name: "u1" if name == "missing_left" else GROWN[name].str for name in GROWN.names}
 
 
 cdef struct Limits:

@@ -69,7 +69,9 @@ cdef class Drafts:
     cdef int n_slots                           # of a desk
     cdef int failed                            # no memory
     cdef long idle                             # threads without a task
-    cdef Grown* grown                          # all trees so far
+    cdef Grown* grown                          # the trees of the last round
+    cdef int64_t first_grown                   # nodes of the rounds before
+    cdef dict fields                           # of all nodes so far, by name
     cdef uint64_t* sets
     cdef int64_t n_grown, room_grown, n_sets, room_sets
     cdef list starts
@@ -94,6 +96,7 @@ cdef class Drafts:
         self.p.steep = limits[9]
         self.n_drafts, self.n_desks, self.starts = n_drafts, max(1, min(n_desks, n_drafts)), []
         self.has_sets = np.asarray(kinds).any()
+        self.fields = {name: np.empty(0, dtype=kind) for name, kind in FIELDS.items()}  # see `expect`
         self.first = <int64_t*> calloc(n_bins.shape[0] + 1, sizeof(int64_t))
         self.drafts = <Draft*> calloc(n_drafts, sizeof(Draft))
         if self.first == NULL or self.drafts == NULL:

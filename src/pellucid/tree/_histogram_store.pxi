@@ -114,10 +114,17 @@ cdef class Store(Search):
                 for j in range(node.start, node.end if update else node.start):
                     self.raw[k, t.rows[j]] += node.value
 
+    def expect(self, Py_ssize_t nodes):
+        """Room for so many nodes of all rounds. Memory that no node has written to is none yet; moving
+        the fields as they grow would take it twice."""
+        self.fields = {name: np.empty(nodes, dtype=kind) for name, kind in FIELDS.items()}
+
     def store(self):
-        """Append the trees of this round, in preorder, to those before."""
+        """The trees of this round, in preorder, and their fields behind those of the rounds before."""
         cdef int k
         cdef int64_t leaves
+        self.first_grown += self.n_grown
+        self.n_grown = 0
         for k in range(self.n_drafts):
             leaves = self.drafts[k].n_leaves
             if self.n_grown + 2 * leaves > self.room_grown:
@@ -126,8 +133,19 @@ cdef class Store(Search):
             if self.n_sets + leaves > self.room_sets:
                 self.room_sets = 2 * (self.n_sets + leaves)
                 self.sets = <uint64_t*> grown_to(self.sets, 4 * self.room_sets * sizeof(uint64_t))
-            self.starts.append(self.n_grown)
+            self.starts.append(self.first_grown + self.n_grown)
             self.store_tree(self.drafts + k)
+        self.keep_fields()
+
+    cdef int keep_fields(self) except -1:
+        """Arrays of their own hold the fields from the first: at the end no other copy is made."""
+        cdef int64_t last = self.first_grown + self.n_grown
+        nodes = np.asarray(<char[:self.n_grown * sizeof(Grown)]> <char*> self.grown).view(GROWN)
+        for name, kept in self.fields.items():
+            if last > len(kept):
+                kept.resize(last + last // 8 + 64, refcheck=False)
+            kept[self.first_grown:last] = nodes[name]
+        return 0
 
     cdef int store_tree(self, Draft* t) except -1:
         """Inner values are means of the leaves below, by samples."""
@@ -175,7 +193,8 @@ cdef class Store(Search):
     def send(self, const uint32_t[:, ::1] words, int k, double[::1] raw, Py_ssize_t first,
              Py_ssize_t last):
         """raw += the value of tree k of the last round, for rows [first, last) of binned columns."""
-        cdef const Grown* tree = self.grown + <int64_t> self.starts[len(self.starts) - self.n_drafts + k]
+        cdef int64_t start = self.starts[len(self.starts) - self.n_drafts + k]
+        cdef const Grown* tree = self.grown + (start - self.first_grown)
         cdef const Grown* g
         cdef Py_ssize_t i
         cdef int b
@@ -195,16 +214,16 @@ cdef class Store(Search):
                 raw[i] += g.value
 
     def export(self):
-        """(nodes as `GROWN`, sets of bins (m, 4), first node of each tree); ends the growth."""
-        nodes = np.empty(self.n_grown, dtype=GROWN)
+        """(fields of the nodes by name, sets of bins (m, 4), first node of each tree); ends the
+        growth."""
+        cdef int64_t n = self.first_grown + self.n_grown
         sets = np.empty((self.n_sets, 4), dtype=np.uint64)
-        cdef char[::1] out = nodes.view(np.uint8).view(np.int8).reshape(-1)
         cdef uint64_t[:, ::1] words = sets
-        if self.n_grown:
-            memcpy(&out[0], self.grown, self.n_grown * sizeof(Grown))
+        for kept in self.fields.values():
+            kept.resize(n, refcheck=False)
         if self.n_sets:
             memcpy(&words[0, 0], self.sets, 4 * self.n_sets * sizeof(uint64_t))
         free(self.grown)
         free(self.sets)
         self.grown, self.sets = NULL, NULL
-        return nodes, sets, np.array([*self.starts, self.n_grown], dtype=np.int64)
+        return self.fields, sets, np.array([*self.starts, n], dtype=np.int64)

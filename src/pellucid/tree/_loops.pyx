@@ -14,7 +14,7 @@ Steps for one node (numbered again below)
 5. partition the lists, unless both children are leaves.
 """
 
-from libc.math cimport INFINITY, fabs, floor, isinf, isnan, log1p, log2
+from libc.math cimport INFINITY, NAN, fabs, floor, isinf, isnan, log1p, log2
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
@@ -41,6 +41,7 @@ cdef struct Record:             # a node under construction
     int32_t missing_left
     int32_t stopped             # 1: step 1 holds, never divide
     int32_t like                # of numbers: a row whose target is that of all rows, -1: they differ
+    int32_t below, above        # rows of X on both sides of a threshold that is not read yet, else -1
 
 
 cdef struct Split:
@@ -49,7 +50,7 @@ cdef struct Split:
     Py_ssize_t at               # rows of the node's order below it
     int32_t feature             # -1: no allowed division
     int32_t missing_left
-    int32_t below, above        # the last of these rows and the next one (-1: not found yet)
+    int32_t below, above        # the last of these rows and the next one (-1: not known yet)
 
 
 cdef struct Binned:             # of the whole table
@@ -114,13 +115,6 @@ cdef inline uint64_t mix(uint64_t z) noexcept nogil:
     return z ^ (z >> 31)
 
 
-cdef inline double cell(const Table* t, int f, int32_t row) noexcept nogil:
-    """A value; a branch has copies of compared columns only."""
-    if t.origin == NULL or t.compared[f]:
-        return t.X[f * t.column_step + row * t.row_step]
-    return t.parent.X[f * t.parent.column_step + t.origin[row] * t.parent.row_step]
-
-
 include "_fetch.pxi"
 include "_room.pxi"
 include "_order.pxi"
@@ -147,9 +141,17 @@ cdef class Memory:
 
     cdef Scratch s
     cdef Py_ssize_t rows
+    cdef Draft draft            # of trees that were gathered, or None
 
     def __dealloc__(self):
         free_scratch(&self.s)
+
+    cdef Draft emptied(self, int size):
+        """A draft without nodes."""
+        if self.draft is None:
+            self.draft = Draft(size)
+        self.draft.n_nodes = self.draft.n_words = 0
+        return self.draft
 
 
 cdef class Workspace:

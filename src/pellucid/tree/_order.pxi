@@ -197,6 +197,16 @@ cdef void gather_keys(const Table* t, const Record* node, int f, Sorter* o, int3
     low[0], high[0] = first, last
 
 
+cdef void find_ends(const int32_t* keys, Py_ssize_t m, int32_t* low, int32_t* high) noexcept nogil:
+    """The lowest and the highest of m > 0 places: a pass of its own, several at a time."""
+    cdef int32_t first = keys[0], last = keys[0]
+    cdef Py_ssize_t i
+    for i in range(m):
+        first = keys[i] if keys[i] < first else first
+        last = keys[i] if keys[i] > last else last
+    low[0], high[0] = first, last
+
+
 cdef void gather_together(const Table* t, const Record* node, const int32_t* columns, int count,
                           Sorter* o) noexcept nogil:
     """The same for up to TOGETHER columns: a row's places stand side by side, so that all of them
@@ -205,25 +215,24 @@ cdef void gather_together(const Table* t, const Record* node, const int32_t* col
     cdef const int32_t* places
     cdef Py_ssize_t m = node.end - node.start, i, d = t.d
     cdef int32_t f[TOGETHER]
-    cdef int32_t low[TOGETHER]
-    cdef int32_t high[TOGETHER]
-    cdef int32_t key
     cdef int k
     for k in range(TOGETHER):
         f[k] = columns[min(k, count - 1)]          # a number known to the compiler
-        low[k] = high[k] = t.places[members[0] * d + f[k]]
-    for i in range(m):
-        places = t.places + members[min(i + AHEAD, m - 1)] * d
-        for k in range(TOGETHER):
-            fetch_soon(places + f[k])
-        places = t.places + members[i] * d
-        for k in range(TOGETHER):
-            key = places[f[k]]
-            o.keys[k * m + i] = key
-            low[k] = key if key < low[k] else low[k]
-            high[k] = key if key > high[k] else high[k]
-    memcpy(o.low, low, sizeof(low))
-    memcpy(o.high, high, sizeof(high))
+    if t.origin != NULL:                           # a branch is near
+        for i in range(m):
+            places = t.places + members[i] * d
+            for k in range(TOGETHER):
+                o.keys[k * m + i] = places[f[k]]
+    else:
+        for i in range(m):
+            places = t.places + members[min(i + AHEAD, m - 1)] * d
+            for k in range(TOGETHER):
+                fetch_soon(places + f[k])
+            places = t.places + members[i] * d
+            for k in range(TOGETHER):
+                o.keys[k * m + i] = places[f[k]]
+    for k in range(count):
+        find_ends(o.keys + k * m, m, o.low + k, o.high + k)
 
 
 cdef void gather_codes(const Table* t, const Record* node, int f, Sorter* o) noexcept nogil:

@@ -2,7 +2,7 @@
 
 cdef struct Scratch:            # memory of one thread
     Sweep sweep
-    int32_t* rows
+    int32_t* rows               # of a node in order, or while lists are partitioned those on the right
     Split* splits
     int32_t* drawn
     Levels levels
@@ -26,13 +26,12 @@ cdef void free_scratch(Scratch* s) noexcept nogil:
     give_room(s.levels.axis)
     give_room(s.levels.side)
     give_room(s.sorter.keys)
-    give_room(s.sorter.rows)
     give_room(s.sorter.pairs)
     give_room(s.sorter.mark)
     give_room(s.buckets.words)
     give_room(s.buckets.packed)
     give_room(s.buckets.sums)
-    give_room(s.buckets.weights)
+    give_room(s.buckets.room)
     give_room(s.buckets.wanted)
     give_room(s.buckets.rows)
     give_room(s.buckets.keys)
@@ -43,6 +42,7 @@ cdef void free_scratch(Scratch* s) noexcept nogil:
 
 cdef int new_sorter(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     """Room for nodes of up to m members; 0 if there is enough memory."""
+    cdef Py_ssize_t most = MOST_BUCKETS if t.binned.bins != NULL else most_buckets(m)
     if t.shared:
         s.sorter.mark = <uint8_t*> take_room(t.n_rows)
         if s.sorter.mark == NULL:
@@ -54,7 +54,6 @@ cdef int new_sorter(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     s.buckets.words = <uint64_t*> take_room(m * sizeof(uint64_t))
     s.buckets.packed = <uint64_t*> take_room(MOST_BUCKETS * sizeof(uint64_t))
     s.buckets.sums = <double*> take_room(MOST_BUCKETS * t.size * sizeof(double))
-    s.buckets.weights = <double*> take_room(MOST_BUCKETS * sizeof(double))
     s.buckets.wanted = <uint8_t*> take_room(MOST_BUCKETS)
     s.buckets.rows = <int32_t*> take_room((m + 1) * sizeof(int32_t))
     s.buckets.keys = <int32_t*> take_room((m + 1) * sizeof(int32_t))
@@ -62,8 +61,9 @@ cdef int new_sorter(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     s.buckets.ends = <int32_t*> take_room(MOST_BUCKETS * sizeof(int32_t))
     if (s.sorter.keys == NULL or s.sorter.pairs == NULL
             or s.buckets.words == NULL or s.buckets.packed == NULL or s.buckets.sums == NULL
-            or s.buckets.weights == NULL or s.buckets.wanted == NULL or s.buckets.rows == NULL
-            or s.buckets.keys == NULL or s.buckets.dealt == NULL or s.buckets.ends == NULL):
+            or s.buckets.wanted == NULL or s.buckets.rows == NULL
+            or s.buckets.keys == NULL or s.buckets.dealt == NULL or s.buckets.ends == NULL
+            or new_ranges(t.size, most, &s.buckets) != 0):
         return -1
     return 0
 
@@ -71,7 +71,7 @@ cdef int new_sorter(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
 cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     """Room for nodes of up to m rows; 0 if there is enough memory."""
     cdef Py_ssize_t size = t.size, groups = 1 + min(m, <Py_ssize_t> t.most_levels + 1)
-    cdef Py_ssize_t blocks = 1 + max(most_blocks(m), <Py_ssize_t> MOST_BUCKETS)
+    cdef Py_ssize_t blocks = 1 + most_blocks(m)
     memset(s, 0, sizeof(Scratch))
     s.sorter.block = -1
     s.sweep.sums = <double*> take_room(blocks * size * sizeof(double))
@@ -79,7 +79,7 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     s.sweep.left_cost = <double*> take_room(blocks * sizeof(double))
     s.sweep.right_cost = <double*> take_room(blocks * sizeof(double))
     s.rows = <int32_t*> take_room((m + 1) * sizeof(int32_t))
-    s.sorter.rows = <int32_t*> take_room(m * sizeof(int32_t))
+    s.sorter.rows = s.rows
     s.splits = <Split*> take_room(t.d * sizeof(Split))
     s.drawn = <int32_t*> take_room(t.d * sizeof(int32_t))
     s.levels.groups = <Group*> take_room(groups * sizeof(Group))
@@ -91,7 +91,6 @@ cdef int new_scratch(const Table* t, Py_ssize_t m, Scratch* s) noexcept nogil:
     if (s.sweep.sums == NULL or s.sweep.weights == NULL or s.sweep.left_cost == NULL
             or s.sweep.right_cost == NULL or s.rows == NULL or s.splits == NULL or s.drawn == NULL
             or (t.members != NULL and new_sorter(t, m, s) != 0)
-            or s.sorter.rows == NULL
             or (t.ranks != NULL and new_ranked(m, groups, t.signs != NULL, &s.ranked) != 0)
             or s.levels.groups == NULL or s.levels.ordered == NULL or s.levels.sums == NULL
             or s.levels.left == NULL or s.levels.axis == NULL or s.levels.side == NULL):
@@ -153,6 +152,7 @@ cdef bint describe(const Table* t, const int32_t* rows, Record* node, double* co
     node.set_start, node.at = -1, 0
     node.threshold = node.decrease = 0.0
     node.missing_left, node.like = 0, -1
+    node.below = node.above = -1
     memset(counts, 0, max(t.K, t.q) * sizeof(double))
     if t.K > 0:
         weigh_classes(t, rows, node, counts)
@@ -208,7 +208,9 @@ cdef inline double split_column(const Table* t, const Record* node, const double
     elif t.binned.bins != NULL:
         split_bins(t, node, counts, f, &s.buckets, &s.sorter, s.sweep.sums, out)
     elif in_buckets(t, node, f):
-        split_buckets(t, node, counts, f, &s.buckets, &s.sorter, &s.sweep, known, out)
+        if s.sorter.block < 0:
+            weigh_column(t, node, counts, f, &s.buckets, &s.sorter, known)
+        split_buckets(t, node, counts, f, &s.buckets, &s.sorter, known, out)
     else:
         split_number(t, node, counts, f, sorted_rows(t, node, f, &s.sorter), &s.sweep, known,
                      &s.ranked, out)
@@ -223,11 +225,32 @@ cdef inline void draw_column(const Table* t, int i, uint64_t* key, int32_t* draw
     drawn[i], drawn[j] = drawn[j], drawn[i]
 
 
+cdef double weigh_together(const Table* t, const Record* node, const double* counts,
+                           const int32_t* columns, int count, Scratch* s, double known,
+                           int* order) noexcept nogil:
+    """Gather and weigh a block of columns; returns what none of them need look beyond. `order`: the
+    blocks, those that promise most first, so that the others need to look at less."""
+    cdef Range* ranges = s.buckets.ranges
+    cdef int k, j
+    gather_together(t, node, columns, count, &s.sorter)
+    for k in range(count):
+        s.sorter.block, ranges[k].limit = k, INFINITY
+        if in_buckets(t, node, columns[k]):
+            known = weigh_column(t, node, counts, columns[k], &s.buckets, &s.sorter, known)
+        j = k
+        while j > 0 and ranges[order[j - 1]].limit > ranges[k].limit:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = k
+    return known
+
+
 cdef void search_columns(const Table* t, const Record* node, const double* counts,
                          Scratch* s) noexcept nogil:
     """Step 2: all columns, or columns in random order until max_features of them were looked at
     and one of them can be divided."""
     cdef int i = 0, f, found = 0, n_drawn = t.max_features, first = 0, gathered = 0
+    cdef int order[TOGETHER]
     cdef uint64_t key = node.key
     cdef double known = INFINITY
     s.buckets.words_ready = False
@@ -245,9 +268,9 @@ cdef void search_columns(const Table* t, const Record* node, const double* count
     while i < n_drawn:
         if i == gathered and takes_buckets(t, node):
             first, gathered = i, min(i + TOGETHER, n_drawn)
-            gather_together(t, node, s.drawn + first, gathered - first, &s.sorter)
-        s.sorter.block = i - first if i < gathered else -1
-        f = s.drawn[i]
+            known = weigh_together(t, node, counts, s.drawn + first, gathered - first, s, known, order)
+        s.sorter.block = order[i - first] if i < gathered else -1
+        f = s.drawn[first + s.sorter.block] if i < gathered else s.drawn[i]
         known = split_column(t, node, counts, f, s, known, s.splits + f)
         found += s.splits[f].feature >= 0
         i += 1
@@ -257,13 +280,30 @@ cdef void search_columns(const Table* t, const Record* node, const double* count
     s.sorter.block = -1
 
 
-cdef double threshold_of(const Table* t, const Record* node, const Split* split) noexcept nogil:
+cdef void note_sides(const Table* t, Record* node, const Split* split) noexcept nogil:
+    """The rows between which the threshold lies; it is read when the rows were sent, because the
+    values have to come from far."""
+    cdef const Table* whole = t if t.origin == NULL else t.parent
+    cdef const double* x = whole.X + split.feature * whole.column_step
+    node.below, node.above, node.threshold = split.below, split.above, NAN
+    if t.origin != NULL:
+        node.below = t.origin[split.below]
+        node.above = t.origin[split.above] if split.above >= 0 else -1
+    fetch_soon(x + node.below * whole.row_step)
+    if node.above >= 0:
+        fetch_soon(x + node.above * whole.row_step)
+
+
+cdef void read_threshold(const Table* t, Record* node) noexcept nogil:
     """Between the last row on the left and the next one; beyond all numbers if that is missing."""
-    cdef int32_t above = split.above
-    if above < 0:
-        above = next_row(t, node, split.feature, split.below)
-    cdef double high = cell(t, split.feature, above)
-    return INFINITY if isnan(high) else midpoint(cell(t, split.feature, split.below), high)
+    cdef const Table* whole = t if t.origin == NULL else t.parent
+    cdef const double* x = whole.X + node.feature * whole.column_step
+    cdef double high
+    if node.below < 0:
+        return
+    high = x[node.above * whole.row_step]
+    node.threshold = INFINITY if isnan(high) else midpoint(x[node.below * whole.row_step], high)
+    node.below = node.above = -1
 
 
 cdef inline uint64_t rank_of(const Table* t, const Record* node, int f) noexcept nogil:
@@ -304,7 +344,7 @@ cdef bint choose(const Table* t, Record* node, const Split* splits) noexcept nog
     if t.binned.bins != NULL and not t.kinds[best]:
         node.threshold = bin_threshold(t, splits + best)
     elif not t.kinds[best] and not t.drawn_splits:
-        node.threshold = threshold_of(t, node, splits + best)
+        note_sides(t, node, splits + best)
         if t.places != NULL:
             node.at = t.places[<Py_ssize_t> splits[best].below * t.d + best]
     node.missing_left = splits[best].missing_left

@@ -18,8 +18,9 @@ from pellucid.tree.nodes import Nodes, Scale, trees
 from pellucid.tree.presort import Presorted
 from pellucid.tree.splitter import Limits
 
-CELLS = 2**17  # weights of the bags of a chunk, at most
+CELLS = 2**11  # weights of the bags of a chunk that take next to no memory
 TASKS = 8  # enough to share out, few enough to cost nothing
+CHUNKS = 25  # so many that what grows takes little memory beside what has grown
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,9 @@ class Grove:
         )
 
     def chunk(self, n_trees: int) -> int:
-        """Trees per task: few tasks, unless their bags would take much memory."""
-        return max(1, min(-(-n_trees // TASKS), CELLS // self.table.n))
+        """Trees per task: few tasks, unless they would take much memory."""
+        few = max(1, CELLS // self.table.n, n_trees // CHUNKS)
+        return min(-(-n_trees // TASKS), few)
 
     def grow(self, bags: np.ndarray, keys: np.ndarray) -> list[Nodes]:
         """The trees of bags (trees, n) by keys (uint64)."""
@@ -69,8 +71,8 @@ class Grove:
             table.X, table.order, table.kinds, table.n_levels, table.repeated, table.missing,
             self.labels, self.target, None, None, self.logs, self.n_classes,
             number_of(self.criterion, self.scale.n_targets), self.compiled, stop.array,
-            table.places if few else None, np.empty(table.n, dtype=np.int32), None, signs,
-            n_targets=self.scale.n_targets,
+            table.places if few else None, np.empty(table.n, dtype=np.int32), None, signs, None,
+            table.spare, self.scale.n_targets,
         )  # fmt: skip
         found = grow_bags(work, bags, keys, table.n_levels, signs is not None)
         stop.check()

@@ -167,12 +167,17 @@ def trees(
 ) -> list[Nodes]:
     """Gathered trees one by one; of several, each holds its part of common arrays. Where all targets
     of a node are one number of y, its value is that number to the last bit."""
-    value = scale.value(found.counts, found.lower, found.upper)
+    weight, starts = found.weight, found.starts.tolist()
+    value = scale.value(found.counts, weight, found.lower, found.upper)
     same = found.like >= 0
     if not scale.classes and not len(found.lower):
         value[same] = y[found.like[same]].reshape(-1, value.shape[1])
-    weight, starts = found.weight, found.starts.tolist()
+    # What was gathered becomes the tree where it stands: of many large trees copies would take a while.
     root = found.cost[found.starts[:-1]].repeat(np.diff(found.starts))
+    decrease = np.divide(found.decrease, root, out=found.decrease, where=root > 0)
+    decrease[root <= 0] = 0.0
+    if scale.counts:
+        found.rows[:] = weight
     arrays = {
         "feature": found.feature,
         "threshold": found.threshold,
@@ -181,9 +186,9 @@ def trees(
         "missing_left": found.missing_left,
         "set_start": found.set_start,
         "value": value,
-        "impurity": scale.impurity(found.cost / weight),
-        "decrease": np.divide(found.decrease, root, out=np.zeros(len(root)), where=root > 0),
-        "n_samples": weight.astype(np.int64) if scale.counts else found.rows,
+        "impurity": scale.impurity(np.divide(found.cost, weight, out=found.cost)),
+        "decrease": decrease,
+        "n_samples": found.rows,
         "weight": np.ldexp(weight, scale.w_exponent) if scale.w_exponent else weight,
     }
     return [
@@ -217,9 +222,14 @@ class Scale:
     power: int = 2
     n_targets: int = 1
 
-    def value(self, counts: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    def value(
+        self, counts: np.ndarray, weight: np.ndarray, lower: np.ndarray, upper: np.ndarray
+    ) -> np.ndarray:
+        """Class shares or means, where the class weights or scaled means stood."""
         if self.classes:
-            shares = counts / counts.sum(axis=1, keepdims=True)
+            # Sums of integers have no order: a node's weight is that of its classes.
+            total = weight if self.counts else counts.sum(axis=1)
+            shares = np.divide(counts, total[:, None], out=counts)
             if len(lower):
                 second = np.clip(shares[:, 1], lower, upper)
                 return np.stack((1.0 - second, second), axis=1)
