@@ -47,6 +47,21 @@ def test_residual_gradient_has_thirty_digits(loops, p):
         assert float(error) <= 1e-29 * size * scale
 
 
+@pytest.mark.parametrize("loops", BUILDS)
+@pytest.mark.parametrize("p", [1, 7, 8, 13, 24])
+def test_residuals_are_rounded_once(loops, p):
+    rng = np.random.default_rng(p)
+    X, high = rng.normal(size=(20, p)) + 1e6, rng.normal(size=p + 2)
+    low = high * rng.uniform(-1, 1, p + 2) * 2.0**-53
+    b = [h + l for h, l in zip(fractions(high), fractions(low))]
+    near = [sum(x * c for x, c in zip(fractions(row), b)) + b[p] for row in X]
+    y = np.array([float(v) for v in near])  # so that the leading digits cancel
+    out = np.empty(20)
+    loops.residuals(X, y, high, low, out)
+    exact = np.array([float(Fraction(float(t)) - v) for t, v in zip(y, near)])
+    np.testing.assert_allclose(out, exact, rtol=1e-12, atol=1e-30)
+
+
 def test_both_builds_give_equal_bits():
     if len(BUILDS) == 1:
         pytest.skip("this processor has no AVX2")

@@ -130,6 +130,20 @@ cdef inline void add_row(
         gh[j] = t
 
 
+cdef inline void residual(
+    const double *x, double y, const double *bh, const double *bl, Py_ssize_t p, double *rh,
+    double *rl,
+) noexcept nogil:
+    """(rh, rl) = y - x.b - b0."""
+    row_dot(x, bh, bl, p, rh, rl)
+    rh[0] = -rh[0]
+    rl[0] = -rl[0]
+    add_double(rh, rl, -bh[p])
+    add_double(rh, rl, y)
+    rl[0] -= bl[p]
+    normalise(rh, rl)
+
+
 def residual_gradient(
     const double[:, ::1] X, const double[::1] y, const double[::1] w,
     const double[::1] bh, const double[::1] bl, double[::1] gh, double[::1] gl,
@@ -144,13 +158,7 @@ def residual_gradient(
         for i in range(n):
             if w[i] == 0.0:
                 continue
-            row_dot(&X[i, 0], &bh[0], &bl[0], p, &rh, &rl)
-            rh = -rh
-            rl = -rl
-            add_double(&rh, &rl, -bh[p])
-            add_double(&rh, &rl, y[i])
-            rl -= bl[p]
-            normalise(&rh, &rl)
+            residual(&X[i, 0], y[i], &bh[0], &bl[0], p, &rh, &rl)
             vh = 0.0
             vl = 0.0
             add_product(&vh, &vl, w[i], rh, rl)
@@ -162,6 +170,19 @@ def residual_gradient(
             gl[p + 1] += rl * vh
         for i in range(p + 2):
             normalise(&gh[i], &gl[i])
+
+
+def residuals(
+    const double[:, ::1] X, const double[::1] y, const double[::1] bh, const double[::1] bl,
+    double[::1] out,
+):
+    """out = y - x.b - b0 of each row; b as in `residual_gradient`."""
+    cdef Py_ssize_t i, p = X.shape[1]
+    cdef double rh, rl
+    with nogil:
+        for i in range(X.shape[0]):
+            residual(&X[i, 0], y[i], &bh[0], &bl[0], p, &rh, &rl)
+            out[i] = rh
 
 
 def merge(double[::1] ah, double[::1] al, const double[::1] bh, const double[::1] bl):

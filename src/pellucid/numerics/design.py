@@ -73,7 +73,7 @@ class Design:
         G = np.empty((c + p + self.Y.shape[1],) * 2)
         inner = G[c : c + p, c : c + p]
         if p > len(self.X.X[self.X.blocks[0]]):
-            _by_columns(self.X.X, inner)
+            products_by_columns(self.X.X, inner)
             edge = self._edge(slice(None))
             cross, corner = edge @ self.X.X, edge @ edge.T
         else:
@@ -136,7 +136,7 @@ def _add_both(a: tuple, b: tuple) -> tuple:
     return a[0], a[1] + b[1]
 
 
-def _by_columns(X: np.ndarray, G: np.ndarray) -> None:
+def products_by_columns(X: np.ndarray, G: np.ndarray) -> None:
     """G = X'X for many columns: every task makes a part of it, so that nothing is held twice."""
     ends = np.linspace(0, X.shape[1], PANELS + 1).astype(int)
     panels = [slice(begin, end) for begin, end in pairwise(ends)]
