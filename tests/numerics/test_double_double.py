@@ -62,6 +62,16 @@ def test_residuals_are_rounded_once(loops, p):
     np.testing.assert_allclose(out, exact, rtol=1e-12, atol=1e-30)
 
 
+@pytest.mark.parametrize("loops", BUILDS)
+@pytest.mark.parametrize(("n", "p"), [(1, 1), (3, 5), (4, 8), (11, 7), (64, 19)])
+def test_row_sums_add_to_what_is_there(loops, n, p):
+    rng = np.random.default_rng(n)
+    X, E, start = rng.normal(size=(n, p)), rng.normal(size=(3, n)), rng.normal(size=(3, p))
+    out = start.copy()
+    loops.row_sums(X, E, out)
+    np.testing.assert_allclose(out, start + E @ X, rtol=1e-13, atol=1e-13)
+
+
 def test_both_builds_give_equal_bits():
     if len(BUILDS) == 1:
         pytest.skip("this processor has no AVX2")
@@ -77,7 +87,10 @@ def test_both_builds_give_equal_bits():
         out = np.empty(19)
         assert loops.cholesky(Gh, Gl)
         loops.inverse_diagonal(Gh, Gl, out)
-        results.append(b"".join(a.tobytes() for a in (gh, gl, Gh, Gl, out)))
+        sums, apart = np.zeros((2, 19)), np.empty(300)
+        loops.row_sums(X, np.stack([y, w]), sums)
+        loops.residuals(X, y, b, c, apart)
+        results.append(b"".join(a.tobytes() for a in (gh, gl, Gh, Gl, out, sums, apart)))
     assert results[0] == results[1]
 
 

@@ -56,7 +56,22 @@ cdef extern from *:
         __builtin_memcpy(sh, h, 64);
         __builtin_memcpy(sl, l, 64);
     }
+    #define AHEAD 512 /* cells: the processor does not foresee rows that are read four at a time */
+    static inline void fetch(const double *x, Py_ssize_t cells) {
+        for (Py_ssize_t j = 0; j < cells; j += 8) __builtin_prefetch(x + AHEAD + j);
+    }
+    /* g += a x + b y + c z + d t, each a row of p cells. */
+    static inline void add_rows(double *restrict g, const double *restrict x, const double *restrict y,
+                                const double *restrict z, const double *restrict t, double a,
+                                double b, double c, double d, Py_ssize_t p) {
+        for (Py_ssize_t j = 0; j < p; j++) g[j] += (a * x[j] + b * y[j]) + (c * z[j] + d * t[j]);
+    }
     """
+    void fetch(const double *x, Py_ssize_t cells) noexcept nogil
+    void add_rows(
+        double *g, const double *x, const double *y, const double *z, const double *t, double a,
+        double b, double c, double d, Py_ssize_t p
+    ) noexcept nogil
     void lane_sums(
         const double *x, const double *bh, const double *bl, Py_ssize_t p, double *sh, double *sl
     ) noexcept nogil
@@ -183,6 +198,27 @@ def residuals(
         for i in range(X.shape[0]):
             residual(&X[i, 0], y[i], &bh[0], &bl[0], p, &rh, &rl)
             out[i] = rh
+
+
+def row_sums(const double[:, ::1] X, const double[:, ::1] E, double[:, ::1] out):
+    """out += E X for a few rows E, in plain arithmetic: four rows of X serve all of them at once."""
+    cdef Py_ssize_t i = 0, k, n = X.shape[0], p = X.shape[1], m = E.shape[0]
+    cdef const double *x
+    with nogil:
+        while i + 4 <= n:
+            x = &X[i, 0]
+            fetch(x, 4 * p)
+            for k in range(m):
+                add_rows(
+                    &out[k, 0], x, x + p, x + 2 * p, x + 3 * p, E[k, i], E[k, i + 1], E[k, i + 2],
+                    E[k, i + 3], p,
+                )
+            i += 4
+        while i < n:
+            x = &X[i, 0]
+            for k in range(m):
+                add_rows(&out[k, 0], x, x, x, x, E[k, i], 0.0, 0.0, 0.0, p)
+            i += 1
 
 
 def merge(double[::1] ah, double[::1] al, const double[::1] bh, const double[::1] bl):

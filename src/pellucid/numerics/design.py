@@ -9,6 +9,7 @@ from itertools import combinations_with_replacement, pairwise
 import numpy as np
 
 from .. import parallel
+from .double_double import loops
 from .linalg import EPS, block_qr
 from .tables import Rows
 
@@ -121,13 +122,12 @@ def make_design(X: Rows, Y: np.ndarray, weights: np.ndarray, constant: bool) -> 
 def _by_rows(X: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """[X, edge']'X and edge edge'."""
     p = X.shape[1]
-    sums = np.empty((p + len(edge), p))
-    np.matmul(X.T, X, out=sums[:p])
+    sums = np.zeros((p + len(edge), p))
     if len(edge) > FEW_EDGES:
         np.matmul(edge, X, out=sums[p:])
-    else:
-        for k, row in enumerate(edge):  # BLAS is twice as fast with vectors
-            np.matmul(row, X, out=sums[p + k])
+    else:  # BLAS reads the rows once for each edge
+        loops.row_sums(X, np.ascontiguousarray(edge), sums[p:])
+    np.matmul(X.T, X, out=sums[:p])
     return sums, edge @ edge.T
 
 
