@@ -72,6 +72,16 @@ def test_row_sums_add_to_what_is_there(loops, n, p):
     np.testing.assert_allclose(out, start + E @ X, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.parametrize("loops", BUILDS)
+@pytest.mark.parametrize("p", [0, 1, 7, 8, 19])
+def test_row_squares(loops, p):
+    rng = np.random.default_rng(p)
+    Z, centre, W = rng.normal(size=(9, p + 3)), rng.normal(size=p), rng.normal(size=(4, p))
+    out = np.empty((9, 4))
+    loops.row_squares(Z[:, :p], centre, W, out)
+    np.testing.assert_allclose(out, (Z[:, :p] - centre) ** 2 @ W.T, rtol=1e-13, atol=1e-13)
+
+
 def test_both_builds_give_equal_bits():
     if len(BUILDS) == 1:
         pytest.skip("this processor has no AVX2")
@@ -90,7 +100,9 @@ def test_both_builds_give_equal_bits():
         sums, apart = np.zeros((2, 19)), np.empty(300)
         loops.row_sums(X, np.stack([y, w]), sums)
         loops.residuals(X, y, b, c, apart)
-        results.append(b"".join(a.tobytes() for a in (gh, gl, Gh, Gl, out, sums, apart)))
+        squares = np.empty((300, 2))
+        loops.row_squares(X, b[:19], np.stack([b[:19], c[:19]]), squares)
+        results.append(b"".join(a.tobytes() for a in (gh, gl, Gh, Gl, out, sums, apart, squares)))
     assert results[0] == results[1]
 
 

@@ -66,7 +66,21 @@ cdef extern from *:
                                 double b, double c, double d, Py_ssize_t p) {
         for (Py_ssize_t j = 0; j < p; j++) g[j] += (a * x[j] + b * y[j]) + (c * z[j] + d * t[j]);
     }
+    /* w'y in eight lanes. */
+    static inline double lane_dot(const double *w, const double *y, Py_ssize_t p) {
+        four a = {0.0}, b = {0.0};
+        Py_ssize_t j = 0;
+        double rest = 0.0;
+        for (; j + 8 <= p; j += 8) {
+            a += load(w + j) * load(y + j);
+            b += load(w + j + 4) * load(y + j + 4);
+        }
+        for (; j < p; j++) rest += w[j] * y[j];
+        a += b;
+        return ((a[0] + a[2]) + (a[1] + a[3])) + rest;
+    }
     """
+    double lane_dot(const double *w, const double *y, Py_ssize_t p) noexcept nogil
     void fetch(const double *x, Py_ssize_t cells) noexcept nogil
     void add_rows(
         double *g, const double *x, const double *y, const double *z, const double *t, double a,
@@ -219,6 +233,25 @@ def row_sums(const double[:, ::1] X, const double[:, ::1] E, double[:, ::1] out)
             for k in range(m):
                 add_rows(&out[k, 0], x, x, x, x, E[k, i], 0.0, 0.0, 0.0, p)
             i += 1
+
+
+def row_squares(
+    const double[:, :] Z, const double[::1] centre, const double[:, ::1] W, double[:, ::1] out
+):
+    """out[i, k] = sum_j W[k, j] (Z[i, j] - centre[j])^2; each row of Z is contiguous."""
+    cdef Py_ssize_t i, j, k, p = Z.shape[1]
+    cdef const double *z
+    cdef double *y = <double *> malloc(max(p, 1) * sizeof(double))
+    if y == NULL:
+        raise MemoryError
+    with nogil:
+        for i in range(Z.shape[0]):
+            z = &Z[i, 0]
+            for j in range(p):
+                y[j] = (z[j] - centre[j]) * (z[j] - centre[j])
+            for k in range(W.shape[0]):
+                out[i, k] = lane_dot(&W[k, 0], y, p)
+    free(y)
 
 
 def merge(double[::1] ah, double[::1] al, const double[::1] bh, const double[::1] bl):
