@@ -73,6 +73,15 @@ def test_row_sums_add_to_what_is_there(loops, n, p):
 
 
 @pytest.mark.parametrize("loops", BUILDS)
+def test_the_largest_cell(loops):
+    X = np.random.default_rng(0).normal(size=(13, 7))
+    assert loops.largest(X) == np.abs(X).max() and loops.largest(X[:0]) == 0.0
+    X[4, 3] = -1e300
+    assert loops.largest(X) == 1e300
+    assert loops.largest(np.array([[-0.0, 5e-324, -5e-324]])) == 5e-324
+
+
+@pytest.mark.parametrize("loops", BUILDS)
 @pytest.mark.parametrize("p", [0, 1, 7, 8, 19])
 def test_row_squares(loops, p):
     rng = np.random.default_rng(p)

@@ -66,6 +66,18 @@ cdef extern from *:
                                 double b, double c, double d, Py_ssize_t p) {
         for (Py_ssize_t j = 0; j < p; j++) g[j] += (a * x[j] + b * y[j]) + (c * z[j] + d * t[j]);
     }
+    /* max |x|: sizes of floats are ordered as the integers of the same bits, which need no branch. */
+    static inline double largest_of(const double *x, Py_ssize_t n) {
+        long long top = 0, bits;
+        double size;
+        for (Py_ssize_t i = 0; i < n; i++) {
+            __builtin_memcpy(&bits, x + i, 8);
+            bits &= 0x7FFFFFFFFFFFFFFFLL;
+            top = bits > top ? bits : top;
+        }
+        __builtin_memcpy(&size, &top, 8);
+        return size;
+    }
     /* w'y in eight lanes. */
     static inline double lane_dot(const double *w, const double *y, Py_ssize_t p) {
         four a = {0.0}, b = {0.0};
@@ -80,6 +92,7 @@ cdef extern from *:
         return ((a[0] + a[2]) + (a[1] + a[3])) + rest;
     }
     """
+    double largest_of(const double *x, Py_ssize_t n) noexcept nogil
     double lane_dot(const double *w, const double *y, Py_ssize_t p) noexcept nogil
     void fetch(const double *x, Py_ssize_t cells) noexcept nogil
     void add_rows(
@@ -233,6 +246,15 @@ def row_sums(const double[:, ::1] X, const double[:, ::1] E, double[:, ::1] out)
             for k in range(m):
                 add_rows(&out[k, 0], x, x, x, x, E[k, i], 0.0, 0.0, 0.0, p)
             i += 1
+
+
+def largest(const double[:, ::1] X):
+    """max |x| of all cells, none of which is NaN; 0 if there are none."""
+    cdef double size = 0.0
+    with nogil:
+        if X.shape[0] and X.shape[1]:
+            size = largest_of(&X[0, 0], X.shape[0] * X.shape[1])
+    return size
 
 
 def row_squares(

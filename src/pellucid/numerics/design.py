@@ -113,7 +113,7 @@ def make_design(X: Rows, Y: np.ndarray, weights: np.ndarray, constant: bool) -> 
     w = w / w.sum() if w.any() else np.full(len(w), 1 / len(w))
     mean = w @ first
     with np.errstate(over="ignore", invalid="ignore"):
-        middle = first.mean(axis=0)
+        middle = mean if np.all(w == w[0]) else first.mean(axis=0)
         variance = np.einsum("ij,ij->j", first, first) / len(first) - middle**2
         shift = np.where(mean**2 <= NEAR**2 * variance, 0.0, mean)
     return Design(X, Y, weights, True, shift, w @ Y[rows])
