@@ -51,6 +51,17 @@ def squared_error(relative: float) -> Answer:
     return Answer("squared error", measure, relative=relative)
 
 
+def shortest_fit(relative: float) -> Answer:
+    """Squared length of the coefficients, plus squared residuals on the learned rows: 0 if all fit."""
+
+    def measure(model: Any, sample: Sample) -> float:
+        coef = np.ravel(model.coef_)
+        residual = sample.y - (sample.X @ coef + np.ravel(model.intercept_))
+        return float(coef @ coef + residual @ residual)
+
+    return Answer("length of coefficients", measure, relative=relative)
+
+
 def poisson_deviance(relative: float) -> Answer:
     """Half the Poisson deviance on the learned rows."""
 

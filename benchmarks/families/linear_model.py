@@ -4,6 +4,7 @@ from benchmarks.answers import (
     error_rate,
     penalised_log_loss,
     poisson_deviance,
+    shortest_fit,
     squared_error,
 )
 from benchmarks.samples import Sample, classification, counts, regression
@@ -26,6 +27,20 @@ WORKLOADS = (
         source=regression(200_000, 100),
         answer=squared_error(relative=1e-10),
         goals={"fit": 6.0, "predict": 1.0},
+    ),
+    Workload(
+        name="least squares, wide",
+        estimator="linear_model.LinearRegression",
+        source=regression(300, 1200),
+        answer=shortest_fit(relative=1e-10),
+        goals={"fit": 1.5},
+    ),
+    Workload(
+        name="least squares, many columns",
+        estimator="linear_model.LinearRegression",
+        source=regression(1000, 5000),
+        answer=shortest_fit(relative=1e-10),
+        goals={"fit": 1.5},
     ),
     Workload(
         name="ridge",

@@ -179,6 +179,8 @@ def test_measures_against_their_own_formulas():
     model = LinearRegression().fit(line.X, line.y)
     expected = np.sum((line.y - model.predict(line.X)) ** 2)
     assert answers.squared_error(0).measure(model, line) == pytest.approx(expected)
+    length = expected + np.sum(model.coef_**2)
+    assert answers.shortest_fit(0).measure(model, line) == pytest.approx(length)
     pca = PCA(2).fit(line.X)
     lost = np.sum((line.X - pca.inverse_transform(pca.transform(line.X))) ** 2)
     assert answers.lost_variance(0).measure(pca, line) == pytest.approx(lost)

@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from pellucid.linear_model import _sgd
+from pellucid.linear_model.placed import Placed
 from pellucid.linear_model.sgd import LOSSES, SCHEDULES, parts_of
 from pellucid.numerics.lanes import builds
 
@@ -90,7 +91,7 @@ def test_one_pass(loss, schedule, sparse):
             v, q, average = start[:-1].copy(), np.zeros(5), np.zeros(6)
             state = np.array([start[-1], 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
             found = build.epoch(
-                *parts_of(csr_array(X) if sparse else X), y, w, order.astype(np.int64), v, q,
+                *parts_of(csr_array(X) if sparse else X), y, w, order.astype(np.int64), 1, 0, v, q,
                 average, state, LOSSES[loss], 0.1, alpha, l1_share, 0.2, SCHEDULES[schedule], 0.05,
                 0.25, 100.0, True, 1.0,
             )  # fmt: skip
@@ -100,3 +101,46 @@ def test_one_pass(loss, schedule, sparse):
             np.testing.assert_allclose(average, mean, rtol=1e-9, atol=1e-12)
             assert state[6] == mistakes and found == pytest.approx(value, rel=1e-9)
         assert len(bits) == 1
+
+
+def one_pass(build, parts, y, w, course, schedule="invscaling", power=0.25):
+    p = parts[0].shape[1]
+    v, q, mean = np.zeros(p), np.zeros(p), np.zeros(p + 1)
+    state = np.array([0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    loss = build.epoch(
+        *parts, y, w, *course, v, q, mean, state, LOSSES["squared_error"], 0.1, 0.01, 0.0, 0.2,
+        SCHEDULES[schedule], 0.05, power, 100.0, True, 1.0,
+    )  # fmt: skip
+    return v.tobytes() + mean.tobytes() + state.tobytes(), loss
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("n", [1, 3, 40, 65, 200])
+def test_rows_are_visited_in_runs_wherever_they_stand(build, n):
+    rng = np.random.default_rng(n)
+    X, y, w = rng.normal(size=(n, 5)), rng.normal(size=n), rng.uniform(0.5, 2, n)
+    run, first = 7, n // 3
+    starts = rng.permutation(-(-n // run)).astype(np.int64) * run
+    order = np.concatenate([np.arange(s, min(s + run, n)) for s in starts])
+    order = (order + first) % n
+    plainly = one_pass(build, parts_of(X), y, w, (order.astype(np.int64), 1, 0))
+    assert one_pass(build, parts_of(X), y, w, (starts, run, first)) == plainly
+    table, places = rng.normal(size=(2 * n, 5)), rng.permutation(2 * n)[:n].astype(np.int32)
+    table[places] = X
+    assert one_pass(build, parts_of(Placed(table, places)), y, w, (starts, run, first)) == plainly
+    assert (one_pass(build, parts_of(X), y, w, (np.zeros(1, np.int64), n, 0)) == plainly) == (
+        n == 1
+    )
+
+
+@pytest.mark.parametrize("power", [0.25, 0.3, 0.5])
+def test_steps_fall_with_a_power_of_their_number(power):
+    y = np.ones(50)
+    for build in BUILDS:
+        v, state = np.zeros(1), np.array([0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        build.epoch(
+            *parts_of(np.ones((50, 1))), y, y, np.zeros(1, np.int64), 50, 0, v, np.zeros(1),
+            np.zeros(2), state, LOSSES["squared_error"], 0.1, 0.0, 0.0, 0.2,
+            SCHEDULES["invscaling"], 0.05, power, 100.0, True, 0.0,
+        )  # fmt: skip
+        assert state[7] == pytest.approx(0.05 / 50**power, rel=1e-14)

@@ -47,6 +47,50 @@ def test_residual_gradient_has_thirty_digits(loops, p):
         assert float(error) <= 1e-29 * size * scale
 
 
+@pytest.mark.parametrize("loops", BUILDS)
+@pytest.mark.parametrize("p", [1, 7, 8, 13, 24])
+def test_residuals_are_rounded_once(loops, p):
+    rng = np.random.default_rng(p)
+    X, high = rng.normal(size=(20, p)) + 1e6, rng.normal(size=p + 2)
+    low = high * rng.uniform(-1, 1, p + 2) * 2.0**-53
+    b = [h + l for h, l in zip(fractions(high), fractions(low))]
+    near = [sum(x * c for x, c in zip(fractions(row), b)) + b[p] for row in X]
+    y = np.array([float(v) for v in near])  # so that the leading digits cancel
+    out = np.empty(20)
+    loops.residuals(X, y, high, low, out)
+    exact = np.array([float(Fraction(float(t)) - v) for t, v in zip(y, near)])
+    np.testing.assert_allclose(out, exact, rtol=1e-12, atol=1e-30)
+
+
+@pytest.mark.parametrize("loops", BUILDS)
+@pytest.mark.parametrize(("n", "p"), [(1, 1), (3, 5), (4, 8), (11, 7), (64, 19)])
+def test_row_sums_add_to_what_is_there(loops, n, p):
+    rng = np.random.default_rng(n)
+    X, E, start = rng.normal(size=(n, p)), rng.normal(size=(3, n)), rng.normal(size=(3, p))
+    out = start.copy()
+    loops.row_sums(X, E, out)
+    np.testing.assert_allclose(out, start + E @ X, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("loops", BUILDS)
+def test_the_largest_cell(loops):
+    X = np.random.default_rng(0).normal(size=(13, 7))
+    assert loops.largest(X) == np.abs(X).max() and loops.largest(X[:0]) == 0.0
+    X[4, 3] = -1e300
+    assert loops.largest(X) == 1e300
+    assert loops.largest(np.array([[-0.0, 5e-324, -5e-324]])) == 5e-324
+
+
+@pytest.mark.parametrize("loops", BUILDS)
+@pytest.mark.parametrize("p", [0, 1, 7, 8, 19])
+def test_row_squares(loops, p):
+    rng = np.random.default_rng(p)
+    Z, centre, W = rng.normal(size=(9, p + 3)), rng.normal(size=p), rng.normal(size=(4, p))
+    out = np.empty((9, 4))
+    loops.row_squares(Z[:, :p], centre, W, out)
+    np.testing.assert_allclose(out, (Z[:, :p] - centre) ** 2 @ W.T, rtol=1e-13, atol=1e-13)
+
+
 def test_both_builds_give_equal_bits():
     if len(BUILDS) == 1:
         pytest.skip("this processor has no AVX2")
@@ -62,7 +106,12 @@ def test_both_builds_give_equal_bits():
         out = np.empty(19)
         assert loops.cholesky(Gh, Gl)
         loops.inverse_diagonal(Gh, Gl, out)
-        results.append(b"".join(a.tobytes() for a in (gh, gl, Gh, Gl, out)))
+        sums, apart = np.zeros((2, 19)), np.empty(300)
+        loops.row_sums(X, np.stack([y, w]), sums)
+        loops.residuals(X, y, b, c, apart)
+        squares = np.empty((300, 2))
+        loops.row_squares(X, b[:19], np.stack([b[:19], c[:19]]), squares)
+        results.append(b"".join(a.tobytes() for a in (gh, gl, Gh, Gl, out, sums, apart, squares)))
     assert results[0] == results[1]
 
 

@@ -28,8 +28,11 @@ def _multipliers(p: int) -> np.ndarray:
     return (x ^ (x >> np.uint64(31))) | np.uint64(1)
 
 
-def row_hash(X: Any, y: np.ndarray | None = None) -> np.ndarray:
-    """64-bit hash of each row's content: equal rows, equal hash, dense or sparse."""
+def row_hash(X: Any, y: Any = None) -> np.ndarray:
+    """64-bit hash of each row's content: equal rows, equal hash, dense or sparse.
+
+    `y` is one array of further numbers, (n,) or (n, k), or a list of them.
+    """
     n, p = X.shape
     c = _multipliers(p + 1)
     h = np.zeros(n, dtype=np.uint64)
@@ -40,11 +43,18 @@ def row_hash(X: Any, y: np.ndarray | None = None) -> np.ndarray:
         _loops.mix_cells(X.data, cells)
         sums = np.concatenate([[np.uint64(0)], np.cumsum(cells * c[X.indices], dtype=np.uint64)])
         h = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
-    if y is not None:
-        Y = np.asarray(y, dtype=float).reshape(n, -1)
-        _loops.hash_rows(Y, _multipliers(p + 1 + Y.shape[1])[p + 1 :], h)
-    h ^= h >> np.uint64(31)
-    return h * np.uint64(0x94D049BB133111EB)
+    more = [] if y is None else [y] if isinstance(y, np.ndarray) else y
+    for rows in parallel.row_blocks(
+        n, 8
+    ):  # in place: the hashes may be all that a fit needs to hold
+        own, place = h[rows], p + 1
+        for part in more:
+            Y = np.asarray(part[rows], dtype=float).reshape(len(own), -1)
+            _loops.hash_rows(Y, _multipliers(place + Y.shape[1])[place:], own)
+            place += Y.shape[1]
+        own ^= own >> np.uint64(31)
+        own *= np.uint64(0x94D049BB133111EB)
+    return h
 
 
 def _equal_to_previous(problem: "Problem", order: np.ndarray, suspects: np.ndarray) -> np.ndarray:
@@ -62,29 +72,51 @@ def _equal_to_previous(problem: "Problem", order: np.ndarray, suspects: np.ndarr
     return same
 
 
-def merged(problem: "Problem") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The first of each set of identical rows, in hash order; their weights; and for every row of
-    the user's the `position` of its like. Only counts are added up.
-    """
+def _repeated(h: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Positions in `order` whose hash is that of the position before; by blocks, to hold little."""
+    found = [np.empty(0, dtype=np.int64)]
+    for rows in parallel.row_blocks(len(order) - 1, 1):
+        own = h[order[rows.start : rows.stop + 1]]
+        found.append(np.flatnonzero(own[1:] == own[:-1]) + rows.start + 1)
+    return np.concatenate(found)
+
+
+def _groups(problem: "Problem") -> tuple[np.ndarray, np.ndarray]:
+    """All rows in hash order, and where a new set of identical rows begins."""
     extra = [part for part in (problem.y, problem.offset) if part is not None]
-    h = row_hash(problem.X, np.column_stack(extra) if extra else None)
+    h = row_hash(problem.X, extra)
     mergeable = problem.counts and problem.weights.sum() < EXACT
     order = np.argsort(h, kind="stable") if mergeable else np.lexsort((problem.weights, h))
-    h = h[order]
-    suspects = np.flatnonzero(h[1:] == h[:-1]) + 1
     fresh = np.ones(problem.n, dtype=bool)
-    del h
-    if mergeable and suspects.size:
+    suspects = _repeated(h, order) if mergeable else np.empty(0, dtype=np.int64)
+    if suspects.size:
         fresh[suspects[_equal_to_previous(problem, order, suspects)]] = False
-    group = np.cumsum(fresh) - 1
+    return order, fresh
+
+
+def _weights(problem: "Problem", order: np.ndarray, fresh: np.ndarray) -> np.ndarray:
     weights = problem.weights
-    if not fresh.all() or (weights != weights[0]).any():  # else they are the same in any order
-        weights = np.bincount(group, weights[order])
+    if fresh.all() and (weights == weights[0]).all():  # the same in any order
+        return weights
+    return np.bincount(np.cumsum(fresh) - 1, weights[order])
+
+
+def ordered(problem: "Problem") -> tuple[np.ndarray, np.ndarray]:
+    """The first of each set of identical rows, in hash order, and their weights; only counts are
+    added up."""
+    order, fresh = _groups(problem)
+    weights = _weights(problem, order, fresh)
+    return order if fresh.all() else order[fresh], weights
+
+
+def merged(problem: "Problem") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As `ordered`, and for every row of the user's the `position` of its like."""
+    order, fresh = _groups(problem)
     position = np.empty(problem.n, dtype=np.int64)
-    position[order] = group
+    position[order] = np.cumsum(fresh) - 1
     if problem.position is not None:
         position = np.where(problem.position < 0, -1, position[problem.position])
-    return order[fresh], weights, position
+    return order[fresh], _weights(problem, order, fresh), position
 
 
 def canonical(problem: "Problem") -> "Problem":

@@ -1,8 +1,11 @@
 """Stochastic gradient descent on linear models, one row at a time.
 
-Layout: X dense C-contiguous (n, p), or CSR as (data, indices, indptr) with X of no rows. The
-coefficients are scale[0] * v, so that shrinking all of them is one multiplication. state holds
-(intercept, scale, t, u, rows averaged, mistakes so far, mistakes of this pass, last step).
+Layout: X dense C-contiguous (n, p), or CSR as (data, indices, indptr) with X of no rows. Row i of a
+dense table stands at places[i], or at i if there are no places; y and w are in the order of the i.
+Rows are visited in runs: `run` of them from each of `starts` on, as far as there are rows, counted
+from `first` on and after the last from 0 again. The coefficients are scale[0] * v, so that
+shrinking all of them is one multiplication. state holds (intercept, scale, t, u, rows averaged,
+mistakes so far, mistakes of this pass, last step).
 
 Targets: -1 or 1 for the losses of classes, any number for those of regression.
 
@@ -10,11 +13,17 @@ Built twice, plain and for AVX2: lanes are explicit and products are not fused, 
 bits.
 """
 
-from libc.math cimport exp, fabs, log, log1p, pow
+from libc.math cimport exp, fabs, log, log1p, pow, sqrt
 
 cdef extern from *:
     """
-    #define PREFETCH(p) __builtin_prefetch(p)
+    /* A row on its way to the near cache, or first to the one behind it. */
+    #define COME(x, p, near) do { \
+        for (Py_ssize_t j_ = 0; j_ < (p); j_ += 8) __builtin_prefetch((x) + j_, 0, near); \
+        __builtin_prefetch((x) + (p) - 1, 0, near); \
+    } while (0)
+    static inline void fetch(const double *x, Py_ssize_t p) { COME(x, p, 3); }
+    static inline void bring(const double *x, Py_ssize_t p) { COME(x, p, 1); }
     /* Eight lanes, as two vectors of four, because the compiler does not find this reduction by
        itself; vector types work on every architecture. */
     typedef double four __attribute__((vector_size(32)));
@@ -33,7 +42,8 @@ cdef extern from *:
         return ((a[0] + a[2]) + (a[1] + a[3])) + rest;
     }
     """
-    void PREFETCH(const void *p) noexcept nogil
+    void fetch(const double *x, Py_ssize_t p) noexcept nogil
+    void bring(const double *x, Py_ssize_t p) noexcept nogil
     double dot(const double *x, const double *v, Py_ssize_t p) noexcept nogil
 
 cdef enum Loss:
@@ -194,20 +204,54 @@ cdef inline double clipped(double g) noexcept nogil:
     return max(-1e12, min(1e12, g))
 
 
+cdef enum:
+    SOON = 4  # rows before its turn a row is fetched from the cache
+    AHEAD = 32  # and from memory
+    RING = 64
+
+cdef struct Course:
+    const long long *starts
+    Py_ssize_t n_starts, run, first, n, start, k
+
+
+cdef inline Py_ssize_t following(Course *s) noexcept nogil:
+    """The next row, or -1."""
+    cdef Py_ssize_t i
+    while s.start < s.n_starts:
+        i = s.starts[s.start] + s.k
+        s.k += 1
+        if s.k == s.run:
+            s.start, s.k = s.start + 1, 0
+        if i < s.n:
+            i += s.first
+            return i - s.n if i >= s.n else i
+    return -1
+
+
+cdef inline double falling(double eta0, double t, double power) noexcept nogil:
+    """eta0 / t**power; roots are quicker than powers."""
+    if power == 0.25:
+        return eta0 / sqrt(sqrt(t))
+    return eta0 / (sqrt(t) if power == 0.5 else pow(t, power))
+
+
 def epoch(
     const double[:, ::1] X, const double[::1] data, const int[::1] indices, const int[::1] indptr,
-    const double[::1] y, const double[::1] w, const long long[::1] order, double[::1] v,
-    double[::1] q, double[::1] mean, double[::1] state, int kind, double eps, double alpha,
-    double l1_share, double rate, int schedule, double eta0, double power, double t0,
-    bint intercept, double average_from,
+    const int[::1] places, const double[::1] y, const double[::1] w, const long long[::1] starts,
+    Py_ssize_t run, Py_ssize_t first, double[::1] v, double[::1] q, double[::1] mean,
+    double[::1] state, int kind, double eps, double alpha, double l1_share, double rate,
+    int schedule, double eta0, double power, double t0, bint intercept, double average_from,
 ):
-    """One pass over the rows in `order`; returns the mean loss, by weight.
+    """One pass over the rows; returns the mean loss, by weight.
 
     `mean` holds the running mean of the coefficients, its intercept in the last entry, once t is at
     least `average_from` (0: never). Intercepts are not penalised.
     """
-    cdef Py_ssize_t i, j, at, n = order.shape[0], p = v.shape[0], m = p
-    cdef bint sparse = X.shape[0] == 0
+    cdef Py_ssize_t i, at, n = y.shape[0], p = v.shape[0], m = p
+    cdef bint sparse = X.shape[0] == 0, placed = places.shape[0] > 0
+    cdef Course course = Course(&starts[0], starts.shape[0], run, first, n, 0, 0)
+    cdef Py_ssize_t order[RING]
+    cdef const double *rows[RING]
     cdef double b = state[0], scale = state[1], t = state[2], u = state[3], count = state[4]
     cdef double mistakes = 0.0, total = 0.0, weight = 0.0, product = 1.0, z, g, eta = eta0
     cdef double s = 0.0, ahead = 0.0, cross = 0.0, change, due
@@ -216,31 +260,35 @@ def epoch(
     # waits for the change.
     cdef bint early = not sparse and l1 == 0.0 and (kind == LOG or kind == SQUARED)
     cdef bint known = False
-    cdef const double *x
-    cdef const double *next_x
+    cdef const double *x, *next_x
     cdef const int *where = NULL
     with nogil:
-        for at in range(n):
-            i = order[at]
+        for at in range(-AHEAD, n):
+            i = order[(at + AHEAD) % RING] = following(&course)
+            if i >= 0 and not sparse:
+                x = rows[(at + AHEAD) % RING] = &X[places[i] if placed else i, 0]
+                bring(x, p)
+            if at < 0:
+                continue
+            i = order[at % RING]
             if sparse:
                 x = &data[indptr[i]]
                 where = &indices[indptr[i]]
                 m = indptr[i + 1] - indptr[i]
             else:
-                x = &X[i, 0]
-                for j in range(0, p if at + 6 < n else 0, 8):
-                    PREFETCH(&X[order[at + 6], j])
+                x = rows[at % RING]
+                fetch(rows[min(at + SOON, n - 1) % RING], p)
             if not known:
                 s = score(x, where, m, &v[0])
             known = early and at + 1 < n
             if known:
-                next_x = &X[order[at + 1], 0]
+                next_x = rows[(at + 1) % RING]
                 ahead, cross = dot(next_x, &v[0], p), dot(next_x, x, p)
             z = s * scale + b
             if schedule == OPTIMAL:
                 eta = 1.0 / (rate * (t0 + t - 1.0))
             elif schedule == INVSCALING:
-                eta = eta0 / pow(t, power)
+                eta = falling(eta0, t, power)
             weight += w[i]
             if kind == LOG:
                 g = log_slope(y[i] * z, y[i], w[i], &total, &product)

@@ -6,6 +6,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Classifier
+from pellucid.linear_model.placed import Placed
 from pellucid.linear_model.predictor import additive_parts
 from pellucid.numerics.scores import linear_scores
 from pellucid.persist.state import expect_array, n_terms
@@ -15,9 +16,8 @@ def column_means(X: Any, w: np.ndarray) -> np.ndarray:
     """Weighted means; shares before the sum, so that it cannot overflow."""
     share = w / w.max()
     share /= 2 * share.sum()
-    half = parallel.reduce(
-        lambda rows: X[rows].T @ share[rows], np.add, parallel.row_blocks(*X.shape)
-    )
+    blocks = X.blocks if isinstance(X, Placed) else parallel.row_blocks(*X.shape)
+    half = parallel.reduce(lambda rows: X[rows].T @ share[rows], np.add, blocks)
     top = np.finfo(float).max / 2
     return 2 * np.clip(half, -top, top)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.linear_model.ridge_solver import Ridge, Wide
+from pellucid.numerics.double_double import loops
 
 # Columns up to which all products are made at once, if there are rows enough for them to pay.
 GRAM_COLUMNS = 2048
@@ -164,10 +165,12 @@ class PlainColumns(Columns):
         share = design.weights / total
         self.root = np.sqrt(share)
         c = float(design.constant)
-        self.mean = c * self._sums(share)
         self.mean_y = c * (share @ design.Y)
         self.y = (design.Y - self.mean_y) * self.root[:, None]
-        self.q = np.column_stack([self.products_with(column) for column in self.y.T])
+        pulls = self.root[:, None] * self.y
+        sums = self._sums(np.column_stack([share, pulls]).T)  # one pass for all
+        self.mean = c * sums[0]
+        self.q = (sums[1:] - np.outer(pulls.sum(axis=0), self.mean)).T
         self.yy = np.square(self.y).sum(axis=0)
 
     def columns(self, active: np.ndarray) -> np.ndarray:
@@ -177,11 +180,19 @@ class PlainColumns(Columns):
 
     def products_with(self, r: np.ndarray) -> np.ndarray:
         pull = self.root * r
-        return self._sums(pull) - self.mean * pull.sum()
+        return self._sums(pull[None])[0] - self.mean * pull.sum()
 
-    def _sums(self, pull: np.ndarray) -> np.ndarray:
+    def _sums(self, pulls: np.ndarray) -> np.ndarray:
+        """(k, p): the rows, added up with each of k weights."""
         if not isinstance(self.X, np.ndarray):
-            return np.asarray(self.X.T @ pull).ravel()
+            return np.asarray(self.X.T @ pulls.T).T
         n, p = self.X.shape
-        blocks = parallel.row_blocks(n, p)
-        return parallel.reduce(lambda rows: pull[rows] @ self.X[rows], np.add, blocks)
+
+        def partial(rows: slice) -> np.ndarray:
+            if len(pulls) == 1:  # BLAS is quicker
+                return (pulls[0, rows] @ self.X[rows])[None]
+            total = np.zeros((len(pulls), p))
+            loops.row_sums(self.X[rows], np.ascontiguousarray(pulls[:, rows]), total)
+            return total
+
+        return parallel.reduce(partial, np.ndarray.__iadd__, parallel.row_blocks(n, p))

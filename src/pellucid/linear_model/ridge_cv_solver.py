@@ -16,6 +16,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.linear_model.folds import Fold
 from pellucid.linear_model.spectrum import Spectrum, make_spectrum
+from pellucid.numerics.double_double import loops
 
 ALONE = 1e-13  # 1 - leverage below which nothing is left to predict the row from
 
@@ -71,13 +72,20 @@ def _tall_rows(made: Spectrum, alphas: np.ndarray) -> Any:
     r, k, m = B.shape
     middle, one = np.ldexp(made.mean, units), float(design.constant) / made.total
     basis = np.ldexp(made.vectors, -units[:, None])
+    # All that is made of a row at once: its parts along the directions, and its fits.
+    sides = np.column_stack([basis, basis @ B.reshape(r, k * m)])
+    far = bool(design.shift.any())  # there the mean must come off first, else at less cost after
+    centre = np.zeros(r + k * m) if far else middle @ sides
+    gain = np.ascontiguousarray(gain.T)
 
     def visit(rows: slice, single: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        Z = (design.X.dense(rows) - middle) @ basis
-        fit = (Z @ B.reshape(r, k * m)).reshape(len(Z), k, m)
+        X = design.X.dense(rows)
+        Z = (X - middle if far else X) @ sides
+        fit = (Z[:, r:] - centre[r:]).reshape(len(Z), k, m)
         residual = (design.Y[rows] - made.mean_y)[:, :, None] - fit
-        np.square(Z, out=Z)
-        return residual, 1.0 - single[:, None] * (Z @ gain + one)
+        lever = np.empty((len(Z), m))
+        loops.row_squares(Z[:, :r], centre[:r], gain, lever)
+        return residual, 1.0 - single[:, None] * (lever + one)
 
     return visit
 

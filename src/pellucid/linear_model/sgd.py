@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.linear_model import _sgd
+from pellucid.linear_model.placed import Placed
 from pellucid.numerics.lanes import fastest
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Status
@@ -23,11 +24,18 @@ LOSSES = {
     "hinge": 0, "log_loss": 1, "modified_huber": 2, "squared_hinge": 3, "perceptron": 4,
     "squared_error": 5, "huber": 6, "epsilon_insensitive": 7, "squared_epsilon_insensitive": 8,
 }  # fmt: skip
+# Of a distance |y - z|, as `_sgd` has them for each row.
+NUMBER_LOSSES = {
+    "squared_error": lambda d, eps: d**2 / 2,
+    "huber": lambda d, eps: np.where(d <= eps, d**2 / 2, eps * (d - eps / 2)),
+    "epsilon_insensitive": lambda d, eps: np.maximum(d - eps, 0.0),
+    "squared_epsilon_insensitive": lambda d, eps: np.maximum(d - eps, 0.0) ** 2,
+}
 SCHEDULES = {
     "constant": 0, "optimal": 1, "invscaling": 2, "adaptive": 3, "decreasing": 4, "pa1": 5, "pa2": 6,
 }  # fmt: skip
 TOO_LARGE = 1e20
-CHUNK = 128  # rows that are visited together
+CHUNK = 128  # rows of a run
 
 
 @dataclass(frozen=True)
@@ -86,27 +94,26 @@ def new_walker(p: int, coef: np.ndarray | None = None, intercept: float = 0.0) -
 
 
 def parts_of(X: Any) -> tuple[np.ndarray, ...]:
-    """Dense X, or the parts of a CSR one."""
+    """Dense X, or the parts of a CSR one, and the places of rows in a table."""
+    none, nowhere = np.empty(0), np.empty(0, np.int32)
+    if isinstance(X, Placed):
+        return X.table, none, nowhere, nowhere, X.places
     if isinstance(X, np.ndarray):
-        none = np.empty(0)
-        return np.ascontiguousarray(X), none, np.empty(0, np.int32), np.empty(0, np.int32)
-    empty = np.empty((0, X.shape[1]))
-    return empty, X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        return np.ascontiguousarray(X), none, nowhere, nowhere, nowhere
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return np.empty((0, X.shape[1])), X.data, indices, indptr, nowhere
 
 
-def shuffled(rng: np.random.Generator, n: int) -> np.ndarray:
-    """A random order of the rows; of many rows, chunks of neighbours in random order.
+def shuffled(rng: np.random.Generator, n: int) -> tuple[np.ndarray, int, int]:
+    """A random order of the rows, as `_sgd` has it; of many rows, runs of neighbours in random order.
 
-    Neighbours in memory stay neighbours in time, which is several times faster; the rows
-    themselves stand in the random order of their hashes, and chunks begin elsewhere in each pass.
+    They are neighbours in the random order of their hashes, and runs begin elsewhere in each pass:
+    what is known of them is read one after the other.
     """
     if n <= 64 * CHUNK:
-        return rng.permutation(n).astype(np.int64)
-    begin = rng.permutation(-(-n // CHUNK)).astype(np.int64) * CHUNK
-    order = (begin[:, None] + np.arange(CHUNK)).ravel()
-    order = order[order < n] + rng.integers(n)
-    order[order >= n] -= n
-    return order
+        return rng.permutation(n).astype(np.int64), 1, 0
+    starts = rng.permutation(-(-n // CHUNK)).astype(np.int64) * CHUNK
+    return starts, CHUNK, int(rng.integers(n))
 
 
 def walk(
@@ -116,15 +123,14 @@ def walk(
     """Passes over the rows until nothing improves; `check(walker)` is a score on rows held back."""
     parts, flag = parts_of(X), StopFlag()
     n, eta0, best, waited = len(y), plan.eta0, np.inf, 0
-    natural = np.arange(n, dtype=np.int64)
     walker.status = Status("ok", f"All {plan.epochs} passes were made, as asked.")
     for epoch in range(1, plan.epochs + 1):
         flag.check()
-        order = natural
+        order = (np.zeros(1, dtype=np.int64), n, 0)
         if plan.shuffle:
             order = shuffled(parallel.stream(seed, "epoch", name, epoch), n)
         loss = parallel.interruptible(
-            loops.epoch, *parts, y, w, order, walker.v, walker.q, walker.mean, walker.state,
+            loops.epoch, *parts, y, w, *order, walker.v, walker.q, walker.mean, walker.state,
             LOSSES[plan.loss], plan.epsilon, plan.alpha, plan.l1_share, plan.rate,
             SCHEDULES[plan.schedule], eta0, plan.power, plan.t0, plan.intercept, plan.average_from,
         )  # fmt: skip
@@ -154,6 +160,16 @@ def walk(
                 "max_iter", f"The loss still fell after {plan.epochs} passes.", "Increase max_iter."
             )
     return walker
+
+
+def mean_loss(plan: Plan, X: Any, y: np.ndarray, w: np.ndarray, walker: Walker) -> float:
+    """Of numbers, where a walker stands; block by block."""
+    total, blocks = 0.0, X.blocks if isinstance(X, Placed) else parallel.row_blocks(*X.shape)
+    for rows in blocks:
+        distance = np.abs(y[rows] - X[rows] @ walker.coef - walker.intercept)
+        with np.errstate(over="ignore"):
+            total += float(w[rows] @ NUMBER_LOSSES[plan.loss](distance, plan.epsilon))
+    return total / float(w.sum())
 
 
 def _diverged(epoch: int) -> Status:

@@ -163,8 +163,10 @@ class SGDRegressor(LinearPredictor):
         self.table = table
 
     def _wishes(self) -> Wishes:
-        """Without shuffling the user's order of rows is what was asked for."""
-        return replace(super()._wishes(), canonical_rows=bool(self.shuffle))
+        """Rows are put into canonical order here, by their places, unless standardising copies them
+        anyway; without shuffling the user's order is what was asked for."""
+        copied = bool(self.shuffle and self.standardize)
+        return replace(super()._wishes(), canonical_rows=copied)
 
     def fit(
         self,
@@ -255,8 +257,11 @@ class SGDRegressor(LinearPredictor):
     def _walk(
         self, problem: Problem, walker: Any, epochs: int, begun: int, units: Any
     ) -> dict[str, Any]:
-        from pellucid.linear_model.sgd import together, walk
+        from pellucid.linear_model.placed import in_place
+        from pellucid.linear_model.sgd import mean_loss, new_walker, together, walk
 
+        if self.shuffle and not self.standardize:
+            problem = in_place(problem)
         plan, seed = self._plan(epochs, begun), parallel.seed_sequence(self.random_state)
         X, y, w, check = problem.X, problem.y, problem.weights, None
         if units is not None:
@@ -266,9 +271,7 @@ class SGDRegressor(LinearPredictor):
             aside, rows = np.flatnonzero(held), np.flatnonzero(w - held)
             check = _judge(X[aside], y[aside], held[aside])
             X, y, w = X[rows], y[rows], (w - held)[rows]
-        worst = max(
-            _mean_loss(plan, y, w), _mean_loss(plan, y - X @ walker.coef - walker.intercept, w)
-        )
+        worst = max(mean_loss(plan, X, y, w, k) for k in (new_walker(problem.p), walker))
         walker = walk(walker, X, y, w, plan, seed, 1000 * begun, check)
         if walker.history[-1][0] > WORSE * worst and walker.status.ok:
             walker.status = DIVERGED
@@ -370,20 +373,6 @@ def _learned(walker: Any, averaged: bool) -> dict[str, Any]:
         "t_": float(walker.state[2]), "standard_coef_": standard, "pulled_": walker.q,
         "averaged_": walker.mean, "walk_": walker.state,
     }  # fmt: skip
-
-
-def _mean_loss(plan: Any, d: np.ndarray, w: np.ndarray) -> float:
-    """Of residuals d, as `_sgd` has it for each row."""
-    size, eps = np.abs(d), plan.epsilon
-    over = np.maximum(size - eps, 0.0)
-    with np.errstate(over="ignore"):
-        losses = {
-            "squared_error": lambda: size**2 / 2,
-            "huber": lambda: np.where(size <= eps, size**2 / 2, eps * (size - eps / 2)),
-            "epsilon_insensitive": lambda: over,
-            "squared_epsilon_insensitive": lambda: over**2,
-        }[plan.loss]()
-        return float(np.average(losses, weights=w))
 
 
 def _judge(X: Any, y: np.ndarray, w: np.ndarray) -> Any:

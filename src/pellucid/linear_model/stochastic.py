@@ -67,8 +67,10 @@ class StochasticClassifier(LinearClassifier):
     standardize: bool
 
     def _wishes(self) -> Wishes:
-        """Without shuffling the user's order of rows is what was asked for."""
-        return replace(super()._wishes(), canonical_rows=bool(self.shuffle))
+        """Rows are put into canonical order here, by their places, unless standardising copies them
+        anyway; without shuffling the user's order is what was asked for."""
+        copied = bool(self.shuffle and self.standardize)
+        return replace(super()._wishes(), canonical_rows=copied)
 
     def _plan(self) -> dict[str, Any]:
         """Options of `Plan` that only the subclass knows."""
@@ -110,6 +112,7 @@ class StochasticClassifier(LinearClassifier):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.linear_model.sgd import new_walker
 
+        problem = self._in_order(problem)
         assert problem.classes is not None
         K = len(problem.classes)
         q = 1 if K == 2 else K
@@ -121,6 +124,11 @@ class StochasticClassifier(LinearClassifier):
         walkers = [new_walker(problem.p, coef[k], b0[k]) for k in range(q)]
         learned = self._walk(seen, walkers, self.max_iter, 0)
         return learned if units is None else units.restore(learned, problem.X, problem.weights)
+
+    def _in_order(self, problem: Problem) -> Problem:
+        from pellucid.linear_model.placed import in_place
+
+        return in_place(problem) if self.shuffle and not self.standardize else problem
 
     def _first_state(self, q: int, p: int) -> tuple[np.ndarray, np.ndarray]:
         given = self.__dict__.get("_start", (None, None))
@@ -142,6 +150,7 @@ class StochasticClassifier(LinearClassifier):
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
         from pellucid.linear_model.sgd import Walker, new_walker
 
+        problem = self._in_order(problem)
         assert problem.classes is not None
         q = 1 if len(problem.classes) == 2 else len(problem.classes)
         if first:

@@ -56,7 +56,49 @@ cdef extern from *:
         __builtin_memcpy(sh, h, 64);
         __builtin_memcpy(sl, l, 64);
     }
+    #define AHEAD 512 /* cells: the processor does not foresee rows that are read four at a time */
+    static inline void fetch(const double *x, Py_ssize_t cells) {
+        for (Py_ssize_t j = 0; j < cells; j += 8) __builtin_prefetch(x + AHEAD + j);
+    }
+    /* g += a x + b y + c z + d t, each a row of p cells. */
+    static inline void add_rows(double *restrict g, const double *restrict x, const double *restrict y,
+                                const double *restrict z, const double *restrict t, double a,
+                                double b, double c, double d, Py_ssize_t p) {
+        for (Py_ssize_t j = 0; j < p; j++) g[j] += (a * x[j] + b * y[j]) + (c * z[j] + d * t[j]);
+    }
+    /* max |x|: sizes of floats are ordered as the integers of the same bits, which need no branch. */
+    static inline double largest_of(const double *x, Py_ssize_t n) {
+        long long top = 0, bits;
+        double size;
+        for (Py_ssize_t i = 0; i < n; i++) {
+            __builtin_memcpy(&bits, x + i, 8);
+            bits &= 0x7FFFFFFFFFFFFFFFLL;
+            top = bits > top ? bits : top;
+        }
+        __builtin_memcpy(&size, &top, 8);
+        return size;
+    }
+    /* w'y in eight lanes. */
+    static inline double lane_dot(const double *w, const double *y, Py_ssize_t p) {
+        four a = {0.0}, b = {0.0};
+        Py_ssize_t j = 0;
+        double rest = 0.0;
+        for (; j + 8 <= p; j += 8) {
+            a += load(w + j) * load(y + j);
+            b += load(w + j + 4) * load(y + j + 4);
+        }
+        for (; j < p; j++) rest += w[j] * y[j];
+        a += b;
+        return ((a[0] + a[2]) + (a[1] + a[3])) + rest;
+    }
     """
+    double largest_of(const double *x, Py_ssize_t n) noexcept nogil
+    double lane_dot(const double *w, const double *y, Py_ssize_t p) noexcept nogil
+    void fetch(const double *x, Py_ssize_t cells) noexcept nogil
+    void add_rows(
+        double *g, const double *x, const double *y, const double *z, const double *t, double a,
+        double b, double c, double d, Py_ssize_t p
+    ) noexcept nogil
     void lane_sums(
         const double *x, const double *bh, const double *bl, Py_ssize_t p, double *sh, double *sl
     ) noexcept nogil
@@ -130,6 +172,20 @@ cdef inline void add_row(
         gh[j] = t
 
 
+cdef inline void residual(
+    const double *x, double y, const double *bh, const double *bl, Py_ssize_t p, double *rh,
+    double *rl,
+) noexcept nogil:
+    """(rh, rl) = y - x.b - b0."""
+    row_dot(x, bh, bl, p, rh, rl)
+    rh[0] = -rh[0]
+    rl[0] = -rl[0]
+    add_double(rh, rl, -bh[p])
+    add_double(rh, rl, y)
+    rl[0] -= bl[p]
+    normalise(rh, rl)
+
+
 def residual_gradient(
     const double[:, ::1] X, const double[::1] y, const double[::1] w,
     const double[::1] bh, const double[::1] bl, double[::1] gh, double[::1] gl,
@@ -144,13 +200,7 @@ def residual_gradient(
         for i in range(n):
             if w[i] == 0.0:
                 continue
-            row_dot(&X[i, 0], &bh[0], &bl[0], p, &rh, &rl)
-            rh = -rh
-            rl = -rl
-            add_double(&rh, &rl, -bh[p])
-            add_double(&rh, &rl, y[i])
-            rl -= bl[p]
-            normalise(&rh, &rl)
+            residual(&X[i, 0], y[i], &bh[0], &bl[0], p, &rh, &rl)
             vh = 0.0
             vl = 0.0
             add_product(&vh, &vl, w[i], rh, rl)
@@ -162,6 +212,68 @@ def residual_gradient(
             gl[p + 1] += rl * vh
         for i in range(p + 2):
             normalise(&gh[i], &gl[i])
+
+
+def residuals(
+    const double[:, ::1] X, const double[::1] y, const double[::1] bh, const double[::1] bl,
+    double[::1] out,
+):
+    """out = y - x.b - b0 of each row; b as in `residual_gradient`."""
+    cdef Py_ssize_t i, p = X.shape[1]
+    cdef double rh, rl
+    with nogil:
+        for i in range(X.shape[0]):
+            residual(&X[i, 0], y[i], &bh[0], &bl[0], p, &rh, &rl)
+            out[i] = rh
+
+
+def row_sums(const double[:, ::1] X, const double[:, ::1] E, double[:, ::1] out):
+    """out += E X for a few rows E, in plain arithmetic: four rows of X serve all of them at once."""
+    cdef Py_ssize_t i = 0, k, n = X.shape[0], p = X.shape[1], m = E.shape[0]
+    cdef const double *x
+    with nogil:
+        while i + 4 <= n:
+            x = &X[i, 0]
+            fetch(x, 4 * p)
+            for k in range(m):
+                add_rows(
+                    &out[k, 0], x, x + p, x + 2 * p, x + 3 * p, E[k, i], E[k, i + 1], E[k, i + 2],
+                    E[k, i + 3], p,
+                )
+            i += 4
+        while i < n:
+            x = &X[i, 0]
+            for k in range(m):
+                add_rows(&out[k, 0], x, x, x, x, E[k, i], 0.0, 0.0, 0.0, p)
+            i += 1
+
+
+def largest(const double[:, ::1] X):
+    """max |x| of all cells, none of which is NaN; 0 if there are none."""
+    cdef double size = 0.0
+    with nogil:
+        if X.shape[0] and X.shape[1]:
+            size = largest_of(&X[0, 0], X.shape[0] * X.shape[1])
+    return size
+
+
+def row_squares(
+    const double[:, :] Z, const double[::1] centre, const double[:, ::1] W, double[:, ::1] out
+):
+    """out[i, k] = sum_j W[k, j] (Z[i, j] - centre[j])^2; each row of Z is contiguous."""
+    cdef Py_ssize_t i, j, k, p = Z.shape[1]
+    cdef const double *z
+    cdef double *y = <double *> malloc(max(p, 1) * sizeof(double))
+    if y == NULL:
+        raise MemoryError
+    with nogil:
+        for i in range(Z.shape[0]):
+            z = &Z[i, 0]
+            for j in range(p):
+                y[j] = (z[j] - centre[j]) * (z[j] - centre[j])
+            for k in range(W.shape[0]):
+                out[i, k] = lane_dot(&W[k, 0], y, p)
+    free(y)
 
 
 def merge(double[::1] ah, double[::1] al, const double[::1] bh, const double[::1] bl):

@@ -9,6 +9,7 @@ from itertools import combinations_with_replacement, pairwise
 import numpy as np
 
 from .. import parallel
+from .double_double import loops
 from .linalg import EPS, block_qr
 from .tables import Rows
 
@@ -73,7 +74,7 @@ class Design:
         G = np.empty((c + p + self.Y.shape[1],) * 2)
         inner = G[c : c + p, c : c + p]
         if p > len(self.X.X[self.X.blocks[0]]):
-            _by_columns(self.X.X, inner)
+            products_by_columns(self.X.X, inner)
             edge = self._edge(slice(None))
             cross, corner = edge @ self.X.X, edge @ edge.T
         else:
@@ -112,7 +113,7 @@ def make_design(X: Rows, Y: np.ndarray, weights: np.ndarray, constant: bool) -> 
     w = w / w.sum() if w.any() else np.full(len(w), 1 / len(w))
     mean = w @ first
     with np.errstate(over="ignore", invalid="ignore"):
-        middle = first.mean(axis=0)
+        middle = mean if np.all(w == w[0]) else first.mean(axis=0)
         variance = np.einsum("ij,ij->j", first, first) / len(first) - middle**2
         shift = np.where(mean**2 <= NEAR**2 * variance, 0.0, mean)
     return Design(X, Y, weights, True, shift, w @ Y[rows])
@@ -121,13 +122,12 @@ def make_design(X: Rows, Y: np.ndarray, weights: np.ndarray, constant: bool) -> 
 def _by_rows(X: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """[X, edge']'X and edge edge'."""
     p = X.shape[1]
-    sums = np.empty((p + len(edge), p))
-    np.matmul(X.T, X, out=sums[:p])
+    sums = np.zeros((p + len(edge), p))
     if len(edge) > FEW_EDGES:
         np.matmul(edge, X, out=sums[p:])
-    else:
-        for k, row in enumerate(edge):  # BLAS is twice as fast with vectors
-            np.matmul(row, X, out=sums[p + k])
+    else:  # BLAS reads the rows once for each edge
+        loops.row_sums(X, np.ascontiguousarray(edge), sums[p:])
+    np.matmul(X.T, X, out=sums[:p])
     return sums, edge @ edge.T
 
 
@@ -136,7 +136,7 @@ def _add_both(a: tuple, b: tuple) -> tuple:
     return a[0], a[1] + b[1]
 
 
-def _by_columns(X: np.ndarray, G: np.ndarray) -> None:
+def products_by_columns(X: np.ndarray, G: np.ndarray) -> None:
     """G = X'X for many columns: every task makes a part of it, so that nothing is held twice."""
     ends = np.linspace(0, X.shape[1], PANELS + 1).astype(int)
     panels = [slice(begin, end) for begin, end in pairwise(ends)]

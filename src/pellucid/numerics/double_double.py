@@ -40,6 +40,15 @@ def residual_gradient(X: Rows, y: np.ndarray, weights: np.ndarray, b: Vector) ->
     return parallel.reduce(partial, Vector.merge, X.blocks)
 
 
+def residuals(X: Rows, y: np.ndarray, b: Vector) -> np.ndarray:
+    """y - x . b[:p] - b[p] of each row, rounded in the end alone."""
+    out = np.empty(X.n)
+    parallel.map(
+        lambda rows: loops.residuals(X.dense(rows), y[rows], b.high, b.low, out[rows]), X.blocks
+    )
+    return out
+
+
 def inverse_gram_diagonal(X: Rows, weights: np.ndarray, constant: bool) -> np.ndarray | None:
     """diag((A' W A)^-1) for A = X, or [X, 1]; None if A has not full rank to 30 digits.
 

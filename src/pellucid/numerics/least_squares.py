@@ -12,6 +12,7 @@ import numpy as np
 from .. import parallel
 from .design import Design, make_design
 from .double_double import Vector, inverse_gram_diagonal, loops, residual_gradient
+from .interpolation import Interpolation, interpolate
 from .linalg import (
     EPS,
     GRAM_DIGITS,
@@ -174,6 +175,7 @@ def least_squares(
 ) -> LeastSquares:
     """Fit the columns of Y (n, k) on X (n, p), an array or CSR.
 
+    0. Independent rows, no more of them than columns, are met exactly: see `interpolation`.
     1. Bring columns of extreme size near 1 by powers of two.
     2. Factor the centred X' W X: Cholesky of the Gram matrix, or QR of X where that is too rough.
     3. Refine each solution with double-double residuals until the correction stalls.
@@ -184,6 +186,10 @@ def least_squares(
     Y = np.ldexp(Y, -lift)
     design = make_design(table, Y, weights, fit_intercept)
     wild = extreme(np.abs(table.dense(table.blocks[0])).max(axis=0))
+    if not wild and _leaves_no_freedom(table, weights):
+        found = interpolate(design)
+        if found is not None:
+            return _interpolated(design, found, lift)
     moments = None if wild else find_moments(design)
     if moments is None:
         units = -exponents(table.largest()).astype(np.int64)
@@ -193,6 +199,41 @@ def least_squares(
     with parallel.one_blas_thread():
         fits = [refine(design, moments, k) for k in range(Y.shape[1])]
         return _assemble(design, moments, fits, units, lift)
+
+
+def _leaves_no_freedom(table: Rows, weights: np.ndarray) -> bool:
+    """Whether a dense table has no more rows than columns, and no row stands for several."""
+    if table.sparse or table.n > table.p:
+        return False
+    return bool(np.all(weights == 1.0) or np.any(weights != np.floor(weights)))
+
+
+def _interpolated(design: Design, found: Interpolation, lift: np.ndarray) -> LeastSquares:
+    """A fit that meets every row: nothing is left over to tell a variance by."""
+    k, p = len(found.b), design.X.p
+    spanned = np.ones(p, dtype=bool)
+    spanned[found.independent] = False
+    with np.errstate(over="ignore"):
+        coef = np.ldexp(found.b[:, :-1], lift[:, None])
+        intercept = np.ldexp(found.b[:, -1], lift) if design.constant else np.zeros(k)
+    return LeastSquares(
+        coef=coef,
+        intercept=intercept,
+        residual_ss=np.zeros(k),
+        total_ss=found.total_ss,
+        exponent=lift,
+        unit_error=np.full(p + 1, np.nan),
+        mean=found.mean,
+        singular=found.singular,
+        rank=len(found.independent),
+        aliased=np.flatnonzero(spanned),
+        refinements=found.passes,
+        condition=float(found.singular[0] / found.singular[-1]),
+        root=np.zeros((p, 0)),
+        centre=design.shift,
+        drift=np.zeros(0),
+        null=None,
+    )
 
 
 def _assemble(

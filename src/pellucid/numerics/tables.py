@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 
 from .. import parallel
+from . import _loops
+from .lanes import fastest
+
+loops = fastest(_loops)
 
 
 class Rows:
@@ -53,11 +57,10 @@ def ordinary(table: Rows, limit: int) -> bool:
     block = table.X[table.blocks[0]]
     first = np.maximum(block.max(axis=0), -block.min(axis=0))
 
-    def partial(rows: slice) -> float:
-        return max(float(table.X[rows].max()), -float(table.X[rows].min()))
-
     least, top = 2.0**-limit, 2.0**limit
-    return bool(first.min() > least) and parallel.reduce(partial, max, table.blocks) < top
+    return bool(first.min() > least) and top > parallel.reduce(
+        lambda rows: loops.largest(table.dense(rows)), max, table.blocks
+    )
 
 
 def exponents(x: np.ndarray) -> np.ndarray:
