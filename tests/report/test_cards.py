@@ -146,3 +146,15 @@ def test_terminal_and_page_tell_scores_by_one_rule():
         (None, "rmse", "n/a", "n/a"),
     ]:
         assert words.score(value, metric) == page and terminal.score(value, metric) == line
+
+
+def test_settings_of_several_parameters_are_told_by_what_varies():
+    tell = model_pictures.told_by_what_varies
+    assert tell([{"C": 1.0, "n": 5}, {"C": 10.0, "n": 5}]) == ("setting", ["C = 1", "C = 10"])
+    forest = [{"leaf": 5, "share": "sqrt", "n": 100}, {"leaf": 1, "share": 0.5, "n": 100}]
+    assert tell(forest) == ("leaf, share", ["5, sqrt", "1, 0.5"])
+    tried = [
+        {"params": p, "mean": 0.5, "failed": None, "chosen": 6 * k} for k, p in enumerate(forest)
+    ]
+    drawn = str(model_pictures.search({"candidates": tried, "rounds": 6}, "accuracy", False))
+    assert "leaf, share" in drawn and "6× 1, 0.5" in drawn
