@@ -301,7 +301,7 @@ def test_repeated_sentences_are_told(rng):
         "so long and thanks"
     ] * 2
     found = findings(pd.DataFrame({"text": texts, "y": rng.choice(["u", "v"], 60)}))
-    assert "1 of 60 rows repeat another row" in " ".join(f.text for f in found.found)
+    assert "1 of 60 rows repeats another row" in " ".join(f.text for f in found.found)
 
 
 def test_a_test_file_shapes_nothing_but_its_own_scores(rng, tmp_path):
@@ -332,3 +332,31 @@ def test_rows_of_a_test_file_choose_no_model(rng, tmp_path):
     known = Settings.of({"target": "y", "test": str(tmp_path / "test.csv")})
     plan = make_plan(gather(str(tmp_path / "train.csv"), known), known)
     assert "gamma" in {c.id for c in plan.running}
+
+
+def test_a_column_that_is_filled_in_after_the_outcome_is_questioned(rng):
+    table = noise(rng, 400)
+    table["body"] = np.where((table.y == "no") & (rng.random(400) < 0.3), 1.0, np.nan)
+    table["visits"] = np.where((table.y == "no") & (rng.random(400) < 0.5), np.nan, 2.0)
+    table["cabin"] = np.where(rng.random(400) < 0.3, 1.0, np.nan)
+    said = [f for f in findings(table).found if f.code == "D016"]
+    assert [f.columns for f in said] == [("body",), ("visits",)]
+    assert said[0].text.startswith("wherever 'body' has a value, 'y' is 'no' (")
+    assert said[1].text.startswith("wherever 'visits' is missing, 'y' is 'no' (")
+    assert "gives the answer away" not in findings(table).fine
+    few = noise(rng, 400)
+    few["note"] = np.where(
+        np.cumsum(few.y == "no") <= 8, np.where(few.y == "no", 1.0, np.nan), np.nan
+    )
+    assert "D016" not in codes(findings(few))  # eight rows can be luck
+
+
+def test_few_repeated_rows_are_noted_and_many_are_a_warning(rng):
+    table = noise(rng, 300)
+
+    def level(repeated):
+        found = findings(pd.concat([table, table.iloc[:repeated]], ignore_index=True))
+        return next((f.level, f.text.split(":")[0]) for f in found.found if f.code == "D006")
+
+    assert level(1) == ("note", "1 of 301 rows repeats another row")
+    assert level(30) == ("warning", "30 of 330 rows repeat another row")

@@ -1,4 +1,6 @@
-"""Columns that give the answer away: copies of the target, near copies, and one far ahead of all."""
+"""Columns that give the answer away: copies of the target, near copies, one far ahead of all, and
+those that have a value only where the answer is known.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from pellucid.data.cells import RawColumn
 
 GIVEN_AWAY = 0.995  # AUC, R2 or rank correlation of one column alone
 STRONG, FAR_AHEAD = 0.9, 0.35  # one column far ahead of all others is worth a question
+LUCK = 1e-9  # chance that so many rows are of one class by accident
 
 
 def copies(facts: Facts) -> Iterator[Finding]:
@@ -87,3 +90,28 @@ def suspects(facts: Facts) -> Iterator[Finding]:
                       f"{short(facts.material.target)} with {word} {first:.3f}, the next column "
                       f"{second:.3f}: is it known before the outcome?",
                       f"if not: {option('--drop', ranked[0])}", (ranked[0],))  # fmt: skip
+
+
+def one_sided(facts: Facts) -> Iterator[Finding]:
+    """D016"""
+    found = [Finding("D016", "warning", f"wherever {short(name)} {word}, "
+                     f"{short(facts.material.target)} is {label!r} ({rows} rows): is it known before "
+                     "the outcome?", f"if not: {option('--drop', name)}", (name,))
+             for name, word, label, rows in _of_one_class(facts)]  # fmt: skip
+    louder = (copies, leaks, suspects) if found else ()
+    told = {name for find in louder for f in find(facts) for name in f.columns}
+    yield from (f for f in found if f.columns[0] not in told)
+
+
+def _of_one_class(facts: Facts) -> Iterator[tuple[str, str, str, int]]:
+    """Columns whose present, or missing, cells lie in one class only, in more rows than by luck."""
+    y, classes = facts.material.y[facts.rows], facts.material.classes
+    if classes is None:
+        return
+    shares = np.bincount(y, minlength=len(classes)) / len(y)
+    for name, column in facts.raw.items():
+        present = codes_of(column)[facts.rows] > 0
+        for own, word in ((present, "has a value"), (~present, "is missing")):
+            k = int(y[own][0]) if own.any() else 0
+            if (y[own] == k).all() and shares[k] ** int(own.sum()) < LUCK:
+                yield name, word, str(classes[k])[:40], int(own.sum())
