@@ -42,6 +42,18 @@ def test_levels_count_as_columns_for_models_that_see_them_so(tmp_path):
     assert seconds(1500, "forest") == pytest.approx(seconds(3, "forest"), rel=0.1)
 
 
+def test_work_begins_with_what_is_cheap_on_this_table(tmp_path):
+    def order(levels):
+        lines = "".join(f"v{i % levels},{i % 7},{i % 2}\n" for i in range(2000))
+        (tmp_path / "t.csv").write_text("a,b,y\n" + lines)
+        given = {"models": "lda,tree,forest", "task": "classification", "ignore": "D"}
+        plan = plan_of(tmp_path / "t.csv", target="y", **given)
+        return [contender.id for contender in estimate.cheap_first(plan)]
+
+    assert order(3) == ["majority", "lda", "tree", "forest"]
+    assert order(1500) == ["majority", "tree", "forest", "lda"]  # it makes 1,500 columns of them
+
+
 def test_durations():
     said = {"90": 90, "90s": 90, "1.5m": 90, "1h30m": 5400, "1h30": 3630, 7: 7}
     assert {text: duration(text) for text in said} == said

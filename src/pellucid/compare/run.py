@@ -24,6 +24,7 @@ from typing import Any
 
 from pellucid.compare.bench import Shared
 from pellucid.compare.crew import Crew, Member
+from pellucid.compare.estimate import cheap_first
 from pellucid.compare.job import FINAL, Job, best_of, part_path, work
 from pellucid.compare.journal import Journal, Memory
 from pellucid.compare.plan import Contender, Plan
@@ -111,8 +112,8 @@ class Runner:
     def tasks(self) -> list[tuple[Contender, str]]:
         """What remains to be done, in order."""
         folds = [str(k) for k in range(len(self.plan.folds))]
-        rounds = [(c, f) for c in self.plan.running for f in folds]
-        rounds += [(c, FINAL) for c in self.plan.running]
+        running = cheap_first(self.plan)
+        rounds = [(c, f) for c in running for f in folds] + [(c, FINAL) for c in running]
         return [(c, f) for c, f in rounds if not self.is_done(c.id, f)]
 
     def is_done(self, model: str, fold: str) -> bool:

@@ -202,9 +202,10 @@ def coefficients(found: dict[str, Any], tables: bool, most: int = 20) -> list[Ma
         order = sorted(used, key=lambda j: -abs(row[j] or 0.0))[:most]
         classes = found.get("classes") or []
         towards = f" towards {clean(classes[k], 40)}" if k < len(classes) else ""
-        note = f"The {most} largest of {len(row)}." if len(used) > most else ""
-        if len(used) < len(row) and not note:
-            note = f"The other {len(row) - len(used)} are 0."
+        all_ = len(row) + (found.get("left_out") or 0)  # a portrait keeps the strongest terms only
+        note = f"The {most} largest of {all_}." if len(used) > most else ""
+        if len(used) < all_ and not note:
+            note = f"The other {all_ - len(used)} are 0."
         if found.get("method") and found.get("low"):
             note = f"Lines: 95 % intervals ({clean(found['method'], 60)}). {note}".strip()
         elif "low" in found:
