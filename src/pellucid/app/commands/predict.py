@@ -144,6 +144,7 @@ def _strongest(fitted: Any, rows: Any, most: int, model: str) -> list[list[str]]
 def warn_outside(fitted: Any, rows: Any, voice: Voice) -> None:
     """Say how many rows have a number that training never saw the like of."""
     from pellucid.data.arrow import arrow_column
+    from pellucid.draw.number import number
 
     schema = getattr(fitted, "schema_", None)
     if schema is None or schema.names is None:  # a formula, or an array: no ranges of columns
@@ -161,12 +162,12 @@ def warn_outside(fitted: Any, rows: Any, voice: Voice) -> None:
         ):
             if wrong.any():
                 outside = wrong if outside is None else outside | wrong
-                said.append((int(wrong.sum()), f"{name} {sign} {limit:.4g}"))
+                said.append((int(wrong.sum()), f"{name} {sign} {number(float(limit))}"))
     if outside is not None:
         named = ", ".join(text for _, text in sorted(said, key=lambda pair: -pair[0])[:3])
-        voice.warn(
-            f"{int(outside.sum())} of {rows.num_rows} rows lie outside the training range ({named})"
-        )
+        count = int(outside.sum())
+        lie = "lies" if count == 1 else "lie"
+        voice.warn(f"{count} of {rows.num_rows} rows {lie} outside the training range ({named})")
 
 
 def read_for(fitted: Any, file: str, voice: Voice, encoding: str | None) -> Any:
