@@ -360,3 +360,15 @@ def test_few_repeated_rows_are_noted_and_many_are_a_warning(rng):
 
     assert level(1) == ("note", "1 of 301 rows repeats another row")
     assert level(30) == ("warning", "30 of 330 rows repeat another row")
+
+
+def test_parts_that_add_up_to_the_target_are_reported(rng):
+    table = pd.DataFrame({c: rng.poisson(m, 200) for c, m in (("casual", 20), ("registered", 90))})
+    table["temp"], table["when"] = rng.normal(size=200), np.arange(200) % 24
+    table["y"] = table.casual + table.registered
+    (found,) = [f for f in findings(table).found if f.code == "D017"]
+    assert found.level == "error" and found.columns == ("casual", "registered")
+    assert "--drop casual --drop registered" in found.text
+    assert "D017" not in codes(findings(table, ignore="D017"))
+    table["y"] = table.y + rng.integers(0, 2, 200)  # nearly, but not their sum
+    assert "D017" not in codes(findings(table))

@@ -17,7 +17,7 @@ import numpy as np
 
 from pellucid.compare.alone import alone, codes_of
 from pellucid.compare.findings import Facts, Finding, option, short
-from pellucid.compare.leaks import copies, leaks, one_sided, suspects
+from pellucid.compare.leaks import copies, leaks, one_sided, sums, suspects
 from pellucid.compare.material import Material, shown
 from pellucid.compare.settings import Settings
 from pellucid.data.cells import RawColumn
@@ -288,12 +288,12 @@ CHECKS: dict[str, Callable[[Facts], Iterator[Finding]]] = {
     "D002": constant, "D003": all_missing, "D004": mostly_missing, "D005": identifiers,
     "D006": duplicates, "D007": small_classes, "D008": correlations, "D009": times,
     "D010": copies, "D011": leaks, "D012": rare_class, "D013": wide, "D014": texts, "D015": suspects,
-    "D016": one_sided,
+    "D016": one_sided, "D017": sums,
 }  # fmt: skip
 EARLY = ("D002", "D003", "D005", "D006")  # these see the columns that are then left out
 FINE = {  # said if the first of these was asked for and none of them found anything
     ("D003",): "no empty column",
     ("D006",): "no duplicate rows",
     ("D005",): "no id-like column",
-    ("D011", "D010", "D015", "D016"): "no feature that gives the answer away",
+    ("D011", "D010", "D015", "D016", "D017"): "no feature that gives the answer away",
 }
