@@ -144,3 +144,13 @@ def test_the_plan_tells_it(capsys):
     assert cli.run(["compare", "iris", "--plan", "-j1", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["estimated_seconds"]
     assert told == list(estimate.seconds(plan_of()))
+
+
+def test_the_one_forest_of_a_quick_search_draws_more_columns_for_numbers():
+    drawn = {
+        (e.task, e.id): {c["max_features"] for c in e.candidates("quick")}
+        for e in ENTRIES
+        if e.id in ("forest", "extra_trees")
+    }
+    assert drawn == {(task, model): {share} for task, share in (("classification", "sqrt"),
+                     ("regression", 0.5)) for model in ("forest", "extra_trees")}  # fmt: skip
