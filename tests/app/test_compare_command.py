@@ -61,6 +61,7 @@ def test_stderr_tells_data_checks_plan_and_one_line_per_model(here):
     ):
         assert word in told
     assert told.count(" done ") == 2 and "\x1b" not in told and "\r" not in told
+    assert max(map(len, told.splitlines())) <= 96
 
 
 def test_the_run_folder_holds_everything(here):

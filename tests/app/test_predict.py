@@ -382,3 +382,13 @@ def test_dates_outside_the_training_range_are_counted(here, capsys):
         "warning: 2 of 3 rows lie outside the training range (when > 2020-02-09, clock > "
         "2020-01-02 15:00:00)"
     ) in capsys.readouterr().err
+
+
+def test_a_row_outside_the_training_range_is_told_in_plain_numbers(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    prices = pa.table({"price": [1000.0, 15940.0] * 10})
+    DecisionTreeClassifier().fit(prices, ["low", "high"] * 10).save("p.pellucid")
+    Path("new.csv").write_text("price\n2000\n20000\n")
+    assert cli.run(["predict", "p.pellucid", "new.csv"]) == 0
+    said = capsys.readouterr().err
+    assert "1 of 2 rows lies outside the training range (price > 15940)" in said

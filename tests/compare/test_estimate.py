@@ -1,6 +1,7 @@
 """The estimate of a run's time: it follows the work, keeps to limits, and shapes nothing."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,6 +10,7 @@ from pellucid.app import cli
 from pellucid.compare import estimate
 from pellucid.compare.prepare import prepare
 from pellucid.compare.registry import ENTRIES
+from pellucid.compare.run import MOST_STRETCH, Runner
 from pellucid.compare.settings import Settings, duration
 
 
@@ -40,6 +42,18 @@ def test_levels_count_as_columns_for_models_that_see_them_so(tmp_path):
 
     assert seconds(1500, "logistic") > seconds(3, "logistic")
     assert seconds(1500, "forest") == pytest.approx(seconds(3, "forest"), rel=0.1)
+
+
+def test_work_begins_with_what_is_cheap_on_this_table(tmp_path):
+    def order(levels):
+        lines = "".join(f"v{i % levels},{i % 7},{i % 2}\n" for i in range(2000))
+        (tmp_path / "t.csv").write_text("a,b,y\n" + lines)
+        given = {"models": "lda,tree,forest", "task": "classification", "ignore": "D"}
+        plan = plan_of(tmp_path / "t.csv", target="y", **given)
+        return [contender.id for contender in estimate.cheap_first(plan)]
+
+    assert order(3) == ["majority", "lda", "tree", "forest"]
+    assert order(1500) == ["majority", "tree", "forest", "lda"]  # it makes 1,500 columns of them
 
 
 def test_durations():
@@ -132,3 +146,27 @@ def test_the_plan_tells_it(capsys):
     assert cli.run(["compare", "iris", "--plan", "-j1", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["estimated_seconds"]
     assert told == list(estimate.seconds(plan_of()))
+
+
+def test_the_one_forest_of_a_quick_search_draws_more_columns_for_numbers():
+    drawn = {
+        (e.task, e.id): {c["max_features"] for c in e.candidates("quick")}
+        for e in ENTRIES
+        if e.id in ("forest", "extra_trees")
+    }
+    assert drawn == {(task, model): {share} for task, share in (("classification", "sqrt"),
+                     ("regression", 0.5)) for model in ("forest", "extra_trees")}  # fmt: skip
+
+
+def test_default_limits_wait_for_a_machine_that_others_use(monkeypatch):
+    def lives(age, load, **settings):
+        monkeypatch.setattr("os.cpu_count", lambda: 2)
+        monkeypatch.setattr("os.getloadavg", lambda: (load, load, load))
+        plan = SimpleNamespace(settings=Settings.of(settings))
+        process = SimpleNamespace(kill=lambda: None)
+        child = SimpleNamespace(ended=None, age=age, limit=10.0, process=process)
+        return Runner.alive(SimpleNamespace(plan=plan, out_of_time=False), child)
+
+    assert lives(9, 0) and not lives(11, 0) and not lives(11, 2)
+    assert lives(39, 8) and not lives(41, 8) and not lives(10 * MOST_STRETCH + 1, 1000)
+    assert not lives(11, 8, model_timeout="60s") and not lives(11, 8, time_limit="10m")

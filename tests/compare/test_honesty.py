@@ -302,7 +302,7 @@ def test_repeated_sentences_are_told(rng):
         "so long and thanks"
     ] * 2
     found = findings(pd.DataFrame({"text": texts, "y": rng.choice(["u", "v"], 60)}))
-    assert "1 of 60 rows repeat another row" in " ".join(f.text for f in found.found)
+    assert "1 of 60 rows repeats another row" in " ".join(f.text for f in found.found)
 
 
 def test_a_test_file_shapes_nothing_but_its_own_scores(rng, tmp_path):
@@ -370,3 +370,43 @@ def test_intervals_of_the_locked_part_count_groups(rng):
     assert "groups" not in plainly and plainly["intervals"]["accuracy"] == pytest.approx(
         statistics.wilson(plainly["metrics"]["accuracy"], 40)
     )
+
+
+def test_a_column_that_is_filled_in_after_the_outcome_is_questioned(rng):
+    table = noise(rng, 400)
+    table["body"] = np.where((table.y == "no") & (rng.random(400) < 0.3), 1.0, np.nan)
+    table["visits"] = np.where((table.y == "no") & (rng.random(400) < 0.5), np.nan, 2.0)
+    table["cabin"] = np.where(rng.random(400) < 0.3, 1.0, np.nan)
+    said = [f for f in findings(table).found if f.code == "D016"]
+    assert [f.columns for f in said] == [("body",), ("visits",)]
+    assert said[0].text.startswith("wherever 'body' has a value, 'y' is 'no' (")
+    assert said[1].text.startswith("wherever 'visits' is missing, 'y' is 'no' (")
+    assert "gives the answer away" not in findings(table).fine
+    few = noise(rng, 400)
+    few["note"] = np.where(
+        np.cumsum(few.y == "no") <= 8, np.where(few.y == "no", 1.0, np.nan), np.nan
+    )
+    assert "D016" not in codes(findings(few))  # eight rows can be luck
+
+
+def test_few_repeated_rows_are_noted_and_many_are_a_warning(rng):
+    table = noise(rng, 300)
+
+    def level(repeated):
+        found = findings(pd.concat([table, table.iloc[:repeated]], ignore_index=True))
+        return next((f.level, f.text.split(":")[0]) for f in found.found if f.code == "D006")
+
+    assert level(1) == ("note", "1 of 301 rows repeats another row")
+    assert level(30) == ("warning", "30 of 330 rows repeat another row")
+
+
+def test_parts_that_add_up_to_the_target_are_reported(rng):
+    table = pd.DataFrame({c: rng.poisson(m, 200) for c, m in (("casual", 20), ("registered", 90))})
+    table["temp"], table["when"] = rng.normal(size=200), np.arange(200) % 24
+    table["y"] = table.casual + table.registered
+    (found,) = [f for f in findings(table).found if f.code == "D017"]
+    assert found.level == "error" and found.columns == ("casual", "registered")
+    assert "--drop casual --drop registered" in found.text
+    assert "D017" not in codes(findings(table, ignore="D017"))
+    table["y"] = table.y + rng.integers(0, 2, 200)  # nearly, but not their sum
+    assert "D017" not in codes(findings(table))

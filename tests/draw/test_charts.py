@@ -424,3 +424,11 @@ def test_card_says_whether_it_is_fitted():
     assert "<svg/>" in fitted
     assert "all defaults" in fitted
     assert ">not fitted<" in draw.estimator_card("Ridge", {}, {}, False, {})
+
+
+def test_a_long_name_of_the_axis_is_moved_and_broken_before_it_is_cut():
+    long = "adds to the score before softmax of Gentoo"
+    assert long in texts(draw.bar(["island = Biscoe"], {"adds": [3.5]}, x_label=long, width=340))
+    longer = f"{long} among all the others"
+    first, second = texts(draw.bar(["island"], {"adds": [3.5]}, x_label=longer, width=340))[-2:]
+    assert f"{first} {second}" == longer and max(map(width, (first, second))) * 13 <= 340

@@ -106,3 +106,8 @@ def test_shortened_labels_keep_the_whole_text():
     parsed = ET.fromstring(markup)
     assert parsed[0].text == "a long label & more"
     assert parsed[0].tail.endswith("…")
+
+
+def test_what_tells_a_column_from_its_gaps_is_not_cut_off():
+    assert fit("flipper_length_mm missing", 12) == "flipper_leng… missing"
+    assert fit("flipper_length_mm missing", 6).endswith("…")  # no place for both

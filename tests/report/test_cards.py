@@ -5,7 +5,7 @@ import pytest
 from sklearn import metrics as sk
 
 from pellucid.draw.text import distinct
-from pellucid.report import cards, model_pictures, terminal, words
+from pellucid.report import cards, insight_pictures, model_pictures, terminal, words
 
 NAMES = ["a", "b", "c"]
 
@@ -137,12 +137,36 @@ def test_weights_without_intervals_say_so():
     assert "Lines: 95 % intervals (the t distribution)" in told and "No intervals" not in told
 
 
+def test_weights_are_counted_with_those_that_the_portrait_left_out():
+    terms = [f"text:word{k}" for k in range(30)]
+    found = {"terms": terms, "values": [[30.0 - k for k in range(30)]], "left_out": 7000}
+    assert "The 20 largest of 7030." in str(model_pictures.coefficients(found, False)[0])
+
+
+def test_a_dependence_of_two_classes_says_whose_probability_it_is():
+    part = {"name": "age", "kind": "number", "x": [1.0, 2.0], "y": [[0.9, 0.4], [0.1, 0.6]]}
+    told = str(insight_pictures.dependence(part, {"rows": 60}, ["good", "bad"], False))
+    assert "mean probability of bad" in told
+
+
 def test_terminal_and_page_tell_scores_by_one_rule():
     for value, metric, page, line in [
         (0.0002, "log_loss", "<0.001", "<.001"),
         (-12345.6, "r2", "-12346", "-12346"),
         (0.5, "roc_auc", "0.500", ".500"),
-        (-0.25, "r2", "-0.250", "-0.250"),
+        (-0.25, "r2", "-0.250", "-.250"),
         (None, "rmse", "n/a", "n/a"),
     ]:
         assert words.score(value, metric) == page and terminal.score(value, metric) == line
+
+
+def test_settings_of_several_parameters_are_told_by_what_varies():
+    tell = model_pictures.told_by_what_varies
+    assert tell([{"C": 1.0, "n": 5}, {"C": 10.0, "n": 5}]) == ("setting", ["C = 1", "C = 10"])
+    forest = [{"leaf": 5, "share": "sqrt", "n": 100}, {"leaf": 1, "share": 0.5, "n": 100}]
+    assert tell(forest) == ("leaf, share", ["5, sqrt", "1, 0.5"])
+    tried = [
+        {"params": p, "mean": 0.5, "failed": None, "chosen": 6 * k} for k, p in enumerate(forest)
+    ]
+    drawn = str(model_pictures.search({"candidates": tried, "rounds": 6}, "accuracy", False))
+    assert "leaf, share" in drawn and "6× 1, 0.5" in drawn

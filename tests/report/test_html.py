@@ -498,7 +498,7 @@ def test_the_answer_claims_no_more_simplicity_than_there_is(two):
     for row in summary["leaderboard"]:
         row["rank"] = 1
     number = sum(bool(row.get("tied")) for row in summary["leaderboard"])
-    said = f"of the {number} simplest among the tied the one with the lowest log loss."
+    said = f"the one with the lowest log loss among the {number} simplest of the tied."
     assert words.answer(summary)[3].endswith(said)
     next(row for row in summary["leaderboard"] if row["model"] == "logistic")["rank"] = 0
     assert words.answer(summary)[3].endswith("logistic is the simplest of the tied.")

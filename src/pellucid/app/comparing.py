@@ -211,15 +211,14 @@ def wrote(voice: Voice, folder: Path, result: Any, data: str) -> None:
         return
     model, page = folder / "model.pellucid", folder / "report.html"
     made = [f"{p} ({_size(p)})" for p in (page, model) if p.exists()]
-    lines = ["", "WROTE  " + "   ".join(made or [str(folder / "results.json")])]
+    lines = ["", "WROTE  " + "\n       ".join(made or [str(folder / "results.json")])]
     if result.finish.get("saved"):
         lines.append(f"       no model file: {result.finish['saved']}")
     if model.exists():
         lines.append(f"NEXT   pellucid predict {quote(str(model))} NEW.csv -o out.csv")
         run, rows = quote(str(folder)), " DATA" if data == "-" else ""
-        lines.append(
-            f"       pellucid explain {run}{rows} --row 17     pellucid report {run} --open"
-        )
+        lines.append(f"       pellucid explain {run}{rows} --row 17")
+        lines.append(f"       pellucid report {run} --open")
     click.echo("\n".join(lines), err=True)
 
 

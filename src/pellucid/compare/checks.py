@@ -17,7 +17,7 @@ import numpy as np
 
 from pellucid.compare.alone import alone, codes_of
 from pellucid.compare.findings import Facts, Finding, option, short
-from pellucid.compare.leaks import copies, leaks, suspects
+from pellucid.compare.leaks import copies, leaks, one_sided, sums, suspects
 from pellucid.compare.material import Material, shown
 from pellucid.compare.settings import Settings
 from pellucid.data.cells import RawColumn
@@ -25,6 +25,7 @@ from pellucid.errors import ParameterError
 
 CORRELATED = 0.9
 RARE = 0.02
+FEW_REPEATED = 0.01  # of the rows: they cannot flatter a score much
 MOST_COLUMNS = 300  # for correlations
 ID_NAME = re.compile(
     r"(^|[_ .-])(id|uuid|guid|key|index|idx|no|nr|number)$|^(id|uuid|guid)[_ .-]", re.I
@@ -182,8 +183,12 @@ def duplicates(facts: Facts) -> Iterator[Finding]:
     combos = np.prod([min(len(np.unique(codes_of(c))), 1e6) for c in facts.raw.values()])
     texts = any(column.kind == "text" for column in facts.raw.values())
     if extra and (texts or (len(facts.raw) >= 2 and combos >= 10 * n_rows)):
-        yield Finding("D006", "warning", f"{extra} of {n_rows} rows repeat another row: the same row "
-                      "can be learned from and tested on, which flatters the scores",
+        what = f"{extra} of {n_rows} rows repeat{'s' if extra == 1 else ''} another row"
+        if extra < FEW_REPEATED * n_rows:
+            yield Finding("D006", "note", f"{what}: too few to flatter the scores")
+            return
+        yield Finding("D006", "warning", f"{what}: the same row can be learned from and tested on, "
+                      "which flatters the scores",
                       "remove them, or keep copies together with --group")  # fmt: skip
 
 
@@ -283,11 +288,12 @@ CHECKS: dict[str, Callable[[Facts], Iterator[Finding]]] = {
     "D002": constant, "D003": all_missing, "D004": mostly_missing, "D005": identifiers,
     "D006": duplicates, "D007": small_classes, "D008": correlations, "D009": times,
     "D010": copies, "D011": leaks, "D012": rare_class, "D013": wide, "D014": texts, "D015": suspects,
+    "D016": one_sided, "D017": sums,
 }  # fmt: skip
 EARLY = ("D002", "D003", "D005", "D006")  # these see the columns that are then left out
 FINE = {  # said if the first of these was asked for and none of them found anything
     ("D003",): "no empty column",
     ("D006",): "no duplicate rows",
     ("D005",): "no id-like column",
-    ("D011", "D010", "D015"): "no feature that gives the answer away",
+    ("D011", "D010", "D015", "D016", "D017"): "no feature that gives the answer away",
 }

@@ -7,7 +7,8 @@
 tables of 120 x 4 to 39,000 x 15. Columns are those the model sees: a categorical column counts once
 for a model that splits sets of levels, else once per level. Runs on an idle machine of that kind
 lay within a factor of two of the figure, so a range is told and not a number; what other programs
-use now is added to its upper end. Invariant: an estimate shapes nothing but text.
+use now is added to its upper end. Invariant: an estimate shapes nothing but text and the order of
+the work, on which no result depends.
 """
 
 from __future__ import annotations
@@ -48,17 +49,28 @@ BUSY = 2.0  # processes to a processor that are worth a word
 
 def seconds(plan: Plan, load: float | None = None) -> tuple[float, float]:
     """The least and the most that the run will probably take; `load` as in `crowd`."""
-    rounds, work = len(plan.folds) + LAST, 0.0
+    jobs = _jobs(plan)
+    middle = START + sum(by_model(plan).values()) / jobs
+    most = float("inf") if plan.settings.time_limit is None else plan.settings.time_limit
+    return min(FASTER * middle, most), min(SLOWER * crowd(jobs, load) * middle, most)
+
+
+def by_model(plan: Plan) -> dict[str, float]:
+    """Seconds of all rounds of each model that runs."""
+    rounds, found = len(plan.folds) + LAST, {}
     narrow, text, wide = _columns(plan)
     for contender in plan.running:
         words = min(words_read(type(contender.make())), WORDS) * text
         columns = narrow if _splits_levels(contender) else wide + int(words)
         own = rounds * plan.fits_of_round(contender) * fit(plan, contender, columns) + PORTRAIT
-        work += min(own, plan.model_timeout)
-    jobs = _jobs(plan)
-    middle = START + work / jobs
-    most = float("inf") if plan.settings.time_limit is None else plan.settings.time_limit
-    return min(FASTER * middle, most), min(SLOWER * crowd(jobs, load) * middle, most)
+        found[contender.id] = min(own, plan.model_timeout)
+    return found
+
+
+def cheap_first(plan: Plan) -> list[Contender]:
+    """The models that run, the baseline first, then by the time they will take."""
+    seconds_of = by_model(plan)
+    return sorted(plan.running, key=lambda c: (c.rank > 0, seconds_of[c.id]))
 
 
 def fit(plan: Plan, contender: Contender, columns: int) -> float:

@@ -1,4 +1,6 @@
-"""Columns that give the answer away: copies of the target, near copies, and one far ahead of all."""
+"""Columns that give the answer away: copies of the target, near copies, one far ahead of all, and
+those that have a value only where the answer is known, or add up to it.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,14 @@ import numpy as np
 
 from pellucid.compare.alone import codes_of
 from pellucid.compare.findings import Facts, Finding, option, short
-from pellucid.compare.material import Material
+from pellucid.compare.material import Material, shown
 from pellucid.data.cells import RawColumn
 
 GIVEN_AWAY = 0.995  # AUC, R2 or rank correlation of one column alone
 STRONG, FAR_AHEAD = 0.9, 0.35  # one column far ahead of all others is worth a question
+MOST_TERMS, MOST_ROWS = 100, 20_000  # of a sum that is looked for
+EXACT = 1e-9  # of the target's range: what rounding leaves of a sum
+LUCK = 1e-9  # chance that so many rows are of one class by accident
 
 
 def copies(facts: Facts) -> Iterator[Finding]:
@@ -87,3 +92,60 @@ def suspects(facts: Facts) -> Iterator[Finding]:
                       f"{short(facts.material.target)} with {word} {first:.3f}, the next column "
                       f"{second:.3f}: is it known before the outcome?",
                       f"if not: {option('--drop', ranked[0])}", (ranked[0],))  # fmt: skip
+
+
+def one_sided(facts: Facts) -> Iterator[Finding]:
+    """D016"""
+    found = [Finding("D016", "warning", f"wherever {short(name)} {word}, "
+                     f"{short(facts.material.target)} is {label!r} ({rows} rows): is it known before "
+                     "the outcome?", f"if not: {option('--drop', name)}", (name,))
+             for name, word, label, rows in _of_one_class(facts)]  # fmt: skip
+    louder = (copies, leaks, suspects) if found else ()
+    told = {name for find in louder for f in find(facts) for name in f.columns}
+    yield from (f for f in found if f.columns[0] not in told)
+
+
+def _of_one_class(facts: Facts) -> Iterator[tuple[str, str, str, int]]:
+    """Columns whose present, or missing, cells lie in one class only, in more rows than by luck."""
+    y, classes = facts.material.y[facts.rows], facts.material.classes
+    if classes is None:
+        return
+    shares = np.bincount(y, minlength=len(classes)) / len(y)
+    for name, column in facts.raw.items():
+        present = codes_of(column)[facts.rows] > 0
+        for own, word in ((present, "has a value"), (~present, "is missing")):
+            k = int(y[own][0]) if own.any() else 0
+            if (y[own] == k).all() and shares[k] ** int(own.sum()) < LUCK:
+                yield name, word, str(classes[k])[:40], int(own.sum())
+
+
+def sums(facts: Facts) -> Iterator[Finding]:
+    """D017"""
+    if facts.material.classes is not None:
+        return
+    alone = {f.columns[0] for f in copies(facts)}
+    names = [n for n, c in facts.raw.items() if c.kind == "number" and n not in alone][:MOST_TERMS]
+    rows = facts.rows[:: max(1, len(facts.rows) // MOST_ROWS)]
+    names = [n for n in names if not np.isnan(facts.raw[n].values[rows]).any()]
+    if len(names) >= 2 and len(rows) >= 3 * len(names) + 20:
+        X = np.column_stack([facts.raw[n].values[rows].astype(float) for n in names])
+        parts = [names[j] for j in _summands(X, facts.material.y[rows])]
+        if len(parts) >= 2:
+            drop = " ".join(option("--drop", n) for n in parts)
+            yield Finding("D017", "error", f"{shown([repr(n) for n in parts], 4)} add up to "
+                          f"{short(facts.material.target)}: a weighted sum of them is the target "
+                          f"exactly. Drop them ({drop}) or accept them (--ignore D017)",
+                          drop, tuple(parts))  # fmt: skip
+
+
+def _summands(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The columns that a weighted sum needs to be the target exactly; none if there is no such sum."""
+    size, scale = np.abs(X).max(axis=0), np.abs(y).max()
+    Z = X / np.where(size > 0, size, 1.0)
+    Z, z = Z - Z.mean(axis=0), y / max(scale, 1e-300)
+    z = z - z.mean()
+    weights = np.linalg.lstsq(Z, z, rcond=None)[0]
+    if not z.any() or np.abs(z - Z @ weights).max() > EXACT * np.abs(z).max():
+        return np.empty(0, dtype=int)
+    moved = np.abs(weights) * Z.std(axis=0)
+    return np.flatnonzero(moved > 1e-6 * moved.max())

@@ -153,6 +153,11 @@ _FOREST = {
     "max_features": Choices(("sqrt",), ("sqrt", 0.5), ("sqrt", 0.3, 0.7)),
     "n_estimators": _MANY,
 }
+# A draw of few columns leaves out the one or two that a number often hangs on.
+_FOREST_OF_NUMBERS = {
+    **_FOREST,
+    "max_features": Choices((0.5,), ("sqrt", 0.5), ("sqrt", 0.3, 0.7)),
+}
 _BOOST = {
     "learning_rate": Range(0.05, 0.2, (1, 2, 3)),
     "max_leaf_nodes": Choices((15,), (7, 31), (4, 15, 31)),
@@ -201,8 +206,8 @@ ENTRIES = (
     _r("svm_rbf", "svm.SVR", 4, 2.0, "a curved tube around the rows", prefer=_SCALED, space={**_SVM_RBF, **_TUBE}, max_rows=20_000, in_units=("C", "epsilon")),
     _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "small trees that mend each other's mistakes", space={"learning_rate": Range(0.3, 1, (1, 2, 3)), "n_estimators": _MANY}),
     _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}),
-    _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "trees with drawn thresholds, averaged", space=_FOREST),
-    _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "trees on redrawn rows and columns", space=_FOREST),
+    _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "trees with drawn thresholds, averaged", space=_FOREST_OF_NUMBERS),
+    _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "trees on redrawn rows and columns", space=_FOREST_OF_NUMBERS),
     _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "small trees added down the slope", space=_BOOST),
     _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "a network of one or two layers", prefer=_SCALED, space=_MLP),
 )  # fmt: skip

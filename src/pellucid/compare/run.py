@@ -3,7 +3,8 @@
 Each (model, fold) is one order to a process of the crew. Cheap models run first; the last round of
 each model (search and fit on all training rows) comes after all folds, so that a board exists early.
 A model has a time: its share is given to each of its rounds, a search stops between two candidates
-when the share is used up, and a process that has not ended at one and a half shares is killed; a
+when the share is used up, and a process that has not ended at one and a half shares is killed (later
+where other programs use the processors too, unless a time was asked for); a
 round that had scored some candidate by then is done again with the best of those alone. When the
 time of the whole run is up, rounds are told to stop, and killed a little later.
 A last round that does not end costs the model its portrait, not its scores.
@@ -24,12 +25,15 @@ from typing import Any
 
 from pellucid.compare.bench import Shared
 from pellucid.compare.crew import Crew, Member
+from pellucid.compare.estimate import cheap_first, crowd
 from pellucid.compare.job import FINAL, Job, best_of, part_path, work
 from pellucid.compare.journal import Journal, Memory
 from pellucid.compare.plan import Contender, Plan
+from pellucid.compare.settings import Settings
 
 GRACE = 1.5  # a child is killed at this multiple of its time
 LEAST_KILL = 5.0  # seconds that any child has before it can be killed
+MOST_STRETCH = 8.0  # times longer on a machine that others use
 
 
 @dataclass
@@ -111,8 +115,8 @@ class Runner:
     def tasks(self) -> list[tuple[Contender, str]]:
         """What remains to be done, in order."""
         folds = [str(k) for k in range(len(self.plan.folds))]
-        rounds = [(c, f) for c in self.plan.running for f in folds]
-        rounds += [(c, FINAL) for c in self.plan.running]
+        running = cheap_first(self.plan)
+        rounds = [(c, f) for c in running for f in folds] + [(c, FINAL) for c in running]
         return [(c, f) for c, f in rounds if not self.is_done(c.id, f)]
 
     def is_done(self, model: str, fold: str) -> bool:
@@ -197,7 +201,8 @@ class Runner:
         if child.ended is not None:
             return False
         unheeding = self.out_of_time and time.monotonic() > self.patience
-        if child.age <= child.limit and not unheeding:
+        late = child.age > child.limit and child.age > child.limit * stretch(self.plan.settings)
+        if not late and not unheeding:
             return True
         child.process.kill()
         child.ended = {"kind": "stopped" if unheeding else "late"}
@@ -257,6 +262,12 @@ class Runner:
         record = self.journal.write(event, model=child.contender.id, fold=child.fold, **facts)
         self.memory.add(record)
         self.hear(record)
+
+
+def stretch(settings: Settings) -> float:
+    """How much longer a child may take because of other programs; limits asked for are kept."""
+    asked = settings.model_timeout is not None or settings.time_limit is not None
+    return 1.0 if asked else min(MOST_STRETCH, crowd(0))
 
 
 def _late(child: Child) -> str:

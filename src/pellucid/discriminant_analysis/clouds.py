@@ -103,19 +103,17 @@ def standard(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def whitening(cov: np.ndarray, tol: float) -> np.ndarray:
     """W (p, r) with W' cov W = 1, strongest direction first; those of a spread <= tol are left out."""
+    return whitened(cov, tol)[0]
+
+
+def whitened(cov: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
+    """`whitening`, and the positions of the columns that take part in what it leaves out."""
     correlation, spread = standard(cov)
     values, vectors = np.linalg.eigh(correlation)
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = np.sqrt(np.maximum(values, 0.0)) > tol
-    return vectors[:, kept] / spread[:, None] / np.sqrt(values[kept])
-
-
-def flat_columns(cov: np.ndarray, tol: float) -> np.ndarray:
-    """Positions of the columns that take part in directions which `whitening` leaves out."""
-    correlation, _ = standard(cov)
-    values, vectors = np.linalg.eigh(correlation)
-    left_out = vectors[:, np.sqrt(np.maximum(values, 0.0)) <= tol]
-    return np.flatnonzero((np.abs(left_out) > PART).any(axis=1))
+    flat = np.flatnonzero((np.abs(vectors[:, ~kept]) > PART).any(axis=1))
+    return vectors[:, kept] / spread[:, None] / np.sqrt(values[kept]), flat
 
 
 def turned(directions: np.ndarray) -> np.ndarray:

@@ -14,14 +14,13 @@ from pellucid.discriminant_analysis.clouds import (
     Clouds,
     chosen_priors,
     clouds,
-    flat_columns,
     log_priors,
     shrunk,
     shrunk_by_class,
     standard,
     to_user,
     turned,
-    whitening,
+    whitened,
 )
 from pellucid.errors import DataError
 from pellucid.records import Status
@@ -47,15 +46,13 @@ def _solved(
     xbar: np.ndarray, shift: np.ndarray,
 ) -> dict[str, Any]:  # fmt: skip
     if model.solver == "svd":
-        coef, offset, more = _by_svd(found, priors, xbar, shift, model.tol, n_directions)
-        flat = flat_columns(found.pooled, model.tol)
+        coef, offset, more, flat = _by_svd(found, priors, xbar, shift, model.tol)
         if model.store_covariance:
             more["covariance_"] = found.pooled
     else:
         within = _within(model, problem, found, priors)
-        coef, offset, more = _by_covariance(model, problem, found, priors, shift, within)
+        coef, offset, more, flat = _by_covariance(model, problem, found, priors, shift, within)
         more["covariance_"] = within
-        flat = flat_columns(within, SINGULAR)
     units = found.units
     if "covariance_" in more:
         more["covariance_"] = to_user(more["covariance_"], units[:, None] + units)
@@ -75,14 +72,17 @@ def _solved(
         "xbar_": to_user(xbar, units),
         "priors_": priors,
         "n_directions_": n_directions,
-        "status_": _status([problem.schema.terms[j] for j in flat]),
+        "status_": _status(problem, flat),
     }
 
 
-def _status(flat: list[str]) -> Status:
-    if not flat:
+def _status(problem: Problem, flat: np.ndarray) -> Status:
+    if not len(flat):
         return Status("ok", "Solved directly.")
-    named = ", ".join(flat[:5]) + (f" and {len(flat) - 5} more" if len(flat) > 5 else "")
+    terms = problem.schema.terms  # named anew at each call
+    named = ", ".join(terms[j] for j in flat[:5]) + (
+        f" and {len(flat) - 5} more" if len(flat) > 5 else ""
+    )
     return Status(
         "ok",
         f"Solved directly. Within the classes, columns or sums of them do not vary ({named}): these "
@@ -100,10 +100,10 @@ def _within(model: Any, problem: Problem, found: Clouds, priors: np.ndarray) -> 
 
 
 def _by_svd(
-    found: Clouds, priors: np.ndarray, xbar: np.ndarray, shift: np.ndarray, tol: float, most: int
-) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-    """Whiten, then turn to the principal axes of the class means."""
-    W = whitening(found.pooled, tol)
+    found: Clouds, priors: np.ndarray, xbar: np.ndarray, shift: np.ndarray, tol: float
+) -> tuple[np.ndarray, np.ndarray, dict[str, Any], np.ndarray]:
+    """Whiten, then turn to the principal axes of the class means; last, columns without spread."""
+    W, flat = whitened(found.pooled, tol)
     apart = (np.sqrt(priors)[:, None] * (found.means - xbar)) @ W
     _, S, axes = np.linalg.svd(apart, full_matrices=False)
     rank = int((tol * S[0] < S).sum()) if S.size and S[0] > 0 else 0
@@ -112,20 +112,20 @@ def _by_svd(
     position = (found.means - xbar) @ scalings
     coef = position @ scalings.T
     offset = -0.5 * (position**2).sum(axis=1) + log_priors(priors) + coef @ (shift - xbar)
-    return coef, offset, {"scalings_": scalings, "explained_variance_ratio_": share}
+    return coef, offset, {"scalings_": scalings, "explained_variance_ratio_": share}, flat
 
 
 def _by_covariance(
     model: Any, problem: Problem, found: Clouds, priors: np.ndarray, shift: np.ndarray,
     within: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:  # fmt: skip
+) -> tuple[np.ndarray, np.ndarray, dict[str, Any], np.ndarray]:  # fmt: skip
     """coef = C^-1 m; "eigen" also diagonalises the covariance of the means."""
-    W = whitening(within, SINGULAR)
+    W, flat = whitened(within, SINGULAR)
     means = found.means - shift
     coef = (means @ W) @ W.T
     offset = -0.5 * (means * coef).sum(axis=1) + log_priors(priors)
     if model.solver == "lsqr":
-        return coef, offset, {"explained_variance_ratio_": np.empty(0)}
+        return coef, offset, {"explained_variance_ratio_": np.empty(0)}, flat
     between = _total(model, problem, found) - within
     inside = W.T @ between @ W
     if not np.isfinite(inside).all():
@@ -137,7 +137,7 @@ def _by_covariance(
     scalings = turned(W @ axes[:, ::-1])
     values = np.maximum(values, 0.0)  # a shrunk total may be below a shrunk within
     share = values[::-1] / values.sum() if values.any() else values
-    return coef, offset, {"scalings_": scalings, "explained_variance_ratio_": share}
+    return coef, offset, {"scalings_": scalings, "explained_variance_ratio_": share}, flat
 
 
 def _total(model: Any, problem: Problem, found: Clouds) -> np.ndarray:

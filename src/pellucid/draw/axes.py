@@ -133,13 +133,13 @@ def _foot(
     parts: list[str], settings: Settings, offset: str, left: float, plot_width: float, y: float
 ) -> float:
     """Name of the x axis and the note; returns the height of the picture."""
-    name = " ".join(filter(None, [words.clean(settings.x_label), offset]))
-    if name:
-        y += svg.LINE
-        middle = left + plot_width / 2
-        em = 2 * min(middle, settings.width - middle) / svg.FONT
-        parts.append(svg.label(middle, y - 4, name, em, text_anchor="middle", opacity="0.8"))
     em = (settings.width - 2 * MARGIN) / svg.FONT
+    name = " ".join(filter(None, [words.clean(settings.x_label), offset]))
+    for line in words.wrap(name, em, 2) if name else ():
+        y += svg.LINE
+        half = words.width(line) * svg.FONT / 2 + MARGIN
+        middle = min(max(left + plot_width / 2, half), settings.width - half)
+        parts.append(svg.label(middle, y - 4, line, text_anchor="middle", opacity="0.8"))
     for line in words.wrap(words.clean(settings.note, 400), em, 4) if settings.note else ():
         y += svg.LINE
         parts.append(svg.label(MARGIN, y - 3, line, opacity="0.8"))

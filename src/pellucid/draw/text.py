@@ -109,12 +109,12 @@ def _em(character: str) -> float:
 def fit(text: str, em: float) -> str:
     """The text, shortened with an ellipsis if it is wider than `em`.
 
-    Of `column=level` the column is shortened as long as half of the place is enough for the level:
-    levels of one column would look the same otherwise.
+    Of `column=level` and `column missing` the column is shortened as long as half of the place is
+    enough for the level: levels of one column would look the same otherwise.
     """
     if width(text) <= em:
         return text
-    column, equals, level = text.rpartition("=")
+    column, equals, level = text.rpartition(" " if text.endswith(" missing") else "=")
     if column and 0 < width(level) <= em / 2 - 1:
         return fit(column, em - width(equals + level)) + equals + level
     used, length = 1.0, 0  # the ellipsis itself

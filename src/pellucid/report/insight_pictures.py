@@ -91,10 +91,10 @@ def dependence(
     """Mean prediction over the values of one column."""
     names = distinct(labels, 40) or ["prediction"]
     lines = dict(zip(names, part["y"]))
-    if len(labels) == 2:
-        lines = {names[1]: part["y"][1]}
-    lines = dict(list(lines.items())[:MOST_SERIES])
     said = "mean prediction" if not labels else "mean probability"
+    if len(labels) == 2:
+        lines, said = {names[1]: part["y"][1]}, f"mean probability of {names[1]}"
+    lines = dict(list(lines.items())[:MOST_SERIES])
     look = look_of(f"If {clean(part['name'], 40)} were ...", tables)
     look["note"] = f"Mean over {found['rows']} rows, everything else as it is."
     if part["kind"] == "levels":

@@ -145,21 +145,33 @@ def search(found: dict[str, Any], metric: str, tables: bool) -> Markup | None:
             f" {often}×: chosen in {often} of {found['rounds']} searches, one in each fold and the "
         )
         note += "last on all training rows."
+    varied, settings = told_by_what_varies([c["params"] for c in tried])
     return markup(
         draw.intervals(
             [
-                (f"{c['chosen']}× " if c.get("chosen") else "") + words.params(c["params"])
-                for c in tried
+                (f"{c['chosen']}× " if c.get("chosen") else "") + setting
+                for c, setting in zip(tried, settings)
             ],
             [or_nan(c["mean"]) for c in tried],
             [or_nan(c.get("low")) for c in tried],
             [or_nan(c.get("high")) for c in tried],
             x_label=words.metric_name(metric),
-            y_label="setting",
+            y_label=varied,
             note=note,
             **look_of("Settings that were tried", tables),
         )
     )
+
+
+def told_by_what_varies(settings: list[dict[str, Any]]) -> tuple[str, list[str]]:
+    """A head, and each setting short enough for a label: `C = 0.1`, or of several parameters the
+    values alone, below their names.
+    """
+    names = [n for n in settings[0] if len({str(s.get(n)) for s in settings}) > 1]
+    if len(names) < 2:
+        return "setting", [words.params({n: s[n] for n in names or s}) for s in settings]
+    told = [", ".join(words.number(s.get(n), 3) for n in names) for s in settings]
+    return ", ".join(names), told
 
 
 def learning(found: dict[str, Any], metric: str, tables: bool) -> Markup:
@@ -190,9 +202,10 @@ def coefficients(found: dict[str, Any], tables: bool, most: int = 20) -> list[Ma
         order = sorted(used, key=lambda j: -abs(row[j] or 0.0))[:most]
         classes = found.get("classes") or []
         towards = f" towards {clean(classes[k], 40)}" if k < len(classes) else ""
-        note = f"The {most} largest of {len(row)}." if len(used) > most else ""
-        if len(used) < len(row) and not note:
-            note = f"The other {len(row) - len(used)} are 0."
+        all_ = len(row) + (found.get("left_out") or 0)  # a portrait keeps the strongest terms only
+        note = f"The {most} largest of {all_}." if len(used) > most else ""
+        if len(used) < all_ and not note:
+            note = f"The other {all_ - len(used)} are 0."
         if found.get("method") and found.get("low"):
             note = f"Lines: 95 % intervals ({clean(found['method'], 60)}). {note}".strip()
         elif "low" in found:

@@ -48,7 +48,7 @@ def score(value: float | None, metric: str, decimals: int = 3) -> str:
     if value is not None and value == value and not is_share(metric):
         return number(value, 4)
     told = words.score(value, metric, decimals)
-    return re.sub(r"^(<?)0\.", r"\1.", told)
+    return re.sub(r"^([<-]?)0\.", r"\1.", told)
 
 
 def p_value(p: float | None) -> str:

@@ -239,7 +239,7 @@ def why_it(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     if len(alike) == 1 or known is None or known != known:
         return "the simplest of the tied"
     return (
-        f"of the {len(alike)} simplest among the tied the one with the lowest {metric_name(loss)}"
+        f"the one with the lowest {metric_name(loss)} among the {len(alike)} simplest of the tied"
     )
 
 

@@ -166,17 +166,19 @@ def warn_outside(fitted: Any, rows: Any, voice: Voice) -> None:
                 said.append((int(wrong.sum()), f"{name} {sign} {_end(limit, kind)}"))
     if outside is not None:
         named = ", ".join(text for _, text in sorted(said, key=lambda pair: -pair[0])[:3])
-        voice.warn(
-            f"{int(outside.sum())} of {rows.num_rows} rows lie outside the training range ({named})"
-        )
+        count = int(outside.sum())
+        lie = "lies" if count == 1 else "lie"
+        voice.warn(f"{count} of {rows.num_rows} rows {lie} outside the training range ({named})")
 
 
 def _end(limit: float, kind: str) -> str:
     """The end of a range, in the user's terms: dates are days since 1970."""
     import numpy as np
 
+    from pellucid.draw.number import number
+
     if kind == "number":
-        return f"{limit:.4g}"
+        return number(float(limit))
     return str(np.datetime64(round(limit * 86400), "s")).removesuffix("T00:00:00").replace("T", " ")
 
 
