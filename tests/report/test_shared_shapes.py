@@ -66,4 +66,4 @@ def test_nothing_is_shown_as_minus_zero():
     from pellucid.report import terminal
 
     assert words.score(-1e-5, "r2") == "0.000" and terminal.score(-1e-5, "r2") == ".000"
-    assert words.score(-0.25, "r2") == "-0.250" and terminal.score(-0.25, "r2") == "-0.250"
+    assert words.score(-0.25, "r2") == "-0.250" and terminal.score(-0.25, "r2") == "-.250"

@@ -139,7 +139,6 @@ def _note(
     violation = float(np.max((slopes.max(axis=1) - held)[some], initial=0.0))
     half, cost = 0.5 * float((W * W).sum()), float(line.prices @ (slopes.max(axis=1) - own))
     dual = -half - float(A.sum() - A[rows, codes].sum())
-    recorder.add(
-        iteration=k, objective=half + cost, violation=violation, duality_gap=half + cost - dual
-    )
+    gap = max(half + cost - dual, 0.0)  # below 0 by rounding alone
+    recorder.add(iteration=k, objective=half + cost, violation=violation, duality_gap=gap)
     return violation

@@ -162,6 +162,5 @@ def _note_gap(
     sides = np.maximum(boxes.high * (short - epsilon), boxes.low * (short + epsilon))
     half, cost = 0.5 * float(v @ v), float(np.maximum(sides, 0.0).sum())
     dual = float(line.targets @ beta) - epsilon * float(np.abs(beta).sum()) - half
-    recorder.add(
-        iteration=epoch, objective=half + cost, violation=violation, duality_gap=half + cost - dual
-    )
+    gap = max(half + cost - dual, 0.0)  # below 0 by rounding alone
+    recorder.add(iteration=epoch, objective=half + cost, violation=violation, duality_gap=gap)
