@@ -68,9 +68,10 @@ def by_model(plan: Plan) -> dict[str, float]:
 
 
 def cheap_first(plan: Plan) -> list[Contender]:
-    """The models that run, the baseline first, then by the time they will take."""
+    """The models that run: the baseline, then by the time they will take, and last those of others,
+    of which nothing is known."""
     seconds_of = by_model(plan)
-    return sorted(plan.running, key=lambda c: (c.rank > 0, seconds_of[c.id]))
+    return sorted(plan.running, key=lambda c: (c.rank > 0, c.entry is None, seconds_of[c.id]))
 
 
 def fit(plan: Plan, contender: Contender, columns: int) -> float:
