@@ -3,6 +3,7 @@
 import json
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from pellucid import compare
@@ -82,6 +83,26 @@ def test_models_that_make_words_dense_read_the_frequent_ones(tmp_path):
     notes = {one.id: one.note for one in plan.contenders}
     assert notes == {"majority": "", "lda": frequent, "qda": frequent, "naive_bayes": "",
                      "tree": "without say (text)"}  # fmt: skip
+
+
+def test_trees_of_all_columns_do_not_learn_rows_by_name(tmp_path):
+    """Levels of two rows each say nothing of new rows, but sets of them divide the training rows."""
+    rng = np.random.default_rng(0)
+    rows = "".join(
+        f"t{rng.integers(200)},{'ab'[i % 2]},{x:.3f},{'no' if x + rng.normal() < 0 else 'yes'}\n"
+        for i, x in enumerate(rng.normal(size=400))
+    )
+    (tmp_path / "t.csv").write_text("ticket,side,x,y\n" + rows)
+    told = "without ticket (fewer than 3 rows per level)"
+    plan = plan_of(tmp_path / "t.csv", target="y")
+    found = {c.id: (c.dropped, c.note) for c in plan.contenders if c.dropped}
+    assert found == dict.fromkeys(("tree", "adaboost", "bagging"), (("ticket",), told))
+    (tmp_path / "u.csv").write_text("ticket,y\n" + "".join(
+        f"{row.split(',')[0]},{row.split(',')[3]}\n" for row in rows.split()))  # fmt: skip
+    assert not any(c.dropped for c in plan_of(tmp_path / "u.csv", target="y").contenders)
+    found = compare(tmp_path / "t.csv", target="y", models="tree", effort="quick", cv=3, jobs=1)
+    scores = {row["model"]: row["mean"] for row in found.data["leaderboard"]}
+    assert scores["tree"] > 0.7
 
 
 def test_a_model_is_left_out_of_a_table_of_text_only_if_it_reads_none(tmp_path):

@@ -70,10 +70,14 @@ class Material:
             return "time", self.times
         return ("", None) if self.groups is None else ("group", self.groups)
 
-    def raw(self) -> dict[str, RawColumn]:
-        """The features as plain columns of their kinds."""
+    def raw(self, kind: str = "") -> dict[str, RawColumn]:
+        """The features as plain columns of their kinds; those of one kind, if it is named."""
         pairs = zip(self.columns, self.table.columns)
-        return {name: as_kind(arrow_column(name, c), self.kinds[name], name) for name, c in pairs}
+        return {
+            name: as_kind(arrow_column(name, c), self.kinds[name], name)
+            for name, c in pairs
+            if kind in ("", self.kinds[name])
+        }
 
     def n_levels(self, name: str) -> int:
         """How many different cells a feature has."""

@@ -29,6 +29,7 @@ from pellucid.model_selection import (
 )
 
 LEAST_TEST = 10  # a smaller test part would say nothing
+FEW_ROWS = 3  # per level of a category: below, its levels say which rows they are
 INNER = {"quick": 3, "normal": 3, "thorough": 5}
 TIMEOUT = {"quick": 120.0, "normal": 300.0, "thorough": 3600.0}
 SHOWN = {
@@ -72,7 +73,7 @@ class Contender:
     estimator: Any = None
     skipped: str = ""  # why it does not run
     unsuitable: bool = False  # it is for tables of another kind
-    dropped: tuple[str, ...] = ()  # columns it cannot read
+    dropped: tuple[str, ...] = ()  # columns it cannot read, or would learn by name
     note: str = ""
     unit: float = 1.0  # of parameters that are searched in deviations of the target
 
@@ -236,9 +237,9 @@ def _folds(
 def _contenders(
     material: Material, settings: Settings, train: np.ndarray, extra: dict[str, Any]
 ) -> list[Contender]:
-    unit = deviation(material, train)
+    unit, rare = deviation(material, train), _rare(material, train)
     found = [
-        _contender(entry, material, settings, train, unit)
+        _contender(entry, material, settings, train, unit, rare)
         for entry in chosen(material.task, settings.models, settings.exclude)
     ]
     # What does not suit the table is listed only if it was asked for by name.
@@ -276,9 +277,21 @@ def deviation(material: Material, train: np.ndarray) -> float:
     return float(f"{spread:.2g}") if 0 < spread < np.inf else 1.0
 
 
+def _rare(material: Material, train: np.ndarray) -> tuple[str, ...]:
+    """Categories whose levels have few training rows each."""
+    found = []
+    for name, column in material.raw("categorical").items():
+        codes = column.values[train]
+        present = codes[codes >= 0]
+        if len(present) < FEW_ROWS * len(np.unique(present)):
+            found.append(name)
+    return tuple(found)
+
+
 def _contender(
-    entry: Entry, material: Material, settings: Settings, train: np.ndarray, unit: float
-) -> Contender:
+    entry: Entry, material: Material, settings: Settings, train: np.ndarray, unit: float,
+    rare: tuple[str, ...],
+) -> Contender:  # fmt: skip
     y = material.y[train]
     text = tuple(name for name, kind in material.kinds.items() if kind == "text")
     words = words_read(entry.model_class())
@@ -302,6 +315,10 @@ def _contender(
         note = f"reads {', '.join(text)} alone (text)"
     elif text and 0 < words < float("inf"):
         note = f"reads the {words} most frequent words of {', '.join(text)}"
+    if entry.greedy and not why and 0 < len(rare) < len(material.kinds) - len(dropped):
+        dropped += rare
+        told = f"without {', '.join(rare)} (fewer than {FEW_ROWS} rows per level)"
+        note = f"{note}; {told}" if note else told
     return Contender(
         entry.id, entry.rank, entry.cost, entry.candidates(settings.effort, unit), entry,
         skipped=why, unsuitable=bool(why and entry.only), dropped=dropped, note=note, unit=unit,

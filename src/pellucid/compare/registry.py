@@ -75,6 +75,7 @@ class Entry:
     max_rows: int | None = None  # above this the fit takes too long to be useful
     in_units: tuple[str, ...] = ()  # searched in deviations of the target
     told: Callable[[dict[str, Any], float], dict[str, Any]] | None = None  # other ways to do so
+    greedy: bool = False  # all columns in every node: levels of few rows would be learned by name
 
     @property
     def module(self) -> str:
@@ -182,11 +183,11 @@ ENTRIES = (
     _c("logistic", "linear_model.LogisticRegression", 1, 0.3, "log-odds are a weighted sum", params={**_PATIENT, **_SCALED}, space={"C": _C}),
     _c("logistic_l1", "linear_model.LogisticRegression", 1, 1.5, "log-odds from few columns", params={**_PATIENT, **_SCALED, "l1_ratio": 1.0, "solver": "saga"}, space={"C": Range(0.01, 100, (3, 5, 9))}),
     _c("knn", "neighbors.KNeighborsClassifier", 3, 0.5, "asks the nearest rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
-    _c("tree", "tree.DecisionTreeClassifier", 2, 0.2, "one question after the other", space=_TREE),
+    _c("tree", "tree.DecisionTreeClassifier", 2, 0.2, "one question after the other", space=_TREE, greedy=True),
     _c("svm_linear", "svm.LinearSVC", 1, 0.8, "the widest straight margin", prefer=_SCALED, space={"C": _MARGIN}),
     _c("svm_rbf", "svm.SVC", 4, 2.0, "the widest curved margin", prefer=_SCALED, space=_SVM_RBF, max_rows=20_000),
-    _c("adaboost", "ensemble.AdaBoostClassifier", 5, 3.0, "small trees that mend each other's mistakes", space={"learning_rate": Range(0.3, 1, (1, 2, 3)), "n_estimators": _MANY}),
-    _c("bagging", "ensemble.BaggingClassifier", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}),
+    _c("adaboost", "ensemble.AdaBoostClassifier", 5, 3.0, "small trees that mend each other's mistakes", space={"learning_rate": Range(0.3, 1, (1, 2, 3)), "n_estimators": _MANY}, greedy=True),
+    _c("bagging", "ensemble.BaggingClassifier", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}, greedy=True),
     _c("extra_trees", "ensemble.ExtraTreesClassifier", 5, 3.0, "trees with drawn thresholds, averaged", space=_FOREST),
     _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "trees on redrawn rows and columns", space=_FOREST),
     _c("gradient_boosting", "ensemble.HistGradientBoostingClassifier", 5, 5.0, "small trees added down the slope", space=_BOOST),
@@ -201,11 +202,11 @@ ENTRIES = (
     _r("poisson", "linear_model.PoissonRegressor", 1, 0.3, "logarithm of the mean is a weighted sum", only="counts", params=_SCALED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),
     _r("gamma", "linear_model.GammaRegressor", 1, 0.3, "logarithm of a positive mean is a weighted sum", only="positive", params=_SCALED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),
     _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "mean of the nearest rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
-    _r("tree", "tree.DecisionTreeRegressor", 2, 0.2, "one question after the other", space={"min_samples_leaf": _LEAVES}),
+    _r("tree", "tree.DecisionTreeRegressor", 2, 0.2, "one question after the other", space={"min_samples_leaf": _LEAVES}, greedy=True),
     _r("svm_linear", "svm.LinearSVR", 1, 0.8, "a straight tube around the rows", prefer=_SCALED, space={"C": _MARGIN, **_TUBE}, in_units=("C", "epsilon")),
     _r("svm_rbf", "svm.SVR", 4, 2.0, "a curved tube around the rows", prefer=_SCALED, space={**_SVM_RBF, **_TUBE}, max_rows=20_000, in_units=("C", "epsilon")),
-    _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "small trees that mend each other's mistakes", space={"learning_rate": Range(0.3, 1, (1, 2, 3)), "n_estimators": _MANY}),
-    _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}),
+    _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "small trees that mend each other's mistakes", space={"learning_rate": Range(0.3, 1, (1, 2, 3)), "n_estimators": _MANY}, greedy=True),
+    _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}, greedy=True),
     _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "trees with drawn thresholds, averaged", space=_FOREST_OF_NUMBERS),
     _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "trees on redrawn rows and columns", space=_FOREST_OF_NUMBERS),
     _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "small trees added down the slope", space=_BOOST),
