@@ -127,10 +127,10 @@ class Plan:
         return _searches(contender) * self.inner + 1
 
     def key(self) -> str:
-        """Hash of all that shapes the result: a resumed run must have the same."""
+        """Hash of all that shapes the scores: a resumed run must have the same."""
         parts = [
             self.material.sha256 + self.material.test_sha256,
-            repr(sorted(self.settings.shaping().items())),
+            repr(sorted(self.settings.scoring().items())),
         ]
         parts += [f"{c.id}:{c.candidates!r}:{c.skipped}" for c in self.contenders]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()

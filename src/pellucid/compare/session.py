@@ -93,7 +93,7 @@ class Session:
 
     def begin(self, memory: Memory) -> None:
         """Write down what is run, or make sure that the same is continued."""
-        shaping = self.plan.settings.shaping()
+        scoring = self.plan.settings.scoring()
         if memory.start is not None:
             refuse_changes(memory.start, self.plan)
             for record in (*memory.done.values(), *memory.failed.values()):
@@ -103,7 +103,7 @@ class Session:
                 files.write_whole(self.folder / "config.toml", self.config)
             self.journal.write(
                 "start", key=self.plan.key(), sha256=self.plan.material.sha256,
-                test_sha256=self.plan.material.test_sha256, settings=shaping,
+                test_sha256=self.plan.material.test_sha256, settings=scoring,
             )  # fmt: skip
         self.parts.mkdir(exist_ok=True)
 
@@ -301,7 +301,7 @@ def refuse_changes(start: dict[str, Any], plan: Plan) -> None:
     """A run is continued only with the same table, settings and models."""
     if start["key"] == plan.key():
         return
-    old, new = start["settings"], plan.settings.shaping()
+    old, new = start["settings"], plan.settings.scoring()
     lines = [
         f"{name}: {old.get(name)!r} -> {new.get(name)!r}"
         for name in sorted({*old, *new})
