@@ -111,13 +111,13 @@ class Silent:
         return f"done   {shown:<8} {self.margin(model):<9} {self.took[model]}"
 
     def margin(self, model: str) -> str:
-        """Half the width of the interval that the leaderboard will show."""
-        from pellucid.compare.board import standings
+        """Half the width of the interval of the folds; the leaderboard will show that of the rows."""
+        from pellucid.compare.pairs import interval_of_folds
 
         if self.mean(model) is None:
             return ""
-        own = standings(self.plan, {model: self.scores[model]})[model]
-        return f"+-{number((own.high - own.low) / 2, 2)}" if own.high > own.low else ""
+        low, high = interval_of_folds(self.plan, self.scores[model])
+        return f"+-{number((high - low) / 2, 2)}" if high > low else ""
 
     def finished(self, model: str) -> None:
         """A model has its score or its reason."""

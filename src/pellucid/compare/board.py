@@ -128,6 +128,7 @@ def _row(
             "metrics": {name: float(np.mean(values)) for name, values in scores.items()},
             "folds": scores,
             **(asdict(mark) if mark is not None else NO_MARK),
+            "tied": mark is not None and mark.as_good,
         }
     return row
 

@@ -39,7 +39,7 @@ class Comparison:
         """How much better `one` is than `other`; that of the reversed pair is its negative."""
         if (one, other) not in self.known:
             found = self.pair(one, other)
-            self.known |= {(one, other): found, (other, one): found.reversed}
+            self.known.update({(one, other): found, (other, one): found.reversed})
         return self.known[one, other]
 
     def matrix(self, models: list[str]) -> dict[str, Any]:
@@ -99,12 +99,12 @@ def _by_folds(plan: Plan, folds: Mapping[str, FoldScores]) -> Comparison:
         )
 
     means = {name: _mean(own) for name, own in scores.items() if np.isfinite(own).all()}
-    return Comparison(
-        folds,
-        means,
-        pair,
-        lambda name: fold_interval(scores[name], plan.ratio, bounds, plan.repeats),
-    )
+    return Comparison(folds, means, pair, lambda name: interval_of_folds(plan, scores[name]))
+
+
+def interval_of_folds(plan: Plan, scores: list[float]) -> tuple[float, float]:
+    """Of the ranking score, from its values in the folds alone."""
+    return fold_interval(scores, plan.ratio, bounds_of(plan.metric.name), plan.repeats)
 
 
 def _mean(scores: list[float]) -> float:
@@ -134,7 +134,7 @@ def units_of(plan: Plan) -> np.ndarray:
     """
     kind, beside = plan.material.beside
     n = len(plan.material.y)
-    if kind == "":
+    if beside is None:
         return np.arange(n)
     codes = np.unique(beside, return_inverse=True)[1]
     if kind == "group":

@@ -22,6 +22,7 @@ from pellucid.compare.evidence import (
 )
 from pellucid.compare.statistics import LEVEL, Behind
 
+HIDDEN = 3.0  # times the skewness of the rows: large losses are rare, so samples show less of it
 Ends = tuple[float, float]
 
 
@@ -29,25 +30,26 @@ def score_interval(tested: Tested, found: Evidence, behind: Behind | None) -> En
     """Of one model; `behind` tells of the tested rows of each class."""
     factor = tested.inflation(SHARED_BY_SCORE)
     if behind is not None and behind.rows is not None:
-        return _of_share(found, behind.rows, factor)
+        return _of_share(found, behind, factor)
     if behind is not None and tested.metric.name == "roc_auc":
         return _of_auc(found, behind, factor)
     loss = as_loss(tested.metric.name, found)
     if loss is None or not loss.score > 0:
-        error = statistics.t_quantile(len(found.parts) - 1, (1 + LEVEL) / 2) * standard_error(
-            found.parts, factor
-        )
-        return found.score - error, found.score + error
-    low, high = _of_loss(loss, factor, 2.0 if tested.metric.name == "rmse" else 1.0)
+        reach = statistics.t_quantile(len(found.parts) - 1, (1 + LEVEL) / 2)
+        half = reach * standard_error(found.parts, factor)
+        return found.score - half, found.score + half
+    low, high = _of_loss(loss, factor)
     return (1 - high, 1 - low) if tested.metric.name == "r2" else (low, high)
 
 
-def _of_share(found: Evidence, rows: float, factor: float) -> Ends:
+def _of_share(found: Evidence, behind: Behind, factor: float) -> Ends:
     """Wilson's; rows that are all right say no more than their number, groups than theirs."""
     share, units = min(max(found.score, 0.0), 1.0), len(found.parts)
     spread = standard_error(found.parts, 1.0) ** 2
-    known = share * (1 - share) / spread if spread > ROUNDING else float(units)
-    return statistics.wilson(share, min(rows, known) / factor, df=units - 1)
+    known = min(behind.rows or 0.0, float(units))
+    if spread > ROUNDING**2:
+        known = min(share * (1 - share) / spread, sum(behind.by_class))
+    return statistics.wilson(share, known / factor, df=units - 1)
 
 
 def _of_auc(found: Evidence, behind: Behind, factor: float) -> Ends:
@@ -60,14 +62,14 @@ def _of_auc(found: Evidence, behind: Behind, factor: float) -> Ends:
     return statistics.auc_interval(auc, fewest / factor, rest / factor, df=len(found.parts) - 1)
 
 
-def _of_loss(loss: Evidence, factor: float, power: float) -> Ends:
-    """On a scale of ratios; `power`: the loss is the root of a mean of losses^power."""
+def _of_loss(loss: Evidence, factor: float) -> Ends:
+    """On a scale of ratios; the upper end follows the skewness of the rows."""
     n = len(loss.parts)
     z = statistics.t_quantile(n - 1, (1 + LEVEL) / 2)
     share = standard_error(loss.parts, factor) / loss.score
     centred = loss.parts - loss.parts.mean()
     spread = np.sqrt((centred**2).mean())
     skew = float((centred**3).mean() / spread**3) if spread > 0 else 0.0
-    more = skew * (1 + 2 * z**2) / (6 * np.sqrt(n)) - z**2 * power * share / 2
-    reach = min((z + max(more, 0.0)) * share, np.log(statistics.FARTHEST))
+    more = HIDDEN * max(skew, 0.0) * (1 + 2 * z**2) / (6 * np.sqrt(n))
+    reach = min((z + more) * share, np.log(statistics.FARTHEST))
     return float(loss.score * np.exp(-z * share)), float(loss.score * np.exp(reach))

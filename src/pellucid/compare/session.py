@@ -24,7 +24,7 @@ from typing import Any
 from pellucid.compare import folder as files
 from pellucid.compare import rows as single
 from pellucid.compare.bench import Shared
-from pellucid.compare.board import leaderboard
+from pellucid.compare.board import evidence, verdict
 from pellucid.compare.checks import Findings
 from pellucid.compare.crew import Crew, Question
 from pellucid.compare.describe import describe
@@ -142,7 +142,9 @@ class Session:
 
     def end(self, shared: Shared, memory: Memory, runner: Runner) -> dict[str, Any]:
         """Fit, keep and test the recommended model."""
-        best = leaderboard(self.plan, memory)[1]
+        self.answers = collect(self.plan, memory, self.parts)
+        self.found = evidence(self.plan, memory, self.answers)
+        best = verdict(self.plan, self.found).recommended
         if runner.stopping or best is None:
             return {}
         if (best, FINAL) not in memory.done:  # time ran out before its last round
@@ -172,8 +174,9 @@ class Session:
     def finish_task(self, shared: Shared, memory: Memory, best: str, limit: float) -> Finish:
         plan = self.plan
         candidate = memory.done[best, FINAL]["best"]
-        answers = collect(plan, memory, self.parts)[best]
-        picked = single.pick(plan.material.y, answers, shared.n_classes, plan.settings.seed)
+        picked = single.pick(
+            plan.material.y, self.answers[best], shared.n_classes, plan.settings.seed
+        )
         contender = next(c for c in plan.contenders if c.id == best)
         job = Job(
             shared=shared, model=best, estimator=contender.make(),
@@ -205,11 +208,11 @@ class Session:
         """Write everything down."""
         complete = not (runner.stopping or runner.out_of_time)
         stopped = "Ctrl-C" if runner.stopping else "time limit" if runner.out_of_time else ""
-        data = describe(self.plan, memory, self.findings.plain(), ended, stopped)
+        data = describe(self.plan, memory, self.found, self.findings.plain(), ended, stopped)
         timings = {**timings_of(memory), **self.seconds}
         if ended:
             timings["openings"] = ended["openings"]
-        predictions = collect(self.plan, memory, self.parts)
+        predictions = self.answers
         portraits = {
             model: record["portrait"]
             for (model, fold), record in memory.done.items()
@@ -230,13 +233,14 @@ class Session:
         return Result(
             data, timings, predictions, portraits, self.folder, self.plan.material.container,
             model=None if own is None else pickle.loads(own),
-            finish=ended, details=self.details(memory, predictions),
+            finish=ended, details=self.details(memory, data["recommended"], predictions),
         )  # fmt: skip
 
-    def details(self, memory: Memory, predictions: dict[str, Any]) -> dict[str, Any]:
+    def details(
+        self, memory: Memory, best: str | None, predictions: dict[str, Any]
+    ) -> dict[str, Any]:
         """What a report needs beside the results: columns, truth, searches, single rows."""
-        material, best = self.plan.material, leaderboard(self.plan, memory)[1]
-        picked = {}
+        material, picked = self.plan.material, {}
         if best in predictions:
             K = len(material.classes or ())
             picked = single.pick(material.y, predictions[best], K, self.plan.settings.seed)

@@ -13,7 +13,7 @@ from pellucid.draw.number import column as align_numbers
 from pellucid.draw.number import number
 from pellucid.draw.text import cells, clean, fit_cells
 from pellucid.report import words
-from pellucid.report.words import BESIDE, EXACT, exact, p_digits, starred, too_good, why_it
+from pellucid.report.words import BESIDE, EXACT, exact, p_digits, too_good
 
 WIDTH = 96
 TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "bal. acc.",
@@ -180,7 +180,7 @@ def table(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
     beside = [m for m in BESIDE[data["data"]["task"]] if m != metric][:2]
     scored = [row for row in data["leaderboard"] if row["place"]]
     others = [row for row in data["leaderboard"] if not row["place"]]
-    marks = ["", *("=" if row["tied"] else "x" for row in scored)]
+    marks = ["", *("=" if row["as_good"] else "x" for row in scored)]
     names = ["model", *(clean(row["model"], 24) for row in scored)]
     uses = ["use", *map(use, scored)]
     parts = [marks, names, *columns(scored, metric, beside, timings), uses]
@@ -193,7 +193,7 @@ def table(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
         reason = f"{state}: {row['reason']}" if row["reason"] else state
         head = aligned(("-", clean(row["model"], 24), "."), sizes, blanks)[:-1]
         lines += wrapped(reason, head, " " * cells(head))
-    return lines + legend(scored)
+    return lines + [part for line in words.legend(data) for part in wrapped(line, "  ", "    ")]
 
 
 def gaps(sizes: list[int]) -> list[int]:
@@ -206,18 +206,6 @@ def gaps(sizes: list[int]) -> list[int]:
 def aligned(parts: Sequence[str], sizes: list[int], blanks: list[int]) -> str:
     """The cells of one line."""
     return "".join(" " * b + pad(p, size) for p, size, b in zip(parts, sizes, blanks)).rstrip()
-
-
-def legend(scored: list[dict[str, Any]]) -> list[str]:
-    """What the marks mean."""
-    if len(scored) < 2:
-        return []
-    others = sum(not row["baseline"] for row in scored) - 1
-    over = f", Holm over {others}" if others > 1 else ""
-    lines = [f"  = not distinguishable from the best on this data (corrected t-test{over})"]
-    if any(starred(row) for row in scored):
-        lines.append(f"  {words.STAR} {words.STARRED}")
-    return lines
 
 
 def pad(text: str, width: int) -> str:
@@ -241,9 +229,7 @@ def columns(
         ranges = [f"{low} - {high}" for low, high in zip(lows, highs)]
     against = []
     for row in scored:
-        word = "best" if row["place"] == 1 else "tie" if row["tied"] else "worse"
-        star = words.STAR if starred(row) else ""
-        against.append(f"{word} {p_value(row['p'])}{star}".strip())
+        against.append(words.against(row))
     out = [["mean", *means], ["95 % interval", *ranges], ["vs best", *against]]
     for name in beside:
         values = [score(row["metrics"][name], name) for row in scored]
@@ -276,31 +262,11 @@ def use(row: dict[str, Any]) -> str:
 
 
 def verdict(data: dict[str, Any]) -> list[str]:
-    """What may be concluded, in words."""
-    best, tied = data["recommended"], data["verdict"]["tied"]
-    scored = data["verdict"]["scored"]
-    if best is None:
-        return ["No model has a score: see the reasons above."]
-    own = next(row for row in data["leaderboard"] if row["model"] == best)
-    if own["baseline"] and scored == 1:
-        text = f"Only {best}, which ignores the columns, has a score: the others cannot be judged."
-    elif own["baseline"]:
-        text = (
-            f"No model is distinguishable from {best}, which ignores the columns: this table does "
-            f"not show that '{clean(data['data']['target'], 60)}' can be predicted. Recommended: {best}."
-        )
-    elif len(tied) == 1:
-        stopped = any(row["status"] == "stopped" for row in data["leaderboard"])
-        others = "all others that have a score" if stopped else "all others on this data"
-        text = f"Recommended: {best} - better than {others}."
-    else:
-        text = (
-            f"{len(tied)} of {scored} models are tied: this table cannot tell them apart. "
-            f"Recommended: {best} - {why_it(data, own)}."
-        )
-    lines = wrapped(
-        text + (" It gives no probabilities." if words.gives_no_probabilities(own) else ""), "", ""
-    )
+    """What may be concluded, in words: the answer, and checks that put it into doubt."""
+    own = next((row for row in data["leaderboard"] if row["recommended"]), None)
+    silent = own is not None and words.gives_no_probabilities(own)
+    said = [*words.answer(data), *(["It gives no probabilities."] if silent else [])]
+    lines = wrapped(" ".join(said), "", "")
     warning = too_good(data["verdict"])
     lines += wrapped(f"! {warning}", "", "  ") if warning else []
     for found in data["checks"]:  # the scores above probably mean nothing
