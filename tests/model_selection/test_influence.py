@@ -28,7 +28,9 @@ def said_of(metric, rng, n, K, ties):
 
 
 @pytest.mark.parametrize("name", METRICS)
-@given(seed=st.integers(0, 2**32 - 1), n=st.integers(8, 60), K=st.integers(2, 4), ties=st.booleans())
+@given(
+    seed=st.integers(0, 2**32 - 1), n=st.integers(8, 60), K=st.integers(2, 4), ties=st.booleans()
+)
 def test_row_values_are_the_metric_and_its_derivative(name, seed, n, K, ties):
     """v_i = m + W dm/dw_i, by central differences; every class keeps some weight."""
     rng, metric, classes = np.random.default_rng(seed), METRICS[name], np.arange(K)

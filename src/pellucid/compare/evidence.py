@@ -38,7 +38,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Tested:
+class Trial:
     """What the models of one cross-validation share.
 
     y, w : truth and weight by row of the table; classes : their number, 0 for numbers
@@ -69,31 +69,31 @@ class Evidence:
     losses: np.ndarray | None = field(default=None, repr=False)
 
 
-def gather(tested: Tested, answers: Mapping[str, np.ndarray]) -> Evidence | None:
+def gather(trial: Trial, answers: Mapping[str, np.ndarray]) -> Evidence | None:
     """The evidence of a model's out-of-fold answers; None if a fold has no score."""
-    metric, rows, fold = tested.metric, answers["rows"], answers["fold"]
+    metric, rows, fold = trial.metric, answers["rows"], answers["fold"]
     said = _needed(metric, answers)
     if said is None:
         return None
-    classes, size = np.arange(tested.classes), int(tested.units.max()) + 1
-    scores, values, share = np.empty(tested.folds), np.empty(len(rows)), np.empty(len(rows))
-    for k in range(tested.folds):
+    classes, size = np.arange(trial.classes), int(trial.units.max()) + 1
+    scores, values, share = np.empty(trial.folds), np.empty(len(rows)), np.empty(len(rows))
+    for k in range(trial.folds):
         own = np.flatnonzero(fold == k)
-        y, w = tested.y[rows[own]], tested.w[rows[own]]
+        y, w = trial.y[rows[own]], trial.w[rows[own]]
         if not w.sum() > 0:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
             values[own] = row_values(metric, y, said[own], w, classes)
-        share[own] = w / w.sum() / tested.folds
+        share[own] = w / w.sum() / trial.folds
         scores[k] = (values[own] * w).sum() / w.sum()
     if not np.isfinite(scores).all() or not np.isfinite(values[share > 0]).all():
         return None
     score = float(scores.mean())
     there = share > 0
-    units = tested.units[rows[there]]
+    units = trial.units[rows[there]]
     parts = np.bincount(units, (share * (values - score))[there], size)
     used = np.bincount(units, minlength=size) > 0
-    return Evidence(score, parts[used], _losses(tested, rows, said, share, used))
+    return Evidence(score, parts[used], _losses(trial, rows, said, share, used))
 
 
 def _needed(metric: Metric, answers: Mapping[str, np.ndarray]) -> np.ndarray | None:
@@ -106,14 +106,14 @@ def _needed(metric: Metric, answers: Mapping[str, np.ndarray]) -> np.ndarray | N
 
 
 def _losses(
-    tested: Tested, rows: np.ndarray, said: np.ndarray, share: np.ndarray, used: np.ndarray
+    trial: Trial, rows: np.ndarray, said: np.ndarray, share: np.ndarray, used: np.ndarray
 ) -> np.ndarray | None:
     """Mean loss by unit, for metrics that are made of losses."""
-    found = row_losses(tested.metric, tested.y[rows], said)
+    found = row_losses(trial.metric, trial.y[rows], said)
     if found is None:
         return None
     there = share > 0
-    units = tested.units[rows[there]]
+    units = trial.units[rows[there]]
     total = np.bincount(units, (share * found)[there], len(used))
     return total[used] / np.bincount(units, share[there], len(used))[used]
 
@@ -149,10 +149,10 @@ class Difference:
         return Difference(-self.mean, self.error, self.df, self.p, self.log)
 
 
-def difference(tested: Tested, one: Evidence, other: Evidence) -> Difference:
+def difference(trial: Trial, one: Evidence, other: Evidence) -> Difference:
     """Of two models that were tested on the same rows; above 0 if `one` is better."""
-    mean, parts, log = _on_scale(tested.metric, one, other)
-    factor, df = tested.inflation(SHARED), len(parts) - 1
+    mean, parts, log = _on_scale(trial.metric, one, other)
+    factor, df = trial.inflation(SHARED), len(parts) - 1
     scale = max(1.0 if log else abs(one.score) + abs(other.score), ROUNDING)
     parts = np.where(np.abs(parts) * len(parts) > ROUNDING * scale, parts, 0.0)
     error = standard_error(parts, factor)

@@ -14,7 +14,7 @@ import numpy as np
 
 from pellucid.compare import statistics
 from pellucid.compare.by_folds import LOSS, fold_difference, fold_interval
-from pellucid.compare.evidence import Difference, Tested, difference, gather
+from pellucid.compare.evidence import Difference, Trial, difference, gather
 from pellucid.compare.plan import Plan, bounds_of
 from pellucid.compare.registry import BASELINES
 from pellucid.compare.score_intervals import score_interval
@@ -68,8 +68,8 @@ def compare_models(
     """By rows where the metric allows it, else by folds."""
     if plan.metric.needs == "model":
         return _by_folds(plan, folds)
-    tested, behind = tested_of(plan), rows_behind(plan)
-    found = {name: gather(tested, answers[name]) for name in folds}
+    trial, behind = trial_of(plan), rows_behind(plan)
+    found = {name: gather(trial, answers[name]) for name in folds}
     known = {name: evidence for name, evidence in found.items() if evidence is not None}
 
     def interval(name: str) -> tuple[float, float]:
@@ -78,13 +78,13 @@ def compare_models(
         if _is_exact(plan, name):
             return known[name].score, known[name].score
         low, high = bounds_of(plan.metric.name)
-        ends = score_interval(tested, known[name], behind)
+        ends = score_interval(trial, known[name], behind)
         return max(low, ends[0]), min(high, ends[1])
 
     return Comparison(
         folds,
         {name: _mean(folds[name][plan.metric.name]) for name in known},
-        lambda one, other: difference(tested, known[one], known[other]),
+        lambda one, other: difference(trial, known[one], known[other]),
         interval,
     )
 
@@ -117,10 +117,10 @@ def _is_exact(plan: Plan, name: str) -> bool:
     return known and name == BASELINES[plan.material.task]
 
 
-def tested_of(plan: Plan) -> Tested:
+def trial_of(plan: Plan) -> Trial:
     """What the models of a plan share: rows, folds, and what varies independently."""
     material = plan.material
-    return Tested(
+    return Trial(
         plan.metric, material.y, material.weights, len(material.classes or ()), units_of(plan),
         len(plan.folds), plan.ratio, plan.repeats,
     )  # fmt: skip

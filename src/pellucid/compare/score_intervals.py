@@ -16,7 +16,7 @@ from pellucid.compare.evidence import (
     ROUNDING,
     SHARED_BY_SCORE,
     Evidence,
-    Tested,
+    Trial,
     as_loss,
     standard_error,
 )
@@ -26,20 +26,20 @@ HIDDEN = 3.0  # times the skewness of the rows: large losses are rare, so sample
 Ends = tuple[float, float]
 
 
-def score_interval(tested: Tested, found: Evidence, behind: Behind | None) -> Ends:
+def score_interval(trial: Trial, found: Evidence, behind: Behind | None) -> Ends:
     """Of one model; `behind` tells of the tested rows of each class."""
-    factor = tested.inflation(SHARED_BY_SCORE)
+    factor = trial.inflation(SHARED_BY_SCORE)
     if behind is not None and behind.rows is not None:
         return _of_share(found, behind, factor)
-    if behind is not None and tested.metric.name == "roc_auc":
+    if behind is not None and trial.metric.name == "roc_auc":
         return _of_auc(found, behind, factor)
-    loss = as_loss(tested.metric.name, found)
+    loss = as_loss(trial.metric.name, found)
     if loss is None or not loss.score > 0:
         reach = statistics.t_quantile(len(found.parts) - 1, (1 + LEVEL) / 2)
         half = reach * standard_error(found.parts, factor)
         return found.score - half, found.score + half
     low, high = _of_loss(loss, factor)
-    return (1 - high, 1 - low) if tested.metric.name == "r2" else (low, high)
+    return (1 - high, 1 - low) if trial.metric.name == "r2" else (low, high)
 
 
 def _of_share(found: Evidence, behind: Behind, factor: float) -> Ends:

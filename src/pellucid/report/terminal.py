@@ -227,9 +227,7 @@ def columns(
         lows = align_numbers([row["ci"][0] for row in scored], 4)
         highs = align_numbers([row["ci"][1] for row in scored], 4)
         ranges = [f"{low} - {high}" for low, high in zip(lows, highs)]
-    against = []
-    for row in scored:
-        against.append(words.against(row))
+    against = map(words.against, scored)
     out = [["mean", *means], ["95 % interval", *ranges], ["vs best", *against]]
     for name in beside:
         values = [score(row["metrics"][name], name) for row in scored]

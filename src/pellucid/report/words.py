@@ -356,7 +356,8 @@ def test_disagrees(data: Mapping[str, Any]) -> str:
         f"on the test set of {plural(test['rows'], 'row')} its {called} is {score(value, metric)}"
     )
     if sign * value < sign * base:
-        return f"Do not rely on {test['model']}: {said}, worse than the baseline's {score(base, metric)}."
+        said += f", worse than the baseline's {score(base, metric)}"
+        return f"Do not rely on {test['model']}: {said}."
     if foretold(data) == "no" and sign * value < sign * own["mean"]:
         return (
             f"Do not rely on {test['model']}: {said}, worse than cross-validation allows "
