@@ -46,7 +46,7 @@ def test_the_simplest_of_those_as_good_is_recommended():
     scores = {"forest": 0.90, "boosting": 0.89, "ridge": 0.88, "tree": 0.85, "mean": 0.5}
     found = verdict(scores, {"tree": 1e-5})
     assert reasons(found) == {
-        "forest": BEST, "boosting": SAME, "ridge": SAME, "tree": WORSE, "mean": BELOW,
+        "forest": BEST, "boosting": SAME, "ridge": SAME, "tree": WORSE, "mean": WORSE,
     }  # fmt: skip
     assert (found.best, found.recommended, found.beats_baseline) == ("forest", "ridge", True)
     assert verdict(scores, {"tree": 1e-5}, prefer="score").recommended == "forest"

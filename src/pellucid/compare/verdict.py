@@ -95,7 +95,7 @@ def judge(
     marks = _within(board, pool, best)
     for name in board.order:
         if name not in marks:
-            p, why = _known(board.p_of(best, name)), NO_BETTER if board.above(name) else BELOW
+            p, why = _known(board.p_of(best, name)), _outside(board, name)
             marks[name] = Mark(p, None, None, None, False, why)
     marks = {name: _against_baseline(board, best, name, marks[name]) for name in board.order}
     wanted = best if better and prefer == "score" else recommend(marks, ranks, losses)
@@ -117,6 +117,13 @@ def _within(board: Board, pool: list[str], best: str) -> dict[str, Mark]:
         fallen = fallen or worse
         marks[name] = Mark(_known(alone), _known(adjusted), None, None, not fallen, why)
     return marks
+
+
+def _outside(board: Board, name: str) -> str:
+    """Why a model cannot be as good as the best, which is better than the baseline."""
+    if name == board.baseline:
+        return WORSE
+    return NO_BETTER if board.above(name) else BELOW
 
 
 def _against_baseline(board: Board, best: str, name: str, mark: Mark) -> Mark:
