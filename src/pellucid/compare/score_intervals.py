@@ -22,7 +22,7 @@ from pellucid.compare.evidence import (
 )
 from pellucid.compare.statistics import LEVEL, Behind
 
-HIDDEN = 3.0  # times the skewness of the rows: large losses are rare, so samples show less of it
+HIDDEN = 2.0  # times the skewness of the rows: large losses are rare, so samples show less of it
 Ends = tuple[float, float]
 
 
