@@ -332,6 +332,9 @@ def _contender(
         note = f"reads {', '.join(text)} alone (text)"
     elif text and 0 < words < float("inf"):
         note = f"reads the {words} most frequent words of {', '.join(text)}"
+    if entry.only == "skewed" and not why:
+        told = f"fitted to log {material.target}, which is skewed to the right"
+        note = f"{note}; {told}" if note else told
     if entry.greedy and not why and 0 < len(rare) < len(material.kinds) - len(dropped):
         dropped += rare
         told = f"without {', '.join(rare)} (fewer than {FEW_ROWS} rows per level)"
