@@ -130,6 +130,8 @@ def _row(
             **(asdict(mark) if mark is not None else NO_MARK),
             "tied": mark is not None and mark.as_good,
         }
+    if contender.id in found.recalls:
+        row["recall"] = found.recalls[contender.id]
     return row
 
 

@@ -7,7 +7,7 @@ pairwise matrix, answer and report read it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,9 @@ from pellucid.compare.evidence import Difference, Trial, difference, gather
 from pellucid.compare.plan import Plan, bounds_of
 from pellucid.compare.registry import BASELINES
 from pellucid.compare.score_intervals import score_interval
+from pellucid.model_selection.metrics import recall_by_class
 
+RARE = 0.2  # a class with a smaller share of the rows: accuracy says little of it
 FoldScores = dict[str, list[float]]
 
 
@@ -27,12 +29,14 @@ class Comparison:
     """What is known of the models that finished all folds.
 
     folds : {model: {metric: one score per fold}}; means : {model: ranking score}, those that have one
+    recalls : {model: {class: recall}} where a class is rare
     """
 
     folds: Mapping[str, FoldScores]
     means: Mapping[str, float]
     pair: Callable[[str, str], Difference]
     interval: Callable[[str], tuple[float, float]]
+    recalls: Mapping[str, dict[str, float]] = field(default_factory=dict)
     known: dict[tuple[str, str], Difference] = field(default_factory=dict)
 
     def difference(self, one: str, other: str) -> Difference:
@@ -66,8 +70,15 @@ def compare_models(
     plan: Plan, folds: Mapping[str, FoldScores], answers: Mapping[str, Mapping[str, np.ndarray]]
 ) -> Comparison:
     """By rows where the metric allows it, else by folds."""
-    if plan.metric.needs == "model":
-        return _by_folds(plan, folds)
+    found = (
+        _by_folds(plan, folds) if plan.metric.needs == "model" else _by_rows(plan, folds, answers)
+    )
+    return replace(found, recalls=recalls(plan, {name: answers[name] for name in folds}))
+
+
+def _by_rows(
+    plan: Plan, folds: Mapping[str, FoldScores], answers: Mapping[str, Mapping[str, np.ndarray]]
+) -> Comparison:
     trial, behind = trial_of(plan), rows_behind(plan)
     found = {name: gather(trial, answers[name]) for name in folds}
     known = {name: evidence for name, evidence in found.items() if evidence is not None}
@@ -115,6 +126,25 @@ def _is_exact(plan: Plan, name: str) -> bool:
     """The baseline says the same of every row: some scores of it are known beforehand."""
     known = plan.metric.name in ("roc_auc", "balanced_accuracy")
     return known and name == BASELINES[plan.material.task]
+
+
+def recalls(
+    plan: Plan, answers: Mapping[str, Mapping[str, np.ndarray]]
+) -> dict[str, dict[str, float]]:
+    """Recall by class of every model, over all tested rows, if the rarest class is RARE."""
+    material = plan.material
+    if material.classes is None:
+        return {}
+    y, w, names = material.y, material.weights, [str(label) for label in material.classes]
+    counts = np.bincount(y[plan.train], w[plan.train], minlength=len(names))
+    if counts.min() >= RARE * counts.sum():
+        return {}
+    found = {}
+    for model, said in answers.items():
+        rows = said["rows"]
+        shares = recall_by_class(y[rows], said["labels"].astype(int), w[rows], len(names))
+        found[model] = dict(zip(names, shares.tolist()))
+    return found
 
 
 def trial_of(plan: Plan) -> Trial:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pellucid.model_selection.metrics import Metric, log_losses
+from pellucid.model_selection.metrics import Metric, log_losses, poisson_deviances
 
 Values = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -128,6 +128,12 @@ def _mae(y: np.ndarray, predicted: np.ndarray, w: np.ndarray, classes: np.ndarra
     return np.abs(y - predicted)
 
 
+def _poisson_deviance(
+    y: np.ndarray, predicted: np.ndarray, w: np.ndarray, classes: np.ndarray
+) -> np.ndarray:
+    return poisson_deviances(y, predicted, w)
+
+
 VALUES: dict[str, Values] = {
     "accuracy": _accuracy,
     "balanced_accuracy": _balanced_accuracy,
@@ -138,6 +144,7 @@ VALUES: dict[str, Values] = {
     "r2": _r2,
     "rmse": _rmse,
     "mae": _mae,
+    "poisson_deviance": _poisson_deviance,
 }
 
 
@@ -146,6 +153,8 @@ def row_losses(metric: Metric, y: np.ndarray, said: np.ndarray) -> np.ndarray | 
 
     Squared and absolute errors order rows alike.
     """
+    if metric.name == "poisson_deviance":
+        return poisson_deviances(y, said)
     if metric.needs == "numbers":
         return np.abs(y - said)
     return log_losses(y, said) if metric.name == "log_loss" else None

@@ -33,6 +33,10 @@ METRICS = {
         "RMSE",
         "the typical size of a mistake in the units of the target; large ones weigh more",
     ),
+    "poisson_deviance": (
+        "Poisson deviance",
+        "how far counts lie from their predicted means, by the log-likelihood (0 is perfect)",
+    ),
     "mae": ("MAE", "the mean size of a mistake in the units of the target"),
     "r2": (
         "R²",
@@ -243,6 +247,7 @@ def answer(data: Mapping[str, Any]) -> list[str]:
         _choice(data, own),
         f"Its {metric_name(metric)} is {score(own['mean'], metric)} in cross-validation (95 % interval "
         f"{interval(own['ci'], metric)}){_over_baseline(data, own)}.",
+        *rare_class(data, own),
         *alternatives(data, own),
         *_on_test_set(data, own),
     ]
@@ -267,6 +272,22 @@ def _over_baseline(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     value = score(base["mean"], data["plan"]["metric"])
     word = "significantly better than" if data["verdict"]["beats_baseline"] else "against"
     return f", {word} the {value} of {base['model']}, which ignores the columns"
+
+
+def rare_class(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
+    """How many rows of the rarest class the model finds, where a class is rare."""
+    found, classes = own.get("recall"), data["data"].get("classes")
+    if not found or not classes or own["baseline"]:
+        return []
+    rarest = min(classes, key=lambda c: c["rows"])
+    share = rarest["rows"] / sum(c["rows"] for c in classes)
+    recall = found.get(rarest["label"])
+    if recall is None or recall != recall:
+        return []
+    return [
+        f"Its labels find {percent(recall)} of the rows of {clean(rarest['label'], 60)!r}, the "
+        f"rarest class ({percent(share)} of the rows)."
+    ]
 
 
 def alternatives(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
