@@ -35,7 +35,7 @@ class Clock:
     jobs: int
     began: float = field(default_factory=time.monotonic)
     took: dict[str, list[tuple[int, float]]] = field(default_factory=dict)  # fits, seconds
-    last_fit: dict[str, float] = field(default_factory=dict)
+    last_fit: dict[str, float] = field(default_factory=dict)  # with its prediction
 
     def __post_init__(self) -> None:
         self.limit = self.plan.settings.time_limit
@@ -57,8 +57,14 @@ class Clock:
         """When the last fit of a comparison must have ended."""
         if self.limit is None:
             return inf
-        kept = self.report + MORE_ROWS * max(self.last_fit.values(), default=0.0)
-        return self.end - min(kept, MOST_KEPT * self.limit)
+        return self.end - min(self.report + self.kept, MOST_KEPT * self.limit)
+
+    @property
+    def kept(self) -> float:
+        """Seconds for the fit of the recommended model: whichever of those with a score it is."""
+        folds = len(self.plan.folds)
+        known = [s for m, s in self.last_fit.items() if len(self.took[m]) >= folds]
+        return MORE_ROWS * max(known, default=0.0)
 
     @property
     def left(self) -> float:
@@ -102,7 +108,8 @@ class Clock:
         full = len(contender.candidates) if contender.most is None else contender.most
         if self.limit is None:
             return full
-        whole = self.left * self.jobs - sum(active)
+        last = max(0.0, MORE_ROWS * self.round(contender, 1) - self.kept)  # it may be the best
+        whole = (self.left - last) * self.jobs - sum(active)
         slots = ceil(rounds / self.jobs) * self.jobs
         for most in range(full, 0, -1):
             if slots * self.round(contender, most) <= whole / waiting:

@@ -19,6 +19,7 @@ from pellucid.compare.plan import Contender, Plan
 
 BEYOND = 10.0  # times its share of the planned work, in processor time, that a round may take
 LEAST_BEYOND = 60.0  # seconds of the processor that any round may take
+LOOK = 1.0  # seconds between two looks at a process
 IDLE = 300.0  # seconds without any use of the processor
 
 
@@ -56,26 +57,21 @@ def most_processor_seconds(plan: Plan) -> float:
 
 def told(plan: Plan) -> list[tuple[str, str]]:
     """All limits of a run by name, in words, for a reader of the plan."""
-    asked, rounds = plan.settings.model_timeout, len(plan.folds) + 1
-    work = "by --model-timeout instead"
-    guard = f"{asked:g} s by the clock, {asked / rounds:.0f} s a round" if asked else "none"
+    asked, limit, rounds = (
+        plan.settings.model_timeout,
+        plan.settings.time_limit,
+        len(plan.folds) + 1,
+    )
     if asked is None:
-        cut = [c.id for c in plan.running if c.most is not None]
-        work = f"{plan.model_timeout:g} s of estimated work a model; the same on every machine"
-        work += f"; fewer candidates for {', '.join(cut)}" if cut else ""
-    limit = plan.settings.time_limit
-    return [
-        ("work", work),
-        ("model timeout", guard),
-        ("time limit", "none" if limit is None else f"{limit:g} s by the clock, with the report"),
-        (
-            "hanging",
-            f"a round ends at {most_processor_seconds(plan):.0f} s of processor time, or after "
-            f"{IDLE:.0f} s without any"
-            if asked is None
-            else "see model timeout",
-        ),
-    ]
+        work = f"{plan.model_timeout:g} s of estimated work for each model, whatever the machine"
+        clock = "none"
+        most = most_processor_seconds(plan)
+        guard = f"{most:.0f} s of processor time in a round, or {IDLE:.0f} s of none"
+    else:
+        work, guard = "none, because of the model timeout", "see model timeout"
+        clock = f"{asked:g} s by the clock, {asked / rounds:.3g} s a round"
+    whole = "none" if limit is None else f"{limit:g} s by the clock, including the report"
+    return [("work", work), ("model timeout", clock), ("time limit", whole), ("hanging", guard)]
 
 
 @dataclass
@@ -93,13 +89,15 @@ class Watch:
         self.looked = time.monotonic()
 
     def look(self) -> None:
-        """At most once a second; a pause of this process itself is no idleness of the other."""
+        """Now and then; a pause of this process itself is no idleness of the other."""
         now = time.monotonic()
-        if now - self.looked < 1.0:
+        if now - self.looked < LOOK:
             return
         known = processor_seconds(self.pid)
         used = now - self.began if known is None else known - self.before
-        self.idle = 0.0 if used > self.used + 0.005 else self.idle + min(now - self.looked, 2.0)
+        self.idle = (
+            0.0 if used > self.used + 0.005 else self.idle + min(now - self.looked, 2 * LOOK)
+        )
         self.used, self.looked = used, now
 
 

@@ -105,7 +105,7 @@ class Runner:
             while pending or self.active:
                 self.check_clock()
                 if self.stopping or self.out_of_time:
-                    pending.clear()
+                    self.drop(pending)
                 while pending and len(self.active) < self.n_jobs:
                     self.begin(pending)
                 self.wait()
@@ -131,6 +131,17 @@ class Runner:
             self.launch(contender, fold, most)
         else:
             self.leave_out(contender, fold, own)
+
+    def drop(self, pending: deque[tuple[Contender, str]]) -> None:
+        """What will not be begun any more; the time limit is told as the reason."""
+        if not self.stopping:
+            folds = [c.id for c, f in pending if f != FINAL]
+            for contender, fold in pending:
+                if folds.count(contender.id) == len(self.plan.folds) and (
+                    contender.id not in self.memory.failed
+                ):
+                    self.leave_out(contender, fold, len(self.plan.folds))
+        pending.clear()
 
     def recommended_first(self, pending: deque[tuple[Contender, str]]) -> None:
         """Of the last rounds that of the model that would be recommended now matters most."""
