@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 from typing import Any
 
-from pellucid.compare import estimate
+from pellucid.compare import estimate, limits
 from pellucid.compare.describe import describe_data, describe_plan
 from pellucid.compare.journal import plain
 from pellucid.draw.table import text_table
@@ -23,11 +23,12 @@ def plan_facts(plan: Any, findings: Any) -> dict[str, Any]:
         "data": describe_data(plan),
         "plan": describe_plan(plan),
         "estimated_seconds": estimate.seconds(plan),
+        "limits": dict(limits.told(plan)),
         "checks": findings.plain(),
         "models": [
             {
                 "model": c.id,
-                "candidates": len(c.candidates),
+                "candidates": len(c.candidates) if c.most is None else c.most,
                 "skipped": c.skipped,
                 "space": _space(c.candidates),
             }
@@ -58,6 +59,7 @@ def plan_text(plan: Any, findings: Any, format_: str) -> str:
         [name, _shown(entry["value"]), entry["source"]] for name, entry in facts["settings"].items()
     ]
     lines += ["", text_table(["setting", "value", "from"], settings)]
+    lines += ["", text_table(["limit", "value"], [list(one) for one in facts["limits"].items()])]
     models = [
         [m["model"], m["candidates"] if not m["skipped"] else "", _searched(m)]
         for m in facts["models"]

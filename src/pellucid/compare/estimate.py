@@ -7,8 +7,8 @@
 tables of 120 x 4 to 39,000 x 15. Columns are those the model sees: a categorical column counts once
 for a model that splits sets of levels, else once per level. Runs on an idle machine of that kind
 lay within a factor of two of the figure, so a range is told and not a number; what other programs
-use now is added to its upper end. Invariant: an estimate shapes nothing but text and the order of
-the work, on which no result depends.
+use now is added to its upper end. Invariant: the work of a model depends on the table and the plan
+alone, never on the machine: limits that count it (`limits`) leave out the same everywhere.
 """
 
 from __future__ import annotations
@@ -58,14 +58,31 @@ def seconds(plan: Plan, load: float | None = None) -> tuple[float, float]:
 
 def by_model(plan: Plan) -> dict[str, float]:
     """Seconds of all rounds of each model that runs."""
-    rounds, found = len(plan.folds) + LAST, {}
-    narrow, text, wide = _columns(plan)
+    rounds, fits = len(plan.folds) + LAST, fit_seconds(plan)
+    return {
+        c.id: min(rounds * plan.fits_of_round(c) * fits[c.id] + PORTRAIT, plan.model_timeout)
+        for c in plan.running
+    }
+
+
+def fit_seconds(plan: Plan) -> dict[str, float]:
+    """Seconds of one fit of each model that runs, on the machine of the figures."""
+    found, (narrow, text, wide) = {}, _columns(plan)
     for contender in plan.running:
         words = min(words_read(type(contender.make())), WORDS) * text
         columns = narrow if _splits_levels(contender) else wide + int(words)
-        own = rounds * plan.fits_of_round(contender) * fit(plan, contender, columns) + PORTRAIT
-        found[contender.id] = min(own, plan.model_timeout)
+        found[contender.id] = fit(plan, contender, columns)
     return found
+
+
+def affordable(plan: Plan, contender: Contender, each: float, seconds: float) -> int:
+    """How many candidates all rounds of a model can try in so many seconds, if a fit takes `each`;
+    1: the middle one, without a search; 0: not even that."""
+    rounds, full = len(plan.folds) + LAST, len(contender.candidates)
+    fits = (seconds - PORTRAIT) / (rounds * each)
+    if fits < 1:
+        return 0
+    return min(full, max(1, int((fits - 1) / plan.inner)))
 
 
 def cheap_first(plan: Plan) -> list[Contender]:

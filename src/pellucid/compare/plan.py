@@ -83,6 +83,7 @@ class Contender:
     dropped: tuple[str, ...] = ()  # columns it cannot read, or would learn by name
     note: str = ""
     unit: float = 1.0  # of parameters that are searched in deviations of the target
+    most: int | None = None  # candidates that are tried, from the middle; None: all
 
     def make(self) -> Any:
         return self.estimator if self.entry is None else self.entry.make()
@@ -139,7 +140,7 @@ class Plan:
             self.material.sha256 + self.material.test_sha256,
             repr(sorted(self.settings.scoring().items())),
         ]
-        parts += [f"{c.id}:{c.candidates!r}:{c.skipped}" for c in self.contenders]
+        parts += [f"{c.id}:{c.candidates!r}:{c.most}:{c.skipped}" for c in self.contenders]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def vault(self) -> str:
@@ -153,7 +154,8 @@ class Plan:
 
 
 def _searches(contender: Contender) -> int:
-    return len(contender.candidates) if len(contender.candidates) > 1 else 0
+    tried = len(contender.candidates) if contender.most is None else contender.most
+    return tried if tried > 1 else 0
 
 
 def make_plan(material: Material, settings: Settings, extra: dict[str, Any] | None = None) -> Plan:
