@@ -94,6 +94,7 @@ class Runner:
     memory_limit: float = 0.0
     stopping: int = 0  # Ctrl-C pressed so often
     out_of_time: bool = False
+    in_order: bool = False  # the last round of the recommended model comes first
     left_out: bool = False  # something was not begun for want of time
     patience: float = float("inf")  # till then a round that was told to stop may end by itself
     active: list[Child] = field(default_factory=list)
@@ -115,7 +116,7 @@ class Runner:
 
     def begin(self, pending: deque[tuple[Contender, str]]) -> None:
         """The next round, if there is time for it."""
-        if self.clock.limit is not None and pending[0][1] == FINAL:
+        if self.clock.limit is not None and pending[0][1] == FINAL and not self.in_order:
             self.recommended_first(pending)
         contender, fold = pending.popleft()
         if contender.id in self.memory.failed:
@@ -145,7 +146,7 @@ class Runner:
 
     def recommended_first(self, pending: deque[tuple[Contender, str]]) -> None:
         """Of the last rounds that of the model that would be recommended now matters most."""
-        best = self.best()
+        best, self.in_order = self.best(), True
         own = next((task for task in pending if task[0].id == best), None)
         if own is not None:
             pending.remove(own)
