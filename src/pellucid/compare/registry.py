@@ -161,13 +161,14 @@ _FOREST_OF_NUMBERS = {
     **_FOREST,
     "max_features": Choices((0.5,), ("sqrt", 0.5), ("sqrt", 0.3, 0.7)),
 }
-# Learning rate times rounds is 10 or more: below about 5 the sum of trees has not arrived.
+# Learning rate times rounds is 10 or more: below about 5 the sum of trees has not arrived. Trees of
+# 4 leaves are for noisy tables, on which larger ones fit the noise.
 _BOOST = {
     "learning_rate": Choices((0.1,), (0.05, 0.1), (0.03, 0.055, 0.1)),
-    "max_leaf_nodes": Choices((15,), (7, 31), (4, 15, 31)),
+    "max_leaf_nodes": Choices((4, 15), (4, 15), (4, 15, 31)),
     "max_iter": Choices((100,), (200,), (400,)),
 }
-_BOOST_OF_NUMBERS = {**_BOOST, "max_leaf_nodes": Choices((31,), (7, 31), (4, 15, 31))}
+_BOOST_OF_NUMBERS = {**_BOOST, "max_leaf_nodes": Choices((4, 31), (4, 31), (4, 15, 31))}
 _ADABOOST = {
     "learning_rate": Choices((1.0,), (0.3, 1.0), (0.3, 0.55, 1.0)),
     "n_estimators": _MANY,
@@ -194,7 +195,7 @@ ENTRIES = (
     _c("qda", "discriminant_analysis.QuadraticDiscriminantAnalysis", 3, 0.1, "Quadratic discriminant analysis", "Gaussian classes, one covariance per class", space={"reg_param": Choices((0.1, 0.0), (0.5, 0.1, 0.01, 0.0), (0.9, 0.5, 0.1, 0.03, 0.01, 0.001, 0.0))}),
     _c("ridge_classifier", "linear_model.RidgeClassifier", 1, 0.1, "Ridge classifier", "L2-penalised least squares on class labels", params=_SCALED, space={"alpha": _ALPHA}),
     _c("perceptron", "linear_model.Perceptron", 1, 0.3, "Perceptron", "linear boundary, corrected at each mistake", params=_SCALED, space={"average": Choices((True, False), (True, False), (True, False))}),
-    _c("sgd", "linear_model.SGDClassifier", 1, 0.4, "Logistic regression by SGD", "log-odds linear in the columns, fitted row by row", params={**_SCALED, "loss": "log_loss"}, space={"alpha": Range(0.1, 0.0001, (3, 4, 7))}),
+    _c("sgd", "linear_model.SGDClassifier", 1, 0.4, "Logistic regression by SGD", "log-odds linear, fitted row by row", params={**_SCALED, "loss": "log_loss"}, space={"alpha": Range(0.1, 0.0001, (3, 4, 7))}),
     _c("logistic", "linear_model.LogisticRegression", 1, 0.3, "Logistic regression", "log-odds linear in the columns, L2 penalty", params={**_PATIENT, **_SCALED}, space={"C": _C}),
     _c("logistic_l1", "linear_model.LogisticRegression", 1, 1.5, "L1-penalised logistic regression", "log-odds linear in a few selected columns", params={**_PATIENT, **_SCALED, "l1_ratio": 1.0, "solver": "saga"}, space={"C": Range(0.01, 100, (3, 5, 9))}),
     _c("knn", "neighbors.KNeighborsClassifier", 3, 0.5, "k-nearest neighbours", "vote of the most similar training rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
@@ -204,27 +205,27 @@ ENTRIES = (
     _c("adaboost", "ensemble.AdaBoostClassifier", 5, 3.0, "AdaBoost", "small trees, misclassified rows weighted up", space=_ADABOOST, greedy=True),
     _c("bagging", "ensemble.BaggingClassifier", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True),
     _c("extra_trees", "ensemble.ExtraTreesClassifier", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST),
-    _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "Random forest", "trees on bootstrap samples and random columns, averaged", space=_FOREST),
+    _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST),
     _c("gradient_boosting", "ensemble.HistGradientBoostingClassifier", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", space=_BOOST),
     _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "Neural network", "one or two hidden layers", prefer=_SCALED, space=_MLP),
     _r("mean", "dummy.DummyRegressor", 0, 0.01, "Mean", "always the mean of the target"),
     _r("ols", "linear_model.LinearRegression", 1, 0.05, "Linear regression", "least squares without a penalty"),
     _r("ridge", "linear_model.Ridge", 1, 0.1, "Ridge regression", "least squares with an L2 penalty", params=_SCALED, space={"alpha": _ALPHA}),
-    _r("ridge_log", "linear_model.LogTargetRidge", 1, 0.15, "Ridge regression of the log target", "log of the target linear in the columns, L2 penalty", only="skewed", params=_BOUNDED, space={"alpha": _ALPHA}),
-    _r("lasso", "linear_model.Lasso", 1, 0.3, "Lasso", "least squares with an L1 penalty, selects columns", params=_SCALED, space={"alpha": Range(1, 0.001, (4, 7, 13))}, in_units=("alpha",)),
+    _r("ridge_log", "linear_model.LogTargetRidge", 1, 0.15, "Ridge regression of the log target", "log target linear in columns, L2 penalty", only="skewed", params=_BOUNDED, space={"alpha": _ALPHA}),
+    _r("lasso", "linear_model.Lasso", 1, 0.3, "Lasso", "least squares, L1 penalty selects columns", params=_SCALED, space={"alpha": Range(1, 0.001, (4, 7, 13))}, in_units=("alpha",)),
     _r("elastic_net", "linear_model.ElasticNet", 1, 0.4, "Elastic net", "least squares with L1 and L2 penalties", params=_SCALED, space={"l1_ratio": Choices((0.5,), (0.5,), (0.2, 0.5, 0.8)), "alpha": Range(10, 0.001, (4, 7, 9))}, in_units=("l1_ratio", "alpha"), told=_blended),
-    _r("bayesian_ridge", "linear_model.BayesianRidge", 1, 0.2, "Bayesian ridge regression", "ridge with the penalty estimated from the data", params=_SCALED),
+    _r("bayesian_ridge", "linear_model.BayesianRidge", 1, 0.2, "Bayesian ridge regression", "ridge, penalty estimated from the data", params=_SCALED),
     _r("sgd", "linear_model.SGDRegressor", 1, 0.4, "Linear regression by SGD", "least squares, fitted row by row", params=_SCALED, space={"eta0": Choices((0.001, 0.01), (0.0001, 0.001, 0.01), (0.0001, 0.001, 0.01)), "alpha": Choices((0.0001,), (0.01, 0.0001), (0.1, 0.01, 0.001, 0.0001))}),
     _r("poisson", "linear_model.PoissonRegressor", 1, 0.3, "Poisson regression", "log of the mean count linear in the columns", only="counts", params=_BOUNDED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),
-    _r("gamma", "linear_model.GammaRegressor", 1, 0.3, "Gamma regression", "log of the mean linear in the columns, errors in percent", only="positive", params=_BOUNDED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),
+    _r("gamma", "linear_model.GammaRegressor", 1, 0.3, "Gamma regression", "log of the mean linear, relative errors", only="positive", params=_BOUNDED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),
     _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "k-nearest neighbours", "mean of the most similar training rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
     _r("tree", "tree.DecisionTreeRegressor", 2, 0.2, "Decision tree", "one tree of yes/no splits", space={"min_samples_leaf": _LEAVES}, greedy=True),
     _r("svm_linear", "svm.LinearSVR", 1, 0.8, "Linear support vector regression", "linear, ignores errors below a threshold", prefer=_SCALED, space={"C": _MARGIN, **_TUBE}, in_units=("C", "epsilon")),
-    _r("svm_rbf", "svm.SVR", 4, 2.0, "Support vector regression (RBF kernel)", "smooth curve, ignores errors below a threshold", prefer=_SCALED, space={**_SVM_RBF, **_TUBE}, max_rows=20_000, in_units=("C", "epsilon")),
-    _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "AdaBoost", "small trees, badly predicted rows weighted up", space=_ADABOOST, greedy=True),
+    _r("svm_rbf", "svm.SVR", 4, 2.0, "Support vector regression (RBF kernel)", "curve that ignores errors below a threshold", prefer=_SCALED, space={**_SVM_RBF, **_TUBE}, max_rows=20_000, in_units=("C", "epsilon")),
+    _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "AdaBoost", "small trees, upweighting large errors", space=_ADABOOST, greedy=True),
     _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True),
     _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST_OF_NUMBERS),
-    _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "Random forest", "trees on bootstrap samples and random columns, averaged", space=_FOREST_OF_NUMBERS),
+    _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST_OF_NUMBERS),
     _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", space=_BOOST_OF_NUMBERS),
     _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "Neural network", "one or two hidden layers", prefer=_SCALED, space=_MLP_OF_NUMBERS),
 )  # fmt: skip
