@@ -147,6 +147,8 @@ def gather(
         )
     require(table, target, opened.source)
     roles = _roles(table, settings, target, opened.source)
+    # Nothing may ask for these any more: they can be of types that no model reads.
+    table = exchange.readable(exchange.without(table, [*roles["id"], *roles["drop"]]))
     n_test, test_sha256 = 0, ""
     if settings.test:
         table, n_test, test_sha256 = _with_test_file(table, settings, opened.source)
@@ -285,6 +287,7 @@ def _with_test_file(table: Any, settings: Settings, source: str) -> tuple[Any, i
     for name in table.column_names:
         if name not in test.column_names:
             raise DataError(f"the test file {path} lacks column {name!r}, which {source} has.")
+    test = exchange.readable(test.select(table.column_names))
     return exchange.stacked(table, test), test.num_rows, opened.sha256
 
 
