@@ -218,11 +218,11 @@ def test_delimiter(lines, delimiter):
 def test_unusual_dialects_are_noted(file):
     table, remarks = noted(file("a.csv", "a;b\n1,5;x\n2,25;y\n"))
     assert table["a"].to_pylist() == [1.5, 2.25]
-    assert "separates cells with ';'" in remarks[0] and "decimal comma" in remarks[1]
+    assert "separated by ';'" in remarks[0] and "decimal comma" in remarks[1]
     table, remarks = noted(file("b.csv", "a;b\n1.5;x\n"))
     assert table["a"].to_pylist() == [1.5] and len(remarks) == 1
     table, remarks = noted(file("c.csv", "a\tb\n1\t2\n"))
-    assert table.column_names == ["a", "b"] and "tabulator" in remarks[0]
+    assert table.column_names == ["a", "b"] and "tabs" in remarks[0]
     assert noted(b"a;b\n1;2\n", delimiter=";")[1] == []
     assert noted(PLAIN)[1] == []
 
@@ -336,20 +336,66 @@ def test_ragged_rows(file, content, message):
             list(batches(file("bad.csv", content), note=print, **options))
 
 
+CAFE = [
+    (b"name,x\nabc,1\ncaf\xe9,2\n", 3),
+    (b"caf\xe9,x\nabc,1\n", 1),
+    (b"name,x\n" + b"abc,1\n" * 400_000 + b"caf\xe9,1\n", 400_002),
+]
+
+
+@pytest.mark.parametrize(("content", "line"), CAFE)
+def test_windows_texts_are_read_with_a_note(file, content, line):
+    path = file("a.csv", content)
+    table, remarks = noted(path)
+    assert "café" in [*table.column_names, table.column(0)[-1].as_py()]
+    assert len(remarks) == 1
+    assert (
+        "not UTF-8" in remarks[0]
+        and f"cp1252 (Windows), where line {line} holds 'café'" in remarks[0]
+    )
+    assert pa.Table.from_batches(batches(path, note=print)).equals(table)
+    assert noted(path, encoding="latin-1")[1] == []
+
+
 @pytest.mark.parametrize(
-    ("content", "offset", "line"),
+    "text",
+    ["Größe;ß\nMüller;1\nGroß & süß;2\n", "prix;x\ncréée;1\n“5 €”;2\ndon’t;3\n25°C – l´été;4\n"],
+)
+def test_words_of_windows_texts(text):
+    table, remarks = noted(text.encode("cp1252"))
+    assert table.column(0).to_pylist() == [line.split(";")[0] for line in text.splitlines()[1:]]
+    assert "cp1252" in remarks[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
     [
-        (b"name,x\nabc,1\ncaf\xe9,2\n", 16, 3),
-        (b"caf\xe9,x\nabc,1\n", 3, 1),
-        (b"name,x\n" + b"abc,1\n" * 400_000 + b"caf\xe9,1\n", 7 + 6 * 400_000 + 3, 400_002),
+        ("Größe,x\nMüller,1\n", "cp850"),
+        ("имя,x\nПривет,1\n", "cp1251"),
+        ("nazwa,x\nWałęsa,1\nŁódź,2\n", "cp1250"),
+        ("name,x\ncafé,1\nMüller,2\n", "mac-roman"),
+        ("name,x\n日本語,1\n", "gb18030"),
+        ("name,x\n日本語,1\n", "shift-jis"),
+        ("όνομα,x\nΓιώργος,1\n", "cp1253"),
     ],
 )
-def test_wrong_encoding(file, content, offset, line):
-    message = rf"not UTF-8: byte 0xe9 at offset {offset}, line {line}\. .*'cp1252'.*café"
-    with pytest.raises(DataError, match=message):
-        read(file("a.csv", content))
-    with pytest.raises(DataError, match=message):
-        list(batches(file("a.csv", content)))
+def test_other_encodings_are_refused_not_guessed(text, encoding):
+    with pytest.raises(
+        DataError, match=r"is not UTF-8: byte 0x.. at offset \d+, line \d; nor.*--encoding"
+    ):
+        read(text.encode(encoding))
+    assert read(text.encode(encoding), encoding=encoding).num_rows >= 1
+
+
+@pytest.mark.parametrize("end", [b"caf\xe9,2\n", b"caf\xc3"])
+def test_one_wrong_line_in_utf8_is_an_error(end):
+    with pytest.raises(DataError, match=r"line 4 .*though other lines are\. Correct"):
+        read("name,x\ncafé,1\nMüßig,2\n".encode() + end)
+
+
+def test_an_encoding_that_does_not_fit_names_the_place(file):
+    with pytest.raises(DataError, match=r"byte 0xe9 at offset 10, line 2\. .*'cp1252'.*café"):
+        read(b"name,x\ncaf\xe9,2\n", encoding="ascii")
 
 
 def test_damaged_parquet(file):

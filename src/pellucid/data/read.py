@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
+from pellucid.data.blanks import rewritten
 from pellucid.data.delimited import read_delimited, settle_types, stream_delimited
 from pellucid.data.dialect import MISSING, Dialect, settle
-from pellucid.data.faults import not_utf8
+from pellucid.data.encodings import not_utf8
 from pellucid.data.source import Source, find, refuse_duplicates, refuse_foreign, selected
 from pellucid.data.spelled import near_numbers
 from pellucid.errors import DataConversionWarning, DataError, ParameterError, warn
@@ -175,6 +176,9 @@ def _prepare(
         missing=missing,
         note=note,
     )
+    if dialect.blanks:
+        found = rewritten(found, dialect.encoding, header, note)
+        dialect = replace(dialect, delimiter="\t", encoding="utf-8", quote='"')
     return _Job(found, kind, columns, note, dialect, text)
 
 
