@@ -113,7 +113,7 @@ def stream_delimited(
 def _watch(spelled: Spelled, types: dict[str, Any], batch: Any) -> None:
     for name, kind in types.items():
         if kind in (pa.int64(), pa.float64()):
-            spelled.see_numbers(name)
+            spelled.see_numbers(name, None if kind == pa.int64() else batch.column(name))
         elif kind != pa.null():
             spelled.see(name, batch.column(name))
 
