@@ -17,7 +17,8 @@ from pellucid.data.delimited import stream_delimited
 from pellucid.data.dialect import Dialect, sniff_delimiter
 from pellucid.data.read import FORMATS, batches, read
 from pellucid.data.source import find
-from pellucid.errors import DataConversionWarning, DataError, ParameterError
+from pellucid.errors import DataConversionWarning, DataError, DataTypeError, ParameterError
+from pellucid.linear_model import LinearRegression
 
 PLAIN = b"name,size,weight\na,1,1.5\nb,2,\n"
 
@@ -72,6 +73,8 @@ def test_every_container_gives_the_same_table(file):
         "a.parquet": parquet.getvalue(),
         "a.jsonl": lines,
         "a.json": lines,
+        "list.json": b"[" + lines.replace(b"\n", b",\n") + b"]",
+        "bom.json": codecs.BOM_UTF8 + b" [" + lines.replace(b"\n", b",\n") + b"]",
         "a.jsonl.gz": gzip.compress(lines),
         "misnamed.csv": gzip.compress(PLAIN),
         "bom.csv": codecs.BOM_UTF8 + PLAIN,
@@ -97,6 +100,13 @@ def test_buffers_are_recognised_by_content():
     assert read(b'{"x": 1}\n{"x": 2}').column("x").to_pylist() == [1, 2]
 
 
+def test_nested_cells_of_json_are_refused_where_they_are_used():
+    table = read(b'[{"a": {"b": 1}, "c": NaN, "d": 2}]')
+    assert types(table) == {"a": "struct<b: int64>", "c": "double", "d": "int64"}
+    with pytest.raises(DataTypeError, match=r"column 'a' .*spread it .*--drop a"):
+        LinearRegression().fit(table, [1.0])
+
+
 def test_standard_input():
     code = "import sys; from pellucid.data.read import read; print(read('-').column_names)"
     done = subprocess.run([sys.executable, "-c", code], input=PLAIN, capture_output=True)
@@ -109,6 +119,13 @@ def test_columns_are_chosen_by_name(file):
     assert next(batches(path, columns=["size"])).column_names == ["size"]
     with pytest.raises(DataError, match=r"no column 'wieght'. Did you mean 'weight'\? Columns: n"):
         read(path, columns=["wieght"])
+    with pytest.raises(
+        DataError, match=r"It has one column, named \"'OBS' 'GPA'\"\. If that is a w"
+    ):
+        read(b"'OBS' 'GPA'\nx\n", columns=["GPA"])
+    wide = ",".join(f"c{i}" for i in range(30)).encode()
+    with pytest.raises(DataError, match=r"c10, \.\.\., c29 \(30 in all\)\.$"):
+        read(wide + b"\n", columns=["zzz"])
     with pytest.raises(ParameterError, match="list of names"):
         read(path, columns="name")
 
@@ -298,13 +315,16 @@ def test_a_folder(file, tmp_path):
         ("twice.csv", b"a,b,a\n1,2,3\n", r"2 columns named 'a' \(columns 1, 3\). Rename"),
         ("table.xyz", PLAIN, r"extension \.xyz .*\.csv.*format='csv'"),
         ("table", PLAIN, r"extension \(none\)"),
-        ("book.csv", b"PK\x03\x04" + b"\0" * 50, "Excel workbook.*CSV"),
-        ("book.xlsx", b"PK\x03\x04" + b"\0" * 50, "Excel workbook.*CSV"),
+        ("book.csv", b"PK\x03\x04" + b"\0" * 50, "Excel workbook.*xlsx"),
+        ("book.xlsx", b"PK\x03\x04" + b"\0" * 50, "no Excel workbook that can be opened"),
         ("table.pkl", b"\x80\x04\x95" + b"\0" * 50, "pickle.*Parquet"),
         ("text.parquet", PLAIN, "is not a Parquet file.*format='csv'"),
         ("cut.csv.gz", gzip.compress(bytes(range(256)) * 400)[:-20], "damaged.*again"),
-        ("list.json", b'[{"a": 1}]', "one object per line"),
-        ("nested.jsonl", b'{"a": {"b": 1}}\n', "column 'a'.*spread"),
+        ("empty.json", b"[]", "empty list"),
+        ("cells.json", b"[[1, 2], [3, 4]]", r"entry 1 of the list .*no object but '\[1, 2\]'"),
+        ("cut.json", b'[{"a": 1},\n {"a": 2', r"line 2 of .*not valid JSON.*\(column 9\)"),
+        ("types.json", b'[{"a": 1}, {"a": "x"}]', "row 2 of .*changed from number to string"),
+        ("latin.json", b'[{"a": "caf\xe9"}]', "is not UTF-8: byte 0xe9 at offset 11, line 1"),
         ("types.jsonl", b'{"a": 1}\n{"a": "x"}\n', "row 2 of .*changed from number to string"),
         ("cut.jsonl", b'{"a": 1}\n{"a": 2\n', "row 2 of .*not a JSON object"),
         ("latin.jsonl", b'{"a": "caf\xe9"}\n', "is not UTF-8: byte 0xe9 at offset 10, line 1"),

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pellucid.data.source import Source
 
 _CELL = re.compile(r"""\s*(?:"((?:[^"]|"")*)"|'([^']*)'|(\S+))(?=\s|$)""")
-_QUOTED_LINE = re.compile(r"'[^']*'(?:(?:[,;|\t]|\s+)'[^']*')*")
+_QUOTED_LINE = re.compile(r"'[^']*'(?:[,;|\t]'[^']*')*")
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
 
 

@@ -50,10 +50,10 @@ def read_delimited(
     if table.num_rows and table.schema.names[-1] == head.names[-1]:
         last = table.column(table.num_columns - 1)[-1].as_py()
         refuse_unclosed_quote(source, last, dialect.quote)
-    return settle_types(_as_meant(source, dialect, table, text, note))
+    return settle_types(as_meant(source, dialect, table, text, note))
 
 
-def _as_meant(
+def as_meant(
     source: Source, dialect: Dialect, table: Any, text: Sequence[str], note: Callable[[str], None]
 ) -> Any:
     """The table with amounts and dates that are written for people as numbers and dates."""
@@ -147,10 +147,10 @@ class _Head:
             raise DataError(f"{source.name} is empty: there is no row in it.")
         if not dialect.header:
             return cls(tuple(f"column_{i + 1}" for i in range(len(row))), blank, dialect)
-        return cls(_names(source, row, note), blank, dialect)
+        return cls(column_names(source, row, note), blank, dialect)
 
 
-def _names(source: Source, row: list[str], note: Callable[[str], None]) -> tuple[str, ...]:
+def column_names(source: Source, row: list[str], note: Callable[[str], None]) -> tuple[str, ...]:
     """The header as names; nameless columns are called as pandas calls them."""
     names = []
     for position, name in enumerate(row):
