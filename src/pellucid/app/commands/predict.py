@@ -79,7 +79,7 @@ def predict(
     allow_missing: bool,
     encoding: str | None,
 ) -> None:
-    """Predict the rows of FILE (CSV, TSV, Parquet or JSON lines; '-' is stdin) with MODEL.
+    """Predict the rows of FILE (CSV, TSV, Parquet, JSON or Excel; '-' is stdin) with MODEL.
 
     MODEL is a model file, or the folder of a run. Writes one row per row of FILE: the column
     'prediction' and, for a classifier that knows probabilities, one column 'p_<class>' for each
