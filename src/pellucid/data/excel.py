@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
+from shlex import quote
 from typing import Any
 
 import pyarrow as pa
@@ -78,7 +79,7 @@ def _sheet(source: Source, note: Callable[[str], None]) -> Any:
     if source.sheet is None and len(shown) > 1:
         note(
             f"{source.name} has {len(shown)} sheets: {name!r} is read. For another write "
-            f"{source.name}#{shown[1]}"
+            f"{quote(source.name + '#' + next(other for other in shown if other != name))}"
         )
     return book.get_sheet_by_name(name)
 
