@@ -316,8 +316,13 @@ def test_a_model_of_a_run_reads_files_in_the_encoding_of_its_table(tree, table, 
     assert [line.split(",")[0] for line in said.out.splitlines()[1:]] == colours
     assert "latin-1" not in said.err
     Path("loose.pellucid").write_bytes(Path("run/model.pellucid").read_bytes())
-    assert cli.run(["predict", "loose.pellucid", "old.csv"]) == 2
-    assert "is not UTF-8" in capsys.readouterr().err
+    assert cli.run(["predict", "loose.pellucid", "old.csv"]) == 0
+    assert "is not UTF-8: it is read as cp1252" in capsys.readouterr().err
+    Path("wide.csv").write_bytes(text.encode("utf-16"))
+    parquet.write_table(own, "old.parquet")
+    for file in ("wide.csv", "old.parquet"):
+        assert cli.run(["predict", "run", file]) == 0
+        assert "latin-1" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])

@@ -343,3 +343,21 @@ def test_classes_beyond_whole_numbers_of_arrays_have_names(tmp_path, capsys, rng
     capsys.readouterr()
     assert cli.run(["predict", str(tmp_path / "run"), str(tmp_path / "t.csv"), "-q"]) == 0
     assert capsys.readouterr().out.startswith("prediction,p_-1e+300,p_1e+300\n")
+
+
+def test_the_likeliest_targets_are_named(complain):
+    names = [f"c{i}" for i in range(20)]
+    wide = ",".join(names) + "\n" + ",".join("1" for _ in names) + "\n"
+    told = complain(wide)
+    assert "Likely: 'c19' (the last column), 'c0' (the first column)." in told
+    assert "c10, ..., c19 (20 in all)" in told
+    told = complain("id,Class label,y,z\n1,a,2,3\n")
+    assert "Likely: 'Class label', 'y', 'z' (the last column), 'id' (the first column)." in told
+
+
+def test_a_list_of_columns_does_not_contradict_itself(complain):
+    told = complain("'OBS' 'GRADE'\nx\ny\n", "-t", "GRADE")
+    assert "column 'GRADE' is not in t.csv." in told
+    assert "It has one column, named \"'OBS' 'GRADE'\"." in told
+    told = complain('it\'s,"a, b",y\n1,2,3\n', "-t", "b")
+    assert "Columns: \"it's\", 'a, b', y." in told

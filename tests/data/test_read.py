@@ -17,7 +17,8 @@ from pellucid.data.delimited import stream_delimited
 from pellucid.data.dialect import Dialect, sniff_delimiter
 from pellucid.data.read import FORMATS, batches, read
 from pellucid.data.source import find
-from pellucid.errors import DataConversionWarning, DataError, ParameterError
+from pellucid.errors import DataConversionWarning, DataError, DataTypeError, ParameterError
+from pellucid.linear_model import LinearRegression
 
 PLAIN = b"name,size,weight\na,1,1.5\nb,2,\n"
 
@@ -72,6 +73,8 @@ def test_every_container_gives_the_same_table(file):
         "a.parquet": parquet.getvalue(),
         "a.jsonl": lines,
         "a.json": lines,
+        "list.json": b"[" + lines.replace(b"\n", b",\n") + b"]",
+        "bom.json": codecs.BOM_UTF8 + b" [" + lines.replace(b"\n", b",\n") + b"]",
         "a.jsonl.gz": gzip.compress(lines),
         "misnamed.csv": gzip.compress(PLAIN),
         "bom.csv": codecs.BOM_UTF8 + PLAIN,
@@ -97,6 +100,13 @@ def test_buffers_are_recognised_by_content():
     assert read(b'{"x": 1}\n{"x": 2}').column("x").to_pylist() == [1, 2]
 
 
+def test_nested_cells_of_json_are_refused_where_they_are_used():
+    table = read(b'[{"a": {"b": 1}, "c": NaN, "d": 2}]')
+    assert types(table) == {"a": "struct<b: int64>", "c": "double", "d": "int64"}
+    with pytest.raises(DataTypeError, match=r"column 'a' .*spread it .*--drop a"):
+        LinearRegression().fit(table, [1.0])
+
+
 def test_standard_input():
     code = "import sys; from pellucid.data.read import read; print(read('-').column_names)"
     done = subprocess.run([sys.executable, "-c", code], input=PLAIN, capture_output=True)
@@ -109,6 +119,13 @@ def test_columns_are_chosen_by_name(file):
     assert next(batches(path, columns=["size"])).column_names == ["size"]
     with pytest.raises(DataError, match=r"no column 'wieght'. Did you mean 'weight'\? Columns: n"):
         read(path, columns=["wieght"])
+    with pytest.raises(
+        DataError, match=r"It has one column, named \"'OBS' 'GPA'\"\. If that is a w"
+    ):
+        read(b"'OBS' 'GPA'\nx\n", columns=["GPA"])
+    wide = ",".join(f"c{i}" for i in range(30)).encode()
+    with pytest.raises(DataError, match=r"c10, \.\.\., c29 \(30 in all\)\.$"):
+        read(wide + b"\n", columns=["zzz"])
     with pytest.raises(ParameterError, match="list of names"):
         read(path, columns="name")
 
@@ -218,11 +235,11 @@ def test_delimiter(lines, delimiter):
 def test_unusual_dialects_are_noted(file):
     table, remarks = noted(file("a.csv", "a;b\n1,5;x\n2,25;y\n"))
     assert table["a"].to_pylist() == [1.5, 2.25]
-    assert "separates cells with ';'" in remarks[0] and "decimal comma" in remarks[1]
+    assert "separated by ';'" in remarks[0] and "decimal comma" in remarks[1]
     table, remarks = noted(file("b.csv", "a;b\n1.5;x\n"))
     assert table["a"].to_pylist() == [1.5] and len(remarks) == 1
     table, remarks = noted(file("c.csv", "a\tb\n1\t2\n"))
-    assert table.column_names == ["a", "b"] and "tabulator" in remarks[0]
+    assert table.column_names == ["a", "b"] and "tabs" in remarks[0]
     assert noted(b"a;b\n1;2\n", delimiter=";")[1] == []
     assert noted(PLAIN)[1] == []
 
@@ -298,13 +315,16 @@ def test_a_folder(file, tmp_path):
         ("twice.csv", b"a,b,a\n1,2,3\n", r"2 columns named 'a' \(columns 1, 3\). Rename"),
         ("table.xyz", PLAIN, r"extension \.xyz .*\.csv.*format='csv'"),
         ("table", PLAIN, r"extension \(none\)"),
-        ("book.csv", b"PK\x03\x04" + b"\0" * 50, "Excel workbook.*CSV"),
-        ("book.xlsx", b"PK\x03\x04" + b"\0" * 50, "Excel workbook.*CSV"),
+        ("book.csv", b"PK\x03\x04" + b"\0" * 50, "Excel workbook.*xlsx"),
+        ("book.xlsx", b"PK\x03\x04" + b"\0" * 50, "no Excel workbook that can be opened"),
         ("table.pkl", b"\x80\x04\x95" + b"\0" * 50, "pickle.*Parquet"),
         ("text.parquet", PLAIN, "is not a Parquet file.*format='csv'"),
         ("cut.csv.gz", gzip.compress(bytes(range(256)) * 400)[:-20], "damaged.*again"),
-        ("list.json", b'[{"a": 1}]', "one object per line"),
-        ("nested.jsonl", b'{"a": {"b": 1}}\n', "column 'a'.*spread"),
+        ("empty.json", b"[]", "empty list"),
+        ("cells.json", b"[[1, 2], [3, 4]]", r"entry 1 of the list .*no object but '\[1, 2\]'"),
+        ("cut.json", b'[{"a": 1},\n {"a": 2', r"line 2 of .*not valid JSON.*\(column 9\)"),
+        ("types.json", b'[{"a": 1}, {"a": "x"}]', "row 2 of .*changed from number to string"),
+        ("latin.json", b'[{"a": "caf\xe9"}]', "is not UTF-8: byte 0xe9 at offset 11, line 1"),
         ("types.jsonl", b'{"a": 1}\n{"a": "x"}\n', "row 2 of .*changed from number to string"),
         ("cut.jsonl", b'{"a": 1}\n{"a": 2\n', "row 2 of .*not a JSON object"),
         ("latin.jsonl", b'{"a": "caf\xe9"}\n', "is not UTF-8: byte 0xe9 at offset 10, line 1"),
@@ -336,20 +356,66 @@ def test_ragged_rows(file, content, message):
             list(batches(file("bad.csv", content), note=print, **options))
 
 
+CAFE = [
+    (b"name,x\nabc,1\ncaf\xe9,2\n", 3),
+    (b"caf\xe9,x\nabc,1\n", 1),
+    (b"name,x\n" + b"abc,1\n" * 400_000 + b"caf\xe9,1\n", 400_002),
+]
+
+
+@pytest.mark.parametrize(("content", "line"), CAFE)
+def test_windows_texts_are_read_with_a_note(file, content, line):
+    path = file("a.csv", content)
+    table, remarks = noted(path)
+    assert "café" in [*table.column_names, table.column(0)[-1].as_py()]
+    assert len(remarks) == 1
+    assert (
+        "not UTF-8" in remarks[0]
+        and f"cp1252 (Windows), where line {line} holds 'café'" in remarks[0]
+    )
+    assert pa.Table.from_batches(batches(path, note=print)).equals(table)
+    assert noted(path, encoding="latin-1")[1] == []
+
+
 @pytest.mark.parametrize(
-    ("content", "offset", "line"),
+    "text",
+    ["Größe;ß\nMüller;1\nGroß & süß;2\n", "prix;x\ncréée;1\n“5 €”;2\ndon’t;3\n25°C – l´été;4\n"],
+)
+def test_words_of_windows_texts(text):
+    table, remarks = noted(text.encode("cp1252"))
+    assert table.column(0).to_pylist() == [line.split(";")[0] for line in text.splitlines()[1:]]
+    assert "cp1252" in remarks[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
     [
-        (b"name,x\nabc,1\ncaf\xe9,2\n", 16, 3),
-        (b"caf\xe9,x\nabc,1\n", 3, 1),
-        (b"name,x\n" + b"abc,1\n" * 400_000 + b"caf\xe9,1\n", 7 + 6 * 400_000 + 3, 400_002),
+        ("Größe,x\nMüller,1\n", "cp850"),
+        ("имя,x\nПривет,1\n", "cp1251"),
+        ("nazwa,x\nWałęsa,1\nŁódź,2\n", "cp1250"),
+        ("name,x\ncafé,1\nMüller,2\n", "mac-roman"),
+        ("name,x\n日本語,1\n", "gb18030"),
+        ("name,x\n日本語,1\n", "shift-jis"),
+        ("όνομα,x\nΓιώργος,1\n", "cp1253"),
     ],
 )
-def test_wrong_encoding(file, content, offset, line):
-    message = rf"not UTF-8: byte 0xe9 at offset {offset}, line {line}\. .*'cp1252'.*café"
-    with pytest.raises(DataError, match=message):
-        read(file("a.csv", content))
-    with pytest.raises(DataError, match=message):
-        list(batches(file("a.csv", content)))
+def test_other_encodings_are_refused_not_guessed(text, encoding):
+    with pytest.raises(
+        DataError, match=r"is not UTF-8: byte 0x.. at offset \d+, line \d; nor.*--encoding"
+    ):
+        read(text.encode(encoding))
+    assert read(text.encode(encoding), encoding=encoding).num_rows >= 1
+
+
+@pytest.mark.parametrize("end", [b"caf\xe9,2\n", b"caf\xc3"])
+def test_one_wrong_line_in_utf8_is_an_error(end):
+    with pytest.raises(DataError, match=r"line 4 .*though other lines are\. Correct"):
+        read("name,x\ncafé,1\nMüßig,2\n".encode() + end)
+
+
+def test_an_encoding_that_does_not_fit_names_the_place(file):
+    with pytest.raises(DataError, match=r"byte 0xe9 at offset 10, line 2\. .*'cp1252'.*café"):
+        read(b"name,x\ncaf\xe9,2\n", encoding="ascii")
 
 
 def test_damaged_parquet(file):

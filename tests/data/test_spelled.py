@@ -43,6 +43,38 @@ def test_amounts_with_decimal_commas_are_found():
     assert "'1.096,63 €' is 1096.63" in remark
 
 
+@pytest.mark.parametrize(
+    ("cells", "values", "how"),
+    [
+        (("119.444,44", "1.234.567,89", "119.444"), (119444.44, 1234567.89, 119444), "a decimal c"),
+        (("12,5 €", "1.000 €"), (12.5, 1000), "a decimal comma"),
+        (
+            ("1.234.567,89", "1,234.56", "12"),
+            (1234567.89, 1234.56, 12),
+            "some with a decimal comma",
+        ),
+    ],
+)
+def test_a_column_may_have_a_decimal_mark_of_its_own(cells, values, how):
+    found, (remark,) = column(cells, decimal=".")
+    assert found == list(values)
+    assert how in remark and f"{cells[0]!r} is {values[0]}" in remark
+
+
+@pytest.mark.parametrize(
+    "cells", [("119.444,44", "1,234.56", "1.234"), ("1,5", "2,3"), ("1,234.5", "1.5,2")]
+)
+def test_numbers_with_two_readings_stay_text(cells):
+    found, remarks = column(cells, decimal=".")
+    assert found == list(cells)
+    assert all("several ways" in remark for remark in remarks)
+
+
+def test_decimal_points_in_a_file_of_decimal_commas():
+    found, (remark,) = column(["1,234.56", "3.5"], decimal=",")
+    assert found == [1234.56, 3.5] and "with a decimal point" in remark
+
+
 @pytest.mark.parametrize("cells", [("05.02.2023", "1.3.2023"), ("2023/02/05", "2023/3/1")])
 def test_dates_with_one_reading_are_dates(cells):
     found, (remark,) = column([*cells, ""])
@@ -72,7 +104,20 @@ def test_columns_that_are_to_stay_text_do_without_a_remark():
 AMOUNTS = ["$5", "$1,234.5", "7", "1e3", "($3)", "1,234", "-2.5", "", "NA"]
 OTHERS = ["inf", "007.5", "01", "5%", "true", "x", "2023-01-05", "05.02.2023"]
 DATES = ["05.02.2023", "31.12.2022", "1.1.1970", "", "NA"]
-KINDS = st.sampled_from([AMOUNTS, DATES, ["5%", "7%", ""], [*AMOUNTS, *OTHERS], ["5%", "7"]])
+COMMAS = ["119.444,44", "1.234.567,89", "3,5", "12", "119.444", "NA", "5 €"]
+MIXED = ["119.444,44", "1,234.56", "3.5", "12", "1e3", ""]
+KINDS = st.sampled_from(
+    [
+        AMOUNTS,
+        DATES,
+        COMMAS,
+        MIXED,
+        [*COMMAS, *MIXED],
+        ["5%", "7%", ""],
+        [*AMOUNTS, *OTHERS],
+        ["5%", "7"],
+    ]
+)
 
 
 @given(

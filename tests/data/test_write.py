@@ -109,3 +109,13 @@ def test_standard_output(monkeypatch):
     monkeypatch.setattr(sys, "stdout", Screen)
     write({"a": [1, 2]}, "-")
     assert Screen.buffer.getvalue() == b"a\n1\n2\n"
+
+
+def test_a_type_that_csv_lacks_is_named_before_anything_is_written(tmp_path):
+    table = {"a": pa.array([1, 2]), "tags": pa.array([[1], [2]])}
+    with pytest.raises(DataError, match=r"column 'tags' has type list<.*CSV cannot hold"):
+        write(table, str(tmp_path / "a.csv"))
+    assert list(tmp_path.iterdir()) == []
+    write(table, str(tmp_path / "a.jsonl"))
+    for column in (pa.nulls(2), pa.array([1, 2]).cast(pa.duration("s"))):
+        write({"a": column}, str(tmp_path / "b.csv"))

@@ -7,6 +7,7 @@ role column is among the features; the target is class codes (positive class las
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
@@ -20,11 +21,12 @@ from pellucid.data import exchange
 from pellucid.data.arrow import arrow_column
 from pellucid.data.cells import RawColumn
 from pellucid.data.kinds import as_kind
-from pellucid.data.source import did_you_mean
+from pellucid.data.source import did_you_mean, find, listing
 from pellucid.errors import DataError
 
 LEAST_ROWS = 6
 IN_MEMORY = "table in memory"  # a source that no command can name
+PATH = "path"  # the container of a table that was read
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Material:
     weights : float64; groups, times : one value per row, or None
     rows : number of each row in the user's table; ids : {column: Arrow column}
     n_test : so many of the last rows come from a test file of their own
-    container : what the user gave ("arrow", "pandas", "polars", "array", "frame")
+    container : what the user gave ("arrow", "pandas", "polars", "array", "frame", "path")
     notes : what was done to the table
     """
 
@@ -116,7 +118,7 @@ def open_table(
     if text in datasets.names() and not os.path.isfile(text):
         known = datasets.load(text)
         sha256 = exchange.fingerprint(known.table)
-        return Opened(known.table, text, text, sha256, "arrow", known.target, known.task)
+        return Opened(known.table, text, text, sha256, PATH, known.target, known.task)
     from pellucid.data.read import read
 
     if text != "-" and not os.path.exists(text) and not os.path.splitext(text)[1]:
@@ -125,11 +127,12 @@ def open_table(
             f"there is no file {text} and no data set of that name.{hint} "
             f"Data sets: {', '.join(datasets.names())}."
         )
-    table = read(text, note=note, encoding=encoding)
+    source = find(text)
+    table = read(source, note=note, encoding=encoding)
     if text == "-":
-        return Opened(table, "stdin", "-", exchange.fingerprint(table))
+        return Opened(table, "stdin", "-", exchange.fingerprint(table), PATH)
     stem = os.path.basename(text).split(".")[0] or "table"
-    return Opened(table, stem, text, exchange.file_fingerprint(text))
+    return Opened(table, stem, text, exchange.file_fingerprint(source.path or text), PATH)
 
 
 def gather(
@@ -143,10 +146,12 @@ def gather(
     if target is None:
         raise DataError(
             f"which column of {opened.source} is to be predicted? Name it with --target "
-            f"(target=...). Columns: {shown(table.column_names)}."
+            f"(target=...).{_likely(table.column_names)} {listing(table.column_names)}"
         )
     require(table, target, opened.source)
     roles = _roles(table, settings, target, opened.source)
+    # Nothing may ask for these any more: they can be of types that no model reads.
+    table = exchange.readable(exchange.without(table, [*roles["id"], *roles["drop"]]))
     n_test, test_sha256 = 0, ""
     if settings.test:
         table, n_test, test_sha256 = _with_test_file(table, settings, opened.source)
@@ -216,8 +221,23 @@ def require(table: Any, name: str, source: str) -> None:
     if name not in table.column_names:
         raise DataError(
             f"column {name!r} is not in {source}.{did_you_mean(name, table.column_names)} "
-            f"Columns: {shown(table.column_names)}."
+            f"{listing(table.column_names)}"
         )
+
+
+TARGETS = {"class", "dependent", "label", "outcome", "output", "response", "result", "target", "y"}
+
+
+def _likely(names: list[str]) -> str:
+    """The columns that are most often the target: by their names, then the last, then the first."""
+    words = {name: re.split(r"[\W_]+", name.casefold()) for name in names}
+    called = [name for name in names if TARGETS & set(words[name])][:2]
+    if len(names) < 2:
+        return ""
+    ends = [name for name in (names[-1], names[0]) if name not in called]
+    places = {names[-1]: "the last column", names[0]: "the first column"}
+    told = [repr(name) for name in called] + [f"{name!r} ({places[name]})" for name in ends]
+    return f" Likely: {', '.join(told)}."
 
 
 def shown(names: list[str], most: int = 12) -> str:
@@ -285,6 +305,7 @@ def _with_test_file(table: Any, settings: Settings, source: str) -> tuple[Any, i
     for name in table.column_names:
         if name not in test.column_names:
             raise DataError(f"the test file {path} lacks column {name!r}, which {source} has.")
+    test = exchange.readable(test.select(table.column_names))
     return exchange.stacked(table, test), test.num_rows, opened.sha256
 
 

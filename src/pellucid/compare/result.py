@@ -101,7 +101,11 @@ class Result:
 
     @property
     def leaderboard(self) -> Any:
-        """The leaderboard as a frame: pandas or polars if the table was one (or if installed)."""
+        """The leaderboard as a data frame of the caller's kind.
+
+        pandas for a pandas table, polars for polars, Arrow for Arrow. For a path, a data set or an
+        array: pandas if it is installed, else polars, else an Arrow table.
+        """
         from pellucid.records.frames import frame
 
         return frame(board_columns(self.data), self._backend())
@@ -128,7 +132,7 @@ class Result:
     def _backend(self) -> str | None:
         from importlib.util import find_spec
 
-        if self.container in ("pandas", "polars"):
+        if self.container in ("pandas", "polars", "arrow"):
             return self.container
         return next((name for name in ("pandas", "polars") if find_spec(name)), "arrow")
 

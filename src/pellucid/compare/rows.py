@@ -72,4 +72,5 @@ def _about(told: Any, k: int) -> str | None:
 
 def cells(table: Any, rows: list[int]) -> list[list[str | None]]:
     """The cells of some rows as text."""
+    table = exchange.readable(table)
     return exchange.cells_as_text(exchange.take(table, np.array(rows, dtype=np.int64)))

@@ -22,7 +22,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from pellucid.data.dialect import Dialect
-from pellucid.data.faults import explain, not_utf8, refuse_unclosed_quote, wrong_encoding
+from pellucid.data.encodings import not_utf8, wrong_encoding
+from pellucid.data.faults import explain, refuse_unclosed_quote
 from pellucid.data.source import Source, refuse_duplicates, selected
 from pellucid.data.spelled import Spelled
 from pellucid.errors import DataError
@@ -47,11 +48,12 @@ def read_delimited(
     if _may_have_leading_zeros(content, dialect):
         table = _restore_leading_zeros(source, content, head, table)
     if table.num_rows and table.schema.names[-1] == head.names[-1]:
-        refuse_unclosed_quote(source, table.column(table.num_columns - 1)[-1].as_py())
-    return settle_types(_as_meant(source, dialect, table, text, note))
+        last = table.column(table.num_columns - 1)[-1].as_py()
+        refuse_unclosed_quote(source, last, dialect.quote)
+    return settle_types(as_meant(source, dialect, table, text, note))
 
 
-def _as_meant(
+def as_meant(
     source: Source, dialect: Dialect, table: Any, text: Sequence[str], note: Callable[[str], None]
 ) -> Any:
     """The table with amounts and dates that are written for people as numbers and dates."""
@@ -99,7 +101,8 @@ def stream_delimited(
             block *= 16
     types = found
     if batch is not None and batch.num_rows and batch.schema.names[-1] == head.names[-1]:
-        refuse_unclosed_quote(source, batch.column(batch.num_columns - 1)[-1].as_py())
+        last = batch.column(batch.num_columns - 1)[-1].as_py()
+        refuse_unclosed_quote(source, last, dialect.quote)
     final = {name: pa.float64() if kind == pa.null() else kind for name, kind in types.items()}
     asked = [name for name, kind in final.items() if kind != pa.string() or name in text]
     spelled.leave(asked)
@@ -110,7 +113,7 @@ def stream_delimited(
 def _watch(spelled: Spelled, types: dict[str, Any], batch: Any) -> None:
     for name, kind in types.items():
         if kind in (pa.int64(), pa.float64()):
-            spelled.see_numbers(name)
+            spelled.see_numbers(name, None if kind == pa.int64() else batch.column(name))
         elif kind != pa.null():
             spelled.see(name, batch.column(name))
 
@@ -134,18 +137,20 @@ class _Head:
             start = data.index(b"\n", start) + 1
         blank = len(data[:start].splitlines())
         try:
-            text = data[start : _end_of_row(data, start)].decode("utf-8")
+            text = data[start : _end_of_row(data, start, dialect.quote)].decode("utf-8")
         except UnicodeDecodeError as error:
             raise wrong_encoding(source, data[start:], error, dialect.encoding) from None
-        row = next(csv.reader(io.StringIO(text, newline=""), delimiter=dialect.delimiter), None)
+        lines = io.StringIO(text, newline="")
+        rows = csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote)
+        row = next(rows, None)
         if not row or not text.strip():
             raise DataError(f"{source.name} is empty: there is no row in it.")
         if not dialect.header:
             return cls(tuple(f"column_{i + 1}" for i in range(len(row))), blank, dialect)
-        return cls(_names(source, row, note), blank, dialect)
+        return cls(column_names(source, row, note), blank, dialect)
 
 
-def _names(source: Source, row: list[str], note: Callable[[str], None]) -> tuple[str, ...]:
+def column_names(source: Source, row: list[str], note: Callable[[str], None]) -> tuple[str, ...]:
     """The header as names; nameless columns are called as pandas calls them."""
     names = []
     for position, name in enumerate(row):
@@ -201,7 +206,7 @@ def _head_as_utf8(source: Source, dialect: Dialect) -> bytes:
         raise wrong_encoding(source, head, error, dialect.encoding) from None
 
 
-def _end_of_row(data: bytes, start: int) -> int:
+def _end_of_row(data: bytes, start: int, quote: str) -> int:
     """Where the row that begins at `start` ends: at a line end outside quotes."""
     end = start
     while end < len(data):
@@ -209,7 +214,7 @@ def _end_of_row(data: bytes, start: int) -> int:
         if not ends:
             break
         end = min(ends) + 1
-        if data.count(b'"', start, end) % 2 == 0:
+        if data.count(quote.encode(), start, end) % 2 == 0:
             return end
     return len(data)
 
@@ -230,7 +235,9 @@ def _options(
         block_size=block,
     )
     # Quoted line ends cost nothing measurable here, and without them a block may cut a cell.
-    parse = pacsv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
+    parse = pacsv.ParseOptions(
+        delimiter=dialect.delimiter, quote_char=dialect.quote, newlines_in_values=True
+    )
     convert = pacsv.ConvertOptions(
         null_values=dialect.markers() if missing else [],
         strings_can_be_null=missing,
@@ -300,7 +307,10 @@ def _straddles(error: Exception, block: int) -> bool:
 def _may_have_leading_zeros(content: Any, dialect: Dialect) -> bool:
     """Can a cell start with 0 and a digit? One pass over the bytes, in parts that fit the cache."""
     data = np.frombuffer(content, dtype=np.uint8)
-    zero, separators = np.uint8(ord("0")), [ord(c) for c in (dialect.delimiter, "\n", '"')]
+    zero, separators = (
+        np.uint8(ord("0")),
+        [ord(c) for c in (dialect.delimiter, "\n", dialect.quote)],
+    )
     for begin in range(0, data.size, 1 << 17):
         part = data[begin : begin + (1 << 17) + 2]
         first, second, third = part[:-2], part[1:-1], part[2:]

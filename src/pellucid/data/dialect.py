@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pellucid.data.blanks import looks_blank_separated, single_quoted
+from pellucid.data.encodings import find_encoding
 from pellucid.data.source import Source
 from pellucid.errors import ParameterError
 
@@ -21,11 +23,7 @@ MISSING = (
     *("NULL", "null", "None", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
 )
 
-_DELIMITERS = {",": "','", ";": "';'", "\t": "the tabulator", "|": "'|'"}
-_BOMS = {  # the mark of UTF-32 begins with that of UTF-16
-    codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
-}  # fmt: skip
+_DELIMITERS = {",": "','", ";": "';'", "\t": "tabs", "|": "'|'", " ": "blanks"}
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?')  # as spreadsheets write above the header
 _UNIT = r"\s*([$€£¥₹%]|[A-Z]{3})?\s*"
 _DECIMAL_COMMA = re.compile(rf"[+-]?{_UNIT}(\d+|\d{{1,3}}(\.\d{{3}})+),\d+([eE][+-]?\d+)?{_UNIT}")
@@ -41,6 +39,8 @@ class Dialect:
     encoding: str = "utf-8"
     header: bool = True
     missing: tuple[str, ...] = MISSING
+    quote: str = '"'
+    blanks: bool = False  # cells stood apart by blanks; `blanks.rewritten` has put tabs there
 
     @property
     def is_utf8(self) -> bool:
@@ -66,49 +66,40 @@ def settle(
     _check(delimiter, decimal, encoding, missing)
     head = source.head()
     if encoding is None:
-        encoding = next((name for bom, name in _BOMS.items() if head.startswith(bom)), None)
-        encoding = encoding or _sniff_width(head)
-        if encoding != "utf-8":
-            note(f"{source.name} is written in {encoding[:6].upper()}, as its first bytes say.")
-    lines = _complete_lines(head.decode(encoding, errors="replace"))
+        encoding = find_encoding(source, head, note)
+    lines = complete_lines(head.decode(encoding, errors="replace"))
     stated = _SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
     if stated:
         delimiter, lines = delimiter or stated.group(1), lines[1:]
+    quote = "'" if single_quoted(lines) else '"'
     if delimiter is None:
-        delimiter = sniff_delimiter(lines)
+        delimiter = sniff_delimiter(lines, quote)
         if delimiter != ",":
-            note(f"{source.name} separates cells with {_DELIMITERS[delimiter]}, not with a comma.")
+            note(f"{source.name} is separated by {_DELIMITERS[delimiter]}, not by commas.")
     if decimal is None:
-        decimal = _sniff_decimal(lines, delimiter)
+        decimal = _sniff_decimal(lines, delimiter, quote)
         if decimal == ",":
             note(f"{source.name} writes numbers with a decimal comma (3,14).")
-    return Dialect(delimiter, decimal, encoding, header, tuple(missing))
+    blanks = delimiter == " "
+    return Dialect(delimiter, decimal, encoding, header, tuple(missing), quote, blanks)
 
 
-def _sniff_width(head: bytes) -> str:
-    """UTF-32 or UTF-16 without its mark: of plain words and numbers most other bytes are 0."""
-    first = head[:400]
-    if first.count(0) > 0.7 * len(first):
-        return "utf-32-be" if first[:1] == b"\0" else "utf-32-le"
-    for name, zeros in (("utf-16-le", first[1::2]), ("utf-16-be", first[::2])):
-        if zeros.count(0) > 0.4 * len(first):
-            return name
-    return "utf-8"
-
-
-def sniff_delimiter(lines: Sequence[str]) -> str:
+def sniff_delimiter(lines: Sequence[str], quote: str = '"') -> str:
     """The separator that cuts all lines into the same number (> 1) of cells, most cells first.
 
-    If none does, the one most frequent in the header: the fault is then in a later line, and the
+    A blank stands for one or more of them, and counts only where no other character will do. If
+    none does, the one most frequent in the header: the fault is then in a later line, and the
     parser names it.
     """
     best, most = ",", 1
-    for candidate in _DELIMITERS:
-        widths = {len(row) for row in _rows(lines, candidate) if row}
+    for candidate in ",;\t|":
+        widths = {len(row) for row in _rows(lines, candidate, quote) if row}
         if len(widths) == 1 and max(widths) > most:
             best, most = candidate, max(widths)
+    if most == 1 and looks_blank_separated(lines):
+        return " "
     if most == 1 and lines:
-        return max(_DELIMITERS, key=lines[0].count)  # the first of equals: the comma
+        return max(",;\t|", key=lines[0].count)  # the first of equals: the comma
     return best
 
 
@@ -133,24 +124,24 @@ def _check(
             ) from None
 
 
-def _complete_lines(text: str) -> list[str]:
+def complete_lines(text: str) -> list[str]:
     lines = text.lstrip("\ufeff").splitlines()
     if len(text) >= 32_768 and len(lines) > 1:
         lines = lines[:-1]  # perhaps cut by the end of the sample
     return [line for line in lines if line.strip()][:50]
 
 
-def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+def _rows(lines: Sequence[str], delimiter: str, quote: str) -> list[list[str]]:
     try:
-        return list(csv.reader(lines, delimiter=delimiter))
+        return list(csv.reader(lines, delimiter=delimiter, quotechar=quote))
     except csv.Error:
         return []
 
 
-def _sniff_decimal(lines: Sequence[str], delimiter: str) -> str:
+def _sniff_decimal(lines: Sequence[str], delimiter: str, quote: str) -> str:
     if delimiter == ",":
         return "."
-    cells = [cell.strip() for row in _rows(lines[1:], delimiter) for cell in row]
+    cells = [cell.strip() for row in _rows(lines[1:], delimiter, quote) for cell in row]
     comma = any(_DECIMAL_COMMA.fullmatch(cell) for cell in cells)
     point = any(_DECIMAL_POINT.fullmatch(cell) for cell in cells)
     return "," if comma and not point else "."

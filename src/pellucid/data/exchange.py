@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pellucid.data.arrow import arrow_column
+from pellucid.data.arrow_types import plain
 from pellucid.data.buffers import to_arrow
 from pellucid.data.containers import check_names, is_frame
 from pellucid.data.learning import kind_of
@@ -51,13 +52,35 @@ def _frame(data: Any) -> pa.Table:
     columns = []
     for name in frame.columns:
         try:
-            columns.append(frame[name].to_arrow())
+            columns.append(_named_levels(frame[name]).to_arrow())
         except (pa.ArrowInvalid, pa.ArrowTypeError):
             raise DataError(
                 f"column {name!r} mixes cells of several types: make it all numbers, all text or "
                 "all dates."
             ) from None
+        except pa.ArrowNotImplementedError:
+            raise DataTypeError(
+                f"column {name!r} has type {frame[name].to_native().dtype}, which no model can read. "
+                "Turn it into numbers, text or dates first."
+            ) from None
     return pa.table(columns, names=[str(name) for name in frame.columns])
+
+
+def _named_levels(series: Any) -> Any:
+    """The series; categories of pandas that are intervals (`pandas.cut`) or periods by their names."""
+    import narwhals as nw
+
+    levels = getattr(getattr(series.to_native(), "cat", None), "categories", None)
+    if levels is None or str(levels.dtype).split("[")[0] not in ("interval", "period"):
+        return series
+    named = series.to_native().cat.rename_categories([str(level) for level in levels])
+    return nw.from_native(named, series_only=True)
+
+
+def readable(table: pa.Table) -> pa.Table:
+    """The table in the plain types of `arrow_types`; a column that no model can read is refused."""
+    columns = [plain(name, column) for name, column in zip(table.column_names, table.columns)]
+    return pa.table(columns, names=table.column_names)
 
 
 def settled(table: pa.Table, n: int) -> tuple[pa.Table, dict[str, str]]:
@@ -166,8 +189,15 @@ def repeated(table: pa.Table, rows: dict[str, int], n: int) -> pa.Table:
 
 def cells_as_text(table: pa.Table, longest: int = 200) -> list[list[str | None]]:
     """Rows of cells as text, None where missing."""
-    columns = [[_cell_text(cell, longest) for cell in c.to_pylist()] for c in table.columns]
+    columns = [[_cell_text(cell, longest) for cell in column] for column in python_columns(table)]
     return [list(row) for row in zip(*columns)]
+
+
+def python_columns(table: pa.Table) -> list[list[Any]]:
+    """The cells of each column as Python objects, whatever its Arrow type."""
+    return [
+        plain(name, column).to_pylist() for name, column in zip(table.column_names, table.columns)
+    ]
 
 
 def _cell_text(cell: Any, longest: int) -> str | None:

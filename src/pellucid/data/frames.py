@@ -82,6 +82,8 @@ def _column(name: str, series: nw.Series) -> RawColumn:
     if dtype == nw.Duration:
         micro = series.dt.total_microseconds().cast(nw.Float64)
         return RawColumn(name, "number", _floats(micro) / 86_400e6)
+    if dtype == nw.Time:
+        return arrow_column(name, series.to_arrow())
     if dtype == nw.Object:
         return object_column(name, np.asarray(series.to_numpy(), dtype=object))
     if getattr(getattr(native, "dtype", None), "kind", "") == "c":
@@ -90,7 +92,7 @@ def _column(name: str, series: nw.Series) -> RawColumn:
         return RawColumn(name, "number", np.full(len(series), np.nan))
     shown = dtype if str(dtype) != "Unknown" else getattr(native, "dtype", dtype)
     raise DataTypeError(
-        f"column {name!r} has type {shown}, which no table can hold. Turn it into numbers, text, "
+        f"column {name!r} has type {shown}, which no model can read. Turn it into numbers, text, "
         "categories or dates first."
     )
 

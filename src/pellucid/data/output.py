@@ -67,12 +67,10 @@ def _split(X: Any, name: str) -> tuple[Any, Any]:
     names = [str(n) for n in raw]
     check_names(tuple(names))
     if name not in names:
-        from pellucid.data.source import did_you_mean
+        from pellucid.data.source import did_you_mean, listing
 
         hint = did_you_mean(name, names)
-        raise DataError(
-            f"column {name!r} is not in the table.{hint} Columns: {', '.join(names[:20])}"
-        )
+        raise DataError(f"column {name!r} is not in the table.{hint} {listing(names)}")
     if hasattr(X, "column_names"):
         return X.drop_columns([name]), X.column(name)
     return X[[n for n in raw if str(n) != name]], X[raw[names.index(name)]]

@@ -1,4 +1,4 @@
-"""Reading a table: CSV and TSV (also .gz, .zst), Parquet, JSON lines, standard input.
+"""Reading a table: CSV and TSV (also .gz, .zst), Parquet, JSON, Excel, standard input.
 
 Invariant: what comes back is an Arrow table with at least one row, one type per column and
 different names. Everything else is a `DataError` that says what is wrong, where, and what to do.
@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
+from pellucid.data.blanks import rewritten
 from pellucid.data.delimited import read_delimited, settle_types, stream_delimited
 from pellucid.data.dialect import MISSING, Dialect, settle
-from pellucid.data.faults import not_utf8
 from pellucid.data.source import Source, find, refuse_duplicates, refuse_foreign, selected
 from pellucid.data.spelled import near_numbers
 from pellucid.errors import DataConversionWarning, DataError, ParameterError, warn
@@ -30,6 +30,7 @@ __all__ = ["FORMATS", "MISSING", "batches", "read"]
 # Extension, after that of a compression is taken off -> format.
 _EXTENSIONS = {
     "csv": (".csv", ".txt"),
+    "excel": (".xls", ".xlsm", ".xlsx"),
     "jsonl": (".json", ".jsonl", ".ndjson"),
     "parquet": (".parquet", ".pq"),
     "tsv": (".tab", ".tsv"),
@@ -55,8 +56,9 @@ def read(
     Parameters
     ----------
     source : a path, `"-"` (standard input), bytes, or an object with `read`.
-    format : `"csv"`, `"tsv"`, `"parquet"`, `"jsonl"`; None goes by the extension, and by the
-        content where there is no name.
+        `file.xlsx#Sheet` names the sheet of a workbook, otherwise its first one is read.
+    format : `"csv"`, `"tsv"`, `"parquet"`, `"jsonl"` (one object per line, or one list of objects)
+        or `"excel"`; None goes by the extension, and by the content where there is no name.
     columns : the columns to read, in this order; None reads all.
     delimiter, decimal, encoding : of a text; None finds them, and says so when they are unusual.
     header : False if the first row is data; the columns are then `column_1`, `column_2`, ...
@@ -90,6 +92,8 @@ def read(
         near_numbers(table, job.note, job.source.name, text)
     else:
         table = _WHOLE[job.format](job)
+        if job.format == "excel":
+            near_numbers(table, job.note, job.source.name, text)
     if table.num_rows == 0:
         raise _no_rows(job.source)
     for remark in remarks:
@@ -140,8 +144,9 @@ class _Job:
     format: str
     columns: Sequence[str] | None
     note: Callable[[str], None]
-    dialect: Dialect | None
+    dialect: Dialect | None = None
     text: Sequence[str] = ()
+    cells: Dialect | None = None  # of a workbook
 
 
 def _prepare(
@@ -161,7 +166,10 @@ def _prepare(
     head = found.head()
     kind = _format(found, head, format)
     if kind in ("parquet", "jsonl"):
-        return _Job(found, kind, columns, note, None)
+        return _Job(found, kind, columns, note)
+    if kind == "excel":
+        own = Dialect(header=header, missing=tuple(missing))
+        return _Job(found, kind, columns, note, text=text, cells=own)
     if not head.strip():
         raise DataError(f"{found.name} is empty ({len(head)} bytes): there is no table in it.")
     if kind == "tsv" and delimiter is None:
@@ -175,6 +183,9 @@ def _prepare(
         missing=missing,
         note=note,
     )
+    if dialect.blanks:
+        found = rewritten(found, dialect.encoding, header, note)
+        dialect = replace(dialect, delimiter="\t", encoding="utf-8", quote='"')
     return _Job(found, kind, columns, note, dialect, text)
 
 
@@ -184,7 +195,7 @@ def _format(source: Source, head: bytes, stated: str | None) -> str:
         raise ParameterError(f"format must be one of {', '.join(_EXTENSIONS)}, not {stated!r}.")
     looks = _looks_like(head)
     kind = stated or FORMATS.get(source.suffix) or (looks if source.path is None else None)
-    if kind != "parquet":
+    if kind not in ("parquet", "excel"):
         refuse_foreign(source, head)
     if kind is None:
         endings = ", ".join(sorted(FORMATS))
@@ -204,6 +215,8 @@ def _format(source: Source, head: bytes, stated: str | None) -> str:
 def _looks_like(head: bytes) -> str:
     if head.startswith(b"PAR1"):
         return "parquet"
+    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        return "excel"
     return "jsonl" if head.lstrip().startswith((b"{", b"[")) else "csv"
 
 
@@ -263,46 +276,16 @@ def _parquet_columns(job: _Job, file: Any) -> list[str]:
     return [name for name in names if name not in labels]
 
 
-# JSON lines
+def _read_excel(job: _Job) -> Any:
+    from pellucid.data.excel import read_excel
+
+    return read_excel(job.source, job.columns, job.note, job.cells or Dialect(), job.text)
 
 
-def _read_json_lines(job: _Job) -> Any:
-    from pyarrow import json as pajson
+def _read_json(job: _Job) -> Any:
+    from pellucid.data.json_records import read_json
 
-    content = job.source.content()
-    start = bytes(content[:65_536]).lstrip()[:1]
-    if not start:
-        raise DataError(f"{job.source.name} is empty: there is no row in it.")
-    if start == b"[":
-        raise DataError(
-            f"{job.source.name} holds one JSON list, not JSON lines. Write one object per line, "
-            "without brackets and commas around (`jq -c '.[]' FILE`)."
-        )
-    block = max(1 << 20, min(len(content), 1 << 28))  # a row must fit into a block
-    try:
-        table = pajson.read_json(pa.BufferReader(content), pajson.ReadOptions(block_size=block))
-    except pa.ArrowInvalid as error:
-        raise _bad_json(job.source, str(error)) from None
-    try:
-        table.validate(full=True)  # the parser takes any bytes for text
-    except (pa.ArrowInvalid, UnicodeDecodeError):
-        raise not_utf8(job.source, bytes(content)) from None
-    table = table.select(selected(job.source, table.schema.names, job.columns))
-    for field in table.schema:
-        if pa.types.is_nested(field.type):
-            raise DataError(
-                f"column {field.name!r} of {job.source.name} holds lists or objects "
-                f"({field.type}). A table needs one value per cell: spread it over columns."
-            )
-    return settle_types(table)
+    return read_json(job.source, job.columns)
 
 
-def _bad_json(source: Source, text: str) -> DataError:
-    text = text.removeprefix("JSON parse error: ").rstrip(".")
-    row = re.search(r"\s*in row (\d+)$", text)
-    where = f"row {int(row[1]) + 1} of {source.name}" if row else source.name
-    what = text[: row.start()].rstrip(".") if row else text
-    return DataError(f"{where} is not a JSON object like the others: {what}.")
-
-
-_WHOLE = {"parquet": _read_parquet, "jsonl": _read_json_lines}
+_WHOLE = {"excel": _read_excel, "jsonl": _read_json, "parquet": _read_parquet}

@@ -25,8 +25,8 @@ _SUFFIXES = (".gz", ".zst")
 
 # File contents that are often fed to a table reader by mistake.
 _FOREIGN = {
-    b"PK\x03\x04": "a zip archive or an Excel workbook. Unpack it, or save the sheet as CSV",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook. Save the sheet as CSV",
+    b"PK\x03\x04": "a zip archive or an Excel workbook. Unpack it, or name the workbook .xlsx",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook. Name it .xls",
     b"\x80\x04": "a pickle, which can run any code when it is opened. Save the table as Parquet",
     b"\x80\x05": "a pickle, which can run any code when it is opened. Save the table as Parquet",
     b"ARROW1": "an Arrow or Feather file. Save the table as Parquet",
@@ -39,11 +39,12 @@ _FOREIGN = {
 
 @dataclass(frozen=True)
 class Source:
-    """A name for messages, and either a path or the bytes themselves."""
+    """A name for messages, and either a path or the bytes themselves; the sheet of a workbook."""
 
     name: str
     path: Path | None = None
     data: bytes | None = None
+    sheet: str | None = None
 
     @property
     def suffix(self) -> str:
@@ -130,6 +131,26 @@ def did_you_mean(name: str, known: Any) -> str:
     return f" Did you mean {lower[near[0]]!r}?" if near else ""
 
 
+def listing(names: Sequence[str], most: int = 12) -> str:
+    """`Columns: a, 'b, c', ..., z.` with the last one always; names that could mislead in quotes."""
+    if len(names) == 1:
+        return (
+            f"It has one column, named {_clear(names[0])}. If that is a whole line, its cells are "
+            "separated in a way that is not recognised."
+        )
+    if len(names) <= most:
+        return f"Columns: {', '.join(map(_clear, names))}."
+    some = ", ".join(map(_clear, names[: most - 1]))
+    return f"Columns: {some}, ..., {_clear(names[-1])} ({len(names)} in all)."
+
+
+def _clear(name: str) -> str:
+    """A name, cut if very long, in quotes if it could be taken for another or for several."""
+    cut = name if len(name) <= 60 else name[:57] + "..."
+    plain = cut == cut.strip() and cut and not set(cut) & set(",'\"\n\t")
+    return cut if plain else repr(cut)
+
+
 def refuse_duplicates(source: Source, names: Sequence[str]) -> None:
     """Two columns of one name cannot be told apart."""
     if len(set(names)) == len(names):
@@ -151,8 +172,7 @@ def selected(source: Source, names: Sequence[str], columns: Sequence[str] | None
     for name in columns:
         if name not in names:
             hint = did_you_mean(str(name), names)
-            shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-            raise DataError(f"{source.name} has no column {name!r}.{hint} Columns: {shown}")
+            raise DataError(f"{source.name} has no column {name!r}.{hint} {listing(names)}")
     return list(columns)
 
 
@@ -160,7 +180,10 @@ def _find_file(text: str | bytes) -> Source:
     name = os.fsdecode(text)
     if name.split("://")[0] in ("http", "https", "ftp", "s3", "gs"):
         raise DataError(f"{name} is an address: Pellucid uses no network. Download the file first.")
-    path = Path(name).expanduser()
+    path, sheet = Path(name).expanduser(), None
+    if not path.exists() and "#" in path.name:  # book.xlsx#Sheet
+        stem, sheet = path.name.split("#", 1)
+        name, path = name[: -len(sheet) - 1], path.with_name(stem)
     if path.is_dir():
         raise DataError(f"{name} is a folder, not a file.{_readable_in(path)}")
     if not path.exists():
@@ -173,11 +196,11 @@ def _find_file(text: str | bytes) -> Source:
         raise DataError(f"{name} exists, but you may not read it (its permissions).") from None
     except OSError as error:
         raise DataError(f"{name} cannot be opened: {error.strerror}.") from None
-    return Source(name, path=path) if regular else Source(name, data=data)
+    return Source(name, path if regular else None, data, sheet)
 
 
 def _readable_in(folder: Path) -> str:
-    endings = (".csv", ".tsv", ".parquet", ".jsonl", *_SUFFIXES)
+    endings = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".xlsx", *_SUFFIXES)
     found = sorted(str(folder / name) for name in os.listdir(folder) if name.endswith(endings))
     if not found:
         return " Give one file."

@@ -1,8 +1,10 @@
 """Cells written for people: $1,096.63, 1.096,63 EUR, 12.5%, (250.00), 05.02.2023, 2023/02/05.
 
 A column of text becomes numbers or dates if all its cells can be read in one way only and are in
-one unit; a note says so. Invariant: cells that could mean two things (02/05/2023) stay text, and a
-note says how to write them.
+one unit; a note says so. Numbers are read with the decimal mark of the file; else, if a cell has
+both marks or a unit, with the other one (119.444,44 in a file of decimal points); else each by
+itself, if none of them could mean two numbers (1.234 could). Invariant: cells that could mean two
+things (02/05/2023) stay text, and a note says how to write them.
 """
 
 from __future__ import annotations
@@ -24,6 +26,14 @@ _DATES = {  # how it is read -> what it looks like: day first after points, year
 }
 _UNCLEAR_DATE = r"^\s*\d{1,2}[/.-](\d{1,2}|[A-Za-z]{3})[/.-](\d{4}|\d\d)(\s.*)?$"
 _NUMBER = r"^\s*-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+_AMBIGUOUS = r"[1-9]\d{0,2}[.,]\d{3}"  # thousands to some, a fraction to others
+_BOTH_MARKS = r"\d[.,].*[.,]\d"
+_EACH = "each"  # every cell by its own decimal mark
+_WRITTEN = {
+    ".": "numbers with a decimal point",
+    ",": "numbers with a decimal comma",
+    _EACH: "numbers, some with a decimal comma and some with a decimal point",
+}
 _FIRST = 50  # cells that settle most columns
 
 
@@ -47,7 +57,9 @@ class Spelled:
     def __init__(self, names: Any, decimal: str, missing: Any = ()) -> None:
         self._decimal = decimal
         self._missing = to_arrow(list(missing)).cast(pa.string())
-        self._pattern = _amount(_number(decimal))
+        marks = [decimal, "," if decimal == "." else ".", _EACH]
+        self._marks: dict[str, list[str]] = {name: list(marks) for name in names}
+        self._certain: set[str] = set()  # columns with a cell that can be nothing but a number
         self._units: dict[str, set[str] | None] = {name: set() for name in names}
         self._dates: dict[str, set[str]] = {name: set(_DATES) for name in names}
         self._example: dict[str, str] = {}
@@ -59,29 +71,44 @@ class Spelled:
         for part in (cells.slice(0, _FIRST), cells.slice(_FIRST)):
             if len(part) and self._open(name):
                 self._example.setdefault(name, part[0].as_py())
-                self._units[name] = self._with_units(self._units[name], part)
+                self._see_amounts(name, part)
                 self._dates[name] = {f for f in self._dates[name] if _all_dates(part, f)}
 
-    def see_numbers(self, name: str) -> None:
-        """A part of column `name` holds plain numbers only."""
+    def see_numbers(self, name: str, column: Any = None) -> None:
+        """A part of column `name` holds plain numbers only; `column` unless they are whole."""
         units = self._units[name]
         self._units[name] = None if units is None else units | {""}
         self._dates[name] = set()
+        others = [mark for mark in self._marks[name] if mark != self._decimal]
+        if column is not None and others and units is not None:
+            cells = column.drop_null()
+            cells = cells.filter(pc.invert(pc.is_in(cells, value_set=self._missing)))
+            gone = [mark for mark in others if not _all_amounts(cells, mark)]
+            self._marks[name] = [mark for mark in self._marks[name] if mark not in gone]
 
     def _open(self, name: str) -> bool:
         return self._units[name] is not None or bool(self._dates[name])
 
-    def _with_units(self, known: set[str] | None, part: Any) -> set[str] | None:
-        if known is None or not pc.all(pc.match_substring_regex(part, self._pattern)).as_py():
-            return None
+    def _see_amounts(self, name: str, part: Any) -> None:
+        known = self._units[name]
+        self._marks[name] = [mark for mark in self._marks[name] if _all_amounts(part, mark)]
+        if known is None or not self._marks[name]:
+            self._units[name] = None
+            return
         bare = pc.replace_substring_regex(part, r"\d([eE][+-]?\d+)?|[.,()+\-−\s]", "")
-        return known | {
-            "" if unit.startswith(("i", "I")) else unit for unit in bare.unique().to_pylist()
-        }
+        found = {"" if unit.startswith(("i", "I")) else unit for unit in bare.unique().to_pylist()}
+        self._units[name] = known | found
+        if found != {""} or pc.any(pc.match_substring_regex(part, _BOTH_MARKS)).as_py():
+            self._certain.add(name)
+
+    def _mark(self, name: str) -> str | None:
+        """The decimal mark by which column `name` is read; None if there is no such one."""
+        marks = self._marks[name]
+        return marks[0] if marks and (marks[0] == self._decimal or name in self._certain) else None
 
     def _unit(self, name: str) -> str | None:
         """The one unit of a column of numbers; None if there are several, or no numbers."""
-        units = self._units[name]
+        units = self._units[name] if self._mark(name) else None
         if units is None or not units <= _UNITS or units >= {"", "%"} or len(units - {""}) > 1:
             return None  # amounts may lack their currency, but 5 beside 5% could be either
         return max(units)
@@ -91,7 +118,7 @@ class Spelled:
         if name not in self._example:
             return None
         if self._unit(name) is not None:
-            return lambda column: _numbers(column, self._decimal, self._missing)
+            return lambda column: _numbers(column, self._mark(name), self._missing)
         if self._dates[name]:
             return lambda column: _dates(column, min(self._dates[name]), self._missing)
         return None
@@ -117,7 +144,9 @@ class Spelled:
             if turn is None:
                 continue
             value = turn(to_arrow([example]))[0].as_py()
-            kind = "dates" if self._unit(name) is None else "numbers"
+            mark = self._mark(name)
+            kind = "numbers" if mark == self._decimal else _WRITTEN[mark or _EACH]
+            kind = "dates" if self._unit(name) is None else kind
             out.append(
                 f"column {name!r} of {table_name} is read as {kind}: {example.strip()!r} is {value}."
             )
@@ -133,7 +162,21 @@ def _all_dates(part: Any, form: str) -> bool:
     return read.null_count == 0 and pc.all(pc.equal(pc.day(read), written)).as_py()
 
 
-def _numbers(column: Any, decimal: str, missing: Any) -> Any:
+def _all_amounts(part: Any, mark: str) -> bool:
+    """Whether all cells are amounts with this decimal mark."""
+    if mark != _EACH:
+        return pc.all(pc.match_substring_regex(part, _amount(_number(mark)))).as_py()
+    fits = pc.match_substring_regex(part, _amount(f"({_number('.')}|{_number(',')})"))
+    clear = pc.invert(pc.match_substring_regex(part, _amount(_AMBIGUOUS)))
+    return pc.all(pc.and_(fits, clear)).as_py()
+
+
+def _numbers(column: Any, decimal: str | None, missing: Any) -> Any:
+    if decimal == _EACH:
+        point = pc.match_substring_regex(column, _amount(_number(".")))
+        nothing = pa.scalar(None, pa.string())
+        parts = (pc.if_else(point, column, nothing), pc.if_else(point, nothing, column))
+        return pc.coalesce(_numbers(parts[0], ".", missing), _numbers(parts[1], ",", missing))
     cells = pc.replace_substring_regex(_without(column, missing), rf"{_CURRENCIES}|[%\s]", "")
     negative = pc.match_substring_regex(cells, r"^[\-−(]")
     size = pc.replace_substring_regex(cells, r"^[+\-−]|[()]", "")

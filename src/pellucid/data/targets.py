@@ -31,7 +31,9 @@ def as_vector(values: Any, what: str = "y") -> np.ndarray:
         values = values.to_numpy() if hasattr(values, "to_numpy") else _arrow_columns(values)
         return _plain(values)
     if hasattr(values, "to_pylist"):  # Arrow arrays
-        return _plain(np.array(values.to_pylist(), dtype=object))
+        from pellucid.data.arrow_types import plain
+
+        return _plain(np.array(plain(what, values).to_pylist(), dtype=object))
     if hasattr(values, "to_numpy"):  # pandas and polars series
         return _plain(np.asarray(values.to_numpy()))
     scalar = isinstance(values, str | bytes | dict) or not hasattr(values, "__len__")

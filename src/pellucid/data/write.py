@@ -42,6 +42,14 @@ def write_csv(table: pa.Table, file: BinaryIO) -> None:
     """One header line; numbers with all digits that matter; quotes only if some text needs them."""
     from pyarrow import csv
 
+    for name in table.column_names:
+        try:  # before the first byte
+            csv.write_csv(table.select([name]).slice(0, 0), io.BytesIO())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise DataError(
+                f"column {name!r} has type {table.schema.field(name).type}, which CSV cannot hold. "
+                "Write Parquet or JSON lines (-o out.parquet), or leave the column out."
+            ) from None
     header = io.StringIO()
     csv_text.writer(header, lineterminator="\n").writerow(table.column_names)
     file.write(header.getvalue().encode())

@@ -135,7 +135,9 @@ def refuse_outside(rows: tuple[int, ...], n: int, source: str) -> None:
 
 def _values(table: Any) -> list[list[Any]]:
     """Cells by column; one that is missing says so."""
-    cells = (column.to_pylist() for column in table.columns)
+    from pellucid.data.exchange import python_columns
+
+    cells = python_columns(table)
     return [["missing" if v is None or v != v else v for v in column] for column in cells]
 
 

@@ -79,7 +79,7 @@ def predict(
     allow_missing: bool,
     encoding: str | None,
 ) -> None:
-    """Predict the rows of FILE (CSV, TSV, Parquet or JSON lines; '-' is stdin) with MODEL.
+    """Predict the rows of FILE (CSV, TSV, Parquet, JSON or Excel; '-' is stdin) with MODEL.
 
     MODEL is a model file, or the folder of a run. Writes one row per row of FILE: the column
     'prediction' and, for a classifier that knows probabilities, one column 'p_<class>' for each
@@ -182,7 +182,7 @@ def _end(limit: float, kind: str) -> str:
     return str(np.datetime64(round(limit * 86400), "s")).removesuffix("T00:00:00").replace("T", " ")
 
 
-def read_for(fitted: Any, file: str, voice: Voice, encoding: str | None) -> Any:
+def read_for(fitted: Any, file: Any, voice: Voice, encoding: str | None) -> Any:
     """The table of a file as the model knows it: what training took for levels are levels here.
 
     Levels of text stay text in a file that happens to hold only digits, and a level such as "NA"
@@ -232,19 +232,18 @@ def encoding_of_run(model: str) -> str | None:
 
 def read_like(fitted: Any, file: str, voice: Voice, encoding: str | None, usual: str | None) -> Any:
     """As `read_for`; a file that is not UTF-8 is read in the encoding of the run's own table."""
+    from pellucid.data.encodings import needs_encoding
+    from pellucid.data.source import find
     from pellucid.errors import DataError
 
+    source = find(file)
+    if encoding is not None or usual is None or not needs_encoding(source):
+        return read_for(fitted, source, voice, encoding)
     try:
-        return read_for(fitted, file, voice, encoding)
-    except DataError as error:
-        if encoding is not None or usual is None:
-            raise
-        try:
-            table = read_for(fitted, file, Voice(-2), usual)
-        except DataError:
-            raise error from None
-    name = "standard input" if file == "-" else file
-    voice.note(f"{name} is not UTF-8: read as {usual}, like the table of the model's run")
+        table = read_for(fitted, source, Voice(-2), usual)
+    except DataError:
+        return read_for(fitted, source, voice, None)
+    voice.note(f"{source.name} is not UTF-8: read as {usual}, like the table of the model's run")
     return table
 
 
