@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.compare import folds
+from pellucid.compare.alone import alone
 from pellucid.compare.material import Material
 from pellucid.compare.registry import BASELINES, Entry, chosen, words_read
 from pellucid.compare.settings import Settings
@@ -30,6 +31,7 @@ from pellucid.model_selection import (
 
 LEAST_TEST = 10  # a smaller test part would say nothing
 FEW_ROWS = 3  # per level of a category: below, its levels say which rows they are
+MOST_UNSEEN = 1 / 3  # of new rows have a level that no training row has: such a category may stay
 INNER = {"quick": 3, "normal": 3, "thorough": 5}
 TIMEOUT = {"quick": 120.0, "normal": 300.0, "thorough": 3600.0}
 SHOWN = {
@@ -237,7 +239,7 @@ def _folds(
 def _contenders(
     material: Material, settings: Settings, train: np.ndarray, extra: dict[str, Any]
 ) -> list[Contender]:
-    unit, rare = deviation(material, train), _rare(material, train)
+    unit, rare = deviation(material, train), _rare(material, settings, train)
     found = [
         _contender(entry, material, settings, train, unit, rare)
         for entry in chosen(material.task, settings.models, settings.exclude)
@@ -277,14 +279,24 @@ def deviation(material: Material, train: np.ndarray) -> float:
     return float(f"{spread:.2g}") if 0 < spread < np.inf else 1.0
 
 
-def _rare(material: Material, train: np.ndarray) -> tuple[str, ...]:
-    """Categories whose levels have few training rows each."""
-    found = []
+def _rare(material: Material, settings: Settings, train: np.ndarray) -> tuple[str, ...]:
+    """Categories that trees would learn by heart: few training rows per level.
+
+    Not the one that predicts the target best of all columns, as first names do for sex, if most new
+    rows will have a level that is known (the share of rows with a level of their own estimates how
+    many will not).
+    """
+    found: dict[str, float] = {}
     for name, column in material.raw("categorical").items():
         codes = column.values[train]
-        present = codes[codes >= 0]
-        if len(present) < FEW_ROWS * len(np.unique(present)):
-            found.append(name)
+        counts = np.bincount(codes[codes >= 0])
+        if counts.sum() < FEW_ROWS * np.count_nonzero(counts):
+            found[name] = np.count_nonzero(counts == 1) / counts.sum()
+    if found and min(found.values()) <= MOST_UNSEEN:
+        scores = {n: s for n, s in alone(material, train, settings.seed).items() if s == s}
+        best = max(scores, key=lambda name: scores[name], default="")
+        if found.get(best, 1.0) <= MOST_UNSEEN:
+            found.pop(best)
     return tuple(found)
 
 

@@ -75,7 +75,7 @@ class Entry:
     max_rows: int | None = None  # above this the fit takes too long to be useful
     in_units: tuple[str, ...] = ()  # searched in deviations of the target
     told: Callable[[dict[str, Any], float], dict[str, Any]] | None = None  # other ways to do so
-    greedy: bool = False  # all columns in every node: levels of few rows would be learned by name
+    greedy: bool = False  # seeks the best split: levels of few rows would be learned by heart
 
     @property
     def module(self) -> str:
@@ -189,7 +189,7 @@ ENTRIES = (
     _c("adaboost", "ensemble.AdaBoostClassifier", 5, 3.0, "small trees that mend each other's mistakes", space={"learning_rate": Range(0.3, 1, (1, 2, 3)), "n_estimators": _MANY}, greedy=True),
     _c("bagging", "ensemble.BaggingClassifier", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}, greedy=True),
     _c("extra_trees", "ensemble.ExtraTreesClassifier", 5, 3.0, "trees with drawn thresholds, averaged", space=_FOREST),
-    _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "trees on redrawn rows and columns", space=_FOREST),
+    _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "trees on redrawn rows and columns", space=_FOREST, greedy=True),
     _c("gradient_boosting", "ensemble.HistGradientBoostingClassifier", 5, 5.0, "small trees added down the slope", space=_BOOST),
     _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "a network of one or two layers", prefer=_SCALED, space=_MLP),
     _r("mean", "dummy.DummyRegressor", 0, 0.01, "the mean, always"),
@@ -208,7 +208,7 @@ ENTRIES = (
     _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "small trees that mend each other's mistakes", space={"learning_rate": Range(0.3, 1, (1, 2, 3)), "n_estimators": _MANY}, greedy=True),
     _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}, greedy=True),
     _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "trees with drawn thresholds, averaged", space=_FOREST_OF_NUMBERS),
-    _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "trees on redrawn rows and columns", space=_FOREST_OF_NUMBERS),
+    _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "trees on redrawn rows and columns", space=_FOREST_OF_NUMBERS, greedy=True),
     _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "small trees added down the slope", space=_BOOST),
     _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "a network of one or two layers", prefer=_SCALED, space=_MLP),
 )  # fmt: skip
