@@ -8,9 +8,6 @@ import pytest
 
 import pellucid
 from pellucid.compare.checks import CHECKS
-from pellucid.compare.material import gather
-from pellucid.compare.plan import make_plan
-from pellucid.compare.settings import Settings
 from tests.compare.test_checks_rows import checked, found, numbers
 from tests.source_tree import ROOT
 
@@ -67,27 +64,6 @@ def test_parts_of_the_target_are_marked_as_a_leak(rng):
     table = pd.DataFrame(rng.poisson(20, size=(200, 2)), columns=["u", "v"])
     table = table.assign(w=rng.normal(size=200), y=table.u + table.v)
     assert [(f.code, f.leak) for f in checked(table).found if f.leak] == [("D017", True)]
-
-
-def test_a_category_of_few_rows_per_level_stays_if_it_says_most(rng):
-    """First names tell the sex and mostly occur again; tickets do neither."""
-
-    def dropped(table):
-        known = Settings.of({"target": "y"})
-        plan = make_plan(gather(table, known), known)
-        return {c.id for c in plan.contenders if "name" in c.dropped}
-
-    name = rng.permutation(np.r_[np.repeat(np.arange(200), 2), np.arange(100)])
-    y = np.where(rng.integers(0, 2, 200)[name] == 1, "f", "m")
-    table = pd.DataFrame({"name": [f"n{k}" for k in name], "y": y})
-    table["x"] = (table.y == "f") + 1.5 * rng.normal(size=500)
-    trees = {"tree", "adaboost", "bagging", "forest"}
-    assert not dropped(table)
-    assert dropped(table.assign(y=rng.permutation(table.y))) == trees  # it says nothing
-    assert dropped(table.assign(x=(table.y == "f") + 0.3 * rng.normal(size=500))) == trees
-    once = table.drop_duplicates("name", ignore_index=True)
-    mostly_once = pd.concat([once, once.iloc[:60]], ignore_index=True)
-    assert dropped(mostly_once) == trees  # most new rows would have unknown names
 
 
 def test_every_check_has_its_line_in_the_documentation():
