@@ -9,7 +9,7 @@ from pellucid.compare.settings import Settings
 
 
 def test_a_category_of_few_rows_per_level_stays_if_it_says_most(rng):
-    """First names tell the sex and mostly occur again; tickets do neither."""
+    """First names tell the sex; tickets tell less than other columns do."""
 
     def dropped(table):
         known = Settings.of({"target": "y"})
@@ -24,6 +24,3 @@ def test_a_category_of_few_rows_per_level_stays_if_it_says_most(rng):
     assert not dropped(table)
     assert dropped(table.assign(y=rng.permutation(table.y))) == trees  # it says nothing
     assert dropped(table.assign(x=(table.y == "f") + 0.3 * rng.normal(size=500))) == trees
-    once = table.drop_duplicates("name", ignore_index=True)
-    mostly_once = pd.concat([once, once.iloc[:60]], ignore_index=True)
-    assert dropped(mostly_once) == trees  # most new rows would have unknown names

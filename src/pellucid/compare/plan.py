@@ -31,7 +31,7 @@ from pellucid.model_selection import (
 
 LEAST_TEST = 10  # a smaller test part would say nothing
 FEW_ROWS = 3  # per level of a category: below, its levels say which rows they are
-MOST_UNSEEN = 1 / 3  # of new rows have a level that no training row has: such a category may stay
+TELLS_MUCH = 0.2  # R2, or 2 AUC - 1, of one column alone: then such a category may stay
 INNER = {"quick": 3, "normal": 3, "thorough": 5}
 TIMEOUT = {"quick": 120.0, "normal": 300.0, "thorough": 3600.0}
 SHOWN = {
@@ -282,21 +282,19 @@ def deviation(material: Material, train: np.ndarray) -> float:
 def _rare(material: Material, settings: Settings, train: np.ndarray) -> tuple[str, ...]:
     """Categories that trees would learn by heart: few training rows per level.
 
-    Not the one that predicts the target best of all columns, as first names do for sex, if most new
-    rows will have a level that is known (the share of rows with a level of their own estimates how
-    many will not).
+    Not the one that predicts held-out rows best of all columns, as first names do for sex.
     """
-    found: dict[str, float] = {}
+    found = []
     for name, column in material.raw("categorical").items():
         codes = column.values[train]
-        counts = np.bincount(codes[codes >= 0])
-        if counts.sum() < FEW_ROWS * np.count_nonzero(counts):
-            found[name] = np.count_nonzero(counts == 1) / counts.sum()
-    if found and min(found.values()) <= MOST_UNSEEN:
+        present = codes[codes >= 0]
+        if len(present) < FEW_ROWS * len(np.unique(present)):
+            found.append(name)
+    if found:
         scores = {n: s for n, s in alone(material, train, settings.seed).items() if s == s}
         best = max(scores, key=lambda name: scores[name], default="")
-        if found.get(best, 1.0) <= MOST_UNSEEN:
-            found.pop(best)
+        told = scores.get(best, 0.0) if material.classes is None else 2 * scores.get(best, 0.5) - 1
+        found = [name for name in found if name != best or told < TELLS_MUCH]
     return tuple(found)
 
 
