@@ -62,8 +62,8 @@ def test_a_copy_of_the_target_is_found(rng):
     found = findings(table)
     assert [f.code for f in found.errors] == ["D010"]
     assert "--drop again" in found.errors[0].text and "--ignore D010" in found.errors[0].text
-    assert "answer away" in findings(noise(rng, 200)).fine
-    assert "answer away" not in found.fine  # it would contradict what was found
+    assert "target leakage" in findings(noise(rng, 200)).fine
+    assert "target leakage" not in found.fine  # it would contradict what was found
     assert not findings(table, ignore="D010").errors  # it was accepted
 
 
@@ -240,7 +240,7 @@ def test_a_leak_is_found_in_small_tables_too(rng, n):
     table["y"] = np.where(y == 1, "yes", "no")
     found = findings(table)
     assert [f.columns for f in found.errors] == [("c",), ("d",)]
-    assert "answer away" not in found.fine
+    assert "target leakage" not in found.fine
     assert not findings(table[["a", "y"]]).errors
 
 
@@ -347,7 +347,7 @@ def test_a_word_that_gives_the_answer_away_is_a_leak(rng):
     found = findings(table)
     assert [(f.code, f.columns) for f in found.errors] == [("D011", ("note",))]
     harmless = table.assign(y=rng.permutation(table.y))
-    assert not findings(harmless).errors and "answer away" in findings(harmless).fine
+    assert not findings(harmless).errors and "target leakage" in findings(harmless).fine
     numbers = table.assign(y=10 * y + 0.1 * rng.normal(size=120))
     assert [f.columns for f in findings(numbers).errors] == [("note",)]
 
@@ -381,7 +381,7 @@ def test_a_column_that_is_filled_in_after_the_outcome_is_questioned(rng):
     assert [f.columns for f in said] == [("body",), ("visits",)]
     assert said[0].text.startswith("wherever 'body' has a value, 'y' is 'no' (")
     assert said[1].text.startswith("wherever 'visits' is missing, 'y' is 'no' (")
-    assert "gives the answer away" not in findings(table).fine
+    assert "target leakage" not in findings(table).fine
     few = noise(rng, 400)
     few["note"] = np.where(
         np.cumsum(few.y == "no") <= 8, np.where(few.y == "no", 1.0, np.nan), np.nan

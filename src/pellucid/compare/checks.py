@@ -3,35 +3,32 @@
 `--select D0` runs only the named ones (by prefix), `--ignore D011` mutes one. Levels: an "error"
 probably makes every score meaningless (`--strict` stops there, `pellucid check` exits with 1); a
 "warning" may mislead; a "note" says what was done. Columns that cannot help (constant, all missing,
-identifiers) are left out unless their check is muted. `docs/checks.md` has a paragraph per code.
+row IDs) are excluded unless their check is muted. A finding that suspects target leakage says so
+(`leak`). `docs/checks.md` has a line per code.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from pellucid.compare.alone import alone, codes_of
-from pellucid.compare.findings import Facts, Finding, option, short
+from pellucid.compare.alone import alone
+from pellucid.compare.findings import Facts, Finding, option, present, said, short
 from pellucid.compare.leaks import copies, leaks, one_sided, sums, suspects
-from pellucid.compare.material import Material, shown
+from pellucid.compare.material import Material
+from pellucid.compare.row_checks import duplicates, identifiers, panels, repeated_rows
 from pellucid.compare.settings import Settings
-from pellucid.data.cells import RawColumn
+from pellucid.compare.time_checks import durations, times
 from pellucid.errors import ParameterError
 
 CORRELATED = 0.9
 RARE = 0.02
-FEW_REPEATED = 0.01  # of the rows: they cannot flatter a score much
 MOST_COLUMNS = 300  # for correlations
-ID_NAME = re.compile(
-    r"(^|[_ .-])(id|uuid|guid|key|index|idx|no|nr|number)$|^(id|uuid|guid)[_ .-]", re.I
-)
-CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
-TIME_NAME = re.compile(r"(^|[_ .-])(date|time|timestamp|datetime)($|[_ .-])", re.I)
+SKEWED = 2.0  # skewness of a target
+FEW_EVENTS, LEAST_DISPERSION = 20, 0.8  # of counts: mean at most, variance by mean at least
 
 
 @dataclass(frozen=True)
@@ -59,20 +56,31 @@ def run_checks(material: Material, settings: Settings, rows: np.ndarray) -> Find
     active = _active(settings)
     raw = material.raw()
     by_column = alone(material, rows, settings.seed)
-    facts = Facts(material, rows, raw, by_column, settings.cv, _repeated(material, raw))
-    found = [f for code in active if code in EARLY for f in CHECKS[code](facts)]
-    gone = {name for f in found if f.leave_out for name in f.columns}
-    kept = {name: column for name, column in raw.items() if name not in gone}
-    facts = replace(facts, raw=kept, alone={n: s for n, s in facts.alone.items() if n in kept})
-    found += [f for code in active if code not in EARLY for f in CHECKS[code](facts)]
+    facts = Facts(material, rows, raw, by_column, settings.cv, 0)
+    found: list[Finding] = []
+    for stage in STAGES:
+        found += [f for code in stage if code in active for f in CHECKS[code](facts)]
+        facts = _without(facts, {name for f in found if f.leave_out for name in f.columns})
+    facts = replace(facts, repeated=repeated_rows(facts.raw, material.y))
+    rest = [code for code in active if not any(code in stage for stage in STAGES)]
+    found += [f for code in rest for f in CHECKS[code](facts)]
+    after = {name for f in found if f.code == "D019" and f.leak for name in f.columns}
+    found = [f for f in found if f.code != "D015" or not after & {*f.columns}]  # it says more
     order = {"error": 0, "warning": 1, "note": 2}
     found.sort(key=lambda f: (order[f.level], f.code))
     seen = {f.code for f in found}
     seen |= {"D006"} if facts.repeated else set()  # by chance, but there are some
-    full = all(_present(column).all() for column in raw.values())
+    full = all(present(column).all() for column in raw.values())
     fine = {**FINE, ("D003",): "no missing values"} if full else FINE
     silent = [text for codes, text in fine.items() if not seen & {*codes} and codes[0] in active]
     return Findings(found, ", ".join(silent), facts.alone)
+
+
+def _without(facts: Facts, gone: set[str]) -> Facts:
+    """The table without some columns."""
+    raw = {name: column for name, column in facts.raw.items() if name not in gone}
+    scores = {name: score for name, score in facts.alone.items() if name in raw}
+    return replace(facts, raw=raw, alone=scores)
 
 
 def _active(settings: Settings) -> list[str]:
@@ -87,109 +95,40 @@ def _active(settings: Settings) -> list[str]:
     return [code for code in chosen if not named(code, settings.ignore)]
 
 
-def _quoted(names: list[str]) -> str:
-    return shown([repr(name) for name in names], 4)
-
-
-def _said(names: list[str], one: str, many: str, rest: str) -> str:
-    return f"{_quoted(names)} {one if len(names) == 1 else many}{rest}"
-
-
-def _present(column: RawColumn) -> np.ndarray:
-    if column.kind == "categorical":
-        return column.values >= 0
-    if column.kind == "text":
-        return np.array([cell is not None for cell in column.values])
-    return ~np.isnan(column.values)
-
-
 def constant(facts: Facts) -> Iterator[Finding]:
     """D002"""
     names = []
     for name, column in facts.raw.items():
-        present = column.values[_present(column)]
-        if len(present) == len(column.values) and len(present) and (present == present[0]).all():
+        cells = column.values[present(column)]
+        if len(cells) == len(column.values) and len(cells) and (cells == cells[0]).all():
             names.append(name)
     if names:
-        yield Finding("D002", "note", _said(names, "never changes", "never change", ": left out"), "",
+        yield Finding("D002", "note", said(names, "is", "are", " constant: excluded"), "",
                       tuple(names), leave_out=True)  # fmt: skip
 
 
 def all_missing(facts: Facts) -> Iterator[Finding]:
     """D003"""
-    names = [name for name, column in facts.raw.items() if not _present(column).any()]
+    names = [name for name, column in facts.raw.items() if not present(column).any()]
     if names:
-        yield Finding("D003", "note", _said(names, "has", "have", " no value at all: left out"), "",
+        yield Finding("D003", "note", said(names, "has", "have", " no values: excluded"), "",
                       tuple(names), leave_out=True)  # fmt: skip
 
 
 def mostly_missing(facts: Facts) -> Iterator[Finding]:
     """D004"""
-    shares = {name: float(_present(column).mean()) for name, column in facts.raw.items()}
+    shares = {name: float(present(column).mean()) for name, column in facts.raw.items()}
     names = [name for name, share in shares.items() if 0 < share < 0.5]
     if names:
         worst = min(names, key=lambda name: shares[name])
-        yield Finding("D004", "warning", _said(names, "is", "are", " missing in most rows ")
+        yield Finding("D004", "warning", said(names, "is", "are", " missing in most rows ")
                       + f"({_percent(1 - shares[worst])} of {short(worst)})",
                       option("--drop", worst), tuple(names))  # fmt: skip
 
 
 def _percent(share: float) -> str:
-    """Never all of them if some are not."""
+    """A share below 1 is never rounded up to 100 %."""
     return "over 99 %" if share > 0.99 else f"{100 * share:.0f} %"
-
-
-def identifiers(facts: Facts) -> Iterator[Finding]:
-    """D005"""
-    names = [name for name, column in facts.raw.items() if _is_identifier(name, column)]
-    if names:
-        yield Finding("D005", "warning", _said(names, "seems", "seem", " to number or name the "
-                      "rows: left out"), f"{option('--id', names[0])} says so, --ignore D005 keeps "
-                      f"{'it' if len(names) == 1 else 'them'}",
-                      tuple(names), leave_out=True)  # fmt: skip
-
-
-def _is_identifier(name: str, column: RawColumn) -> bool:
-    present = _present(column)
-    n = int(present.sum())
-    if n < 20 or column.kind in ("text", "datetime"):
-        return False
-    values = column.values[present]
-    distinct = len(np.unique(values))
-    if column.kind == "categorical":
-        return distinct >= 0.95 * n
-    whole = bool((values == np.floor(values)).all())
-    named = bool(ID_NAME.search(name) or CAMEL_ID.search(name))
-    counts = whole and distinct == n and bool((np.abs(np.diff(values)) == 1).all())
-    return counts or (whole and named and distinct >= 0.95 * n)
-
-
-def _repeated(material: Material, raw: dict[str, RawColumn]) -> int:
-    """Rows that repeat another one in all columns, by their hashes."""
-    total = np.zeros(len(material.y), dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        for j, column in enumerate(raw.values()):
-            kept = column.values if column.kind in ("number", "datetime") else codes_of(column)
-            bits = np.ascontiguousarray(kept.astype(np.float64) + 0.0).view(np.uint64)
-            mixed = (bits ^ (bits >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15 + 2 * j)
-            total = (total ^ (mixed ^ (mixed >> np.uint64(32)))) * np.uint64(0xBF58476D1CE4E5B9)
-    return len(total) - len(np.unique(total))
-
-
-def duplicates(facts: Facts) -> Iterator[Finding]:
-    """D006"""
-    n_rows, extra = len(facts.material.y), facts.repeated
-    # Few columns of few levels repeat by chance; that says nothing. Sentences do not.
-    combos = np.prod([min(len(np.unique(codes_of(c))), 1e6) for c in facts.raw.values()])
-    texts = any(column.kind == "text" for column in facts.raw.values())
-    if extra and (texts or (len(facts.raw) >= 2 and combos >= 10 * n_rows)):
-        what = f"{extra} of {n_rows} rows repeat{'s' if extra == 1 else ''} another row"
-        if extra < FEW_REPEATED * n_rows:
-            yield Finding("D006", "note", f"{what}: too few to flatter the scores")
-            return
-        yield Finding("D006", "warning", f"{what}: the same row can be learned from and tested on, "
-                      "which flatters the scores",
-                      "remove them, or keep copies together with --group")  # fmt: skip
 
 
 def small_classes(facts: Facts) -> Iterator[Finding]:
@@ -201,8 +140,8 @@ def small_classes(facts: Facts) -> Iterator[Finding]:
     few = [k for k in range(len(classes)) if counts[k] < 2 * facts.cv]
     if few:
         named = ", ".join(f"{str(classes[k])[:40]!r} ({counts[k]})" for k in few[:5])
-        yield Finding("D007", "warning", f"too few rows of {named}: fewer than two per fold, their "
-                      "scores are guesses", "collect more rows, or merge classes")  # fmt: skip
+        yield Finding("D007", "warning", f"fewer than two rows per fold of class {named}: too few for "
+                      "a reliable score", "collect more rows, or merge classes")  # fmt: skip
 
 
 def correlated_pairs(facts: Facts) -> list[tuple[str, str, float]]:
@@ -232,28 +171,12 @@ def correlations(facts: Facts) -> Iterator[Finding]:
     """D008"""
     pairs = correlated_pairs(facts)
     if pairs:
-        word = "pair correlates" if len(pairs) == 1 else "pairs correlate"
+        word = "pair has" if len(pairs) == 1 else "pairs have"
         first = f"{pairs[0][0][:40]} ~ {pairs[0][1][:40]}" + (", ..." if len(pairs) > 1 else "")
         columns = tuple(dict.fromkeys(name for pair in pairs for name in pair[:2]))
-        yield Finding("D008", "warning", f"{len(pairs)} feature {word} above {CORRELATED} ({first}) "
-                      "-> coefficients unstable", "--drop one of each pair", columns)  # fmt: skip
-
-
-def _is_time(name: str, column: RawColumn) -> bool:
-    if column.kind == "datetime":
-        return True
-    return bool(TIME_NAME.search(name)) and len(np.unique(codes_of(column, 10**9))) > 20
-
-
-def times(facts: Facts) -> Iterator[Finding]:
-    """D009"""
-    if facts.material.times is not None:
-        return
-    names = [name for name, column in facts.raw.items() if _is_time(name, column)]
-    if names:
-        yield Finding("D009", "warning", _said(names, "holds", "hold", " times: shuffled folds "
-                      "let the future teach about the past"), option("--time", names[0]),
-                      tuple(names))  # fmt: skip
+        yield Finding("D008", "warning", f"{len(pairs)} feature {word} a correlation above {CORRELATED} "
+                      f"({first}): their coefficients are unstable",
+                      "--drop one of each pair", columns)  # fmt: skip
 
 
 def rare_class(facts: Facts) -> Iterator[Finding]:
@@ -265,7 +188,7 @@ def rare_class(facts: Facts) -> Iterator[Finding]:
     k = int(shares.argmin())
     if shares[k] < min(RARE, 0.2 / len(classes)):  # of many classes each has few
         yield Finding("D012", "note", f"class {str(classes[k])[:40]!r} is rare ({100 * shares[k]:.1f} "
-                      "% of the rows): accuracy says little, look at average precision",
+                      "% of the rows): accuracy says little, average precision more",
                       "--metric average_precision")  # fmt: skip
 
 
@@ -273,27 +196,70 @@ def wide(facts: Facts) -> Iterator[Finding]:
     """D013"""
     if len(facts.raw) > len(facts.rows):
         yield Finding("D013", "note", f"more columns ({len(facts.raw)}) than training rows "
-                      f"({len(facts.rows)}): models without a penalty will fit noise")  # fmt: skip
+                      f"({len(facts.rows)}): models without a penalty will overfit")  # fmt: skip
 
 
 def texts(facts: Facts) -> Iterator[Finding]:
     """D014"""
     names = [name for name, column in facts.raw.items() if column.kind == "text"]
     if names:
-        yield Finding("D014", "note", _said(names, "is", "are", " free text: models that "
-                      "cannot read it do without"), "", tuple(names))  # fmt: skip
+        yield Finding("D014", "note", said(names, "is", "are", " free text: models that "
+                      "cannot use text ignore it"), "", tuple(names))  # fmt: skip
+
+
+def skewness(facts: Facts) -> Iterator[Finding]:
+    """D020"""
+    y = facts.material.y[facts.rows]
+    if facts.material.classes is not None or looks_counted(y) or _skewness(y) <= SKEWED:
+        return
+    text = (
+        f"the target {short(facts.material.target)} is skewed (skewness {_skewness(y):.1f}): a few "
+    )
+    text += "large values dominate RMSE and R2"
+    if (y > 0).all() and abs(_skewness(np.log(y))) < _skewness(y) / 2:
+        text += ". Its logarithm is much less skewed: models with 'log' in their name predict "
+        text += "log(target)"
+    yield Finding("D020", "note", text, "compare MAE too")
+
+
+def _skewness(y: np.ndarray) -> float:
+    """Third standardised moment; 0 for a constant."""
+    spread = float(y.std())
+    return float(np.mean(((y - y.mean()) / spread) ** 3)) if spread > 0 else 0.0
+
+
+def counts(facts: Facts) -> Iterator[Finding]:
+    """D021"""
+    if facts.material.classes is None and looks_counted(facts.material.y[facts.rows]):
+        text = f"the target {short(facts.material.target)} looks like a count: Poisson deviance is "
+        yield Finding(
+            "D021", "note", text + "shown, since the variance of counts grows with their mean"
+        )
+
+
+def looks_counted(y: np.ndarray) -> bool:
+    """Whether numbers look like counts of events that are few in each row.
+
+    Whole numbers with zeros among them, more than two different ones, a small mean, and a variance
+    not far below it (that of ratings from 0 to 5 is).
+    """
+    if (y != np.floor(y)).any() or y.min() != 0 or y.max() < 2:
+        return False
+    return bool(y.mean() <= FEW_EVENTS and y.var() >= LEAST_DISPERSION * y.mean())
 
 
 CHECKS: dict[str, Callable[[Facts], Iterator[Finding]]] = {
     "D002": constant, "D003": all_missing, "D004": mostly_missing, "D005": identifiers,
     "D006": duplicates, "D007": small_classes, "D008": correlations, "D009": times,
     "D010": copies, "D011": leaks, "D012": rare_class, "D013": wide, "D014": texts, "D015": suspects,
-    "D016": one_sided, "D017": sums,
+    "D016": one_sided, "D017": sums, "D018": panels, "D019": durations, "D020": skewness,
+    "D021": counts,
 }  # fmt: skip
-EARLY = ("D002", "D003", "D005", "D006")  # these see the columns that are then left out
+# What a stage leaves out is not seen by the next one.
+STAGES: tuple[tuple[str, ...], ...] = (("D002", "D003", "D005"), ("D009", "D018"))
 FINE = {  # said if the first of these was asked for and none of them found anything
     ("D003",): "no empty column",
     ("D006",): "no duplicate rows",
-    ("D005",): "no id-like column",
-    ("D011", "D010", "D015", "D016", "D017"): "no feature that gives the answer away",
+    ("D005",): "no row ID",
+    ("D011", "D010", "D015", "D016", "D017", "D019"): "no sign of target leakage",
 }

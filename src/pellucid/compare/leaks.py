@@ -1,5 +1,5 @@
-"""Columns that give the answer away: copies of the target, near copies, one far ahead of all, and
-those that have a value only where the answer is known, or add up to it.
+"""Columns that leak the target: copies of it, near copies, one far ahead of all others, those that
+have a value only where the outcome is known, and those that add up to the target.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ GIVEN_AWAY = 0.995  # AUC, R2 or rank correlation of one column alone
 STRONG, FAR_AHEAD = 0.9, 0.35  # one column far ahead of all others is worth a question
 MOST_TERMS, MOST_ROWS = 100, 20_000  # of a sum that is looked for
 EXACT = 1e-9  # of the target's range: what rounding leaves of a sum
-LUCK = 1e-9  # chance that so many rows are of one class by accident
+LUCK = 1e-9  # probability that all these rows have one class by chance
 
 
 def copies(facts: Facts) -> Iterator[Finding]:
@@ -34,8 +34,9 @@ def copies(facts: Facts) -> Iterator[Finding]:
         if repeats or _same_line(column, facts.material):
             drop = option("--drop", name)
             yield Finding("D010", "error", f"{short(name)} is a copy of the target "
-                          f"{short(facts.material.target)} in other words. Drop it ({drop}) or "
-                          "accept it (--ignore D010)", drop, (name,))  # fmt: skip
+                          f"{short(facts.material.target)} with other labels or units. Drop it "
+                          f"({drop}) or accept it (--ignore D010)", drop, (name,),
+                          leak=True)  # fmt: skip
 
 
 def _same_line(column: RawColumn, material: Material) -> bool:
@@ -60,9 +61,10 @@ def leaks(facts: Facts) -> Iterator[Finding]:
                 f"predicts {short(target)} with {word} {score:.3f}",
             )
             if same >= GIVEN_AWAY:
-                how = f"puts the rows in the order of {short(target)} (rank correlation {same:.3f})"
-            yield Finding("D011", "error", f"{short(name)} alone {how} - it probably is the answer. "
-                          f"Drop it ({drop}) or accept it (--ignore D011)", drop, (name,))  # fmt: skip
+                how = f"ranks the rows as {short(target)} does (rank correlation {same:.3f})"
+            yield Finding("D011", "error", f"{short(name)} alone {how}: it probably contains the "
+                          f"answer. Drop it ({drop}) or accept it (--ignore D011)", drop, (name,),
+                          leak=True)  # fmt: skip
 
 
 def _same_order(facts: Facts, name: str) -> float:
@@ -89,16 +91,16 @@ def suspects(facts: Facts) -> Iterator[Finding]:
     if STRONG <= first < GIVEN_AWAY and far:
         word = "AUC" if facts.material.classes is not None else "R2"
         yield Finding("D015", "warning", f"{short(ranked[0])} alone predicts "
-                      f"{short(facts.material.target)} with {word} {first:.3f}, the next column "
-                      f"{second:.3f}: is it known before the outcome?",
-                      f"if not: {option('--drop', ranked[0])}", (ranked[0],))  # fmt: skip
+                      f"{short(facts.material.target)} with {word} {first:.3f}, the next best column "
+                      f"with {second:.3f}: is it known before the outcome?",
+                      f"if not: {option('--drop', ranked[0])}", (ranked[0],), leak=True)  # fmt: skip
 
 
 def one_sided(facts: Facts) -> Iterator[Finding]:
     """D016"""
     found = [Finding("D016", "warning", f"wherever {short(name)} {word}, "
                      f"{short(facts.material.target)} is {label!r} ({rows} rows): is it known before "
-                     "the outcome?", f"if not: {option('--drop', name)}", (name,))
+                     "the outcome?", f"if not: {option('--drop', name)}", (name,), leak=True)
              for name, word, label, rows in _of_one_class(facts)]  # fmt: skip
     louder = (copies, leaks, suspects) if found else ()
     told = {name for find in louder for f in find(facts) for name in f.columns}
@@ -106,7 +108,7 @@ def one_sided(facts: Facts) -> Iterator[Finding]:
 
 
 def _of_one_class(facts: Facts) -> Iterator[tuple[str, str, str, int]]:
-    """Columns whose present, or missing, cells lie in one class only, in more rows than by luck."""
+    """Columns whose present, or missing, cells lie in one class only, in more rows than by chance."""
     y, classes = facts.material.y[facts.rows], facts.material.classes
     if classes is None:
         return
@@ -135,7 +137,7 @@ def sums(facts: Facts) -> Iterator[Finding]:
             yield Finding("D017", "error", f"{shown([repr(n) for n in parts], 4)} add up to "
                           f"{short(facts.material.target)}: a weighted sum of them is the target "
                           f"exactly. Drop them ({drop}) or accept them (--ignore D017)",
-                          drop, tuple(parts))  # fmt: skip
+                          drop, tuple(parts), leak=True)  # fmt: skip
 
 
 def _summands(X: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.compare import folds
+from pellucid.compare.alone import alone
 from pellucid.compare.material import Material
 from pellucid.compare.registry import BASELINES, Entry, chosen, words_read
 from pellucid.compare.settings import Settings
@@ -35,6 +36,7 @@ FEW_ROWS = 3  # per level of a category: below, its levels say which rows they a
 LARGE_COUNT = 20  # mean of a count from which squared errors judge it as well
 LEAST_DISPERSION = 0.8  # variance / mean of a count, at least: 1 or more, but rows are few
 LARGE_SKEWNESS = 1.0  # of a target: above, linear models are tried on its logarithm too
+TELLS_MUCH = 0.2  # R2, or 2 AUC - 1, of one column alone: then such a category may stay
 INNER = {"quick": 3, "normal": 3, "thorough": 5}
 TIMEOUT = {"quick": 120.0, "normal": 300.0, "thorough": 3600.0}
 SHOWN = {
@@ -254,7 +256,7 @@ def _folds(
 def _contenders(
     material: Material, settings: Settings, train: np.ndarray, extra: dict[str, Any]
 ) -> list[Contender]:
-    unit, rare = deviation(material, train), _rare(material, train)
+    unit, rare = deviation(material, train), _rare(material, settings, train)
     found = [
         _contender(entry, material, settings, train, unit, rare)
         for entry in chosen(material.task, settings.models, settings.exclude)
@@ -294,14 +296,22 @@ def deviation(material: Material, train: np.ndarray) -> float:
     return float(f"{spread:.2g}") if 0 < spread < np.inf else 1.0
 
 
-def _rare(material: Material, train: np.ndarray) -> tuple[str, ...]:
-    """Categories whose levels have few training rows each."""
+def _rare(material: Material, settings: Settings, train: np.ndarray) -> tuple[str, ...]:
+    """Categories that trees would learn by heart: few training rows per level.
+
+    Not the one that predicts held-out rows best of all columns, as first names do for sex.
+    """
     found = []
     for name, column in material.raw("categorical").items():
         codes = column.values[train]
         present = codes[codes >= 0]
         if len(present) < FEW_ROWS * len(np.unique(present)):
             found.append(name)
+    if found:
+        scores = {n: s for n, s in alone(material, train, settings.seed).items() if s == s}
+        best = max(scores, key=lambda name: scores[name], default="")
+        told = scores.get(best, 0.0) if material.classes is None else 2 * scores.get(best, 0.5) - 1
+        found = [name for name in found if name != best or told < TELLS_MUCH]
     return tuple(found)
 
 

@@ -77,7 +77,7 @@ class Entry:
     max_rows: int | None = None  # above this the fit takes too long to be useful
     in_units: tuple[str, ...] = ()  # searched in deviations of the target
     told: Callable[[dict[str, Any], float], dict[str, Any]] | None = None  # other ways to do so
-    greedy: bool = False  # all columns in every node: levels of few rows would be learned by name
+    greedy: bool = False  # seeks the best split: levels of few rows would be learned by heart
 
     @property
     def module(self) -> str:
@@ -205,7 +205,7 @@ ENTRIES = (
     _c("adaboost", "ensemble.AdaBoostClassifier", 5, 3.0, "AdaBoost", "small trees, misclassified rows weighted up", space=_ADABOOST, greedy=True),
     _c("bagging", "ensemble.BaggingClassifier", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True),
     _c("extra_trees", "ensemble.ExtraTreesClassifier", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST),
-    _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST),
+    _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST, greedy=True),
     _c("gradient_boosting", "ensemble.HistGradientBoostingClassifier", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", space=_BOOST),
     _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "Neural network", "one or two hidden layers", prefer=_SCALED, space=_MLP),
     _r("mean", "dummy.DummyRegressor", 0, 0.01, "Mean", "always the mean of the target"),
@@ -225,7 +225,7 @@ ENTRIES = (
     _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "AdaBoost", "small trees, upweighting large errors", space=_ADABOOST, greedy=True),
     _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True),
     _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST_OF_NUMBERS),
-    _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST_OF_NUMBERS),
+    _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST_OF_NUMBERS, greedy=True),
     _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", space=_BOOST_OF_NUMBERS),
     _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "Neural network", "one or two hidden layers", prefer=_SCALED, space=_MLP_OF_NUMBERS),
 )  # fmt: skip

@@ -43,6 +43,14 @@ _FORMS = [
 _PERIOD = re.compile(r"(\d{4})[-/.\s]?([QWH])(\d{1,2})|([QWH])(\d{1,2})[-/.\s]?(\d{4})", re.I)
 
 
+def are_times(texts: Sequence[str]) -> bool:
+    """Whether every text is written as a date or a period, even if day and month are unclear."""
+    try:
+        return all(_period(text) is not None or bool(_parts("", text)) for text in texts)
+    except DataError:
+        return False
+
+
 def ranks(name: str, texts: Sequence[str]) -> np.ndarray:
     """The place of each text in the order of time; equal times share a place."""
     found = [_period(text) for text in texts]
