@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from . import svg
 from .axes import Axis, Panel, layout, numeric_axis
 from .figure import describe, finish, span
-from .number import column, coordinate, number
+from .number import beside_marks, coordinate, number
 from .points import floats, table_columns
 from .scale import extent
 from .settings import Look, Settings, with_note
@@ -60,7 +60,7 @@ def intervals(
         numeric_axis(ends, x_range, x_log),
         Axis(names=tuple(names[:shown])),
         settings,
-        right_texts=["n/a" if text == "nan" else text for text in column(middles[:shown], 3)],
+        right_texts=["n/a" if text == "nan" else text for text in beside_marks(middles[:shown])],
     )
     marks = [
         *_behind(panel, band, reference),

@@ -48,8 +48,8 @@ NOT_AVAILABLE = "n/a"
 STAR = "*"
 STARRED = "different if it were the only comparison; not among so many (Holm)"
 EXACT = (
-    "Every locked row is predicted exactly: the columns hold the answer, so this score says nothing "
-    "about rows where the answer is not known yet."
+    "Every row of the test set is predicted exactly: the columns hold the answer, so this score says "
+    "nothing about rows where the answer is not known yet."
 )
 
 
@@ -195,7 +195,7 @@ def verdict(row: Mapping[str, Any]) -> str:
 
 def plural(count: int, one: str, many: str = "") -> str:
     """`1 row`, `2 rows`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}".replace(",", " ")
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def listing(names: list[str], most: int = 6) -> str:
