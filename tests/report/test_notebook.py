@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
+from pellucid.app.notebook import FRAME, framed
 from pellucid.linear_model import LogisticRegression
+from pellucid.report import notebook_card, words
+from tests.report import sample
+from tests.report.test_html import Page, hostile
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -35,7 +39,8 @@ def page(folder, *cards, sheet=HOSTILE_SHEET, dark=False):
     inside = "".join(f'<div class="output html">{card}</div>' for card in cards)
     path = folder / "notebook.html"
     text = f'<style>{sheet}</style><body style="{ground}">{inside}</body>'
-    path.write_text(f"<!doctype html><meta charset=utf-8>{text}", "utf-8")
+    head = "<meta charset=utf-8><meta name=viewport content='width=device-width'>"
+    path.write_text(f"<!doctype html>{head}{text}", "utf-8")
     return path
 
 
@@ -67,3 +72,60 @@ def test_labels_stand_on_one_line(browser, model, tmp_path):
         "parseFloat(getComputedStyle(n).fontSize)))"
     )
     assert set(browser.ask(lines)) == {1}
+
+
+# The result of a comparison -------------------------------------------------------------------
+
+
+def test_the_result_tells_answer_test_score_warnings_and_board():
+    data = sample.classification()
+    page = Page(notebook_card.card(data, {"openings": 2}))
+    metric = data["plan"]["metric"]
+    told = page.words
+    assert words.answer(data)[0] in told
+    assert words.score(data["test"]["metrics"][metric], metric) in told
+    assert words.interval(data["test"]["intervals"][metric], metric) in told
+    assert "used 2 times: treat the score as optimistic" in told
+    assert "Check for leakage (D011): one column alone gives the answer away." in told
+    assert "D008 26 pairs" in told and "D003" not in told, "warnings, not notes"
+    assert page.titles == ["ROC AUC of each model"]
+    assert all(row["model"] in told for row in data["leaderboard"])
+    assert "failed the solver did not start" in told
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"test": None}, "not used yet"),
+    ({"test": {"failed": "no memory", "model": "tree"}}, "tree could not be fitted: no memory"),
+    ({"complete": False, "test": None}, "partial: stopped early"),
+    ({"checks": []}, "no warning"),
+])  # fmt: skip
+def test_a_result_that_lacks_something_says_so(change, said):
+    assert said in Page(notebook_card.card({**sample.classification(), **change}, {})).words
+
+
+def test_a_test_score_that_disagrees_is_a_warning():
+    data = sample.classification()
+    data["test"]["foretold"] = False
+    page = notebook_card.card(data, {})
+    assert '<p class="pl-warn">Test set: It does not match cross-validation' in page
+
+
+def test_names_of_a_hostile_table_stay_text():
+    data = hostile()
+    page = Page(notebook_card.card(data, {}))
+    assert not page.scripts and "img" not in page.tags
+    assert not [key for _, key, _ in page.attributes if key.startswith("on")]
+
+
+@pytest.mark.parametrize("width", [360, 900])
+def test_the_result_fits_into_the_cell(browser, tmp_path, width):
+    browser.open(page(tmp_path, notebook_card.card(sample.classification(), {})), width=width)
+    browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+    assert not browser.complaints
+
+
+def test_progress_stands_in_a_frame_of_its_own():
+    """A notebook indents a bare preformatted block and wraps its lines."""
+    assert framed("a <b>\n") == FRAME.format("a &lt;b&gt;\n")
+    assert FRAME.startswith("<div") and "white-space:pre" in FRAME

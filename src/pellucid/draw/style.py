@@ -61,6 +61,7 @@ _SHEET = (
     ".pl.pl.pl .pl-warn{margin:.4em 0;padding-left:.6em;border-left:3px solid #d08700}"
     ".pl-card{border:1px solid color-mix(in srgb,currentColor 25%,transparent);"
     "border-radius:6px;padding:.6em .9em;max-width:40em;overflow-wrap:anywhere}"
+    ".pl-result{max-width:54em}"
     ".pl-card .pl-name{font-weight:600;font-size:1.05em}"
     ".pl-card .pl-state{margin-left:.6em;font-size:.85em;padding:.05em .5em;"
     "border:1px solid currentColor;border-radius:1em;opacity:.8}"

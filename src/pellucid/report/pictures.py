@@ -45,12 +45,12 @@ def in_percent(counts: list[float]) -> list[float]:
 # Leaderboard ----------------------------------------------------------------------------------
 
 
-def board(summary: dict[str, Any], width: int) -> Markup:
+def board(summary: dict[str, Any], width: int, table: bool = True) -> Markup:
     """Means, intervals and fold scores, the tied stretch shaded."""
     metric = summary["plan"]["metric"]
     rows, away = _near(summary)
     tied = [row["mean"] for row in rows if row.get("tied")]
-    look = look_of(f"{words.metric_name(metric)} of each model", True, width=width)
+    look = look_of(f"{words.metric_name(metric)} of each model", table, width=width)
     look["note"] = "Dot: mean. Line: 95 % interval. Strokes: folds. Shaded: tied with the best."
     look["note"] += away
     return markup(

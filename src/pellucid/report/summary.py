@@ -267,7 +267,7 @@ def _near(found: dict[str, Any], classes: list[str] | None, numbers: np.ndarray)
 def regions(result: Result) -> dict[str, Any] | None:
     """Predictions of every model over the plane of two columns."""
     plane, classes = result.details["profile"]["plane"], result.details["classes"]
-    found = {m: p.get("region") for m, p in result.portraits.items() if p.get("region")}
+    found = {m: p["region"] for m, p in result.portraits.items() if p.get("region")}
     if plane is None or not found or len(classes or ()) > MOST_CLASSES:
         return None
     return {
