@@ -6,6 +6,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 import pellucid
+from pellucid.app.notebook import framed
 
 
 class Handle:
@@ -45,10 +46,10 @@ def test_progress_shows_in_one_display_and_ends_clean(shown, capfd):
     (handle,) = shown.handles
     assert "waiting" in handle.pages[0] and len(handle.pages) > 2
     assert any("tree" in page and "fold" in page for page in handle.pages[1:-1])
-    assert handle.pages[-1].startswith("<pre>2 of 2 models compared in ")
+    assert handle.pages[-1].startswith(framed("2 of 2 models compared in ")[:-12])
     assert capfd.readouterr() == ("", "")  # nothing beside the display
     card = result._repr_html_()
-    assert "LEADERBOARD" in card and "tree" in card and "<script" not in card
+    assert "Leaderboard" in card and "tree" in card and "<script" not in card
 
 
 def test_progress_can_be_declined(shown):

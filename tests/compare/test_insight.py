@@ -10,7 +10,8 @@ from pellucid.compare import insight
 from pellucid.compare.bench import Bench
 from pellucid.compare.job import FINAL, Job
 from pellucid.compare.plan import make_plan
-from pellucid.compare.portrait import portrait
+from pellucid.compare.portrait import portrait, region
+from pellucid.compare.portrait import tree as portrait_tree
 from pellucid.compare.prepare import gather
 from pellucid.compare.session import Session
 from pellucid.compare.settings import Settings
@@ -82,6 +83,30 @@ def test_no_part_of_a_portrait_fails(fitted, model):
     found = portrait(*fitted("penguins", model), spent=5.0)
     assert {name: why for name, why in found.items() if name.endswith("_why")} == {}
     assert found["importances"] is not None and found["dependence"] is not None
+
+
+def test_questions_regions_and_dependences_of_dates_are_dates(fitted, rng):
+    """Days since 1970 are for the models, not for readers."""
+    days = np.datetime64("2012-01-01") + np.arange(300)
+    table = line(rng)
+    table["day"] = days
+    table["y"] = np.where(np.arange(300) < 150, "early", "late")
+    bench, model, job = fitted(table, "tree", target="y")
+    asked = [n["test"] for n in portrait_tree(bench, model, job)["nodes"] if n["test"]]
+    assert asked == ["day <= 2012-05-29 12:00"]
+    found = insight.dependence(bench, model, job, ["day"])["columns"][0]
+    assert found["kind"] == "datetime" and 15340 <= min(found["x"]) < max(found["x"]) < 15640
+    assert found["y"][0][0] == 1.0 and found["y"][0][-1] == 0.0
+
+
+def test_regions_know_how_sure_they_are(fitted):
+    bench, model, job = fitted("penguins", "logistic")
+    plane = {"x": "bill_length_mm", "y": "bill_depth_mm", "xs": [32.0, 45.0, 59.0], "ys": [14.0, 21.0],
+             "middle": dict.fromkeys(bench.table.column_names, 0)}  # fmt: skip
+    found = region(bench, model, replace(job, portrait=plane))
+    sure = np.array(found["certainty"])
+    assert sure.shape == np.shape(found["grid"]) == (2, 3)
+    assert 1 / 3 <= sure.min() < sure.max() <= 1
 
 
 def test_dependence_of_a_line_is_its_slope(fitted, rng):

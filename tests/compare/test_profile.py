@@ -47,3 +47,28 @@ def test_a_few_numbers_may_be_classes(rng, values, task, doubt):
     frame = pd.DataFrame({"x": rng.normal(size=80), "y": y})
     plan, _ = prepare(frame, Settings.of({"target": "y", "task": task}))
     assert any("--task classification" in note for note in plan.material.notes) == doubt
+
+
+def test_bins_of_dates_are_told_as_dates():
+    days = 15340.0 + np.arange(300)
+    material = SimpleNamespace(y=np.zeros(300), classes=None)
+    found = profile._by_number(material, np.arange(300), days, profile.date)
+    assert found["labels"][0] == "2012-01-01 to 2012-01-30"
+    few = profile._by_number(material, np.arange(300), np.repeat(days[:3], 100), profile.date)
+    assert few["labels"] == ["2012-01-01", "2012-01-02", "2012-01-03"]
+
+
+def test_a_long_tail_is_cut_off_and_counted(rng):
+    values = np.concatenate([rng.uniform(0, 10, 995), [1e4] * 5])
+    found = by_number(values, np.resize([0, 1], 1000), classes=("a", "b"))
+    assert found["edges"][-1] < 11 and found["beyond"] > 0
+    assert sum(map(sum, found["counts"].values())) + found["beyond"] == 1000
+    whole = by_number(rng.uniform(0, 10, 1000), np.resize([0, 1], 1000), classes=("a", "b"))
+    assert whole["beyond"] == 0
+
+
+def test_a_numeric_target_has_a_histogram(rng):
+    y = rng.lognormal(size=500)
+    found = profile.target(SimpleNamespace(y=y, classes=None), np.arange(400))
+    assert found["counts"].sum() + found["beyond"] == 400 and found["beyond"] == 4
+    assert profile.target(SimpleNamespace(y=y, classes=("a",)), np.arange(400)) is None

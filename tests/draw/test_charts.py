@@ -73,9 +73,9 @@ def image(markup):
 
 def test_lines_rise_with_the_data_and_stop_at_gaps():
     markup = draw.line({"a": ([0, 1, 2, 3, 4], [0, 1, math.nan, 1, 5])})
-    line, points = paths(markup)
+    line, *points = paths(markup)
     assert len(places(line)) == 2
-    (x0, y0), (x1, y1), (x3, y3), (x4, y4) = places(points)
+    (x0, y0), (x1, y1), (x3, y3), (x4, y4) = [places(point)[0] for point in points]
     assert x0 < x1 < x3 < x4
     assert y0 > y1 == y3 > y4
     assert math.isclose(x1 - x0, (x3 - x1) / 2, abs_tol=0.11)
@@ -103,7 +103,7 @@ def test_thinning_keeps_spikes():
 
 def test_log_axis_is_logarithmic_and_counts_what_it_cannot_show():
     markup = draw.line({"a": ([1, 10, 100], [1, 2, 3]), "b": ([0, -1], [1, 1])}, x_log=True)
-    points = places(paths(markup)[1])
+    points = [places(point)[0] for point in paths(markup)[1:4]]
     assert math.isclose(points[1][0] - points[0][0], points[2][0] - points[1][0], abs_tol=0.2)
     assert "Not shown on the logarithmic axis: 2 values not above 0." in texts(markup)
 
@@ -117,7 +117,7 @@ def test_series_differ_in_dash_and_marker():
     markup = draw.line({name: ([0, 1], [k, k]) for k, name in enumerate("abc")})
     dashes, shapes = set(), set()
     for i in range(3):
-        line, points = (
+        line, points, *_ = (
             p for g in colour_groups(markup, i) for p in g.iter(f"{SVG}path")
         )  # fmt: skip
         dashes.add(line.get("stroke-dasharray"))

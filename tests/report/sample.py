@@ -189,11 +189,13 @@ def class_card(rng, classes, counts, model):
         edges = np.linspace(0, 1, 21)
         shapes = {o: np.histogram(rng.beta(*((6, 1) if o == c else (1, 6)), 200), edges)[0].tolist()
                   for o in classes}  # fmt: skip
-        histogram.append({"class": c, "edges": edges.tolist(), "counts": shapes})
+        histogram.append(
+            {"class": c if K == 2 else None, "edges": edges.tolist(), "counts": shapes}
+        )
     card = {
         "says": "log-odds are a weighted sum", "class": "LogisticRegression", "params": {"C": 10.0},
         "confusion": {"labels": list(classes), "counts": hits.tolist()}, "roc": roc, "pr": pr,
-        "calibration": calibration, "histogram": histogram, "search": search(rng),
+        "calibration": calibration, "histogram": histogram[-1], "search": search(rng),
         "learning": None,
     }  # fmt: skip
     if model == "logistic":
@@ -331,4 +333,23 @@ def single_rows(rng, columns, classes):
                 "contributions": [[c, float(a)] for c, a in zip(columns, amounts, strict=True)],
             })  # fmt: skip
         groups.append({"name": name, "rows": rows})
-    return {"columns": list(columns), "groups": groups}
+    return {"columns": list(columns), "groups": groups, "all": all_rows(rng, classes, groups)}
+
+
+def all_rows(rng, classes, groups, n=455):
+    """Predictions of all training rows; those of the listed ones agree with the list."""
+    listed = {row["row"]: row for group in groups for row in group["rows"]}
+    found = {"row": list(range(n)), "actual": [], "predicted": [], "p": [], "rows": n}
+    for k in range(n):
+        row = listed.get(k)
+        if classes is None:
+            found["actual"].append(21.25)
+            found["predicted"].append(round(float(rng.normal(21, 3)), 3))
+            continue
+        p = np.array(list(row["p"].values())) if row else rng.dirichlet(np.ones(len(classes)))
+        found["actual"].append(
+            classes.index(row["actual"]) if row else int(rng.integers(len(classes)))
+        )
+        found["predicted"].append(int(p.argmax()))
+        found["p"].append(round(float(p[1] if len(classes) == 2 else p.max()), 5))
+    return found if classes is not None else {**found, "p": None}

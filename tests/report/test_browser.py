@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from pellucid.report import words
 from pellucid.report.writing import write_summary
 from tests.report import sample
 from tests.report.test_html import hostile
@@ -99,13 +100,107 @@ def test_the_threshold_slider_counts_and_finds_the_cheapest(browser, pages):
         f"{box}.querySelector('.cut').dispatchEvent(new Event('input', {{bubbles: true}}));"
         f"{box}.querySelector('output').textContent + ' ' + {box}.querySelector('.found').textContent"
     )
-    assert said.startswith(f"{cut:.3f} Finds {tp} of {tp + fn} ")
-    assert f"misses {fn}; {fp} false alarms" in said and f"Cost {fp + fn}." in said
+    assert said.startswith(f"{cut:.3f} Recall ")
+    assert f"({tp} of {tp + fn}; false negatives: {fn})" in said
+    assert f"(false positives: {fp})" in said and f"Cost {fp + fn}." in said
     said = browser.ask(
         f"{box}.querySelector('.cost-fn').value = 50; {box}.querySelector('.cheapest').click();"
         f"{box}.querySelector('.found').textContent"
     )
-    assert f"Cost {min(row[2] + 50 * row[3] for row in rows)}." in said
+    assert f"Cost {min(row[2] + 50 * row[3] for row in rows):,}." in said
+
+
+COUNTS = "[...{}.querySelectorAll('.confusion td b')].map(b => +b.textContent.replace(',', ''))"
+
+
+def test_matrix_and_rings_follow_the_slider(browser, pages):
+    browser.open(pages / "two.html")
+    card = "document.querySelector('#cards .card')"
+    rows = sample.classification()["cards"]["logistic"]["thresholds"]["rows"]
+    counts = COUNTS.format(card)
+    before = browser.ask(counts)
+    told = [n for row in sample.classification()["cards"]["logistic"]["confusion"]["counts"]
+            for n in row]  # fmt: skip
+    assert before == told, "the model's own decision until the slider is moved"
+    cut, tp, fp, fn, tn = rows[40]
+    browser.ask(
+        f"{card}.querySelector('.cut').value = 40;"
+        f"{card}.querySelector('.cut').dispatchEvent(new Event('input'))"
+    )
+    assert browser.ask(counts) == [tn, fp, fn, tp] != before
+    assert browser.ask(f"{card}.querySelector('.at').textContent") == f" at threshold {cut:.3f}"
+    share = f"{card}.querySelectorAll('.confusion td span')[3].textContent"
+    assert browser.ask(share) == words.percent(tp / (tp + fn))
+    for kind, x, y in (
+        ("roc", fp / (fp + tn), tp / (tp + fn)),
+        ("pr", tp / (tp + fn), tp / (tp + fp)),
+    ):
+        ring = f"{card}.querySelector('.curve-{kind} .pl-ring')"
+        at = browser.ask(f"[+{ring}.getAttribute('cx') / {ring}.dataset.width,"
+                         f"1 - {ring}.getAttribute('cy') / {ring}.dataset.height]")  # fmt: skip
+        assert at == pytest.approx([x, y], abs=1e-3)
+    others = "document.querySelectorAll('#cards .card')[1]"
+    assert browser.ask(f"{others}.querySelector('.at').textContent") == "", "the other cards stay"
+    browser.ask(
+        f"{card}.querySelector('.cost-fn').value = 50;{card}.querySelector('.cheapest').click()"
+    )
+    best = min(rows, key=lambda row: row[2] + 50 * row[3])
+    assert browser.ask(counts) == [best[4], best[2], best[3], best[1]]
+
+
+def test_without_javascript_the_rings_mark_the_default_threshold(pages):
+    page = (pages / "two.html").read_text("utf-8")
+    rows = sample.classification()["cards"]["logistic"]["thresholds"]["rows"]
+    _, tp, fp, fn, tn = next(row for row in rows if row[0] >= 0.5)
+    ring = re.search(r'<div class="curve-roc">.*?(<circle[^>]*>)', page, re.S).group(1)
+    at = {key: float(v) for key, v in re.findall(r'([\w-]+)="([\d.]+)"', ring)}
+    assert at["cx"] / at["data-width"] == pytest.approx(fp / (fp + tn), abs=1e-3)
+    assert 1 - at["cy"] / at["data-height"] == pytest.approx(tp / (tp + fn), abs=1e-3)
+
+
+def test_the_search_covers_all_training_rows(browser, pages):
+    browser.open(pages / "two.html")
+    found = (
+        "[...document.querySelectorAll('#row-found tbody tr')]"
+        ".map(r => [...r.cells].map(c => c.textContent))"
+    )
+    search = "document.getElementById('row-search')"
+    status = "document.getElementById('row-count').textContent"
+    known = sample.classification()["rows"]["all"]
+    names = ["benign", "malignant"]
+
+    def type_in(text):
+        browser.ask(f"{search}.value = '{text}'; {search}.dispatchEvent(new Event('input'))")
+
+    type_in("333")
+    (row,) = browser.ask(found)
+    k = known["row"].index(333)
+    assert row == [
+        "333",
+        names[known["actual"][k]],
+        names[known["predicted"][k]],
+        f"{known['p'][k]:.3f}",
+    ]
+    assert browser.ask(status).startswith("1 of 455 rows match")
+    type_in("malignant")
+    wanted = sum(1 in pair for pair in zip(known["actual"], known["predicted"], strict=True))
+    assert browser.ask(status).startswith(f"{wanted} of 455 rows match")
+    assert len(browser.ask(found)) == 100
+    browser.ask("document.getElementById('row-all').click()")
+    assert browser.ask("document.getElementById('row-found').hidden") and browser.ask(status) == ""
+    card = "document.querySelector('#cards .card')"
+    rows = sample.classification()["cards"]["logistic"]["thresholds"]["rows"]
+    browser.ask(
+        f"{card}.querySelector('.cut').value = 150;"
+        f"{card}.querySelector('.cut').dispatchEvent(new Event('input'));"
+        "document.querySelectorAll('td[data-actual]')[3].click()"
+    )
+    cut = rows[150][0]
+    wanted = sum(a == 1 and p >= cut for a, p in zip(known["actual"], known["p"], strict=True))
+    assert browser.ask(status).startswith(
+        f"{wanted} of 455 rows: actual malignant, predicted malignant at"
+    )
+    assert {row[2] for row in browser.ask(found)} == {"malignant"} and not browser.complaints
 
 
 def test_rows_are_found_by_number_by_text_and_by_confusion(browser, pages):

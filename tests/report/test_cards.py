@@ -5,7 +5,15 @@ import pytest
 from sklearn import metrics as sk
 
 from pellucid.draw.text import distinct
-from pellucid.report import cards, insight_pictures, model_pictures, terminal, words
+from pellucid.report import (
+    cards,
+    insight_pictures,
+    model_pictures,
+    model_sections,
+    searchable_rows,
+    terminal,
+    words,
+)
 
 NAMES = ["a", "b", "c"]
 
@@ -44,6 +52,57 @@ def test_areas_with_weights_are_scikit_learns(rng):
     for cut, tp, fp, fn, tn in found["thresholds"]["rows"]:
         table = sk.confusion_matrix(y, p >= cut, sample_weight=w)
         assert [[tn, fp], [fn, tp]] == table.tolist()
+
+
+def test_the_default_threshold_is_one_of_the_counted_ones(rng):
+    said, y, w = answers(rng, K=2)
+    rows = cards.card(said, y, w.astype(float), NAMES[:2], 0)["thresholds"]["rows"]
+    found = next(row for row in rows if row[0] == 0.5)
+    _, tp, fp, fn, tn = found
+    assert [[tn, fp], [fn, tp]] == sk.confusion_matrix(
+        y, said["proba"][:, 1] >= 0.5, sample_weight=w
+    ).tolist()
+    assert model_sections.default_cut({"rows": rows}) == found
+
+
+def test_the_histogram_of_many_classes_is_of_the_actual_class_of_each_row(rng):
+    said, y, _ = answers(rng)
+    found = cards.card(said, y, np.ones(len(y)), NAMES, 0)["histogram"]
+    assert found["class"] is None and list(found["counts"]) == NAMES
+    own = said["proba"][np.arange(len(y)), y]
+    for k, name in enumerate(NAMES):
+        assert sum(found["counts"][name]) == (y == k).sum()
+        assert found["counts"][name] == np.histogram(own[y == k], found["edges"])[0].tolist()
+    assert "predicted probability of the actual class" in model_pictures.probabilities(found, False)
+
+
+def test_the_search_knows_each_row_once_and_the_largest_errors_first(rng, monkeypatch):
+    said, y, _ = answers(rng)
+    again = {name: np.concatenate([values, values[::-1]]) for name, values in said.items()}
+    again["proba"][len(y) :] = 1 / 3  # the second round of repeated folds
+    weights = np.ones(len(y))
+    weights[3] = 0.0
+    found = searchable_rows.searchable(again, y, weights, 1000 + np.arange(len(y)), NAMES)
+    assert sorted(found["row"]) == [1000 + k for k in range(len(y)) if k != 3]
+    assert found["rows"] == len(y) - 1
+    where = np.array(found["row"]) - 1000
+    errors = 1 - said["proba"][where, y[where]]
+    assert (np.diff(errors) <= 0).all()
+    assert found["actual"] == y[where].tolist()
+    assert found["predicted"] == said["labels"][where].tolist()
+    assert found["p"] == pytest.approx(said["proba"][where].max(axis=1))
+    monkeypatch.setattr(searchable_rows, "MOST", 10)
+    fewer = searchable_rows.searchable(again, y, weights, 1000 + np.arange(len(y)), NAMES)
+    assert fewer["row"] == found["row"][:10] and fewer["rows"] == len(y) - 1
+
+
+def test_the_search_of_numbers_keeps_five_digits():
+    said = {"rows": np.array([0, 1]), "labels": np.array([1.2345678, 9.0])}
+    found = searchable_rows.searchable(
+        said, np.array([1.0, 4.0]), np.ones(2), np.array([5, 6]), None
+    )
+    assert found == {"row": [6, 5], "actual": [4.0, 1.0], "predicted": [9.0, 1.2346],
+                     "p": None, "rows": 2}  # fmt: skip
 
 
 def test_fractions_of_rows_are_told_with_two_digits():
@@ -95,7 +154,7 @@ def test_the_calibration_of_many_classes_tells_numbers_and_rows_of_each(rng):
     below = picture.partition('<p class="under">')[2]
     for name, entry in zip(["&lt;b&gt;", "b", "c"], found["calibration"], strict=True):
         rows = ", ".join(str(b["rows"]) for b in entry["points"])
-        line = f"{name}</bdi>: Brier {entry['brier']:.3f}, mean gap (ECE) {entry['ece']:.3f}, "
+        line = f"{name}</bdi>: Brier {entry['brier']:.3f}, ECE {entry['ece']:.3f}, "
         assert f"{line}rows per point {rows}." in below
     assert "<b>" not in picture and ">rows</th>" in picture, "the data table has them too"
     assert picture.index("rows per point") < picture.index("<details>")

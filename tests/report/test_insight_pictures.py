@@ -13,14 +13,14 @@ from tests.report.test_html import Page
 @pytest.mark.parametrize("make", [sample.classification, sample.regression])
 def test_what_is_special_about_a_model_is_drawn(make):
     page = Page(html.render(make()))
-    assert {"Weights along the penalty", "Support vectors"} <= set(page.titles)
-    assert sum(title.startswith("If ") for title in page.titles) >= 2
-    assert "some rows and the rows nearest to them" in page.words and "778 (0.5)" in page.words
+    assert {"Regularization path", "Support vectors"} <= set(page.titles)
+    assert sum(title.startswith("Partial dependence on ") for title in page.titles) >= 2
+    assert "Nearest neighbours of example rows" in page.words and "778 (0.5)" in page.words
     if make is sample.classification:
-        assert "Along the discriminant" in page.titles
+        assert "Projection on the discriminant" in page.titles
     hidden = html.render(make(), rows=False)
-    assert "Weights along the penalty" in hidden
-    assert not re.search(r">If |29\.875|778 \(|Along the discriminant", hidden)
+    assert "Regularization path" in hidden
+    assert not re.search(r"Partial dependence|29\.875|[^\d]778 \(|Projection on the disc", hidden)
 
 
 def test_losses_of_boosting_on_rows_set_aside_are_drawn():
@@ -30,4 +30,4 @@ def test_losses_of_boosting_on_rows_set_aside_are_drawn():
     X = np.random.default_rng(0).normal(size=(80, 2))
     model = HistGradientBoostingRegressor(max_iter=3, early_stopping=True, random_state=0)
     told = {name: column.tolist() for name, column in model.fit(X, X[:, 0]).history_.items()}
-    assert "loss on rows set aside" in history(told, True)
+    assert "validation loss" in history(told, True)

@@ -36,8 +36,8 @@ def test_a_real_report_is_whole_and_safe(result, tmp_path, browser):
     assert "Nothing to show here" not in text
     assert page.scripts.count("javascript") == 1
     assert HOSTILE[0] in page.words and "<i>yes</i>" in page.words
-    for title in ("ROC curve", "Do probabilities keep their word?", "The locked rows",
-                  "How much each column matters", "Decision tree"):  # fmt: skip
+    for title in ("ROC curve", "Calibration", "Test set and cross-validation",
+                  "Permutation importance", "Decision tree"):  # fmt: skip
         assert title in page.titles, title
     browser.open(path, width=360)
     assert not browser.complaints

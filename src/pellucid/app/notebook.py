@@ -9,7 +9,14 @@ from typing import Any
 from pellucid.app.progress import Board
 from pellucid.app.voice import Voice
 
+# Notebooks push a preformatted block that stands alone to the right, and wrap its lines.
+FRAME = '<div style="overflow-x:auto"><pre style="margin:0;white-space:pre">{}</pre></div>'
 PAUSE = 0.2  # seconds between two drawings
+
+
+def framed(text: str) -> str:
+    """Lines of text as they are, whatever the notebook does to such blocks."""
+    return FRAME.format(escape(text))
 
 
 class Notebook(Board):
@@ -23,7 +30,7 @@ class Notebook(Board):
         self.handle = display(HTML(self.page()), display_id=True)
 
     def page(self) -> str:
-        return f"<pre>{escape(self.board() + self.last)}</pre>"
+        return framed(self.board() + self.last)
 
     def draw(self) -> None:
         now = time.monotonic()
@@ -40,4 +47,4 @@ class Notebook(Board):
         """The board gives way to one line; the result says the rest."""
         done, spent = len(self.scores) + len(self.failed), time.monotonic() - self.began
         text = f"{done} of {len(self.plan.running)} models compared in {spent:.0f} s"
-        self.handle.update(self.html(f"<pre>{escape(text)}</pre>"))
+        self.handle.update(self.html(framed(text)))

@@ -159,7 +159,7 @@ def _dependence(
 
     raw = arrow_column(name, bench.table.column(name))
     values = raw.values[train]
-    if raw.kind == "number":
+    if raw.kind in ("number", "datetime"):
         shown = values[~np.isnan(values)]
         ends = np.linspace(0.02, 0.98, GRID)
         labels: list[Any] = np.unique(np.quantile(shown, ends)).tolist() if len(shown) else []
@@ -179,7 +179,7 @@ def _dependence(
     else:
         cells = exchange.take(bench.table.select([name]), np.repeat(where, len(rows)))
         table = table.set_column(table.column_names.index(name), name, cells.column(0))
-    kind = "number" if where is None else "levels"
+    kind = raw.kind if where is None else "levels"
     means = _means(bench, fitted, table, len(labels))
     return {"name": name, "kind": kind, "x": labels, "y": means.T.tolist()}
 

@@ -16,6 +16,7 @@ from pellucid.compare import insight
 from pellucid.compare.bench import Bench
 from pellucid.compare.registry import BASELINES
 from pellucid.data import exchange
+from pellucid.draw.dates import date
 from pellucid.model_selection.metrics import Metric, metric
 
 MOST_TERMS = 200
@@ -229,11 +230,16 @@ def _question(nodes: Any, schema: Any, i: int, column: str) -> str:
         return f"{column[:80]} in {{{', '.join(levels[:6])}{more}}}{missing}"
     if np.isinf(nodes.threshold[i]):
         return f"{column[:80]} is present"
-    return f"{column[:80]} <= {nodes.threshold[i]:.6g}{missing}"
+    threshold = float(nodes.threshold[i])
+    told = date(threshold) if schema.kinds[j] == "datetime" else f"{threshold:.6g}"
+    return f"{column[:80]} <= {told}{missing}"
 
 
-def region(bench: Bench, fitted: Any, job: Any) -> list[list[float]] | None:
-    """Predictions on a grid over two columns, the others at their middle values; rows from below."""
+def region(bench: Bench, fitted: Any, job: Any) -> dict[str, Any] | None:
+    """Predictions on a grid over two columns, the others at their middle values; rows from below.
+
+    `certainty` is the probability of the predicted class, where the model gives probabilities.
+    """
     spec = job.portrait
     columns = bench.table.column_names
     if not spec or spec["x"] not in columns or spec["y"] not in columns:
@@ -244,5 +250,10 @@ def region(bench: Bench, fitted: Any, job: Any) -> list[list[float]] | None:
     grid = exchange.with_column(grid, spec["x"], np.tile(xs, len(ys)))
     grid = exchange.with_column(grid, spec["y"], np.repeat(ys, len(xs)))
     asked = exchange.native(grid, bench.shared.container) if bench.foreign else grid
-    said = bench.ask(fitted, asked).labels
-    return np.asarray(said).reshape(len(ys), len(xs)).tolist()
+    said = bench.ask(fitted, asked)
+    shape = (len(ys), len(xs))
+    sure = None if said.proba is None else np.round(said.proba.max(axis=1), 2)
+    return {
+        "grid": np.asarray(said.labels).reshape(shape).tolist(),
+        "certainty": None if sure is None else sure.reshape(shape).tolist(),
+    }

@@ -4,12 +4,14 @@ column. Invariant: the locked test rows are not looked at; sizes are bounded wha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from pellucid.compare.material import Material
 from pellucid.data.cells import RawColumn
+from pellucid.draw.dates import date
 from pellucid.draw.number import number
 
 LEVELS = 12
@@ -27,6 +29,7 @@ def profile(
     kept = set(names[:MOST_COLUMNS])
     raw = {name: column for name, column in material.raw().items() if name in kept}
     return {
+        "target": target(material, rows),
         "columns": [
             describe_column(material, rows, name, raw[name], alone.get(name))
             for name in material.columns
@@ -35,6 +38,29 @@ def profile(
         "columns_left_out": len(material.columns) - len(kept),
         "plane": plane(material, rows, raw, alone, seed),
     }
+
+
+def target(material: Material, rows: np.ndarray) -> dict[str, Any] | None:
+    """Histogram of a numeric target; None for classes."""
+    if material.classes is not None:
+        return None
+    y = material.y[rows]
+    edges, beyond = _edges(y)
+    return {"edges": edges, "counts": np.histogram(y, edges)[0], "beyond": beyond}
+
+
+def _edges(values: np.ndarray) -> tuple[np.ndarray, int]:
+    """Equal bins, and how many values lie outside: a tail of 1 % that would take more than a fifth of
+    the picture is cut off.
+    """
+    low, high = float(values.min()), float(values.max())
+    first, last = (float(q) for q in np.quantile(values, (0.01, 0.99)))
+    if last > first:
+        high = last if high - last > 0.25 * (last - first) else high
+        low = first if first - low > 0.25 * (last - first) else low
+    if not high > low:
+        high = low + 1.0
+    return np.linspace(low, high, BINS + 1), int(((values < low) | (values > high)).sum())
 
 
 def _known(score: float | None) -> float:
@@ -58,7 +84,8 @@ def describe_column(
         return facts
     shown = values[present]
     facts |= {"low": shown.min(), "median": np.median(shown), "high": shown.max()}
-    return facts | {"by_target": _by_number(material, rows[present], shown)}
+    told = date if column.kind == "datetime" else number
+    return facts | {"by_target": _by_number(material, rows[present], shown, told)}
 
 
 def _levels(material: Material, rows: np.ndarray, codes: np.ndarray, levels: Any) -> dict[str, Any]:
@@ -88,17 +115,16 @@ def _levels(material: Material, rows: np.ndarray, codes: np.ndarray, levels: Any
     return facts | {"by_target": by}
 
 
-def _by_number(material: Material, rows: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+def _by_number(
+    material: Material, rows: np.ndarray, values: np.ndarray, told: Callable[[float], str] = number
+) -> dict[str, Any]:
     y, distinct = material.y[rows], np.unique(values)
     if len(distinct) <= LEVELS and (distinct == np.floor(distinct)).all():
-        return _each(material, y, values, distinct)
+        return _each(material, y, values, distinct, told)
     if material.classes is not None:
-        low, high = float(values.min()), float(values.max())
-        if not high > low:
-            high = low + 1.0
-        edges = np.linspace(low, high, BINS + 1)
+        edges, beyond = _edges(values)
         return {
-            "kind": "histogram", "edges": edges,
+            "kind": "histogram", "edges": edges, "beyond": beyond,
             "counts": {str(label): np.histogram(values[y == c], edges)[0]
                        for c, label in enumerate(material.classes)},
         }  # fmt: skip
@@ -106,17 +132,21 @@ def _by_number(material: Material, rows: np.ndarray, values: np.ndarray) -> dict
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, max(len(edges) - 2, 0))
     used = np.unique(place)
     return {
-        "kind": "means", "labels": [_span(values[place == k]) for k in used],
+        "kind": "means", "labels": [_span(values[place == k], told) for k in used],
         "means": [float(y[place == k].mean()) for k in used],
         "rows": [int((place == k).sum()) for k in used],
     }  # fmt: skip
 
 
 def _each(
-    material: Material, y: np.ndarray, values: np.ndarray, distinct: np.ndarray
+    material: Material,
+    y: np.ndarray,
+    values: np.ndarray,
+    distinct: np.ndarray,
+    told: Callable[[float], str],
 ) -> dict[str, Any]:
     """A few whole numbers, one by one in their order."""
-    labels = [number(v, 15) for v in distinct]
+    labels = [number(v, 15) if told is number else told(v) for v in distinct]
     if material.classes is None:
         return {
             "kind": "means", "labels": labels,
@@ -130,10 +160,11 @@ def _each(
     return {"kind": "levels", "labels": labels, "counts": counts}
 
 
-def _span(values: np.ndarray) -> str:
+def _span(values: np.ndarray, told: Callable[[float], str]) -> str:
     """From the smallest to the largest of these numbers: where each is counted can be told."""
-    ends = [number(v, 4) for v in (values.min(), values.max())]
-    return ends[0] if ends[0] == ends[1] else " - ".join(ends)
+    ends = [told(float(v)) for v in (values.min(), values.max())]
+    between = " - " if told is number else " to "
+    return ends[0] if ends[0] == ends[1] else between.join(ends)
 
 
 def plane(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..errors import ParameterError
 from . import legend, svg
 from . import text as words
+from .dates import date_ticks
 from .number import number, tick_labels
 from .scale import Band, Linear, Log, padded, widen
 from .settings import Settings
@@ -32,6 +33,7 @@ class Axis:
     log: bool = False
     names: tuple[str, ...] | None = None
     grid: bool = True
+    dates: bool = False
 
     def scale(self, start: float, stop: float) -> Linear | Log | Band:
         if self.names is not None:
@@ -90,6 +92,7 @@ def layout(
 ) -> Panel:
     """Place everything around the plot; `right_texts` stand at the right end of the y bands."""
     height = float(settings.height)
+    x, y = replace(x, dates=settings.x_dates), replace(y, dates=settings.y_dates)
     y_ticks = _y_ticks(y, height)
     left = _left_margin(x, y, y_ticks, settings)
     right = _right_margin(right_texts)
@@ -175,6 +178,9 @@ def _band_ticks(names: Sequence[str], step: float) -> _Ticks:
 
 def _numeric_ticks(axis: Axis, scale: Linear | Log | Band, count: int) -> _Ticks:
     assert not isinstance(scale, Band)
+    found = date_ticks(axis.low, axis.high, count) if axis.dates else None
+    if found is not None:
+        return _Ticks(*found)
     places = scale.ticks(count)
     if axis.log and len(places) > 1 and places[-1] > places[0] * 1.999:
         return _Ticks(places, [number(place) for place in places])

@@ -12,7 +12,7 @@ from . import svg
 from .axes import Axis, Panel, layout, numeric_axis
 from .figure import describe, finish, span
 from .legend import Key, fill_parts, hatch_definitions
-from .number import column as format_column
+from .number import beside_marks
 from .points import read_columns
 from .scale import extent_with_zero
 from .settings import Look, Settings, with_note
@@ -56,7 +56,7 @@ def bar(
         Axis(names=tuple(names[:shown])),
         settings,
         [Key(name, i, "fill") for i, name in enumerate(columns)] if len(columns) > 1 else [],
-        format_column(next(iter(columns.values()))[:shown], 3) if len(columns) == 1 else [],
+        beside_marks(next(iter(columns.values()))[:shown]) if len(columns) == 1 else [],
     )
     marks = [
         hatch_definitions(len(columns)),

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from . import svg
 from . import text as words
 from .axes import Panel
+from .dates import date
 from .number import number
 from .points import evenly
 from .style import style_sheet
@@ -96,5 +97,11 @@ def describe(kind: str, facts: Iterable[str], names: Sequence[str] = ()) -> str:
     return ". ".join(sentences) + "."
 
 
-def span(name: str, low: float, high: float) -> str:
-    return f"{words.clean(name)} from {number(low)} to {number(high)}"
+def span(name: str, low: float, high: float, dates: bool = False) -> str:
+    ends = [shown(value, dates) for value in (low, high)]
+    return f"{words.clean(name)} from {ends[0]} to {ends[1]}"
+
+
+def shown(value: float, dates: bool) -> str:
+    """A number, or the date that it is."""
+    return date(value) if dates else number(value)

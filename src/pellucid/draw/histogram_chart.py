@@ -10,9 +10,9 @@ from typing import Any, Unpack
 from ..errors import ParameterError
 from . import svg
 from .axes import Axis, Panel, layout, numeric_axis
-from .figure import describe, finish, span
+from .figure import describe, finish, shown, span
 from .legend import Key
-from .number import coordinate, number
+from .number import coordinate
 from .points import floats, read_columns
 from .scale import extent, extent_with_zero
 from .settings import Look, Settings
@@ -46,9 +46,10 @@ def histogram(
     )
     single = len(groups) == 1
     marks = [_group(panel, borders, values, i, single) for i, values in enumerate(groups.values())]
-    bins = [f"{number(a)} to {number(b)}" for a, b in pairwise(borders)]
+    dates = settings.x_dates
+    bins = [f"{shown(a, dates)} to {shown(b, dates)}" for a, b in pairwise(borders)]
     rows = [(name, *(values[i] for values in groups.values())) for i, name in enumerate(bins)]
-    facts = [f"{len(bins)} intervals", span(settings.x_label or "x", *x_extent)]
+    facts = [f"{len(bins)} intervals", span(settings.x_label or "x", *x_extent, dates)]
     facts.append(span(settings.y_label or "count", *tops))
     summary = describe("Histogram", facts, list(groups))
     return finish(panel, marks, summary, [settings.x_label or "interval", *groups], rows)

@@ -10,11 +10,11 @@ from typing import Any, Unpack
 from . import svg
 from .axes import Axis, Panel, layout, numeric_axis
 from .figure import describe, finish, span
-from .number import column, coordinate
+from .number import beside_marks, coordinate, number
 from .points import floats, table_columns
 from .scale import extent
 from .settings import Look, Settings, with_note
-from .text import clean
+from .text import clean, escape
 
 MOST_ROWS = 60
 ROW = 24
@@ -60,12 +60,13 @@ def intervals(
         numeric_axis(ends, x_range, x_log),
         Axis(names=tuple(names[:shown])),
         settings,
-        right_texts=["n/a" if text == "nan" else text for text in column(middles[:shown], 3)],
+        right_texts=["n/a" if text == "nan" else text for text in beside_marks(middles[:shown])],
     )
     marks = [
         *_behind(panel, band, reference),
         _strokes(panel, single[:shown]),
         _rows(panel, middles[:shown], lows[:shown], highs[:shown]),
+        *_told(panel, list(zip(names, middles, lows, highs))[:shown]),
     ]
     rows = list(zip(names, middles, lows, highs))
     facts = [f"{len(names)} rows", span(settings.x_label or "Values", *ends)]
@@ -113,6 +114,19 @@ def _rows(panel: Panel, middles: list[float], lows: list[float], highs: list[flo
         parts.append(svg.element("path", d=lines, stroke="currentColor", stroke_width="2.5"))
     parts.append(svg.points(points, 0, stroke_width="9"))
     return svg.series_group(0, parts)
+
+
+def _told(panel: Panel, rows: list[tuple[str, float, float, float]]) -> list[str]:
+    """Unseen bands that tell a pointer the numbers of their row."""
+    out = []
+    for k, (name, middle, low, high) in enumerate(rows):
+        if not math.isfinite(middle):
+            continue
+        ends = f" ({number(low)} to {number(high)})" if low == low and high == high else ""
+        title = svg.element("title", escape(f"{name}: {number(middle)}{ends}"))
+        d = svg.rectangle_path(0, panel.y(float(k)) - ROW / 2, panel.plot_width, ROW)
+        out.append(svg.element("path", title, d=d, opacity="0"))
+    return out
 
 
 def _end(panel: Panel, value: float) -> float:

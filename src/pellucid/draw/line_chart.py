@@ -8,7 +8,8 @@ from typing import Any, Unpack
 
 from . import svg
 from .axes import Panel, layout, numeric_axis
-from .figure import describe, finish, span
+from .dates import date
+from .figure import describe, finish, shown, span
 from .legend import Key
 from .number import coordinate
 from .points import Points, left_out, read_series, runs, table_columns, thin_line
@@ -31,6 +32,7 @@ def line(
     x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
     more: Mapping[str, Sequence[object]] | None = None,
+    ring: tuple[float, float] | None = None,
     **look: Unpack[Look],
 ) -> str:
     """Lines through the points of each series.
@@ -43,6 +45,8 @@ def line(
     x_log, y_log : logarithmic axes; values not above 0 are counted in the note.
     x_range, y_range : limits of the axes; the data's by default.
     more : further columns of the data table, one value per point, series after series.
+    ring : a place marked by a ring, such as the threshold in use; it has the class `pl-ring` and
+        the size of the plot as data, so that a page can move it.
     """
     lines, thin = read_series(series), read_series(references or {})
     shades = _read_bands(bands or {})
@@ -65,10 +69,18 @@ def line(
             for n, points in shades.items()
         ),
         *reference_marks(panel, thin),
-        *(_line(panel, points, i) for i, points in enumerate(lines.values())),
+        *(_line(panel, points, i, n) for i, (n, points) in enumerate(lines.items())),
+        _ring(panel, ring),
     ]
-    facts = [span(settings.x_label or "x", *x_extent), span(settings.y_label or "y", *y_extent)]
-    places = [(name, x, y) for name, points in lines.items() for x, y in points]
+    facts = [
+        span(settings.x_label or "x", *x_extent, settings.x_dates),
+        span(settings.y_label or "y", *y_extent, settings.y_dates),
+    ]
+    places = [
+        (name, date(x) if settings.x_dates else x, y)
+        for name, points in lines.items()
+        for x, y in points
+    ]
     rows = [
         (*place, *further) for place, *further in zip(places, *(more or {}).values(), strict=True)
     ]
@@ -101,10 +113,19 @@ def _keys(lines: Mapping[str, Points], references: Mapping[str, Points]) -> list
     return keys + [Key(name, 0, "reference") for name in references]
 
 
-def _line(panel: Panel, points: Points, index: int) -> str:
+def _ring(panel: Panel, place: tuple[float, float] | None) -> str:
+    if place is None:
+        return ""
+    return svg.element(
+        "circle", cx=panel.x(place[0]), cy=panel.y(place[1]), r="6", fill="none",
+        stroke="currentColor", stroke_width="2.5", class_="pl-ring",
+        data_width=panel.plot_width, data_height=panel.plot_height,
+    )  # fmt: skip
+
+
+def _line(panel: Panel, points: Points, index: int, name: str) -> str:
     placed = [(panel.x(x), panel.y(y)) for x, y in points]
     stretches = runs(placed)
-    dots = placed if len(placed) <= MARKED_POINTS else []
     alone = [run[0] for run in stretches if len(run) == 1]
     path = "".join(_path(run) for run in stretches if len(run) > 1)
     parts = []
@@ -113,7 +134,12 @@ def _line(panel: Panel, points: Points, index: int) -> str:
         parts.append(
             svg.element("path", d=path, fill="none", stroke_dasharray=dash(index), **stroke)
         )
-    parts.append(svg.points(chain.from_iterable(runs(dots)) if dots else alone, index))
+    if len(placed) <= MARKED_POINTS:
+        dates = panel.settings.x_dates, panel.settings.y_dates
+        told = [f"{name}: {shown(x, dates[0])}, {shown(y, dates[1])}" for x, y in points]
+        parts.append(svg.told_points(placed, told, index))
+    else:
+        parts.append(svg.points(alone, index))
     return svg.series_group(index, parts)
 
 

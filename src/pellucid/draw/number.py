@@ -63,6 +63,25 @@ def column(values: Sequence[object], digits: int = 4) -> list[str]:
     return [_in_column(value, decimals, digits) for value in values]
 
 
+def beside_marks(values: Sequence[object], digits: int = 3) -> list[str]:
+    """Numbers beside bars and dots: all with the decimals that `digits` of the largest need.
+
+    >>> beside_marks([1.8896, -0.0159, float("nan")])
+    ['1.89', '-0.02', 'nan']
+    """
+    known = [v for v in map(_plain, values) if v is not None]
+    finite = [v for v in values if isinstance(v, float) and math.isfinite(v)]
+    powers = [exponent(v, digits) for v in known if v != 0]
+    if not powers or len(known) < len(finite):  # some need an exponent: each as it is
+        return column(values, digits)
+    most = max(0, digits - 1 - max(powers))
+    decimals = max(len(_decimals_of(v, most)) for v in known)
+    return [
+        str(v) if not math.isfinite(v) else f"{round(v, decimals) + 0.0:.{decimals}f}"
+        for v in map(float, values)  # type: ignore[arg-type]
+    ]
+
+
 def _in_column(value: object, decimals: int, digits: int) -> str:
     v = _plain(value)
     if v is not None and _shown_well(v, decimals):

@@ -64,7 +64,10 @@ def regions(
     shares = [sum(row.count(k) for row in codes) for k in range(len(names))]
     total = max(sum(shares), 1)
     rows = [(name, 100 * share / total) for name, share in zip(names, shares)]
-    facts = [span(settings.x_label or "x", *x_range), span(settings.y_label or "y", *y_range)]
+    facts = [
+        span(settings.x_label or "x", *x_range, settings.x_dates),
+        span(settings.y_label or "y", *y_range, settings.y_dates),
+    ]
     summary = describe("Decision regions", facts, names)
     return finish(panel, marks, summary, ["class", "share of the area (%)"], rows, clip=True)
 

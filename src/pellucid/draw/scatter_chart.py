@@ -11,6 +11,7 @@ from .axes import Panel, layout, numeric_axis
 from .figure import describe, finish, span
 from .legend import Key
 from .line_chart import Pair, data_extent, reference_marks
+from .number import number
 from .points import Points, evenly, left_out, read_series, runs
 from .settings import Look, Settings, with_note
 from .style import MARKERS
@@ -55,8 +56,12 @@ def scatter(
     called = [words.clean(n) for part in series for n in (names or {}).get(part, ())]
     marks = [*reference_marks(panel, thin), *point_marks(panel, shown.values())]
     if called:
+        marks.append(_told(panel, [p for part in groups.values() for p in part], called))
         marks += beside_points(panel, [p for part in groups.values() for p in part], called)
-    facts = [span(settings.x_label or "x", *x_extent), span(settings.y_label or "y", *y_extent)]
+    facts = [
+        span(settings.x_label or "x", *x_extent, settings.x_dates),
+        span(settings.y_label or "y", *y_extent, settings.y_dates),
+    ]
     rows: list[tuple] = [(name, x, y) for name, points in groups.items() for x, y in points]
     columns = ["series", settings.x_label or "x", settings.y_label or "y"]
     if called:
@@ -64,6 +69,13 @@ def scatter(
         columns.insert(0, "name")
     clip = x_range is not None or y_range is not None
     return finish(panel, marks, describe("Scatter chart", facts, list(groups)), columns, rows, clip)
+
+
+def _told(panel: Panel, points: Points, called: Sequence[str]) -> str:
+    """Unseen discs that tell a pointer which point this is."""
+    texts = [f"{name}: {number(x, 3)}, {number(y, 3)}" for name, (x, y) in zip(called, points)]
+    places = [(panel.x(x), panel.y(y)) for x, y in points]
+    return svg.told_points(places, texts, 0, stroke_width="14", opacity="0")
 
 
 def thin_points(groups: Mapping[str, Points]) -> tuple[dict[str, Points], str]:

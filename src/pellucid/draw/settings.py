@@ -20,11 +20,16 @@ class Look(TypedDict, total=False):
     height: int
     table: bool
     style: bool
+    x_dates: bool
+    y_dates: bool
 
 
 @dataclass(frozen=True)
 class Settings:
-    """`Look` with its defaults; `height` is that of the plot without title and labels."""
+    """`Look` with its defaults; `height` is that of the plot without title and labels.
+
+    x_dates, y_dates: the numbers of that axis are days since 1970, shown as dates.
+    """
 
     title: str = ""
     x_label: str = ""
@@ -34,6 +39,8 @@ class Settings:
     height: int = 240
     table: bool = True
     style: bool = True
+    x_dates: bool = False
+    y_dates: bool = False
 
 
 def with_note(settings: Settings, *sentences: str) -> Settings:

@@ -38,27 +38,38 @@ _COLOURS = "".join(
     f".pl-c{i}{{color:color-mix(in oklab,var(--pl-{i},{colour}),currentColor {TEXT_SHARE}%)}}"
     for i, colour in enumerate(PALETTE)
 )
-CSS = (
-    ".pl{margin:0 0 1em;max-width:100%;overflow-x:auto}"
-    ".pl svg{max-width:100%;height:auto;display:block}"
-    ".pl table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}"
-    ".pl caption{text-align:left;font-weight:600;padding:.2em 0}"
-    ".pl th,.pl td{padding:.15em .7em;text-align:left;vertical-align:top;"
-    "border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent)}"
-    ".pl thead th{border-bottom:1px solid color-mix(in srgb,currentColor 55%,transparent)}"
-    ".pl .pl-n{text-align:right}.pl-heat{image-rendering:pixelated}"
-    ".pl .pl-title{font-weight:600;margin:.2em 0}"
-    ".pl summary{cursor:pointer;font-size:.85rem;opacity:.8}"
-    ".pl .pl-note{font-size:.85rem;opacity:.8;margin:.3em 0}"
-    ".pl-card{border:1px solid color-mix(in srgb,currentColor 25%,transparent);"
-    "border-radius:6px;padding:.6em .9em;max-width:40rem;overflow-wrap:anywhere}"
-    ".pl-card .pl-name{font-weight:600;font-size:1.05rem}"
-    ".pl-card .pl-state{margin-left:.6em;font-size:.85rem;padding:.05em .5em;"
-    "border:1px solid currentColor;border-radius:1em;opacity:.8}"
-    ".pl-card .pl-changed{font-weight:600}"
-    ".pl dl{display:grid;grid-template-columns:max-content 1fr;gap:.1em .9em;"
-    "margin:.5em 0;font-size:.85rem}.pl dt{opacity:.8}.pl dd{margin:0}" + _COLOURS
+# Notebooks style every table, list and paragraph of an output, some by two classes. Inside `.pl` all
+# of that is taken back, and what we want instead is said with three classes or more.
+_RESET = (
+    ".pl.pl.pl :is(table,caption,thead,tbody,tr,th,td,p,details,summary,figure){all:revert}"
+    ".pl.pl.pl svg:not(svg *){max-width:100%;height:auto;display:block}"
 )
+_SHEET = (
+    ".pl{margin:0 0 1em;max-width:100%;overflow-x:auto}"
+    ".pl.pl.pl table{border-collapse:collapse;font-size:.85em;font-variant-numeric:tabular-nums;"
+    "color:inherit;margin:0}"
+    ".pl.pl.pl caption{text-align:left;font-weight:600;padding:.2em 0}"
+    ".pl.pl.pl :is(th,td){padding:.15em .7em;text-align:left;vertical-align:top;font-weight:400;"
+    "border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent)}"
+    ".pl.pl.pl thead th{font-weight:600;"
+    "border-bottom:1px solid color-mix(in srgb,currentColor 55%,transparent)}"
+    ".pl.pl.pl .pl-n{text-align:right}.pl-heat{image-rendering:pixelated}"
+    ".pl.pl.pl figure{margin:.5em 0}"
+    ".pl.pl.pl .pl-title{font-weight:600;margin:.2em 0}"
+    ".pl.pl.pl summary{cursor:pointer;font-size:.85em;opacity:.8}"
+    ".pl.pl.pl .pl-note{font-size:.85em;opacity:.8;margin:.3em 0}"
+    ".pl.pl.pl .pl-warn{margin:.4em 0;padding-left:.6em;border-left:3px solid #d08700}"
+    ".pl-card{border:1px solid color-mix(in srgb,currentColor 25%,transparent);"
+    "border-radius:6px;padding:.6em .9em;max-width:40em;overflow-wrap:anywhere}"
+    ".pl-result{max-width:54em}"
+    ".pl-card .pl-name{font-weight:600;font-size:1.05em}"
+    ".pl-card .pl-state{margin-left:.6em;font-size:.85em;padding:.05em .5em;"
+    "border:1px solid currentColor;border-radius:1em;opacity:.8}"
+    ".pl.pl.pl .pl-changed :is(th,td){font-weight:600}"
+    ".pl-facts{display:grid;grid-template-columns:max-content 1fr;gap:.1em .9em;"
+    "margin:.5em 0;font-size:.85em}.pl-facts .pl-key{opacity:.8}"
+)
+CSS = _RESET + _SHEET + _COLOURS
 
 
 def style_sheet() -> str:

@@ -73,11 +73,29 @@ def rectangle_path(x: float, y: float, width: float, height: float) -> str:
 
 def points(places: Iterable[tuple[float, float]], index: int, **attributes: object) -> str:
     """The marker of series `index` at every place, as one element; empty without places."""
-    shape = MARKERS[index % len(MARKERS)]
-    d = "".join(f"M{coordinate(x)} {coordinate(y)}{shape}" for x, y in places)
-    if not d:
-        return ""
-    if shape != "h0":
-        return element("path", d=d, fill="currentColor", **attributes)
-    pen = {"stroke": "currentColor", "stroke_width": "6.4", "stroke_linecap": "round"} | attributes
-    return element("path", d=d, fill="none", **pen)
+    d = "".join(_marker(place, index) for place in places)
+    return element("path", d=d, **_pen(index, attributes)) if d else ""
+
+
+def told_points(
+    places: Iterable[tuple[float, float]], told: Iterable[str], index: int, **attributes: object
+) -> str:
+    """As `points`, one element each, so that a pointer over it is told what stands there."""
+    parts = [
+        element("path", element("title", words.escape(text)), d=_marker(place, index))
+        for place, text in zip(places, told, strict=True)
+        if place[0] == place[0] and place[1] == place[1]
+    ]
+    return group(parts, **_pen(index, attributes))
+
+
+def _marker(place: tuple[float, float], index: int) -> str:
+    return f"M{coordinate(place[0])} {coordinate(place[1])}{MARKERS[index % len(MARKERS)]}"
+
+
+def _pen(index: int, attributes: dict[str, object]) -> dict[str, object]:
+    """How a marker is filled; the first one is a point drawn with a round pen."""
+    if MARKERS[index % len(MARKERS)] != "h0":
+        return {"fill": "currentColor", **attributes}
+    pen = {"stroke": "currentColor", "stroke_width": "6.4", "stroke_linecap": "round"}
+    return {"fill": "none", **pen, **attributes}

@@ -202,10 +202,13 @@ def _cell(tag: str, content: str, numeric: bool, scope: str | None) -> str:
 
 
 def fact_list(facts: Mapping[str, object]) -> str:
-    """Key-value pairs as a description list; empty without facts."""
+    """Key-value pairs in two columns; empty without facts.
+
+    Not a description list: the style sheets of notebooks float its terms to a fifth of the width.
+    """
     items = "".join(
-        svg.element("dt", words.escape(words.clean(key)) or "&#160;")
-        + svg.element("dd", words.escape(words.clean(number(value))) or "&#160;")
+        svg.element("div", words.escape(words.clean(key)) or "&#160;", class_="pl-key")
+        + svg.element("div", words.escape(words.clean(number(value))) or "&#160;")
         for key, value in facts.items()
     )
-    return svg.element("dl", items) if items else ""
+    return svg.element("div", items, class_="pl-facts") if items else ""

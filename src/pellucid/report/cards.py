@@ -43,8 +43,10 @@ def card(
     out["pr"] = [precision_recall(truth == k, said[:, k], w, folds, classes[k]) for k in about]
     if proba is not None:
         out["calibration"] = [calibration(truth == k, proba[:, k], w, classes[k]) for k in about]
-        out["histogram"] = [histogram(truth, proba[:, k], w, classes, k) for k in about]
-        if len(classes) == 2:
+        two = len(classes) == 2
+        shown = proba[:, 1] if two else proba[np.arange(len(truth)), truth]
+        out["histogram"] = histogram(truth, shown, w, classes, classes[1] if two else None)
+        if two:
             out["thresholds"] = thresholds(truth == 1, proba[:, 1], w, classes[1])
     return out
 
@@ -203,21 +205,21 @@ def _joined(bins: list[tuple[int, int, float]]) -> list[tuple[int, int]]:
 
 
 def histogram(
-    truth: np.ndarray, proba: np.ndarray, w: np.ndarray, classes: list[str], k: int
+    truth: np.ndarray, proba: np.ndarray, w: np.ndarray, classes: list[str], name: str | None
 ) -> dict[str, Any]:
-    """Predicted probability of a class, by true class."""
+    """Predicted probability of the class `name` (None: of the actual class), by actual class."""
     edges = np.linspace(0, 1, 21)
     by_class = {
         label: counts(np.histogram(proba[truth == c], edges, weights=w[truth == c])[0])
         for c, label in enumerate(classes)
     }
-    return {"class": classes[k], "edges": edges.tolist(), "counts": by_class}
+    return {"class": name, "edges": edges.tolist(), "counts": by_class}
 
 
 def thresholds(positive: np.ndarray, proba: np.ndarray, w: np.ndarray, name: str) -> dict[str, Any]:
     """Counts of right and wrong at many thresholds: predicted positive if p >= threshold."""
     even = np.linspace(0, 1, THRESHOLDS // 2)
-    levels = np.unique(np.append(even, np.quantile(proba, even)))
+    levels = np.unique(np.concatenate([even, [0.5], np.quantile(proba, even)]))
     fn, tn = (_below(proba[own], w[own], levels) for own in (positive, ~positive))
     table = np.column_stack([w[positive].sum() - fn, w[~positive].sum() - tn, fn, tn])
     rows = [[t, *amounts] for t, amounts in zip(levels.tolist(), counts(table))]

@@ -37,6 +37,7 @@ GENTLE = (
         tables="recommended",
         columns=12,
         rows=12,
+        searchable=2000,
         dependences="recommended",
         said="To keep this file small, data tables and dependences are given for the recommended "
         "model only, and fewer columns and rows are drawn.",
@@ -45,6 +46,7 @@ GENTLE = (
         tables="recommended",
         columns=6,
         rows=4,
+        searchable=1000,
         dependences="recommended",
         said="To keep this file small, data tables and dependences are given for the recommended "
         "model only, and few columns and rows are drawn.",
@@ -57,6 +59,7 @@ HARSH = (
         cards="tied",
         columns=12,
         rows=8,
+        searchable=500,
         said="To keep this file below 3 MB, only models tied with the best have a card, and fewer "
         "columns and rows are drawn. The leaderboard shows every model.",
     ),
@@ -66,6 +69,7 @@ HARSH = (
         cards="recommended",
         columns=6,
         rows=5,
+        searchable=0,
         regions=False,
         said="To keep this file below 3 MB, only the recommended model has a card, and decision "
         "regions and most columns and rows are left out. The leaderboard shows every model.",
@@ -76,6 +80,7 @@ HARSH = (
         cards="none",
         columns=0,
         rows=0,
+        searchable=0,
         regions=False,
         said="To keep this file below 3 MB, cards, rows, columns and decision regions are left "
         "out. The leaderboard shows every model.",
@@ -119,6 +124,7 @@ def _environment() -> Any:
     environment.filters["name"] = name
     environment.filters["lines"] = lines
     environment.filters["plural"] = words.plural
+    environment.filters["count"] = count
     return environment
 
 
@@ -130,6 +136,11 @@ def name(text: Any, limit: int = LONGEST) -> Any:
     if shown == whole:
         return Markup("<bdi>{}</bdi>").format(shown)
     return Markup('<bdi title="{}">{}</bdi>').format(whole, shown)
+
+
+def count(amount: float) -> str:
+    """A number of rows: thousands apart by commas, as everywhere on the page."""
+    return f"{amount:,}"
 
 
 def lines(text: Any, limit: int = 2000) -> str:

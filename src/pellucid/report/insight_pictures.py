@@ -13,7 +13,7 @@ from markupsafe import Markup
 from pellucid import draw
 from pellucid.draw.text import clean, distinct
 from pellucid.report import words
-from pellucid.report.pictures import MOST_SERIES, look_of, markup, or_nan
+from pellucid.report.pictures import MOST_SERIES, in_percent, look_of, markup, or_nan
 
 
 def charts(found: dict[str, Any], labels: list[str], tables: bool, columns: int) -> list[Markup]:
@@ -30,12 +30,12 @@ def charts(found: dict[str, Any], labels: list[str], tables: bool, columns: int)
 
 
 def path(found: dict[str, Any], tables: bool) -> Markup:
-    """Weights along the penalty, the chosen value marked."""
+    """Coefficients along the penalty, the chosen value marked."""
     lines = {t: (found["x"], y) for t, y in zip(distinct(found["terms"], 40), found["y"])}
     values = [v for y in found["y"] for v in y if v is not None]
     ends = [min([0.0, *values]), max([0.0, *values])]
-    word = "strength of the penalty" if found["param"] == "alpha" else "freedom (inverse penalty)"
-    note = f"The {len(lines)} largest weights." if len(lines) > 1 else ""
+    word = "strength of the penalty" if found["param"] == "alpha" else "inverse of the penalty"
+    note = f"The {len(lines)} largest coefficients." if len(lines) > 1 else ""
     if found["classes"] > 1:
         note += " Of each, the class where it is largest."
     return markup(
@@ -44,9 +44,9 @@ def path(found: dict[str, Any], tables: bool) -> Markup:
             references={"chosen": ([found["chosen"]] * 2, ends)},
             x_log=min(found["x"]) > 0,
             x_label=f"{found['param']}: {word}",
-            y_label="weight per standard deviation",
+            y_label="coefficient per standard deviation",
             note=note.strip(),
-            **look_of("Weights along the penalty", tables, height=240),
+            **look_of("Regularization path", tables, height=240),
         )
     )
 
@@ -55,15 +55,16 @@ def projection(found: dict[str, Any], labels: list[str], tables: bool) -> Markup
     """Training rows as the discriminant sees them."""
     names = distinct(labels, 40)
     if "edges" in found:
-        look = look_of("Along the discriminant", tables, height=220)
-        counts = dict(zip(names, found["counts"]))
+        look = look_of("Projection on the discriminant", tables, height=220)
+        counts = {name: in_percent(part) for name, part in zip(names, found["counts"])}
         label = f"discriminant (above 0: {names[1]})"
-        return markup(draw.histogram(found["edges"], counts, x_label=label, y_label="rows", **look))
+        look |= {"x_label": label, "y_label": "% of each class"}
+        return markup(draw.histogram(found["edges"], counts, **look))
     groups: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in names}
     for x, y, code in zip(found["x"], found["y"], found["codes"]):
         groups[names[code]][0].append(x)
         groups[names[code]][1].append(y)
-    look = look_of("In the plane of the discriminants", tables, height=240)
+    look = look_of("Projection on the discriminants", tables, height=240)
     shown = dict(list(groups.items())[:MOST_SERIES])
     return markup(draw.scatter(shown, x_label="first axis", y_label="second axis", **look))
 
@@ -95,12 +96,13 @@ def dependence(
     if len(labels) == 2:
         lines, said = {names[1]: part["y"][1]}, f"mean probability of {names[1]}"
     lines = dict(list(lines.items())[:MOST_SERIES])
-    look = look_of(f"If {clean(part['name'], 40)} were ...", tables)
-    look["note"] = f"Mean over {found['rows']} rows, everything else as it is."
+    look = look_of(f"Partial dependence on {clean(part['name'], 40)}", tables)
+    look["note"] = f"Mean over {found['rows']} rows, their other columns unchanged."
     if part["kind"] == "levels":
         return markup(
             draw.bar(part["x"], {k: [or_nan(v) for v in y] for k, y in lines.items()},
                      x_label=said, **look)
         )  # fmt: skip
     series = {k: (part["x"], [or_nan(v) for v in y]) for k, y in lines.items()}
-    return markup(draw.line(series, x_label=part["name"], y_label=said, **{**look, "height": 200}))
+    look |= {"height": 200, "x_dates": part["kind"] == "datetime"}
+    return markup(draw.line(series, x_label=part["name"], y_label=said, **look))

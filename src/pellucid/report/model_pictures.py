@@ -15,15 +15,20 @@ from markupsafe import Markup
 from pellucid import draw
 from pellucid.draw.text import clean, distinct
 from pellucid.report import words
-from pellucid.report.pictures import MOST_SERIES, WIDE, look_of, markup, or_nan
+from pellucid.report.pictures import MOST_SERIES, WIDE, in_percent, look_of, markup, or_nan
 
 _END = Markup("</figure>")
 
 # Cards ----------------------------------------------------------------------------------------
 
 
-def curve(found: list[dict[str, Any]], kind: str, tables: bool) -> Markup | None:
-    """ROC or precision and recall: mean over the folds, shaded from the lowest to the highest."""
+def curve(
+    found: list[dict[str, Any]], kind: str, tables: bool, cut: list[float] | None = None
+) -> Markup | None:
+    """ROC or precision and recall: mean over the folds, shaded from the lowest to the highest.
+
+    `cut` (threshold, tp, fp, fn, tn) is marked by a ring.
+    """
     entries = [entry for entry in found if entry.get("mean")][:MOST_SERIES]
     if not entries:
         return None
@@ -31,22 +36,35 @@ def curve(found: list[dict[str, Any]], kind: str, tables: bool) -> Markup | None
     names = distinct((e["class"] for e in entries), 40)
     series = {name: (e["mean"]["x"], e["mean"]["y"]) for name, e in zip(names, entries)}
     bands = {name: band for name, e in zip(names, entries) if (band := _band(e))}
-    references = {"guessing": ([0, 1], [0, 1])} if roc else None
+    references = {"random": ([0, 1], [0, 1])} if roc else None
     if not roc and len(entries) == 1 and entries[0].get("share") is not None:
-        references = {"guessing": ([0, 1], [entries[0]["share"]] * 2)}
-    return markup(
+        references = {"random": ([0, 1], [entries[0]["share"]] * 2)}
+    notes = ["Shaded: lowest to highest fold."] if bands else []
+    notes += ["Ring: the decision threshold, all rows together."] if cut else []
+    picture = markup(
         draw.line(
             series,
             bands=bands,
             references=references,
             x_range=(0, 1),
             y_range=(0, 1),
-            x_label="false alarms among the others" if roc else "found (recall)",
-            y_label="found (recall)" if roc else "right (precision)",
-            note="Shaded: lowest to highest fold." if bands else "",
-            **look_of("ROC curve" if roc else "Precision and recall", tables, height=220),
+            x_label="false-positive rate" if roc else "recall",
+            y_label="true-positive rate (recall)" if roc else "precision",
+            ring=_at(cut, roc) if cut else None,
+            **look_of(
+                "ROC curve" if roc else "Precision-recall curve",
+                tables, height=220, note=" ".join(notes),
+            ),
         )
-    )
+    )  # fmt: skip
+    return Markup('<div class="curve-{}">{}</div>').format(kind, picture)
+
+
+def _at(cut: list[float], roc: bool) -> tuple[float, float]:
+    """Where a threshold lies on the ROC or the precision-recall curve."""
+    _, tp, fp, fn, tn = cut
+    recall = tp / max(tp + fn, 1e-300)
+    return (fp / max(fp + tn, 1e-300), recall) if roc else (recall, tp / (tp + fp or 1.0))
 
 
 def _band(entry: dict[str, Any]) -> tuple[Any, Any, Any] | None:
@@ -61,7 +79,7 @@ def _band(entry: dict[str, Any]) -> tuple[Any, Any, Any] | None:
 
 
 def calibration(found: list[dict[str, Any]], tables: bool) -> Markup | None:
-    """Promised against observed shares, with the rows behind each point."""
+    """Predicted against observed shares, with the rows behind each point."""
     entries = [entry for entry in found if entry.get("bins")][:MOST_SERIES]
     if not entries:
         return None
@@ -69,43 +87,61 @@ def calibration(found: list[dict[str, Any]], tables: bool) -> Markup | None:
     shown = {name: e.get("points") or e["bins"] for name, e in zip(names, entries)}
     picture = draw.line(
         {n: ([b["predicted"] for b in p], [b["observed"] for b in p]) for n, p in shown.items()},
-        references={"honest": ([0, 1], [0, 1])},
+        references={"perfectly calibrated": ([0, 1], [0, 1])},
         x_range=(0, 1),
         y_range=(0, 1),
-        x_label="promised probability",
+        x_label="predicted probability",
         y_label="observed share",
         more={"rows": [b["rows"] for points in shown.values() for b in points]},
-        **look_of("Do probabilities keep their word?", tables, height=220),
+        **look_of("Calibration", tables, height=220),
     )
     drawn, data, table = markup(picture).partition("<details>")  # the numbers stand above the data
-    return drawn.replace("</figure>", "") + _kept_word(entries, shown) + data + (table or _END)
+    return drawn.replace("</figure>", "") + _numbers_below(entries, shown) + data + (table or _END)
 
 
-def _kept_word(entries: list[dict[str, Any]], shown: dict[str, list[dict[str, Any]]]) -> Markup:
+def _numbers_below(entries: list[dict[str, Any]], shown: dict[str, list[dict[str, Any]]]) -> Markup:
     """Brier score, mean gap and rows per point of each class, below the picture."""
     lines = []
     for (name, points), entry in zip(shown.items(), entries):
         rows = ", ".join(str(b["rows"]) for b in points)
         whose = Markup("<bdi>{}</bdi>: ").format(name) if len(entries) > 1 else ""
-        told = (
-            f"Brier {entry['brier']:.3f}, mean gap (ECE) {entry['ece']:.3f}, rows per point {rows}"
-        )
+        told = f"Brier {entry['brier']:.3f}, ECE {entry['ece']:.3f}, rows per point {rows}"
         lines.append(Markup("{}{}.").format(whose, told))
     return Markup('<p class="under">{}</p>').format(Markup("<br>").join(lines))
 
 
 def probabilities(entry: dict[str, Any], tables: bool) -> Markup:
-    """Histogram of the probability of one class, by true class."""
+    """Histogram of a predicted probability, by actual class."""
     counts = dict(zip(distinct(entry["counts"], 40), entry["counts"].values()))
+    whose = entry["class"]
+    told = "the actual class" if whose is None else clean(whose, 30)
+    shown = dict(list(counts.items())[:MOST_SERIES])
     return markup(
         draw.histogram(
             entry["edges"],
-            counts,
-            x_label=f"probability of {clean(entry['class'], 30)}",
-            y_label="rows",
-            **look_of("How sure it is, by true class", tables, height=220),
+            {name: in_percent(values) for name, values in shown.items()},
+            x_label=f"predicted probability of {told}",
+            y_label="% of the rows of each actual class",
+            **look_of("Predicted probabilities by actual class", tables, height=220),
         )
     )
+
+
+def recalls(found: dict[str, Any] | None, rare: float = 0.2) -> list[dict[str, Any]]:
+    """Recall and precision of each class, where the rarest class has less than a fifth of the rows."""
+    if not found:
+        return []
+    counts = found["counts"]
+    totals = [sum(row) for row in counts]
+    if min(totals) >= rare * sum(totals):
+        return []
+    said = [sum(column) for column in zip(*counts)]
+    return [
+        {"label": label, "rows": totals[k],
+         "recall": words.percent(counts[k][k] / totals[k]) if totals[k] else words.NOT_AVAILABLE,
+         "precision": words.percent(counts[k][k] / said[k]) if said[k] else words.NOT_AVAILABLE}
+        for k, label in enumerate(found["labels"])
+    ]  # fmt: skip
 
 
 def residuals(found: dict[str, Any], tables: bool) -> tuple[Markup, Markup]:
@@ -120,15 +156,15 @@ def residuals(found: dict[str, Any], tables: bool) -> tuple[Markup, Markup]:
         x_label="predicted",
         y_label="actual",
         note=note,
-        **look_of("Predicted and actual", tables, height=220),
+        **look_of("Actual against predicted", tables, height=220),
     )
     second = draw.scatter(
         {"rows": (said, [a - b for a, b in zip(true, said)])},
-        references={"no mistake": ([min(said), max(said)], [0, 0])},
+        references={"zero": ([min(said), max(said)], [0, 0])},
         x_label="predicted",
         y_label="actual minus predicted",
         note=note,
-        **look_of("Mistakes", tables, height=220),
+        **look_of("Residuals", tables, height=220),
     )
     return markup(first), markup(second)
 
@@ -158,7 +194,7 @@ def search(found: dict[str, Any], metric: str, tables: bool) -> Markup | None:
             x_label=words.metric_name(metric),
             y_label=varied,
             note=note,
-            **look_of("Settings that were tried", tables),
+            **look_of("Hyperparameter search", tables),
         )
     )
 
@@ -179,12 +215,12 @@ def learning(found: dict[str, Any], metric: str, tables: bool) -> Markup:
     return markup(
         draw.line(
             {
-                "rows it has not seen": (found["rows"], found["test"]),
-                "rows it learned from": (found["rows"], found["train"]),
+                "validation rows": (found["rows"], found["test"]),
+                "training rows": (found["rows"], found["train"]),
             },
             x_label="training rows",
             y_label=words.metric_name(metric),
-            **look_of("Would more rows help?", tables, height=220),
+            **look_of("Learning curve", tables, height=220),
         )
     )
 
@@ -201,7 +237,7 @@ def coefficients(found: dict[str, Any], tables: bool, most: int = 20) -> list[Ma
         used = [j for j in range(len(row)) if not negligible(row[j], row)] or [0]
         order = sorted(used, key=lambda j: -abs(row[j] or 0.0))[:most]
         classes = found.get("classes") or []
-        towards = f" towards {clean(classes[k], 40)}" if k < len(classes) else ""
+        towards = f" for {clean(classes[k], 40)}" if k < len(classes) else ""
         all_ = len(row) + (found.get("left_out") or 0)  # a portrait keeps the strongest terms only
         note = f"The {most} largest of {all_}." if len(used) > most else ""
         if len(used) < all_ and not note:
@@ -210,15 +246,15 @@ def coefficients(found: dict[str, Any], tables: bool, most: int = 20) -> list[Ma
             note = f"Lines: 95 % intervals ({clean(found['method'], 60)}). {note}".strip()
         elif "low" in found:
             note = f"{note} No intervals: refits took too long or failed.".strip()
-        look = look_of(f"Weights{towards}", tables, note=note)
-        look["x_label"] = "per standard deviation" if scaled else "per unit"
+        look = look_of(f"Coefficients{towards}", tables, note=note)
+        look["x_label"] = f"coefficient per {'standard deviation' if scaled else 'unit'}"
         terms = [found["terms"][j] for j in order]
         low, high = (found.get(f"scaled_{end}" if scaled else end) for end in ("low", "high"))
         if low and high:
             parts = ([or_nan(part[k][j]) for j in order] for part in (values, low, high))
             out.append(markup(draw.intervals(terms, *parts, reference=0.0, **look)))
         else:
-            out.append(markup(draw.bar(terms, {"weight": [row[j] for j in order]}, **look)))
+            out.append(markup(draw.bar(terms, {"coefficient": [row[j] for j in order]}, **look)))
     return out
 
 
@@ -240,7 +276,7 @@ def importances(found: dict[str, Any], tables: bool, most: int = 20) -> Markup:
     used = [j for j in range(len(values)) if any(part[j] for part in parts)] or [0]
     order = sorted(used, key=lambda j: -(values[j] or 0.0))[:most]
     names = [found["columns"][j] for j in order]
-    look = look_of("How much each column matters", tables)
+    look = look_of("Permutation importance", tables)
     method = words.with_names(clean(found.get("method") or "", 200))
     cut = f"The {most} largest of {len(values)}." if len(used) > most else ""
     if not cut and len(used) < len(values):
@@ -269,7 +305,7 @@ def history(found: dict[str, Any], tables: bool) -> Markup | None:
             x_label="iteration",
             y_label="objective",
             y_log=bool(values) and min(values) > 0 and max(values) > 30 * min(values),
-            **look_of("The way to the solution", tables, height=200),
+            **look_of("Convergence", tables, height=200),
         )
     )
     return first + _validation(found, tables)
@@ -283,15 +319,15 @@ def _validation(found: dict[str, Any], tables: bool) -> Markup:
     word = "score" if found.get("validation_score") else "loss"
     return markup(
         draw.line(
-            {f"{word} on rows set aside": (found["iteration"], [or_nan(v) for v in aside])},
+            {f"validation {word}": (found["iteration"], [or_nan(v) for v in aside])},
             x_label="iteration",
             y_label=word,
-            **look_of("On rows set aside", tables, height=200),
+            **look_of(f"Validation {word} by iteration", tables, height=200),
         )
     )
 
 
 def many_classes(labels: list[str], counts: list[list[int]]) -> Markup:
     """Confusion of many classes as a heat map: true classes down, predicted ones across."""
-    look = look_of("True class (down) and predicted class (across)", True, width=WIDE)
-    return markup(draw.heatmap(counts, labels, labels, y_label="true class", **look))
+    look = look_of("Confusion matrix (rows: actual, columns: predicted)", True, width=WIDE)
+    return markup(draw.heatmap(counts, labels, labels, y_label="actual class", **look))

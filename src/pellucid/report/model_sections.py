@@ -29,12 +29,13 @@ def _card(row: dict[str, Any], card: dict[str, Any], metric: str, tables: bool) 
         "best": row["recommended"],
         "says": card.get("says") or "",
         "class": row.get("class") or "",
-        "params": words.params(row.get("params")),
+        "params": words.params(row["params"]) if row.get("params") else "",
         "score": words.score(row.get("mean"), metric),
         "interval": words.interval(row.get("ci"), metric),
         "against": words.against(row) if row["place"] else row["status"],
         "notes": row["notes"],
         "confusion": confusion_table(card.get("confusion")),
+        "recalls": model_pictures.recalls(card.get("confusion")),
         "thresholds": _thresholds(card.get("thresholds")),
         "charts": [chart for chart in _card_charts(card, metric, tables) if chart],
         "edge": []
@@ -46,15 +47,13 @@ def _card(row: dict[str, Any], card: dict[str, Any], metric: str, tables: bool) 
 
 def _card_charts(card: dict[str, Any], metric: str, tables: bool) -> list[Any]:
     charts: list[Any] = []
-    if card.get("roc"):
-        charts.append(model_pictures.curve(card["roc"], "roc", tables))
-    if card.get("pr"):
-        charts.append(model_pictures.curve(card["pr"], "pr", tables))
+    cut = default_cut(card.get("thresholds"))
+    curves = [kind for kind in ("roc", "pr") if card.get(kind)]
+    charts += [model_pictures.curve(card[kind], kind, tables, cut) for kind in curves]
     if card.get("calibration"):
         charts.append(model_pictures.calibration(card["calibration"], tables))
-    charts += [
-        model_pictures.probabilities(entry, tables) for entry in (card.get("histogram") or [])[:1]
-    ]
+    if card.get("histogram"):
+        charts.append(model_pictures.probabilities(card["histogram"], tables))
     if card.get("residuals"):
         charts += model_pictures.residuals(card["residuals"], tables)
     if card.get("search"):
@@ -70,7 +69,7 @@ def _failed_settings(search: dict[str, Any] | None) -> list[tuple[str, str]]:
 
 
 def confusion_table(found: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Counts with shares of the true class; a picture instead of a table for many classes."""
+    """Counts with shares of the actual class; a picture instead of a table for many classes."""
     if not found:
         return None
     labels, counts = found["labels"], found["counts"]
@@ -88,6 +87,12 @@ def confusion_table(found: dict[str, Any] | None) -> dict[str, Any] | None:
             ]}
         )  # fmt: skip
     return {"labels": labels, "rows": rows}
+
+
+def default_cut(found: dict[str, Any] | None) -> list[float] | None:
+    """The counts at the threshold that the page starts with: the first from 0.5 on."""
+    rows = (found or {}).get("rows") or []
+    return next((row for row in rows if row[0] >= 0.5), rows[-1] if rows else None)
 
 
 def _thresholds(found: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -36,15 +36,21 @@ def look_of(title: str, tables: bool, **more: Any) -> dict[str, Any]:
     return {"title": title, "width": NARROW, "table": tables, "style": False, **more}
 
 
+def in_percent(counts: list[float]) -> list[float]:
+    """Counts as percentages of their sum, so that small groups can be seen beside large ones."""
+    total = sum(counts)
+    return [round(100 * n / total, 3) if total else 0.0 for n in counts]
+
+
 # Leaderboard ----------------------------------------------------------------------------------
 
 
-def board(summary: dict[str, Any], width: int) -> Markup:
+def board(summary: dict[str, Any], width: int, table: bool = True) -> Markup:
     """Means, intervals and fold scores, the tied stretch shaded."""
     metric = summary["plan"]["metric"]
     rows, away = _near(summary)
     tied = [row["mean"] for row in rows if row.get("tied")]
-    look = look_of(f"{words.metric_name(metric)} of each model", True, width=width)
+    look = look_of(f"{words.metric_name(metric)} of each model", table, width=width)
     look["note"] = "Dot: mean. Line: 95 % interval. Strokes: folds. Shaded: tied with the best."
     look["note"] += away
     return markup(
@@ -110,12 +116,17 @@ def score_by_time(summary: dict[str, Any], key: str, title: str) -> Markup | Non
 
 
 def region(
-    found: dict[str, Any], model: str, tables: bool, scale: tuple[float, float] | None = None
+    found: dict[str, Any],
+    model: str,
+    tables: bool,
+    scale: tuple[float, float] | None = None,
+    dates: frozenset[str] = frozenset(),
 ) -> Markup:
-    """Where a model says what, on the plane of two columns; `scale` is that of the colours."""
+    """Where a model predicts what, on the plane of two columns; `scale` is that of the colours."""
     own = found["models"][model]
     ends = [(found[f"{a}_edges"][0], found[f"{a}_edges"][-1]) for a in ("x", "y")]
     look = look_of(model, tables, x_label=found["x"], y_label=found["y"], height=220)
+    look |= {"x_dates": found["x"] in dates, "y_dates": found["y"] in dates}
     classes = own.get("classes")
     if not classes:
         rows = own["grid"][::-1]
@@ -157,7 +168,9 @@ def column(found: dict[str, Any], target: str) -> Markup | None:
         return None
     look = look_of(clean(found["name"], 60), False, width=260, height=120)
     if shape["kind"] == "histogram":
-        return markup(draw.histogram(shape["edges"], _shown(shape), y_label="rows", **look))
+        shares = {name: in_percent(counts) for name, counts in _shown(shape).items()}
+        look |= {"x_dates": found.get("kind") == "datetime", "note": _outside(shape)}
+        return markup(draw.histogram(shape["edges"], shares, y_label="% of each class", **look))
     del look["height"]
     if shape["kind"] == "levels":
         return markup(
@@ -172,6 +185,18 @@ def column(found: dict[str, Any], target: str) -> Markup | None:
         look["note"] = f"In brackets: rows, where they are fewer than {FEW}."
     label = f"mean of {clean(target, 30)}"
     return markup(draw.bar(names, {"mean": shape["means"]}, x_label=label, **look))
+
+
+def _outside(shape: dict[str, Any]) -> str:
+    n = shape.get("beyond") or 0
+    return f"Not drawn: {words.plural(n, 'row')} in the tails." if n else ""
+
+
+def target(found: dict[str, Any], name: str) -> Markup:
+    """Histogram of a numeric target."""
+    look = look_of(f"Distribution of {clean(name, 60)}", True, width=WIDE, height=160)
+    look |= {"x_label": clean(name, 60), "y_label": "training rows", "note": _outside(found)}
+    return markup(draw.histogram(found["edges"], {"rows": found["counts"]}, **look))
 
 
 def with_value(column: str, values: dict[str, Any]) -> str:
@@ -207,14 +232,14 @@ def contributions(row: dict[str, Any], columns: list[str], most: int = 10) -> Ma
     )
 
 
-def test(summary: dict[str, Any]) -> Markup | None:
-    """The locked part beside what the folds foretold."""
+def test(summary: dict[str, Any], width: int = WIDE, table: bool = True) -> Markup | None:
+    """The test set beside cross-validation."""
     metric, found = summary["plan"]["metric"], summary["test"]
     row = next((r for r in summary["leaderboard"] if r["recommended"]), None)
     value = found["metrics"].get(metric)
     if row is None or value is None:
         return None
-    names, middles = ["foretold by the folds", "locked rows"], [row["mean"], value]
+    names, middles = ["cross-validation", "test set"], [row["mean"], value]
     ends = [row["ci"], found["intervals"].get(metric) or [None, None]]
     base, note = found["baseline"].get(metric), ""
     known = [v for v in (*middles, *ends[0], *ends[1]) if v is not None]
@@ -229,6 +254,6 @@ def test(summary: dict[str, Any]) -> Markup | None:
             [or_nan(e[0]) for e in ends],
             [or_nan(e[1]) for e in ends],
             x_label=words.metric_name(metric),
-            **look_of("The locked rows", True, width=WIDE, note=note),
+            **look_of("Test set and cross-validation", table, width=width, note=note),
         )
     )

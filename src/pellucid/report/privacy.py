@@ -24,7 +24,8 @@ def without_rows(summary: dict[str, Any]) -> dict[str, Any]:
         return summary
     out = copy.deepcopy(summary)
     out["rows"] = out["regions"] = None
-    out["data"].pop("target_range", None)
+    for key in ("target_range", "target_histogram"):
+        out["data"].pop(key, None)
     for column in out["data"].get("columns") or []:
         for key in OF_COLUMNS:
             column.pop(key, None)

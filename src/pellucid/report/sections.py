@@ -10,6 +10,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
+from pellucid.draw.dates import date
 from pellucid.draw.number import number
 from pellucid.report import pictures, words
 from pellucid.report.model_sections import confusion_table
@@ -18,13 +19,13 @@ from pellucid.report.views import Detail, best_of, cell, chosen_first, shade
 MOST_COLUMNS = 200
 FORETOLD = {
     "": "",
-    "yes": "The result is what the folds had foretold.",
-    "better": "The result is better than the interval of the folds, but its own interval reaches "
-    "theirs: that may be luck.",
-    "worse": "The result is worse than the interval of the folds, though its own interval reaches "
-    "theirs: it may be bad luck, or the folds were too kind.",
-    "no": "The result is not what the folds had foretold: be careful.",
+    "yes": "It matches cross-validation.",
+    "better": "It is better than cross-validation predicted (the intervals overlap): this may be luck.",
+    "worse": "It is worse than cross-validation predicted (the intervals overlap): this may be bad "
+    "luck, or cross-validation was optimistic.",
+    "no": "It does not match cross-validation: the intervals do not overlap. Be careful.",
 }
+LEAKS = ("D010", "D011", "D016", "D017")  # checks that say a column gives the target away
 LIGHTS = {"error": ("red", "✕"), "warning": ("amber", "!"), "note": ("grey", "i")}
 
 
@@ -37,10 +38,37 @@ def answer(summary: dict[str, Any]) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "sentences": summary.get("answer") or [],
+        "leaks": [check for check in checks if is_leak(check)],
+        "test": _test_in_short(summary),
         "checks": checks,
         "fine": summary.get("fine") or "",
         "partial": summary.get("complete") is False,
         "too_good": words.too_good(summary.get("verdict") or {}),
+    }
+
+
+def is_leak(check: dict[str, Any]) -> bool:
+    """Whether a check warns that the scores may be too good because the target leaked."""
+    about = check.get("leak", check["code"] in LEAKS)
+    return bool(about) and check["level"] in ("error", "warning")
+
+
+def _test_in_short(summary: dict[str, Any]) -> dict[str, Any] | None:
+    """The score on the test set as one number, with its interval and a small picture."""
+    found, metric = summary.get("test"), summary["plan"]["metric"]
+    value = None if not found or "failed" in found else found["metrics"].get(metric)
+    if found is None or value is None:
+        return None
+    ends = found["intervals"].get(metric)
+    return {
+        "metric": words.metric_name(metric),
+        "score": words.score(value, metric),
+        "interval": words.interval(ends, metric) if ends else "",
+        "rows": found.get("rows") or summary["plan"]["test_rows"],
+        "openings": found.get("openings") or 1,
+        "says": FORETOLD[words.foretold(summary)],
+        "agrees": words.foretold(summary),
+        "chart": pictures.test(summary, pictures.NARROW, False),
     }
 
 
@@ -57,6 +85,9 @@ def data(summary: dict[str, Any], detail: Detail) -> dict[str, Any]:
     return {
         "facts": facts,
         "classes": _classes(facts),
+        "target_chart": pictures.target(facts["target_histogram"], facts["target"])
+        if facts.get("target_histogram")
+        else None,
         "range": facts.get("target_range") and [number(v) for v in facts["target_range"]],
         "columns": [_column(c, facts["task"]) for c in columns[:MOST_COLUMNS]],
         "hidden": max(0, len(columns) - MOST_COLUMNS) + (facts.get("columns_left_out") or 0),
@@ -84,9 +115,10 @@ def _classes(facts: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _column(found: dict[str, Any], task: str) -> list[dict[str, Any]]:
     values = ""
+    told = date if found.get("kind") == "datetime" else number
     if found.get("low") is not None and found.get("high") is not None:
-        middle = "" if found.get("median") is None else f", middle {number(found['median'])}"
-        values = f"{number(found['low'])} to {number(found['high'])}{middle}"
+        middle = "" if found.get("median") is None else f", median {told(found['median'])}"
+        values = f"{told(found['low'])} to {told(found['high'])}{middle}"
     elif found.get("levels"):
         values = words.listing([str(level["label"]) for level in found["levels"]], 4)
     alone = found.get("alone")
@@ -94,9 +126,10 @@ def _column(found: dict[str, Any], task: str) -> list[dict[str, Any]]:
     return [
         cell(found["name"]),
         cell(found.get("kind") or ""),
-        cell("" if missing is None else missing, missing or 0),
+        cell("" if missing is None else f"{missing:,}", missing or 0),
         cell(
-            "" if found.get("distinct") is None else found["distinct"], found.get("distinct") or 0
+            "" if found.get("distinct") is None else f"{found['distinct']:,}",
+            found.get("distinct") or 0,
         ),
         cell(values),
         cell(
@@ -192,9 +225,16 @@ def regions(summary: dict[str, Any]) -> dict[str, Any] | None:
         "x": found["x"],
         "y": found["y"],
         "others": found.get("others") or "",
-        "charts": [pictures.region(found, model, False, scale) for model in order],
+        "charts": [pictures.region(found, model, False, scale, dates(summary)) for model in order],
+        "shaded": any(found["models"][model].get("certainty") for model in order),
         "points": any(found["models"][model].get("classes") for model in order),
     }
+
+
+def dates(summary: dict[str, Any]) -> frozenset[str]:
+    """Names of the columns that hold dates."""
+    columns = summary["data"].get("columns") or []
+    return frozenset(c["name"] for c in columns if c.get("kind") == "datetime")
 
 
 def _one_scale(
@@ -224,7 +264,40 @@ def rows(summary: dict[str, Any], detail: Detail) -> dict[str, Any] | None:
         if shown:
             groups.append({"name": group["name"], "rows": [_row(row, found) for row in shown],
                            "hidden": len(group["rows"]) - len(shown)})  # fmt: skip
-    return {"model": found.get("model") or best_of(summary), "groups": groups}
+    return {
+        "model": found.get("model") or best_of(summary),
+        "groups": groups,
+        "all": _searchable(found.get("all"), summary, detail),
+    }
+
+
+def _searchable(
+    found: dict[str, Any] | None, summary: dict[str, Any], detail: Detail
+) -> dict[str, Any] | None:
+    """Rows that the search knows, as lists, and a sentence that says which they are."""
+    if not found or not detail.searchable:
+        return None
+    lists = {key: found[key] and found[key][: detail.searchable]
+             for key in ("row", "actual", "predicted", "p")}  # fmt: skip
+    labels = [str(c["label"]) for c in summary["data"].get("classes") or []]
+    known, total = len(lists["row"]), found["rows"]
+    which = words.plural(total, "training row")
+    if known < total:
+        which = f"the {known:,} training rows with the largest errors, of {total:,}"
+    elif total > 1:
+        which = f"all {which}"
+    return {
+        "which": which,
+        "labels": labels,
+        "data": {**lists, "about": _about(lists["p"], labels)},
+    }
+
+
+def _about(p: list[float] | None, labels: list[str]) -> str:
+    """What the listed probability is about."""
+    if p is None:
+        return ""
+    return f"probability of {labels[1]}" if len(labels) == 2 else "probability of the prediction"
 
 
 def _row(row: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
@@ -250,7 +323,7 @@ def _value(value: Any) -> str:
 
 
 def test(summary: dict[str, Any]) -> dict[str, Any]:
-    """The locked part."""
+    """The test set."""
     plan, found = summary["plan"], summary.get("test")
     view = {"rows": plan["test_rows"], "why": plan["test_why"], "failed": None, "metrics": []}
     partial = summary.get("complete") is False

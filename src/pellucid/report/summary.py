@@ -12,11 +12,13 @@ could not be computed is None or absent, never 0. Scores are as measured (higher
     data:                                                as in results.json, plus `columns`
       name, sha256, rows, features [names], kinds {kind: count}, target, task, task_why, notes [str]
       classes: [{label, rows}] | target_range: [min, median, max]
+      target_histogram: {edges: [..], counts: [..], beyond} | None   numeric target, training rows;
+                                                         beyond: rows outside the edges
       columns: [{name, kind, missing, distinct,
                  low, median, high                       numbers and dates (days since 1970)
                  levels: [{label, rows}]                 at most 12, most frequent first
                  rest                                    rows of further levels
-                 by_target: {"kind": "histogram", "edges": [..], "counts": {class label: [..]}}
+                 by_target: {"kind": "histogram", "edges": [..], "counts": {class label: [..]}, "beyond"}
                           | {"kind": "levels", "labels": [..], "counts": {class label: [..]}}
                           | {"kind": "means", "labels": [..], "means": [..], "rows": [..]}   regression
                  alone: score of this column alone (AUC, or R2 for regression) | None}]
@@ -38,7 +40,8 @@ could not be computed is None or absent, never 0. Scores are as measured (higher
         pr:  [{class, mean: {x, y}, folds: [...], ap, share}]
         calibration: [{class, bins: [{low, high, predicted, observed, rows}], brier, ece,
                        points: bins put together until each has ten rows}]
-        histogram: [{class, edges: [..], counts: {label: [..]}}]              predicted probability
+        histogram: {class: label | None, edges: [..], counts: {actual: [..]}} predicted probability of
+                   the second of two classes, or of the actual one of several (class None)
         thresholds: {class, rows: [[threshold, tp, fp, fn, tn]]}              two classes, 200 rows
         residuals: {predicted: [..], actual: [..], row: [..], shown, rows}    regression, at most 500
         search: {params: [names], rounds: n,
@@ -60,8 +63,9 @@ could not be computed is None or absent, never 0. Scores are as measured (higher
         neighbours: [{row, actual, near: [{row, distance, actual}]}] | None     nearest rows
         groups: [[columns that correlate above 0.9]]}}
     regions: {x: column, y: column, x_edges: [..], y_edges: [..], others: "at their middle values",
-        points: [{x, y, label}], models: {model: {grid: [[class index | number]], classes: [..]}}} | None
-    rows: {columns: [names],
+        points: [{x, y, label}], models: {model: {grid: [[class index | number]], classes: [..],
+                         certainty: [[probability of that class]] | None}}} | None
+    rows: {columns: [names], all: {row: [..], actual: [..], predicted: [..], p: [..] | None, rows},
         groups: [{name: "worst mistakes" | "most uncertain" | "random",
                   rows: [{row, cells: [text], actual, predicted, p: {label: share} | None,
                           base, total, scale, contributions: [[column, amount]]}]}]}
@@ -88,6 +92,7 @@ from pellucid.draw.region_chart import MOST_CLASSES
 from pellucid.report import words
 from pellucid.report.cards import card
 from pellucid.report.privacy import without_rows
+from pellucid.report.searchable_rows import searchable
 from pellucid.versions import versions
 
 SCHEMA = 1
@@ -139,7 +144,11 @@ def summarise(result: Result, rows: bool = True) -> Summary:
 
 def _columns(details: dict[str, Any]) -> dict[str, Any]:
     profile = details["profile"]
-    return {"columns": profile["columns"], "columns_left_out": profile["columns_left_out"]}
+    return {
+        "columns": profile["columns"],
+        "columns_left_out": profile["columns_left_out"],
+        "target_histogram": profile["target"],
+    }
 
 
 def _with_seconds(row: dict[str, Any], timings: dict[str, Any]) -> dict[str, Any]:
@@ -251,7 +260,7 @@ def _near(found: dict[str, Any], classes: list[str] | None, numbers: np.ndarray)
 def regions(result: Result) -> dict[str, Any] | None:
     """Predictions of every model over the plane of two columns."""
     plane, classes = result.details["profile"]["plane"], result.details["classes"]
-    found = {m: p.get("region") for m, p in result.portraits.items() if p.get("region")}
+    found = {m: p["region"] for m, p in result.portraits.items() if p.get("region")}
     if plane is None or not found or len(classes or ()) > MOST_CLASSES:
         return None
     return {
@@ -261,7 +270,7 @@ def regions(result: Result) -> dict[str, Any] | None:
             {"x": x, "y": y, "label": classes[int(k)] if classes is not None else k}
             for x, y, k in plane["points"]
         ],
-        "models": {model: {"grid": grid, "classes": classes} for model, grid in found.items()},
+        "models": {model: {**own, "classes": classes} for model, own in found.items()},
     }  # fmt: skip
 
 
@@ -282,7 +291,8 @@ def single_rows(result: Result) -> dict[str, Any] | None:
             }
             for row, cells, why in zip(rows, details["cells"][name], told)
         ]})  # fmt: skip
-    return {"columns": result.data["data"]["features"], "groups": groups}
+    known = searchable(answers, details["y"], details["weights"], details["numbers"], classes)
+    return {"columns": result.data["data"]["features"], "groups": groups, "all": known}
 
 
 def _said(answers: Any, k: int, truth: Any, classes: list[str] | None) -> dict[str, Any]:

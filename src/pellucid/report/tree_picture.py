@@ -26,7 +26,7 @@ def tree(found: dict[str, Any], classes: list[str], table: bool = True) -> Marku
     ends = [node["value"][0] for node in nodes.values() if node.get("value")]
     boxes = [_box(nodes[i], nodes, places, classes, ends) for i in order]
     way = [places[i] for i in found.get("way") or () if i in places]
-    said = f"Bold: the way of row {found['row']}." if way and "row" in found else ""
+    said = f"Bold: path of row {found['row']}." if way and "row" in found else ""
     picture = draw.tree(
         boxes, classes, path=way, title="Decision tree", note=said, table=table, style=False
     )

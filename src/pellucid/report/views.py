@@ -14,6 +14,7 @@ class Detail:
     cards: str = "all"  # all models, the tied ones, the recommended one, or none
     columns: int = 24  # pictures of columns
     rows: int = 100  # rows per group
+    searchable: int = 5000  # rows that the search knows
     regions: bool = True
     dependences: str = "all"  # of all models, or of the recommended one
     said: str = ""

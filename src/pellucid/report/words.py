@@ -58,8 +58,8 @@ STANDINGS = {
 }  # fmt: skip
 LEAKS = ("D010", "D011", "D016", "D017")
 EXACT = (
-    "Every locked row is predicted exactly: the columns hold the answer, so this score says nothing "
-    "about rows where the answer is not known yet."
+    "Every row of the test set is predicted exactly: the columns hold the answer, so this score says "
+    "nothing about rows where the answer is not known yet."
 )
 
 
@@ -226,7 +226,7 @@ def verdict(row: Mapping[str, Any]) -> str:
 
 def plural(count: int, one: str, many: str = "") -> str:
     """`1 row`, `2 rows`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}".replace(",", " ")
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def listing(names: list[str], most: int = 6) -> str:

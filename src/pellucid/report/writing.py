@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.compare.folder import write_whole
-from pellucid.draw import html_table
 from pellucid.errors import ParameterError
 from pellucid.report import markdown, terminal
 from pellucid.report.privacy import without_rows
@@ -44,21 +43,7 @@ def board(result: Any) -> str:
 
 
 def card(result: Any) -> str:
-    """The leaderboard for a notebook."""
-    data = result.data
-    metric = data["plan"]["metric"]
-    cells = []
-    for row in data["leaderboard"]:
-        if row["place"]:
-            low, high = (terminal.score(v, metric) for v in row["ci"])
-            word = "best" if row["place"] == 1 else "tie" if row["tied"] else "worse"
-            mean = terminal.score(row["mean"], metric, 4)
-            cells.append([row["model"], mean, f"{low} - {high}", word, terminal.use(row)])
-        else:
-            cells.append([row["model"], "n/a", "", row["status"], row["reason"]])
-    return html_table(
-        ["model", metric, "95 % interval", "against the best", ""],
-        cells,
-        title=terminal.title(data)[0],
-        notes=terminal.verdict(data),
-    )
+    """The answer, the test score, the warnings and the board for a notebook."""
+    from pellucid.report.notebook_card import card
+
+    return card(result.data, result.timings)

@@ -28,28 +28,60 @@
     });
   }
 
-  // Thresholds: [threshold, tp, fp, fn, tn], counted beforehand.
+  // Thresholds: [threshold, tp, fp, fn, tn], counted beforehand. The confusion matrix of the card and
+  // the rings on its curves follow.
   const share = (part, whole) => (whole ? (100 * part / whole).toFixed(1) + " %" : "n/a");
+  const count = (amount) => amount.toLocaleString("en-US");
+  const percent = (p) =>
+    p === null ? "" : p > 0 && p < 0.01 ? "<1 %" : p > 0.99 && p < 1 ? ">99 %" : (100 * p).toFixed(0) + " %";
+  const shade = (p) => (p === null ? "" : "s" + Math.min(9, Math.floor(p * 10)));
+  const follow = (card, [cut, tp, fp, fn, tn]) => {
+    const matrix = card.querySelector("table.confusion");
+    if (matrix) {
+      matrix.dataset.cut = cut;
+      matrix.querySelector(".at").textContent = ` at threshold ${cut.toFixed(3)}`;
+      const totals = [tn + fp, tn + fp, fn + tp, fn + tp];
+      all(matrix, "td").forEach((cell, k) => {
+        const amount = [tn, fp, fn, tp][k];
+        const part = totals[k] ? amount / totals[k] : null;
+        cell.querySelector("b").textContent = count(amount);
+        cell.querySelector("span").textContent = percent(part);
+        cell.className = shade(part) + (k === 0 || k === 3 ? " right" : "");
+      });
+    }
+    const recall = tp / (tp + fn || 1);
+    const places = { roc: [fp / (fp + tn || 1), recall], pr: [recall, tp / (tp + fp || 1)] };
+    for (const [kind, [x, y]] of Object.entries(places)) {
+      const ring = card.querySelector(`.curve-${kind} .pl-ring`);
+      if (!ring) continue;
+      ring.setAttribute("cx", x * ring.dataset.width);
+      ring.setAttribute("cy", (1 - y) * ring.dataset.height);
+    }
+  };
   for (const box of all(document, ".threshold")) {
     const rows = read(box);
     const pick = (what) => box.querySelector(what);
     const cost = (row) => row[2] * pick(".cost-fp").value + row[3] * pick(".cost-fn").value;
     const show = () => {
-      const [cut, tp, fp, fn, tn] = rows[pick(".cut").value];
+      const row = rows[pick(".cut").value];
+      const [cut, tp, fp, fn, tn] = row;
       pick("output").textContent = cut.toFixed(3);
       pick(".found").textContent =
-        `Finds ${tp} of ${tp + fn} (recall ${share(tp, tp + fn)}), misses ${fn}; ${fp} false alarms among ` +
-        `${fp + tn}; right when it says yes: ${share(tp, tp + fp)} (precision). ` +
-        `Accuracy ${share(tp + tn, tp + fp + fn + tn)}. Cost ${+cost(rows[pick(".cut").value]).toPrecision(6)}.`;
+        `Recall ${share(tp, tp + fn)} (${count(tp)} of ${count(tp + fn)}; false negatives: ${count(fn)}); ` +
+        `precision ${share(tp, tp + fp)}; false-positive rate ${share(fp, fp + tn)} ` +
+        `(false positives: ${count(fp)}). Accuracy ${share(tp + tn, tp + fp + fn + tn)}. ` +
+        `Cost ${count(+cost(row).toPrecision(6))}.`;
     };
+    const moved = () => { show(); follow(box.closest(".card"), rows[pick(".cut").value]); };
     const middle = rows.findIndex((row) => row[0] >= 0.5);
     pick(".cut").value = middle < 0 ? rows.length - 1 : middle;
-    box.addEventListener("input", show);
+    pick(".cut").addEventListener("input", moved);
+    all(box, ".cost-fp, .cost-fn").forEach((field) => field.addEventListener("input", show));
     pick(".cheapest").addEventListener("click", () => {
       let best = 0;
       rows.forEach((row, i) => { if (cost(row) < cost(rows[best])) best = i; });
       pick(".cut").value = best;
-      show();
+      moved();
     });
     show();
   }
@@ -59,8 +91,6 @@
     const { widths, tables } = read(box);
     const slider = box.querySelector(".rope");
     if (!widths.length) { slider.closest("div").hidden = true; continue; }
-    const percent = (p) =>
-      p === null ? "" : p > 0 && p < 0.01 ? "<1 %" : p > 0.99 && p < 1 ? ">99 %" : (100 * p).toFixed(0) + " %";
     slider.addEventListener("input", () => {
       const which = Number(slider.value);
       box.querySelector("output").textContent = which ? widths[which - 1] : "0";
@@ -70,42 +100,95 @@
       all(box, "tbody tr").forEach((row, i) => all(row, "td").forEach((cell, j) => {
         const p = i === j ? null : tables[which][i][j];
         cell.textContent = percent(p);
-        cell.className = p === null ? "" : "s" + Math.min(9, Math.floor(p * 10));
+        cell.className = shade(p);
       }));
     });
   }
 
-  // Rows: by number, by text, or by a cell of the confusion table.
-  const rows = all(document, ".row");
+  // Rows: by number, by class, by text, or by a cell of the confusion matrix. Predictions are known of
+  // all rows of the lists (the largest errors first), cells and reasons of the listed ones.
+  const listed = all(document, ".row");
   const search = document.getElementById("row-search");
-  const keep = (wanted, word) => {
+  const source = document.getElementById("row-data");
+  const known = source ? JSON.parse(source.textContent) : null;
+  const most = 100;
+  const target = (value) => (known.labels.length ? known.labels[value] : String(value));
+  const element = (name, text, ...children) => {
+    const made = document.createElement(name);
+    made.append(...(text === null ? children : [text]));
+    return made;
+  };
+  const number = (row) => {
+    const there = listed.find((one) => one.dataset.row === String(row));
+    if (!there) return String(row);
+    const link = element("button", String(row));
+    link.type = "button";
+    link.className = "link";
+    link.title = "show this row";
+    link.addEventListener("click", () => {
+      there.hidden = false;
+      there.open = true;
+      there.scrollIntoView({ block: "center" });
+    });
+    return link;
+  };
+  const tabulate = (places, by) => {
+    const heads = ["row", "actual", "predicted", ...(known.p ? [known.about] : [])];
+    const body = places.slice(0, most).map((k) => element("tr", null,
+      element("th", number(known.row[k])), element("td", target(known.actual[k])),
+      element("td", by(k)),
+      ...(known.p ? [element("td", known.p[k].toFixed(3))] : [])));
+    const head = element("thead", null, element("tr", null, ...heads.map((text) => element("th", text))));
+    return element("table", null, head, element("tbody", null, ...body));
+  };
+  const keep = (wanted, matches, word, by = (k) => target(known.predicted[k])) => {
     let shown = 0;
-    for (const row of rows) {
+    for (const row of listed) {
       row.hidden = !wanted(row);
       shown += !row.hidden;
     }
     const said = document.getElementById("row-count");
-    if (said) said.textContent = word ? `${shown} of ${rows.length} listed rows${word}` : "";
-    return shown;
+    const found = document.getElementById("row-found");
+    said.textContent = word ? `${shown} of ${listed.length} listed rows${word}` : "";
+    if (!found) return;
+    found.hidden = !word;
+    found.replaceChildren();
+    if (!word) return;
+    const places = known.row.map((_, k) => k).filter(matches);
+    const which = places.length > most ? `, the ${most} largest errors of them below` : "";
+    said.textContent =
+      `${count(places.length)} of ${count(known.row.length)} rows${word}${which}; ${shown} rows listed in detail.`;
+    if (places.length) found.append(tabulate(places, by));
   };
   if (search) {
     search.addEventListener("input", () => {
       const text = search.value.trim().toLowerCase();
-      keep((row) => !text || row.dataset.row === text || row.textContent.toLowerCase().includes(text), text && " match");
+      const holds = (value) => known.labels.length > 0 && target(value).toLowerCase().includes(text);
+      keep(
+        (row) => !text || row.dataset.row === text || row.textContent.toLowerCase().includes(text),
+        (k) => String(known.row[k]) === text || holds(known.actual[k]) || holds(known.predicted[k]),
+        text && " match");
     });
     document.getElementById("row-all").addEventListener("click", () => {
       search.value = "";
-      keep(() => true, "");
+      keep(() => true, () => true, "");
     });
     for (const cell of all(document, "td[data-actual]")) {
       const go = () => {
         const { actual, said } = cell.dataset;
-        keep((row) => row.dataset.actual === actual && row.dataset.said === said, `: truth ${actual}, said ${said}`);
+        const cut = cell.closest("table").dataset.cut;
+        const by = (k) => (cut ? known.labels[+(known.p[k] >= cut)] : target(known.predicted[k]));
+        const where = known ? new Map(known.row.map((row, k) => [String(row), k])) : new Map();
+        const predicted = (row) => (where.has(row.dataset.row) ? by(where.get(row.dataset.row)) : row.dataset.said);
+        search.value = "";
+        keep((row) => row.dataset.actual === actual && predicted(row) === said,
+          (k) => target(known.actual[k]) === actual && by(k) === said,
+          `: actual ${actual}, predicted ${said}${cut ? ` at threshold ${(+cut).toFixed(3)}` : ""}`, by);
         document.getElementById("rows").scrollIntoView();
       };
       cell.tabIndex = 0;
       cell.setAttribute("role", "button");
-      cell.title = "show the listed rows of this kind";
+      cell.title = "show the rows of this cell";
       cell.addEventListener("click", go);
       cell.addEventListener("keydown", (event) => { if (event.key === "Enter") go(); });
     }
