@@ -38,7 +38,7 @@ class ByFolds:
     kind = "by folds"
 
     def contribute(
-        self, metric: str, y: np.ndarray, fold: np.ndarray, told: np.ndarray
+        self, metric: str, y: np.ndarray, fold: np.ndarray, told: np.ndarray, rank: int
     ) -> FoldScores:
         parts = [fold == f for f in np.unique(fold)]
         scores = np.array([_SCORES[metric](y[part], told[part]) for part in parts])

@@ -54,6 +54,13 @@ class Cell:
         """The board's models: name, rank and maker."""
         return learners.BOARD_CLASSIFIERS if self.classes else learners.BOARD_REGRESSORS
 
+    def rank(self, model: str) -> int:
+        """Of simplicity, as in the comparison's registry."""
+        if self.arm == "noise":
+            return self.makers[model][0] if model in self.makers else 0
+        tree = self.arm == "board" and model.startswith("tree")
+        return learners.RANKS["tree" if tree else "linear" if self.arm == "board" else self.learner]
+
     def rho(self, model: str) -> float:
         """How much of their signal the columns of a model tell."""
         weak = dict(zip(("weak", "weaker"), EFFECTS.get(self.n, ())))

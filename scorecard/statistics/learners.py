@@ -21,6 +21,7 @@ from pellucid import (
 )
 
 LEARNERS = ("linear", "tree", "1-NN", "boosting", "network")
+RANKS = {"linear": 1, "tree": 2, "1-NN": 3, "boosting": 5, "network": 6}  # of simplicity
 _BOOST = {"max_iter": 30, "max_leaf_nodes": 8, "min_samples_leaf": 10, "early_stopping": False}
 _STEPS = 120  # of a network's solver, whatever the number of rows
 
@@ -62,7 +63,6 @@ BOARD_CLASSIFIERS: dict[str, tuple[int, Maker]] = {
     "stump": (2, lambda n, seed: tree.DecisionTreeClassifier(max_depth=2)),
     "knn": (3, lambda n, seed: neighbors.KNeighborsClassifier(9)),
     "1-NN": (3, lambda n, seed: neighbors.KNeighborsClassifier(1)),
-    "svm_rbf": (4, lambda n, seed: svm.SVC(calibrate=True)),
     "forest": (5, lambda n, seed: ensemble.RandomForestClassifier(20, random_state=seed)),
     "boosting": (5, CLASSIFIERS["boosting"]),
     "network": (6, CLASSIFIERS["network"]),

@@ -102,18 +102,20 @@ def judge_pairs(cache: Path, cell: Cell, asked: Sequence[Rule]) -> list[Pairs]:
     for table in store.read(cache, cell):
         for metric in dict.fromkeys(metric for metric, _ in found):
             true = [float(table.true[m][:, metrics.index(metric)].mean()) for m in "AB"]
-            told = _contributions(table, metric, asked)
+            told = _contributions(cell, table, metric, asked)
             for rule in asked:
                 found[metric, rule.name].add(rule, told[rule.kind], true)
     return list(found.values())
 
 
-def _contributions(table: Table, metric: str, asked: Sequence[Rule]) -> dict[str, dict[str, Any]]:
+def _contributions(
+    cell: Cell, table: Table, metric: str, asked: Sequence[Rule]
+) -> dict[str, dict[str, Any]]:
     """{kind of rule: {model: contribution}}."""
     kinds = {rule.kind: rule for rule in asked}
     return {
         kind: {
-            model: rule.contribute(metric, table.y, table.fold, told)
+            model: rule.contribute(metric, table.y, table.fold, told, cell.rank(model))
             for model, told in table.told.items()
         }
         for kind, rule in kinds.items()
@@ -138,7 +140,7 @@ def judge_boards(cache: Path, cell: Cell, asked: Sequence[Rule]) -> list[Boards]
     worse: dict[tuple[str, str], list[set[str]]] = {}
     for table in store.read(cache, cell):
         for metric in metrics:
-            told = _contributions(table, metric, asked)
+            told = _contributions(cell, table, metric, asked)
             for rule in asked:
                 found = rules.worse(rule, metric, told[rule.kind])
                 worse.setdefault((metric, rule.name), []).append(found)
@@ -169,10 +171,10 @@ def judge_noise(cache: Path, cell: Cell, asked: Sequence[Rule]) -> list[Noise]:
     """The baseline is recommended unless the best model beats it."""
     kept: dict[tuple[str, str], list[bool]] = {}
     for table in store.read(cache, cell):
-        told = table.told | {"baseline": baseline(table, cell)}
+        told = table.told | {"baseline": baseline(table)}
         whole = Table(table.y, table.fold, told, {})
         for metric in metrics_of(cell.data):
-            made = _contributions(whole, metric, asked)
+            made = _contributions(cell, whole, metric, asked)
             for rule in asked:
                 board = dict(made[rule.kind])
                 nothing = board.pop("baseline")
@@ -181,7 +183,7 @@ def judge_noise(cache: Path, cell: Cell, asked: Sequence[Rule]) -> list[Noise]:
     return [Noise(cell, metric, rule, rate(tables)) for (metric, rule), tables in kept.items()]
 
 
-def baseline(table: Table, cell: Cell) -> np.ndarray:
+def baseline(table: Table) -> np.ndarray:
     """What the mean, or the shares of the classes, of the training rows of each fold says."""
     y, out = table.y, np.empty(len(table.y))
     for f in np.unique(table.fold):
