@@ -36,6 +36,7 @@ class ByFolds:
 
     name = "by folds"
     kind = "by folds"
+    baseline_level = 0.05
 
     def contribute(
         self, metric: str, y: np.ndarray, fold: np.ndarray, told: np.ndarray, rank: int

@@ -8,7 +8,7 @@ best. "!" marks figures that break their promise.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ SLACK, SLACK_OF_FEW = 2.0, 3.5  # Monte Carlo errors; of few tables some figure 
 PAIRS = (
     "    n data      learner  metric     alarms    cover     fitted    single          Holm over 17"
 )
+BOARDS = "\n    n data      17 models, metric    weak told   trees told  false alarms"
+NOISE = "\n    n data      noise, metric        baseline recommended"
 
 
 def check(quick: bool, cache: str | None) -> list[Figure]:
@@ -74,28 +76,15 @@ def conclusions(
 def judge(cache: Path, todo: Sequence[Cell], rule: Rule, slack: float) -> list[Figure]:
     """Print what the rule concludes in every stored cell; all figures that could break a promise."""
     figures: list[Figure] = []
-    asked = [BEFORE, rule]
-    print(f"{BEFORE.name} > {rule.name}\n{PAIRS}")
-    for cell in _stored(cache, todo, "pair"):
-        found = judge_pairs(cache, cell, asked)
-        for before, now in zip(_of(found, BEFORE), _of(found, rule)):
-            own = list(verdict.of_pairs(now, before, slack))
-            print(_pair_line(before, now, own), flush=True)
-            figures += own
-    print("\n    n data      17 models, metric    weak told   trees told  false alarms")
-    for cell in _stored(cache, todo, "board"):
-        found = judge_boards(cache, cell, asked)
-        for before, now in zip(_of(found, BEFORE), _of(found, rule)):
-            own = list(verdict.of_boards(now, slack))
-            print(_board_line(before, now, own), flush=True)
-            figures += own
-    print("\n    n data      noise, metric        baseline recommended")
-    for cell in _stored(cache, todo, "noise"):
-        found = judge_noise(cache, cell, asked)
-        for before, now in zip(_of(found, BEFORE), _of(found, rule)):
-            own = list(verdict.of_noise(now, slack))
-            print(_noise_line(before, now, own), flush=True)
-            figures += own
+    print(f"{BEFORE.name} > {rule.name}")
+    for arm, (header, count, promises, line) in ARMS.items():
+        print(header)
+        for cell in _stored(cache, todo, arm):
+            found = count(cache, cell, [BEFORE, rule])
+            for before, now in zip(_of(found, BEFORE), _of(found, rule)):
+                own = list(promises(now, before, slack))
+                print(line(before, now, own), flush=True)
+                figures += own
     return figures
 
 
@@ -134,7 +123,7 @@ def _board_line(before: Boards, now: Boards, figures: list[Figure]) -> str:
 
 
 def _noise_line(before: Noise, now: Noise, figures: list[Figure]) -> str:
-    both = _both(before.baseline, now.baseline, not figures[0].kept)
+    both = _both(before.baseline, now.baseline, any(not figure.kept for figure in figures))
     return f"{now.cell.n:5} {now.cell.data:9} {now.metric:20} {both}"
 
 
@@ -145,3 +134,11 @@ def _both(before: Rate, now: Rate, broken: bool) -> str:
 def _powers(one: Pairs, comparisons: int) -> str:
     found = [one.power(other, comparisons) for other in ("weak", "weaker")]
     return " ".join(f"{100 * power.share:3.0f}" for power in found if power is not None)
+
+
+# arm: header, what counts, what is promised, how a line is printed
+ARMS: dict[str, tuple[str, Callable[..., Any], Callable[..., Any], Callable[..., str]]] = {
+    "pair": (PAIRS, judge_pairs, verdict.of_pairs, _pair_line),
+    "board": (BOARDS, judge_boards, verdict.of_boards, _board_line),
+    "noise": (NOISE, judge_noise, verdict.of_noise, _noise_line),
+}

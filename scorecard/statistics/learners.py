@@ -22,7 +22,12 @@ from pellucid import (
 
 LEARNERS = ("linear", "tree", "1-NN", "boosting", "network")
 RANKS = {"linear": 1, "tree": 2, "1-NN": 3, "boosting": 5, "network": 6}  # of simplicity
-_BOOST = {"max_iter": 30, "max_leaf_nodes": 8, "min_samples_leaf": 10, "early_stopping": False}
+_BOOST: dict[str, Any] = {
+    "max_iter": 30,
+    "max_leaf_nodes": 8,
+    "min_samples_leaf": 10,
+    "early_stopping": False,
+}
 _STEPS = 120  # of a network's solver, whatever the number of rows
 
 

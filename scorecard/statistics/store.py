@@ -37,7 +37,7 @@ def write(cache: Path, cell: Cell, start: int, stop: int, drawn: dict[str, np.nd
     final.parent.mkdir(parents=True, exist_ok=True)
     unfinished = final.with_suffix(f".{os.getpid()}")
     with unfinished.open("wb") as file:
-        np.savez(file, **drawn)
+        np.savez(file, allow_pickle=False, **drawn)
     unfinished.rename(final)
 
 

@@ -58,14 +58,20 @@ def of_pairs(now: Pairs, before: Pairs, slack: float) -> Iterator[Figure]:
         yield Figure(where, f"power ({other}, after Holm)", power, limit, kept)
 
 
-def of_boards(now: Boards, slack: float) -> Iterator[Figure]:
+def of_boards(now: Boards, before: Boards, slack: float) -> Iterator[Figure]:
     """No model that is as good as the best is told from it."""
     where = f"n = {now.cell.n}, {now.cell.data}, 17 models, {now.metric}"
     yield _at_most(where, "boards with a false alarm", now.equal_told, ALARMS, slack)
 
 
-def of_noise(now: Noise, slack: float) -> Iterator[Figure]:
-    """Nothing is recommended where there is nothing to learn."""
+def of_noise(now: Noise, before: Noise, slack: float) -> Iterator[Figure]:
+    """Nothing is recommended where there is nothing to learn.
+
+    Nothing is promised of F1: that of the majority class is 0, so whoever names the other class at
+    all has a better one.
+    """
+    if now.metric == "f1":
+        return
     where = f"n = {now.cell.n}, noise, {now.cell.data}, {now.metric}"
     kept = now.baseline.share >= BASELINE - slack * now.baseline.error
     limit = f"at least {100 * BASELINE:g} %"
