@@ -1,0 +1,43 @@
+"""`python -m scorecard.statistics`: simulate, judge, or both."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from scorecard.statistics.card import chosen, conclusions
+from scorecard.statistics.rules import NOW, Rows
+from scorecard.statistics.simulate import simulate
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit code 1 if a promise is broken."""
+    options = _parser().parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        cache = Path(options.cache or folder)
+        todo = chosen(options.quick, options.tables)
+        if options.stage != "judge":
+            simulate(todo, cache, options.processes)
+        if options.stage == "simulate":
+            return 0
+        asked = [Rows(float(factor)) for factor in options.factor.split(",") if factor]
+        figures = conclusions(todo, cache, options.quick, asked or [NOW])
+    return int(any(not figure.kept for figure in figures))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m scorecard.statistics", description=__doc__)
+    parser.add_argument("stage", nargs="?", choices=("simulate", "judge", "both"), default="both")
+    parser.add_argument("--cache", metavar="DIR", help="keeps the predictions for another time")
+    parser.add_argument("--processes", type=int, default=1, help="that simulate at the same time")
+    parser.add_argument("--tables", type=int, help="of each cell; 400 if not given")
+    parser.add_argument("--factor", default="", help="variance factors of the rows: 1.0,1.56,2.25")
+    parser.add_argument("--quick", action="store_true", help="few cells and tables, as in CI")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+"""The true score of a fitted model, by metric: of rows of the population, with known probabilities.
+
+Whatever the population tells is not drawn: classes enter by their probability, the variance of
+numbers is known. Only the absolute error needs drawn targets.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scorecard.statistics.populations import CLASSES, NOISE, Fresh
+
+METRICS = {True: ("accuracy", "log_loss", "roc_auc", "f1"), False: ("rmse", "r2", "mae")}
+SIGN = {"accuracy": 1, "log_loss": -1, "roc_auc": 1, "f1": 1, "rmse": -1, "r2": 1, "mae": -1}
+TINY = float(np.finfo(float).eps)
+
+
+def metrics_of(data: str) -> tuple[str, ...]:
+    """What is scored for classes, or for numbers."""
+    return METRICS[data == CLASSES]
+
+
+def true_scores(fresh: Fresh, rho: float, told: np.ndarray) -> list[float]:
+    """By metric: `told` has the model's predictions for the fresh rows."""
+    return (_of_classes if fresh.data == CLASSES else _of_numbers)(fresh, rho, told)
+
+
+def _of_classes(fresh: Fresh, rho: float, told: np.ndarray) -> list[float]:
+    p, second = fresh.second(rho), told > 0.5
+    q = np.clip(told, TINY, 1 - TINY)
+    both = float((p * second).sum())
+    return [
+        float(np.where(second, p, 1 - p).mean()),
+        float(-(p * np.log(q) + (1 - p) * np.log1p(-q)).mean()),
+        _auc(p, told),
+        2 * both / float(p.sum() + second.sum()),
+    ]
+
+
+def _auc(p: np.ndarray, told: np.ndarray) -> float:
+    """Of rows that are of the second class with probability p; ties count one half."""
+    levels, rank = np.unique(told, return_inverse=True)
+    pos = np.bincount(rank, p, minlength=len(levels))
+    neg = np.bincount(rank, 1 - p, minlength=len(levels))
+    return float((pos * (np.cumsum(neg) - neg / 2)).sum() / (pos.sum() * neg.sum()))
+
+
+def _of_numbers(fresh: Fresh, rho: float, told: np.ndarray) -> list[float]:
+    square = float(((rho * fresh.signal - told) ** 2).mean()) + fresh.unexplained(rho)
+    absolute = float(np.abs(fresh.numbers(rho) - told).mean())
+    return [np.sqrt(square), 1 - square / (2 + NOISE[fresh.data]), absolute]
