@@ -59,13 +59,15 @@ def leaderboard(rng, models, metric, beside, best, higher):
         mean = best - 0.004 * k if higher else best + 0.1 * k
         mean = (0.5 if higher else 9.0) if base else mean
         folds = [float(mean)] * FOLDS if base else (mean + rng.normal(0, 0.006, FOLDS)).tolist()
-        tied = not base and k < 0.7 * len(models)
+        good = not base and k < 0.7 * len(models)
+        why = "best" if k == 0 else "not significantly worse" if good else "significantly worse"
         board.append({
             "model": model, "status": "ok", "reason": "", "place": k + 1, "baseline": base,
             "recommended": k == 0, "rank": 1, "class": "pellucid.linear_model.LogisticRegression",
             "params": None if base else {"C": 10.0}, "notes": ["C=10 lies at the edge"][: k == 0],
             "mean": float(np.mean(folds)), "ci": [mean - 0.01, mean + 0.005],
-            "p": None if k == 0 else 0.4 / k**2, "p_holm": None if k == 0 else 0.9 / k, "tied": tied,
+            "p": None if k == 0 else 0.4 / k**2, "p_holm": None if k == 0 else 0.9 / k,
+            "as_good": good, "why": why, "p_baseline": None if base else 1e-6, "lost": 0.01 * k,
             "metrics": dict.fromkeys((metric, *beside), 0.95 - 0.01 * k),
             "folds": {metric: folds}, "fit_seconds": 0.003 * 1.7**k, "predict_seconds": 0.001 * 1.3**k,
         })  # fmt: skip
@@ -117,7 +119,8 @@ def shell(board, metric, higher, task, columns, rows):
             "models": len(board), "fits": 1800,
         },
         "leaderboard": board,
-        "verdict": {"tied": [r["model"] for r in scored if r["tied"]], "scored": n,
+        "verdict": {"best": best["model"], "as_good": [r["model"] for r in scored if r["as_good"]],
+                    "scored": n, "margin": 0.01, "prefer": "simple",
                     "recommended": best["model"], "beats_baseline": True},
         "pairwise": {"models": [r["model"] for r in scored], "better": better, "rope": widths,
                      "within": within},

@@ -159,7 +159,7 @@ def test_marks_of_ties_are_explained_where_they_stand(two):
     assert words.STARRED not in html.render(summary)
     summary["leaderboard"][2]["p"] = 0.04
     text = Page(html.render(summary)).words
-    assert text.count("tied, p = 0.04*") == 2, "in the table and on the card"
+    assert text.count("as good, p = 0.04*") == 2, "in the table and on the card"
     assert text.count(words.STARRED) == 2
     summary["plan"]["repeats"], summary["recommended"] = 1, summary["verdict"]["recommended"]
     told = markdown.board(summary, {})
@@ -184,9 +184,9 @@ def test_no_model_has_a_score(two):
     for row in summary["leaderboard"]:
         for key in ("mean", "ci", "p", "metrics", "folds"):
             row.pop(key, None)
-        row |= {"place": None, "tied": False, "recommended": False, "status": "failed",
+        row |= {"place": None, "as_good": False, "recommended": False, "status": "failed",
                 "reason": "no memory"}  # fmt: skip
-    summary["verdict"] = {"tied": [], "scored": 0, "recommended": None, "beats_baseline": False}
+    summary["verdict"] |= {"as_good": [], "scored": 0, "recommended": None, "beats_baseline": False}
     summary |= {"cards": {}, "learned": {}, "pairwise": None, "test": None, "regions": None,
                 "rows": None, "answer": words.answer(summary)}  # fmt: skip
     text = Page(html.render(summary)).words
@@ -476,32 +476,38 @@ def test_the_answer_says_when_nothing_beats_the_baseline(two):
     for row in summary["leaderboard"]:
         row["recommended"] = row["baseline"]
     summary["verdict"] |= {"recommended": "majority", "beats_baseline": False}
-    first, *rest = words.answer(summary)
-    assert first == "No model predicts diagnosis better than majority, which ignores the columns."
-    assert len(rest) == 2
+    _, first, *rest = words.answer(summary)
+    assert first == (
+        "No model predicts diagnosis significantly better than majority, which ignores the columns."
+    )
+    assert len(rest) == 2 and "cross-validation" in rest[0] and "test set" in rest[1]
 
 
-def test_the_answer_names_model_score_baseline_and_ties(two):
-    first, second, third, fourth = words.answer(two)
-    assert first == "Use logistic to predict diagnosis."
-    assert "ROC AUC is 0.990 (95 % interval 0.980 to 0.995)" in second
-    assert "better than majority" in third and "(0.500)" in third
-    tied = len(two["verdict"]["tied"]) - 1
-    assert f"{tied} of the {len(sample.MODELS) - 1} other models" in fourth
+def test_the_answer_names_leak_model_score_baseline_and_alternatives(two):
+    leak, first, second, third, fourth = words.answer(two)
+    assert "answer away" in leak and first == "Use logistic to predict diagnosis."
+    assert "ROC AUC is 0.990 in cross-validation (95 % interval 0.980 to 0.995)" in second
+    assert "significantly better than the 0.500 of majority" in second
+    good = len(two["verdict"]["as_good"]) - 1
+    assert third.startswith(f"{good} of the other {len(sample.MODELS) - 1} models are as good;")
+    assert fourth.startswith("On the test set of")
     alone = copy.deepcopy(two)
-    alone["verdict"]["tied"] = ["logistic"]
-    assert words.answer(alone)[3] == "It is better than the other 15 that were tried."
+    alone["verdict"]["as_good"] = ["logistic"]
+    assert words.answer(alone)[3] == "None of the other 15 models is as good."
 
 
 def test_the_answer_claims_no_more_simplicity_than_there_is(two):
     summary = copy.deepcopy(two)
     for row in summary["leaderboard"]:
         row["rank"] = 1
-    number = sum(bool(row.get("tied")) for row in summary["leaderboard"])
-    said = f"the one with the lowest log loss among the {number} simplest of the tied."
+    number = sum(bool(row.get("as_good")) for row in summary["leaderboard"])
+    said = (
+        f"the one with the lowest log loss among the {number} simplest models as good as the best."
+    )
     assert words.answer(summary)[3].endswith(said)
     next(row for row in summary["leaderboard"] if row["model"] == "logistic")["rank"] = 0
-    assert words.answer(summary)[3].endswith("logistic is the simplest of the tied.")
+    said = f"logistic is the simplest of the {number} models as good as the best."
+    assert words.answer(summary)[3].endswith(said)
 
 
 def test_the_regions_say_what_is_drawn():

@@ -128,7 +128,6 @@ def _row(
             "metrics": {name: float(np.mean(values)) for name, values in scores.items()},
             "folds": scores,
             **(asdict(mark) if mark is not None else NO_MARK),
-            "tied": mark is not None and mark.as_good,
         }
     if contender.id in found.recalls:
         row["recall"] = found.recalls[contender.id]

@@ -100,7 +100,6 @@ def verdict(plan: Plan, rows: list[dict[str, Any]], reached: Verdict) -> dict[st
     return {
         "best": reached.best,
         "as_good": [name for name, mark in reached.marks.items() if mark.as_good],
-        "tied": [name for name, mark in reached.marks.items() if mark.as_good],
         "scored": len(scored),
         "recommended": reached.recommended,
         "margin": plan.settings.margin,

@@ -149,7 +149,7 @@ def board_columns(data: dict[str, Any]) -> dict[str, list[Any]]:
         "ci_high": [row.get("ci", [None, None])[1] for row in rows],
         "p": [row.get("p") for row in rows],
         "p_holm": [row.get("p_holm") for row in rows],
-        "tied": [bool(row.get("tied")) for row in rows],
+        "as_good": [bool(row.get("as_good")) for row in rows],
         "recommended": [row["recommended"] for row in rows],
     }
     for name in metrics:

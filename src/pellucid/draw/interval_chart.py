@@ -40,7 +40,7 @@ def intervals(
     labels : names of the rows; of more than 60 the first 60 are drawn, and the note says so.
     centre, low, high : one value per label; a row without a finite centre keeps its label.
     dots : per label the single results (folds) behind the centre, drawn as short strokes.
-    band : stretch of the axis to shade, for instance what is tied with the best.
+    band : stretch of the axis to shade, for instance what is as good as the best.
     reference : value marked by a dotted line, for instance 0.
     x_log, x_range : as in `line`.
     """

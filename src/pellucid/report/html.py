@@ -56,11 +56,11 @@ HARSH = (
     Detail(
         tables="none",
         dependences="recommended",
-        cards="tied",
+        cards="good",
         columns=12,
         rows=8,
         searchable=500,
-        said="To keep this file below 3 MB, only models tied with the best have a card, and fewer "
+        said="To keep this file below 3 MB, only models as good as the best have a card, and fewer "
         "columns and rows are drawn. The leaderboard shows every model.",
     ),
     Detail(

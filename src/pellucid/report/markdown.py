@@ -49,10 +49,8 @@ def _row(row: dict[str, Any], metric: str) -> str:
         reason = escaped(f"{row['status']}: {row['reason']}".rstrip(": "), 300)
         return f"| - | {name} | n/a | | | {reason} |"
     low, high = (terminal.score(v, metric) for v in row["ci"])
-    word = "best" if row["place"] == 1 else "tie" if row["tied"] else "worse"
-    star = "\\*" if words.starred(row) else ""
-    against = f"{word} {terminal.p_value(row['p'])}".strip().replace("<", "\\<") + star
-    mark = "=" if row["tied"] else "x"
+    against = words.against(row).replace("<", "\\<").replace(words.STAR, "\\*")
+    mark = "=" if row["as_good"] else "x"
     use = "**recommended**" if row["recommended"] else "baseline" if row["baseline"] else ""
     mean = terminal.score(row["mean"], metric, 4)
     return f"| {mark} | {name} | {mean} | {low} - {high} | {against} | {use} |"

@@ -46,12 +46,12 @@ def in_percent(counts: list[float]) -> list[float]:
 
 
 def board(summary: dict[str, Any], width: int, table: bool = True) -> Markup:
-    """Means, intervals and fold scores, the tied stretch shaded."""
+    """Means, intervals and fold scores, the stretch of models as good as the best shaded."""
     metric = summary["plan"]["metric"]
     rows, away = _near(summary)
-    tied = [row["mean"] for row in rows if row.get("tied")]
+    good = [row["mean"] for row in rows if row.get("as_good")]
     look = look_of(f"{words.metric_name(metric)} of each model", table, width=width)
-    look["note"] = "Dot: mean. Line: 95 % interval. Strokes: folds. Shaded: tied with the best."
+    look["note"] = "Dot: mean. Line: 95 % interval. Strokes: folds. Shaded: as good as the best."
     look["note"] += away
     return markup(
         draw.intervals(
@@ -60,7 +60,7 @@ def board(summary: dict[str, Any], width: int, table: bool = True) -> Markup:
             [or_nan(row["ci"][0]) for row in rows],
             [or_nan(row["ci"][1]) for row in rows],
             dots=[[or_nan(v) for v in row["folds"].get(metric, [])] for row in rows],
-            band=(min(tied), max(tied)) if len(tied) > 1 else None,
+            band=(min(good), max(good)) if len(good) > 1 else None,
             x_label=words.metric_name(metric),
             y_label="model",
             **look,
@@ -96,9 +96,9 @@ def score_by_time(summary: dict[str, Any], key: str, title: str) -> Markup | Non
     rows = [row for row in near if row.get(key)]
     if len(rows) < 3:
         return None
-    groups: dict[str, list[Any]] = {"tied with the best": [], "worse": []}
+    groups: dict[str, list[Any]] = {"as good as the best": [], "worse": []}
     for row in rows:
-        groups["tied with the best" if row.get("tied") else "worse"].append(row)
+        groups["as good as the best" if row.get("as_good") else "worse"].append(row)
     shown = {name: part for name, part in groups.items() if part}
     return markup(
         draw.scatter(

@@ -156,7 +156,8 @@ def board(summary: dict[str, Any]) -> dict[str, Any]:
         "heads": ["model", words.metric_name(metric), "95 % interval", "against the best",
                   *map(words.metric_name, beside), "fit", "predict"],
         "rows": [_board_row(row, metric, beside) for row in scored],
-        "starred": words.STARRED if any(map(words.starred, scored)) else "",
+        "legend": words.legend(summary),
+        "rule": words.rule(summary),
         "mute": any(map(words.gives_no_probabilities, scored)),
         "failed": [row for row in summary["leaderboard"] if not row["place"]],
         "notes": [(row["model"], note) for row in scored for note in row["notes"]],
@@ -181,7 +182,7 @@ def _board_row(row: dict[str, Any], metric: str, beside: list[str]) -> dict[str,
     for key in ("fit_seconds", "predict_seconds"):
         value = row.get(key)
         shown.append(cell(words.seconds(value), "" if value is None else value))
-    mark = "=" if row.get("tied") else "×"
+    mark = "=" if row.get("as_good") else "×"
     return {"cells": shown, "mark": mark, "best": row["recommended"], "tag": words.verdict(row)}
 
 

@@ -27,9 +27,10 @@ could not be computed is None or absent, never 0. Scores are as measured (higher
     plan: metric, metric_why, greater_is_better, metrics [names], folds, n_folds, inner_folds,
           train_rows, test_rows, test_why, models, fits
     leaderboard: [{model, status, reason, place, baseline, recommended, rank, class, params, notes,
-          mean, ci [low, high], p, p_holm, tied, metrics {name: mean}, folds {metric: [score by fold]},
+          mean, ci [low, high], p, p_holm, p_baseline, lost, as_good, why, metrics {name: mean},
+          folds {metric: [score by fold]}, recall {class: share} where a class is rare,
           fit_seconds, predict_seconds}]                 best first; rows without place have no mean
-    verdict: {tied [models], scored, recommended, beats_baseline}
+    verdict: {best, as_good [models], scored, recommended, margin, prefer, beats_baseline}
     pairwise: {models: [..], better: [[share | None]]}   P(row better than column), by rows;
           rope: [widths]; within: {width: [[share]]}     P(difference within +- width)
     cards: {model: card}                                 models with out-of-fold answers

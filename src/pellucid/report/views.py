@@ -11,7 +11,7 @@ class Detail:
     """How much is shown; each step of the ladder in `html` gives some of it up."""
 
     tables: str = "all"  # data tables below the charts of: all cards, the recommended one, none
-    cards: str = "all"  # all models, the tied ones, the recommended one, or none
+    cards: str = "all"  # all models, those as good as the best, the recommended one, or none
     columns: int = 24  # pictures of columns
     rows: int = 100  # rows per group
     searchable: int = 5000  # rows that the search knows
@@ -31,7 +31,7 @@ class Detail:
             return self.cards == "all"
         if row["recommended"]:
             return True
-        return self.cards == "tied" and bool(row.get("tied"))
+        return self.cards == "good" and bool(row.get("as_good"))
 
 
 def best_of(summary: dict[str, Any]) -> str | None:

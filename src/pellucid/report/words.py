@@ -341,6 +341,17 @@ def why_it(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     return f"the one with the {best} {named} among the {len(alike)} simplest models as good as the best"
 
 
+def rule(data: Mapping[str, Any]) -> str:
+    """By which rule a model is recommended."""
+    if data["verdict"]["prefer"] == "score":
+        return "the one with the best score (--prefer score)"
+    loss = "log loss" if data["data"]["task"] == "classification" else "loss"
+    return (
+        "the simplest of those as good as the best; among equally simple ones, the one with the lowest "
+        f"{loss}"
+    )
+
+
 def _on_test_set(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
     test, metric = data.get("test"), data["plan"]["metric"]
     if not test or "failed" in test or metric not in test["metrics"]:
