@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import pellucid
 from pellucid.compare.checks import CHECKS
 from tests.compare.test_checks_rows import checked, found, numbers
 from tests.source_tree import ROOT
@@ -54,8 +53,7 @@ def test_suspicions_of_leaks_are_marked_in_the_results(rng):
     table["near"] = (table.y == "yes") * 9 + rng.normal(size=300)
     table["body"] = np.where((table.y == "no") & (rng.random(300) < 0.3), 1.0, np.nan)
     table["id"], table["when"] = np.arange(300), pd.date_range("2024-01-01", periods=300)
-    result = pellucid.compare(table, "y", models="majority", cv=2)
-    marks = {check["code"]: check["leak"] for check in result.data["checks"]}
+    marks = {check["code"]: check["leak"] for check in checked(table).plain()}
     assert marks == {"D010": True, "D011": True, "D016": True, "D004": False, "D005": False,
                      "D009": False}  # fmt: skip
 
