@@ -157,6 +157,7 @@ def board(summary: dict[str, Any]) -> dict[str, Any]:
                   *map(words.metric_name, beside), "fit", "predict"],
         "rows": [_board_row(row, metric, beside) for row in scored],
         "legend": words.legend(summary),
+        "star": f"{words.STAR} {words.STARRED}" if any(map(words.starred, scored)) else "",
         "rule": words.rule(summary),
         "mute": any(map(words.gives_no_probabilities, scored)),
         "failed": [row for row in summary["leaderboard"] if not row["place"]],
