@@ -105,16 +105,19 @@ def test_boosting_is_not_starved():
                 assert params["learning_rate"] * params["max_iter"] >= 9.9
 
 
-def test_quick_boosting_is_as_good_as_the_defaults_of_its_class():
+@pytest.mark.parametrize("noise", [0.3, 5.0])
+def test_quick_boosting_is_as_good_as_the_defaults_of_its_class(noise):
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (1200, 4))
-    y = np.sin(2 * X[:, 0]) * 3 + X[:, 1] * X[:, 2] + rng.normal(0, 0.3, 1200)
+    y = np.sin(2 * X[:, 0]) * 3 + X[:, 1] * X[:, 2] + rng.normal(0, noise, 1200)
     entry = next(e for e in entries("regression") if e.id == "gradient_boosting")
-    quick = entry.make().set_params(**entry.candidates("quick")[0], random_state=0)
-    usual = entry.model_class()(random_state=0)
-    errors = [np.mean((m.fit(X[:800], y[:800]).predict(X[800:]) - y[800:]) ** 2)
-              for m in (quick, usual)]  # fmt: skip
-    assert errors[0] <= 1.05 * errors[1]
+
+    def error(model):
+        return np.mean((model.fit(X[:800], y[:800]).predict(X[800:]) - y[800:]) ** 2)
+
+    found = [error(entry.make().set_params(**p, random_state=0)) for p in entry.candidates("quick")]
+    usual = error(entry.model_class()(random_state=0))
+    assert min(found) <= (1.02 if noise < 1 else 0.95) * usual
 
 
 @pytest.mark.parametrize(
