@@ -6,7 +6,12 @@ from sklearn import metrics as sk
 
 from pellucid.errors import ParameterError
 from pellucid.model_selection import METRICS, metric
-from pellucid.model_selection.metrics import ALIASES, poisson_deviances, recall_by_class
+from pellucid.model_selection.metrics import (
+    ALIASES,
+    imbalanced,
+    poisson_deviances,
+    recall_by_class,
+)
 
 OURS = {
     "accuracy": sk.accuracy_score, "balanced_accuracy": sk.balanced_accuracy_score,
@@ -129,6 +134,13 @@ def test_recall_by_class_is_scikit_learns(seed):
     expected = sk.recall_score(y, labels, sample_weight=w, average=None)
     assert recall_by_class(y, labels, w, 4) == pytest.approx(expected, rel=1e-12)
     assert np.isnan(recall_by_class(y, labels, w, 5)[4])
+
+
+def test_imbalance_is_that_of_the_rarest_class_that_occurs():
+    y, w = np.repeat([0, 2], [90, 10]), np.ones(100)
+    assert imbalanced(y, w, 3)
+    assert not imbalanced(y, np.where(y == 2, 4.0, 1.0), 3)  # weights count
+    assert not imbalanced(np.zeros(5, dtype=int), np.zeros(5), 2)
 
 
 @pytest.mark.parametrize(

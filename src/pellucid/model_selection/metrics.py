@@ -14,6 +14,7 @@ import numpy as np
 from pellucid import _sklearn
 from pellucid.errors import ParameterError
 
+RARE = 0.2  # share of the rarest class below which accuracy hides how it fares
 SMALLEST_MEAN = 1e-3  # of the mean of y: predictions of a Poisson deviance count as at least this
 # What other libraries call a metric, and its name here.
 ALIASES = {
@@ -70,6 +71,12 @@ def recall_by_class(y: np.ndarray, labels: np.ndarray, w: np.ndarray, n_classes:
     total = np.bincount(y, w, minlength=n_classes)
     found = np.bincount(y, w * (y == labels), minlength=n_classes)
     return np.divide(found, total, out=np.full(n_classes, np.nan), where=total > 0)
+
+
+def imbalanced(y: np.ndarray, w: np.ndarray, n_classes: int) -> bool:
+    """Whether a class that occurs has less than a share RARE of the rows: recall by class is shown."""
+    total = np.bincount(y, w, minlength=n_classes)
+    return bool(total[total > 0].min() < RARE * total.sum()) if total.any() else False
 
 
 def f1(y: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: np.ndarray) -> float:
