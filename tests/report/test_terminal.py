@@ -47,8 +47,8 @@ def test_a_wide_board_keeps_to_its_width_and_its_columns():
     seconds = {"models": {"gradient_boosting": {"fit": 123.456}}}
     facts = {"plan": {"metric": "roc_auc"}, "data": {"task": "classification"}}
     lines = terminal.table(facts | {"leaderboard": [best, mute, late]}, seconds)
-    assert max(map(len, lines)) <= 96
-    assert lines[1].endswith(" 123 s <- recommended")
+    assert max(map(len, lines)) <= 100
+    assert lines[1].endswith(" 123.5 s <- recommended")
     assert lines[2].endswith(" no probabilities")
     starts = [text.index(word) for text, word in zip(lines, ("use", "<-", "no prob"))]
     assert len(set(starts)) == 1
@@ -89,7 +89,7 @@ def test_a_baseline_alone_says_nothing_of_the_others():
 def test_the_plan_says_how_long_it_will_take():
     plan = sample.classification()["plan"] | {"fits": 1608, "repeats": 1, "cv": 5}
     told = terminal.plan_lines(plan, "quick", "estimated 1-3 min")
-    assert len(told) == 2 and max(map(len, told)) <= 96
+    assert len(told) == 2 and max(map(len, told)) <= 100
     assert "about 1,608 fits, estimated 1-3 min (--plan shows all)" in told[1]
     late = terminal.plan_lines(plan | {"test_why": "the latest rows", "folds": "time"}, "quick", "")
-    assert "rows locked away (the latest rows) | nested 5-fold time CV, quick search" in late[0]
+    assert "rows held out (the latest rows) | nested 5-fold time CV, quick search" in late[0]

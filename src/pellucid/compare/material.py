@@ -24,6 +24,7 @@ from pellucid.data.source import did_you_mean
 from pellucid.errors import DataError
 
 LEAST_ROWS = 6
+TARGETS = ("target", "y", "label", "class", "outcome", "response", "result", "survived", "churn")
 IN_MEMORY = "table in memory"  # a source that no command can name
 
 
@@ -142,8 +143,9 @@ def gather(
         table, target = _with_target(table, y, target)
     if target is None:
         raise DataError(
-            f"which column of {opened.source} is to be predicted? Name it with --target "
-            f"(target=...). Columns: {shown(table.column_names)}."
+            f"which column of {opened.source} is to be predicted? State it with --target "
+            f"(target=...), for example {shown(likely_targets(table.column_names))}. "
+            f"Columns: {shown(table.column_names)}."
         )
     require(table, target, opened.source)
     roles = _roles(table, settings, target, opened.source)
@@ -220,11 +222,20 @@ def require(table: Any, name: str, source: str) -> None:
         )
 
 
+def likely_targets(names: list[str], most: int = 3) -> list[str]:
+    """Columns with the name of a target, then the last column, which often is one."""
+    usual = [name for name in names if name.strip().lower() in TARGETS]
+    return list(dict.fromkeys([*usual[: most - 1], *names[-1:]]))
+
+
 def shown(names: list[str], most: int = 12) -> str:
-    """Some names, and how many more there are; a very long name is cut."""
-    cut = [name if len(name) <= 60 else name[:57] + "..." for name in names[:most]]
+    """Some names, the last among them, and how many there are; a very long name is cut."""
+    some = names if len(names) <= most else [*names[: most - 1], names[-1]]
+    cut = [name if len(name) <= 60 else name[:57] + "..." for name in some]
     cut = [repr(name) if _unclear(name) else name for name in cut]
-    return ", ".join(cut) + (f" and {len(names) - most} more" if len(names) > most else "")
+    if len(names) <= most:
+        return ", ".join(cut)
+    return f"{', '.join(cut[:-1])}, ..., {cut[-1]} ({len(names)} columns)"
 
 
 def _unclear(name: str) -> bool:

@@ -30,6 +30,19 @@ from pellucid.model_selection.grids import Geometric, candidates
 from pellucid.names import ESTIMATORS
 
 EFFORTS = ("quick", "normal", "thorough")
+ALSO_CALLED = {  # names that people know from elsewhere
+    **dict.fromkeys(("xgboost", "xgb", "lightgbm", "lgbm", "catboost", "gbm", "hgb", "boosting"),
+                    ("gradient_boosting",)),
+    **dict.fromkeys(("random_forest", "randomforest", "rf"), ("forest",)),
+    **dict.fromkeys(("svm", "svc", "svr", "rbf"), ("svm_rbf",)),
+    **dict.fromkeys(("decision_tree", "cart", "dt"), ("tree",)),
+    **dict.fromkeys(("logistic_regression", "logit", "lr", "glm"), ("logistic", "ols")),
+    **dict.fromkeys(("linear_regression", "linear"), ("ols", "logistic")),
+    **dict.fromkeys(("neural_network", "nn", "ann"), ("mlp",)),
+    **dict.fromkeys(("nearest_neighbors", "nearest_neighbours", "kneighbors"), ("knn",)),
+    **dict.fromkeys(("nb", "gaussian_nb", "gaussiannb"), ("naive_bayes",)),
+    **dict.fromkeys(("dummy", "baseline"), ("majority", "mean")),
+}  # fmt: skip
 FREQUENT = 300  # words that are read by a model which makes a dense table of them
 
 
@@ -250,7 +263,6 @@ def _unknown(name: str, task: str, known: dict[str, Entry]) -> str:
     other = [e.task for e in ENTRIES if e.id == name and e.task != task and e.available]
     if other:
         return f"model {name!r} is for {other[0]}, but the task is {task}."
-    return (
-        f"there is no model {name!r}.{did_you_mean(name, known)} Models for {task}: "
-        f"{', '.join(sorted(known))}."
-    )
+    meant = [other for other in ALSO_CALLED.get(name.lower(), ()) if other in known]
+    hint = f" Did you mean {meant[0]!r}?" if meant else did_you_mean(name, known)
+    return f"there is no model {name!r}.{hint} Models for {task}: {', '.join(sorted(known))}."

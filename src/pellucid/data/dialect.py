@@ -21,7 +21,7 @@ MISSING = (
     *("NULL", "null", "None", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
 )
 
-_DELIMITERS = {",": "','", ";": "';'", "\t": "the tabulator", "|": "'|'"}
+_SEPARATED = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 _BOMS = {  # the mark of UTF-32 begins with that of UTF-16
     codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
@@ -77,7 +77,7 @@ def settle(
     if delimiter is None:
         delimiter = sniff_delimiter(lines)
         if delimiter != ",":
-            note(f"{source.name} separates cells with {_DELIMITERS[delimiter]}, not with a comma.")
+            note(f"{source.name} is {_SEPARATED[delimiter]}-separated.")
     if decimal is None:
         decimal = _sniff_decimal(lines, delimiter)
         if decimal == ",":
@@ -103,12 +103,12 @@ def sniff_delimiter(lines: Sequence[str]) -> str:
     parser names it.
     """
     best, most = ",", 1
-    for candidate in _DELIMITERS:
+    for candidate in _SEPARATED:
         widths = {len(row) for row in _rows(lines, candidate) if row}
         if len(widths) == 1 and max(widths) > most:
             best, most = candidate, max(widths)
     if most == 1 and lines:
-        return max(_DELIMITERS, key=lines[0].count)  # the first of equals: the comma
+        return max(_SEPARATED, key=lines[0].count)  # the first of equals: the comma
     return best
 
 

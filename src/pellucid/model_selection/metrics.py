@@ -6,6 +6,7 @@ cannot be computed (an AUC without scores or with one class) is NaN, shown as n/
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,14 @@ METRICS = {
 }
 
 
+ALSO_CALLED = {  # names that people know from elsewhere
+    "auc": "roc_auc", "auroc": "roc_auc", "rocauc": "roc_auc", "gini": "roc_auc",
+    "acc": "accuracy", "auprc": "average_precision", "pr_auc": "average_precision",
+    "logloss": "log_loss", "cross_entropy": "log_loss", "nll": "log_loss", "mse": "rmse",
+    "mean_squared_error": "rmse", "mean_absolute_error": "mae", "r_squared": "r2", "rsquared": "r2",
+}  # fmt: skip
+
+
 def metric(name: str) -> Metric:
     """A metric by name: ours, or a scikit-learn scorer of that name."""
     if name in METRICS:
@@ -167,9 +176,17 @@ def metric(name: str) -> Metric:
         scorer = _sklearn.scorer(name)
     except (ValueError, KeyError):
         raise ParameterError(
-            f"unknown metric {name!r}: use one of {', '.join(METRICS)}, or a scikit-learn scorer."
+            f"unknown metric {name!r}.{_meant(name)} Use one of {', '.join(METRICS)}, or a "
+            "scikit-learn scorer."
         ) from None
     return Metric(name, "model", True, _asking(name, scorer))
+
+
+def _meant(name: str) -> str:
+    """` Did you mean 'roc_auc'?`: the metric of another name, or the nearest spelling."""
+    key = name.strip().lower().replace("-", "_").replace(" ", "_")
+    near = [ALSO_CALLED[key]] if key in ALSO_CALLED else get_close_matches(key, METRICS, n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def _asking(name: str, scorer: Callable[..., float]) -> Callable[..., float]:

@@ -49,13 +49,6 @@ from pellucid.app.voice import voice_options
 @click.option(
     "--no-progress", is_flag=True, envvar="PELLUCID_NO_PROGRESS", help="No progress on stderr."
 )
-@click.option(
-    "--color",
-    default="auto",
-    envvar="PELLUCID_COLOR",
-    type=click.Choice(["auto", "always", "never"]),
-    help="Colour of the progress.",
-)
 @voice_options
 @click.pass_context
 def compare(ctx: click.Context, data: str | None, **given: Any) -> None:
