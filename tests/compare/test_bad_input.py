@@ -343,3 +343,24 @@ def test_classes_beyond_whole_numbers_of_arrays_have_names(tmp_path, capsys, rng
     capsys.readouterr()
     assert cli.run(["predict", str(tmp_path / "run"), str(tmp_path / "t.csv"), "-q"]) == 0
     assert capsys.readouterr().out.startswith("prediction,p_-1e+300,p_1e+300\n")
+
+
+def test_a_missing_target_is_asked_for_with_likely_columns(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = ["kind", *(f"c{i}" for i in range(14)), "Label", "last"]
+    rows = "".join(",".join(["ab"[i % 2], *(["1"] * 16)]) + "\n" for i in range(30))
+    (tmp_path / "t.csv").write_text(",".join(names) + "\n" + rows)
+    assert cli.run(["compare", "t.csv"]) == 2
+    said = capsys.readouterr().err
+    assert "--target (target=...), for example Label, last, kind. Columns: kind, c0, " in said
+    assert said.endswith(", ..., last (17 columns).\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [(["--models", "xgboost"], "gradient_boosting"), (["--models", "random_forest"], "forest"),
+     (["--metric", "auc"], "roc_auc"), (["--metric", "logloss"], "log_loss")],
+)  # fmt: skip
+def test_names_from_elsewhere_get_the_name_that_is_meant(arguments, meant, capsys):
+    assert cli.run(["compare", "iris", "--plan", *arguments]) == 2
+    assert f"Did you mean '{meant}'?" in capsys.readouterr().err

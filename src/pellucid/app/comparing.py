@@ -224,8 +224,8 @@ def wrote(voice: Voice, folder: Path, result: Any, data: str) -> None:
     if result.finish.get("saved"):
         lines.append(f"       no model file: {result.finish['saved']}")
     if model.exists():
-        lines.append(f"NEXT   pellucid predict {quote(str(model))} NEW.csv -o out.csv")
         run, rows = quote(str(folder)), " DATA" if data == "-" else ""
+        lines.append(f"NEXT   pellucid predict {run} NEW.csv -o out.csv")
         lines.append(f"       pellucid explain {run}{rows} --row 17")
         lines.append(f"       pellucid report {run} --open")
     say(voice, "\n".join(lines))

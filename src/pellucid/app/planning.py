@@ -155,7 +155,7 @@ def _searched(model: dict[str, Any]) -> str:
 def searched(space: dict[str, Any], starred: Collection[str] = ()) -> str:
     """A search space in one line."""
     parts = [f"{k}{'*' if k in starred else ''} {_few(v)}" for k, v in space.items()]
-    return "; ".join(parts) or "nothing to choose"
+    return "; ".join(parts) or "no settings to tune"
 
 
 def _few(values: list[Any]) -> str:

@@ -14,7 +14,7 @@ import click
 
 from pellucid.app.voice import Voice
 from pellucid.draw.number import exponent, number
-from pellucid.draw.text import fit_cells
+from pellucid.draw.text import cells, fit_cells
 from pellucid.report.screen import MOST, packed
 
 BAR = 20
@@ -185,6 +185,7 @@ class Board(Silent):
     def __init__(self, voice: Voice, plan: Any) -> None:
         super().__init__(voice, plan)
         self.active: dict[str, str] = {}
+        self.closing = False
 
     def draw(self) -> None:
         """Show the board as it is now."""
@@ -218,8 +219,7 @@ class Board(Silent):
         if hidden:
             lines.insert(0, f" {len(hidden)} more models have their scores")
         if waiting:
-            text = fit_cells(", ".join(waiting), width - 12)
-            lines.append(f" {text}  waiting")
+            lines.append(f" {some_of(waiting, width - 10)}  waiting")
         return "\n".join([*lines, self.total(width)]) + "\n"
 
     def begun(self, model: str) -> bool:
@@ -261,7 +261,8 @@ class Board(Silent):
         now = part - sum(costs[m] * count / each for m, count in list(self.recalled.items()))
         known = 0.05 * whole < now and part < whole
         left = f"left ~{_clock(spent * (whole - part) / now)}" if known else ""
-        facts = [f"{int(100 * done):>3} %", f"elapsed {_clock(spent)}", left, self.phase, CTRL_C]
+        facts = [f"{int(100 * done):>3} %", f"elapsed {_clock(spent)}"]
+        facts += [] if self.closing else [left, self.phase, CTRL_C]
         head = f" {'total':<18} {bar(done, width)}  "
         return "\n".join(packed([fact for fact in facts if fact], head, " " * 20, width, "  "))
 
@@ -282,12 +283,11 @@ class Live(Board):
         from pellucid.app.colour import colour_wanted
 
         self.coloured = colour_wanted(voice.colour, sys.stderr)
-        self.closing = False
-        console = Console(
+        self.console = Console(
             stderr=True, no_color=not self.coloured, color_system="256" if self.coloured else None
         )
         self.live = RichLive(
-            console=console, refresh_per_second=4, transient=False, get_renderable=self.page
+            console=self.console, refresh_per_second=4, transient=False, get_renderable=self.page
         )
         self.live.start()
 
@@ -297,7 +297,7 @@ class Live(Board):
 
         from pellucid.app.colour import painted
 
-        size = self.live.console.size
+        size = self.console.size
         height = None if self.closing else max(4, size.height - 2)
         text = self.board(min(size.width, MOST), height).rstrip("\n")
         shown = Text.from_ansi(painted(text)) if self.coloured else Text(text)
@@ -308,11 +308,20 @@ class Live(Board):
         self.closing = True
         self.live.refresh()
         self.live.stop()
+        click.echo(err=True)  # the result stands apart from the board
 
     def stopping(self, times: int) -> None:
-        self.live.console.print(
-            "  stopping after the current fits ..." if times == 1 else "  stopped"
-        )
+        self.console.print("  stopping after the current fits ..." if times == 1 else "  stopped")
+
+
+def some_of(names: list[str], width: int) -> str:
+    """As many whole names as fit, and how many more there are."""
+    for count in range(len(names), 0, -1):
+        more = f" and {len(names) - count} more" if count < len(names) else ""
+        text = ", ".join(names[:count]) + more
+        if cells(text) <= width:
+            return text
+    return f"{len(names)} models"
 
 
 def bar(share: float, width: int) -> str:

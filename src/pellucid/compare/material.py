@@ -144,7 +144,7 @@ def gather(
     if target is None:
         raise DataError(
             f"which column of {opened.source} is to be predicted? State it with --target "
-            f"(target=...), for example {shown(likely_targets(table.column_names))}. "
+            f"(target=...), for example {shown(likely_targets(table))}. "
             f"Columns: {shown(table.column_names)}."
         )
     require(table, target, opened.source)
@@ -222,10 +222,12 @@ def require(table: Any, name: str, source: str) -> None:
         )
 
 
-def likely_targets(names: list[str], most: int = 3) -> list[str]:
-    """Columns with the name of a target, then the last column, which often is one."""
-    usual = [name for name in names if name.strip().lower() in TARGETS]
-    return list(dict.fromkeys([*usual[: most - 1], *names[-1:]]))
+def likely_targets(table: Any, most: int = 3) -> list[str]:
+    """Columns with the name of a target, the last column, and the first if it may hold classes."""
+    names = table.column_names
+    usual = [name for name in names if name.strip().lower() in TARGETS][: most - 1]
+    few = len(set(table.column(0).slice(0, 500).to_pylist())) <= 20 if names else False
+    return list(dict.fromkeys([*usual, *names[-1:], *(names[:1] if few else [])]))[:most]
 
 
 def shown(names: list[str], most: int = 12) -> str:

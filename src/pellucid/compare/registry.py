@@ -188,8 +188,8 @@ ENTRIES = (
     _c("majority", "dummy.DummyClassifier", 0, 0.01, "the most frequent class, always"),
     _c("naive_bayes", "naive_bayes.MixedNB", 1, 0.05, "columns as if independent given the class"),
     _c("multinomial_nb", "naive_bayes.MultinomialNB", 1, 0.05, "word counts given the class", only="text", space={"alpha": Range(10, 0.01, (3, 4, 7))}),
-    _c("lda", "discriminant_analysis.LinearDiscriminantAnalysis", 1, 0.1, "normal clouds of one shape", params={"solver": "lsqr"}, space={"shrinkage": Choices(("auto", None), ("auto", None, 0.1, 0.5), ("auto", None, 0.03, 0.1, 0.3, 0.9))}),
-    _c("qda", "discriminant_analysis.QuadraticDiscriminantAnalysis", 3, 0.1, "normal clouds, each of its own shape", space={"reg_param": Choices((0.1, 0.0), (0.5, 0.1, 0.01, 0.0), (0.9, 0.5, 0.1, 0.03, 0.01, 0.001, 0.0))}),
+    _c("lda", "discriminant_analysis.LinearDiscriminantAnalysis", 1, 0.1, "Gaussian classes with one shared covariance", params={"solver": "lsqr"}, space={"shrinkage": Choices(("auto", None), ("auto", None, 0.1, 0.5), ("auto", None, 0.03, 0.1, 0.3, 0.9))}),
+    _c("qda", "discriminant_analysis.QuadraticDiscriminantAnalysis", 3, 0.1, "Gaussian classes, each with its own covariance", space={"reg_param": Choices((0.1, 0.0), (0.5, 0.1, 0.01, 0.0), (0.9, 0.5, 0.1, 0.03, 0.01, 0.001, 0.0))}),
     _c("ridge_classifier", "linear_model.RidgeClassifier", 1, 0.1, "least squares on the classes", params=_SCALED, space={"alpha": _ALPHA}),
     _c("perceptron", "linear_model.Perceptron", 1, 0.3, "moves a plane at each mistake", params=_SCALED, space={"average": Choices((True, False), (True, False), (True, False))}),
     _c("sgd", "linear_model.SGDClassifier", 1, 0.4, "log-odds, one small step per row", params={**_SCALED, "loss": "log_loss"}, space={"alpha": Range(0.1, 0.0001, (3, 4, 7))}),
@@ -203,7 +203,7 @@ ENTRIES = (
     _c("bagging", "ensemble.BaggingClassifier", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}, greedy=True),
     _c("extra_trees", "ensemble.ExtraTreesClassifier", 5, 3.0, "trees with drawn thresholds, averaged", space=_FOREST),
     _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "trees on redrawn rows and columns", space=_FOREST),
-    _c("gradient_boosting", "ensemble.HistGradientBoostingClassifier", 5, 5.0, "small trees added down the slope", space=_BOOST),
+    _c("gradient_boosting", "ensemble.HistGradientBoostingClassifier", 5, 5.0, "small trees, each correcting those before it", space=_BOOST),
     _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "a network of one or two layers", prefer=_SCALED, space=_MLP),
     _r("mean", "dummy.DummyRegressor", 0, 0.01, "the mean, always"),
     _r("ols", "linear_model.LinearRegression", 1, 0.05, "least squares"),
@@ -222,7 +222,7 @@ ENTRIES = (
     _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}, greedy=True),
     _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "trees with drawn thresholds, averaged", space=_FOREST_OF_NUMBERS),
     _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "trees on redrawn rows and columns", space=_FOREST_OF_NUMBERS),
-    _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "small trees added down the slope", space=_BOOST),
+    _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "small trees, each correcting those before it", space=_BOOST),
     _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "a network of one or two layers", prefer=_SCALED, space=_MLP),
 )  # fmt: skip
 

@@ -120,13 +120,21 @@ def plan_lines(
         locked = f"no test set{plan['test_why'].removeprefix('none')}"
     fewer = plan["n_folds"] // plan["repeats"] < plan["cv"]
     why = f" (too few rows for {plan['cv']})" if fewer else ""
-    text = (
-        f"{locked} | nested {folds(plan)} {plan['folds']} CV{why}, {effort} search "
-        f"| metric {plan['metric']}"
-    )
+    search = f"nested {folds(plan)} {plan['folds']} CV{why}, {effort} search"
+    parts = [f"{locked} |", f"{search} |", f"metric {plan['metric']}"]
     work = f"{plan['models']} models, about {plan['fits']:,} fits, {estimate}{more}"
-    lines = wrapped(text, "plan    ", "        ", width)
+    lines = whole(parts, "plan    ", width)
     return lines + wrapped(work, "        ", "        ", width)
+
+
+def whole(parts: list[str], first: str, width: int) -> list[str]:
+    """Parts side by side; a line ends between two of them, or inside one that needs more lines."""
+    indent = " " * len(first)
+    tokens: list[str] = []
+    for part in map(clean, parts):
+        fits = cells(part) <= width - len(indent)
+        tokens += [part.replace(" ", GLUE)] if fits else part.split(" ")
+    return packed(tokens, first, indent, width)
 
 
 # After the run --------------------------------------------------------------------------------
