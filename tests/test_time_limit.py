@@ -10,9 +10,9 @@ import pytest
 TESTS = """
 import time, subprocess, sys
 import pytest, tests.conftest
-tests.conftest.LIMIT = 0.2
+tests.conftest.LIMIT = 0.1
 
-def work(seconds=0.5):
+def work(seconds=0.2):
     end = time.process_time() + seconds
     while time.process_time() < end:
         pass
@@ -21,14 +21,14 @@ def test_busy():
     work()
 
 def test_waits():
-    time.sleep(0.5)
+    time.sleep(0.2)
 
 @pytest.mark.slow
 def test_marked():
     work()
 
 def test_busy_child():
-    code = "import time\\nwhile time.process_time() < 0.5: pass"
+    code = "import time\\nwhile time.process_time() < 0.2: pass"
     subprocess.run([sys.executable, "-c", code], check=True)
 """
 
@@ -39,7 +39,17 @@ def run(folder, *more, **settings):
     root = str(Path(__file__).parents[1])
     env = {k: v for k, v in os.environ.items() if k != "PELLUCID_TEST_LIMIT"} | settings
     env["PYTHONPATH"] = os.pathsep.join([root, *filter(None, [env.get("PYTHONPATH")])])
-    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-q", "--tb=short"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "tests.conftest",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        "--tb=short",
+    ]
     return subprocess.run(
         [*command, *more, "test_some.py"], cwd=folder, env=env, capture_output=True, text=True
     )
@@ -55,6 +65,6 @@ def test_outside_ci_slow_tests_are_listed_and_do_not_fail(tmp_path, more):
 
 
 def test_in_ci_slow_tests_fail(tmp_path):
-    done = run(tmp_path, PELLUCID_TEST_LIMIT="0.2")
+    done = run(tmp_path, PELLUCID_TEST_LIMIT="0.1")
     assert done.returncode == 1 and "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
-    assert "s of the processor, the limit is 0.2 s" in done.stdout
+    assert "s of the processor, the limit is 0.1 s" in done.stdout
