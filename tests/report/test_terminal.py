@@ -93,3 +93,38 @@ def test_the_plan_says_how_long_it_will_take():
     assert "about 1,608 fits, estimated 1-3 min (--plan shows all)" in told[1]
     late = terminal.plan_lines(plan | {"test_why": "the latest rows", "folds": "time"}, "quick", "")
     assert "rows held out (the latest rows) | nested 5-fold time CV, quick search" in late[0]
+
+
+def finished():
+    data = sample.classification()
+    data["recommended"] = data["verdict"]["recommended"]
+    data["plan"] |= {"repeats": 1, "cv": 5}
+    return data
+
+
+@pytest.mark.parametrize("width", [50, 64, 80, 100, 120])
+def test_a_board_of_any_width_has_whole_words(width):
+    data = finished()
+    data["leaderboard"][-1] |= {"place": None, "status": "timed out", "reason": "too slow " * 30}
+    wide = terminal.board(data, {}, 10_000)
+    lines = terminal.board(data, {}, width).splitlines()
+    assert max(map(len, lines)) <= width
+    known = {word.strip(",;") for word in wide.split()} | {"a", "wider", "terminal", "also"}
+    assert {word.strip(",;") for word in " ".join(lines).split()} <= known | {"shows:"}
+    heads = next(line.split() for line in lines if line.lstrip().startswith("model "))
+    assert heads[:2] == ["model", "mean"] and heads[-1] == "use"
+    rows = [line for line in lines if line.lstrip().startswith(("= ", "x ")) and "%" not in line]
+    assert len(rows) >= sum(row["place"] is not None for row in data["leaderboard"])
+
+
+def test_the_result_of_a_program_is_as_wide_as_its_terminal(monkeypatch):
+    from types import SimpleNamespace
+
+    from pellucid.report import writing
+
+    data = finished()
+    result = SimpleNamespace(data=data, timings={})
+    for columns in (60, 110):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        longest = max(map(len, writing.board(result).splitlines()))
+        assert columns - 20 < longest <= columns
