@@ -38,6 +38,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "Lasso",
         "LassoCV",
         "LinearRegression",
+        "LogTargetRidge",
         "LogisticRegression",
         "LogisticRegressionCV",
         "Perceptron",

@@ -71,9 +71,8 @@ def test_the_run_folder_holds_everything(here):
     names = {path.name for path in (here / "runs" / "latest").iterdir()}
     assert names >= {
         "config.toml", "events.jsonl", "results.json", "timings.json", "leaderboard.csv",
-        "predictions.parquet", "model.pellucid", "summary.json", "log.txt",
+        "predictions.parquet", "model.pellucid", "summary.json", "log.txt", "parts",
     }  # fmt: skip
-    assert "parts" not in names
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100, 120])
@@ -162,7 +161,7 @@ def test_nothing_to_look_at_is_told(tmp_path, monkeypatch, capsys):
 
 def test_the_list_of_models_is_not_cut_short(capsys):
     told = call(capsys, "models", "--task", "classification")[1]
-    assert "…" not in told and "small trees that mend each other's mistakes" in told
+    assert "…" not in told and "small trees, each correcting the last" in told
     assert "  svm_rbf: C 0.1, 1, 10, 100; gamma 0.01, scale\n" in told
     assert max(map(len, told.splitlines())) <= 100
 
@@ -200,16 +199,15 @@ def test_the_plan_shows_every_limit_with_the_value_it_has(here, capsys, effort, 
     plan = ["compare", "penguins", "--plan", "--effort", effort, "--cv", "4", "--jobs", "2"]
     out = call(capsys, *plan)[1]
     values = dict(line.split("  ", 1) for line in out.splitlines() if "  " in line.strip())
-    assert values["model_timeout"].split() == [
-        str(seconds), "s", "(of", "effort", f"{effort})", "default"
-    ]  # fmt: skip
+    assert f"no limit by the clock; {seconds} s of estimated work" in values["model_timeout"]
     assert "no limit" in values["time_limit"] and " GB " in values["memory_limit"]
     assert not [line for line in out.splitlines() if line.split()[1:2] == ["-"]]
     said = " ".join(out.split())
-    assert f"one model: {seconds} s, about {seconds / 5:g} s for each fold" in said
+    assert f"limits work: {seconds} s of estimated work for each model" in said
+    assert "time limit: none" in said and "GB for each model processes: 2" in said
     known = json.loads(call(capsys, *plan, "--json", "--time-limit", "90s")[1])["limits"]
-    assert known["time_limit"] == 90 and known["model_timeout"] == seconds
-    assert known["jobs"] == 2 and known["memory_limit"] > 0
+    assert known["time limit"].startswith("90 s by the clock") and known["processes"] == "2"
+    assert set(known) > {"work", "model timeout", "time limit", "hanging", "memory"}
 
 
 def test_runs_have_dates_and_durations_and_whole_names(here, capsys):
@@ -434,6 +432,68 @@ def test_ctrl_c_while_the_report_is_written_says_how_to_continue(tmp_path, monke
     assert code == 130 and "Continue: pellucid compare --resume --out r" in err
     code, _, err = call(capsys, "compare", "--resume", "--out", "r")
     assert code == 0 and (tmp_path / "r" / "report.html").exists()
+
+
+@pytest.mark.parametrize("part", ["summarise", "write_summary"])
+def test_a_report_that_fails_is_a_note_and_costs_no_board(part, tmp_path, monkeypatch, capsys):
+    def broken(*given, **more):
+        raise ValueError("Nanosecond resolution is not supported")
+
+    where = "summary.summarise" if part == "summarise" else "writing.write_summary"
+    monkeypatch.chdir(tmp_path)
+    run = ["compare", "iris", "--models", "tree", "--effort", "quick", "--cv", "2", "-o", "r"]
+    with monkeypatch.context() as patch:
+        patch.setattr(f"pellucid.report.{where}", broken)
+        code, out, err = call(capsys, *run)
+    assert code == 0 and "LEADERBOARD" in out and "TEST SET" in out
+    assert "note: the report could not be written: ValueError: Nanosecond resolution" in err
+    assert "to try again: pellucid compare --resume --out r" in err
+    for name in ("results.json", "leaderboard.csv", "predictions.parquet", "model.pellucid"):
+        assert (tmp_path / "r" / name).exists(), name
+    before = (tmp_path / "r" / "results.json").read_bytes()
+    code, _, err = call(capsys, "compare", "--resume", "--out", "r")
+    assert code == 0 and (tmp_path / "r" / "report.html").exists(), err
+    assert (tmp_path / "r" / "results.json").read_bytes() == before
+
+
+def test_any_model_of_a_run_can_be_kept(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run = ["compare", "iris", "--models", "tree,lda", "--effort", "quick", "--cv", "2", "-qq"]
+    assert call(capsys, *run, "-o", "r")[0] == 0
+    before = (tmp_path / "r" / "results.json").read_bytes()
+    best = json.loads(before)["recommended"]
+    other = {"tree": "lda", "lda": "tree"}[best]
+    code, out, err = call(capsys, "compare", "--resume", "r", "--use", other)
+    assert code == 0, err
+    assert f"saved {other}, fitted on 120 training rows: r/{other}.pellucid" in out
+    assert "test set, 30 rows: accuracy" in out and "the test set has been used 2 times" in out
+    assert f"{other} was your choice, not the rule's" in out
+    code, out, _ = call(capsys, "compare", "--resume", "--out", "r", "--use", other, "--json")
+    told = json.loads(out)
+    assert told["test_used"] == 2 and told["recommended"] == best  # the same model: nothing new
+    assert (tmp_path / "r" / "results.json").read_bytes() == before
+    from pellucid.persist import load
+
+    assert type(load(tmp_path / "r" / f"{other}.pellucid")).__name__ != type(
+        load(tmp_path / "r" / "model.pellucid")).__name__  # fmt: skip
+    code, _, err = call(capsys, "compare", "--resume", "r", "--use", "forest")
+    assert code == 2 and "no model 'forest' on this board. Models with a score: majority" in err
+    code, _, err = call(capsys, *run, "--use", "lda")
+    assert code == 2 and "--use takes a model of a run: add --resume RUN" in err
+    assert call(capsys, *run, "-o", "r", "--force")[0] == 0  # such files are parts of a run
+
+
+def test_a_complete_run_is_judged_anew_without_fitting_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run = ["compare", "iris", "--models", "tree", "--effort", "quick", "--cv", "2", "-o", "r", "-q"]
+    assert call(capsys, *run)[0] == 0
+    journal = (tmp_path / "r" / "events.jsonl").read_text()
+    code, out, err = call(capsys, "compare", "--resume", "r", "--prefer", "score", "--json")
+    assert code == 0, err
+    assert json.loads(out)["settings"]["prefer"] == "score"
+    assert 'prefer = "score"' in (tmp_path / "r" / "config.toml").read_text()
+    more = (tmp_path / "r" / "events.jsonl").read_text().removeprefix(journal)
+    assert {json.loads(line)["event"] for line in more.splitlines()} <= {"opened", "finished"}
 
 
 def test_amounts_count_as_numbers_and_a_warning_is_said_once(tmp_path, monkeypatch, capsys):

@@ -6,7 +6,7 @@ import pytest
 
 from pellucid.app.progress import Board, Lines
 from pellucid.app.voice import Voice
-from pellucid.compare.board import standings
+from pellucid.compare.pairs import interval_of_folds
 from pellucid.compare.prepare import prepare
 from pellucid.compare.settings import Settings
 
@@ -33,9 +33,9 @@ def through(progress, model, **more):
 def test_a_line_has_the_mean_its_margin_and_the_time_of_the_model(plan, capsys):
     through(Lines(Voice(), plan), "tree")
     line = capsys.readouterr().err
-    own = standings(plan, {"tree": SCORES})["tree"]
+    low, high = interval_of_folds(plan, SCORES)
     assert re.fullmatch(r" tree +scored +0\.950 \+-0\.\d{3} +0\.\d s\n", line)
-    assert float(line.split("+-")[1].split()[0]) == pytest.approx((own.high - own.low) / 2, rel=0.1)
+    assert float(line.split("+-")[1].split()[0]) == pytest.approx((high - low) / 2, rel=0.1)
 
 
 def test_a_score_that_does_not_exist_has_no_margin(plan, capsys):

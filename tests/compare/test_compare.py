@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 import pellucid
+from pellucid.compare.prepare import prepare
 from pellucid.compare.registry import entries
-from pellucid.compare.settings import BY_NAME
+from pellucid.compare.settings import BY_NAME, Settings
 from pellucid.errors import ParameterError
 from pellucid.report.summary import summarise
 from tests.compare.troublemakers import Troublemaker
@@ -143,3 +144,21 @@ def test_a_target_of_its_own_and_an_array(rng):
     result = pellucid.compare(X, X[:, 0] * 2 + rng.normal(size=60) * 0.1, models="ols", cv=5)
     assert result.recommended == "ols" and result.data["data"]["task"] == "regression"
     assert result.best_.predict(X).shape == (60,)
+
+
+def test_what_only_judges_the_scores_is_told_but_does_not_bind_a_continued_run():
+    usual, other = (
+        prepare("iris", Settings.of({"models": "lda", **more}))[0]
+        for more in ({}, {"margin": 0.05, "prefer": "score"})
+    )
+    assert usual.key() == other.key()
+    assert usual.settings.judging() == {"margin": 0.01, "prefer": "simple"}
+    assert other.settings.shaping() == usual.settings.shaping() | {
+        "margin": 0.05,
+        "prefer": "score",
+    }
+    assert "margin" not in usual.settings.scoring() and "seed" in usual.settings.scoring()
+    with pytest.raises(ParameterError, match="margin must be a number of at least 0 and at most"):
+        Settings.of({"margin": 0.9})
+    with pytest.raises(ParameterError, match="prefer must be one of simple, score"):
+        Settings.of({"prefer": "fast"})

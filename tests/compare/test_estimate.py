@@ -1,7 +1,6 @@
-"""The estimate of a run's time: it follows the work, keeps to limits, and shapes nothing."""
+"""The estimate of a run's time: it follows the work, and keeps to limits."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from pellucid.app import cli
 from pellucid.compare import estimate
 from pellucid.compare.prepare import prepare
 from pellucid.compare.registry import ENTRIES
-from pellucid.compare.run import MOST_STRETCH, Runner
 from pellucid.compare.settings import Settings, duration
 
 
@@ -177,17 +175,3 @@ def test_the_one_forest_of_a_quick_search_draws_more_columns_for_numbers():
     }
     assert drawn == {(task, model): {share} for task, share in (("classification", "sqrt"),
                      ("regression", 0.5)) for model in ("forest", "extra_trees")}  # fmt: skip
-
-
-def test_default_limits_wait_for_a_machine_that_others_use(monkeypatch):
-    def lives(age, load, **settings):
-        monkeypatch.setattr("os.cpu_count", lambda: 2)
-        monkeypatch.setattr("os.getloadavg", lambda: (load, load, load))
-        plan = SimpleNamespace(settings=Settings.of(settings))
-        process = SimpleNamespace(kill=lambda: None)
-        child = SimpleNamespace(ended=None, age=age, limit=10.0, process=process)
-        return Runner.alive(SimpleNamespace(plan=plan, out_of_time=False), child)
-
-    assert lives(9, 0) and not lives(11, 0) and not lives(11, 2)
-    assert lives(39, 8) and not lives(41, 8) and not lives(10 * MOST_STRETCH + 1, 1000)
-    assert not lives(11, 8, model_timeout="60s") and not lives(11, 8, time_limit="10m")

@@ -52,7 +52,7 @@ def test_no_model_is_lost(spoiled):
     ("model", "status", "reason"),
     [
         ("raises", "failed", "RuntimeError: the sky is falling"),
-        ("hangs", "timed out", "a round took more than 5 s (--model-timeout gives it more)"),
+        ("hangs", "timed out", "one fold took more than 5 s (raise --model-timeout)"),
         ("eats", "failed", "memory"),
         ("dies", "failed", "killed"),
     ],
@@ -98,7 +98,7 @@ def test_a_search_that_hangs_ends_with_the_candidates_it_had(monkeypatch, tmp_pa
     from pellucid.compare.session import Session
     from pellucid.compare.settings import Settings
 
-    monkeypatch.setattr(run, "LEAST_KILL", 1.0)
+    monkeypatch.setattr(run, "LEAST_KILL", 2.0)
     settings = Settings.of({"models": "majority", "cv": 2, "model_timeout": 1.5})
     plan, findings = prepare("penguins", settings, None, {"slow": troublemakers.Sleeps()})
     tried = [{"seconds": 0.0}, {"seconds": 600.0}]

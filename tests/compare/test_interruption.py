@@ -71,7 +71,6 @@ def continued(folder, whole):
     same = ("leaderboard.csv", "config.toml", "model.pellucid")
     for name in same:
         assert (folder / "run" / name).read_bytes() == (whole / name).read_bytes(), name
-    assert not (folder / "run" / "parts").exists()
 
 
 def kill_at(folder, events):
@@ -136,6 +135,46 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_continue(tmp_path, whole):
     continued(tmp_path, whole)
 
 
+def stopped_by(how, monkeypatch, folder, after):
+    """A run that Ctrl-C or the time limit ends when `after` has all its folds."""
+    from pellucid.compare.clock import Clock
+    from pellucid.compare.prepare import prepare
+    from pellucid.compare.session import Session
+    from pellucid.compare.settings import Settings
+
+    given = {"models": "lda,mlp", "cv": 2, "effort": "quick", "jobs": 1, "time_limit": "1h"}
+    plan, findings = prepare("penguins", Settings.of(given))
+    until = [time.monotonic() + 3600]
+    monkeypatch.setattr(Clock, "fits_end", property(lambda clock: until[0]))
+
+    def hear(event):
+        if (event["event"], event.get("model"), event.get("fold")) == ("done", after, "1"):
+            if how == "Ctrl-C":
+                os.kill(os.getpid(), signal.SIGINT)
+            else:
+                until[0] = time.monotonic()
+
+    folder.mkdir()
+    return Session(plan, folder, hear, findings).run()
+
+
+@pytest.mark.parametrize("how", ["Ctrl-C", "time limit"])
+def test_both_ways_to_stop_early_treat_the_test_part_alike(how, tmp_path, monkeypatch):
+    """Opened if a model has its score, for the best of those; else it stays closed."""
+    with monkeypatch.context() as patch:
+        closed = stopped_by(how, patch, tmp_path / "a", "majority")
+    assert closed.data["stopped"] == how and closed.data["test"] is None
+    assert not (tmp_path / "a" / "model.pellucid").exists()
+    with monkeypatch.context() as patch:
+        opened = stopped_by(how, patch, tmp_path / "b", "lda")
+    assert opened.data["stopped"] == how and not opened.complete
+    assert opened.recommended == opened.data["test"]["model"] == "lda"
+    assert opened.best_.predict is not None and opened.timings["openings"] == 1
+    late = next(row for row in opened.rows if row["model"] == "mlp")
+    assert late["status"] == "stopped"
+    assert (how == "time limit") == late["reason"].startswith("not begun: it needs about")
+
+
 @pytest.mark.slow
 def test_ctrl_c_twice_stops_at_once(tmp_path):
     process = start(tmp_path, *RUN, "-j", "1")
@@ -179,14 +218,18 @@ def test_a_complete_run_is_shown_again_and_its_report_repaired(whole):
 
 
 def test_a_complete_run_refuses_another_comparison(whole):
-    before = sorted((path.name, path.read_bytes()) for path in whole.iterdir())
+    before = contents(whole)
     done = finish(
         whole.parent, "compare", "iris", "--seed", "5", "--resume", "-o", "run", "-q", "--json"
     )
     assert done.returncode == 2 and done.stdout == ""
     assert "cannot continue this run, something changed: data: " in done.stderr
     assert "seed: 0 -> 5" in done.stderr
-    assert sorted((path.name, path.read_bytes()) for path in whole.iterdir()) == before
+    assert contents(whole) == before
+
+
+def contents(folder):
+    return sorted((str(p), p.read_bytes()) for p in folder.rglob("*") if p.is_file())
 
 
 @pytest.mark.slow

@@ -43,6 +43,13 @@ class Hangs(Troublemaker):
         time.sleep(600)
 
 
+class Spins(Troublemaker):
+    def trouble(self):
+        end = time.monotonic() + 600
+        while time.monotonic() < end:
+            pass
+
+
 class Eats(Troublemaker):
     def trouble(self):
         self.eaten = [np.ones(2**24) for _ in range(10_000)]

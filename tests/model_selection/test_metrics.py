@@ -6,6 +6,7 @@ from sklearn import metrics as sk
 
 from pellucid.errors import ParameterError
 from pellucid.model_selection import METRICS, metric
+from pellucid.model_selection.metrics import ALIASES, poisson_deviances, recall_by_class
 
 OURS = {
     "accuracy": sk.accuracy_score, "balanced_accuracy": sk.balanced_accuracy_score,
@@ -91,3 +92,60 @@ def test_names():
         metric("AUC")
     with pytest.raises(ParameterError, match="unknown metric 'nope'"):
         metric("nope")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_poisson_deviance_is_scikit_learns(seed):
+    rng = np.random.default_rng(seed)
+    mu, w = rng.gamma(2.0, 1.0, 50), rng.integers(1, 4, 50).astype(float)
+    y = rng.poisson(mu).astype(float)
+    expected = sk.mean_poisson_deviance(y, mu, sample_weight=w)
+    assert METRICS["poisson_deviance"].compute(y, mu, w) == pytest.approx(expected, rel=1e-12)
+    rows = poisson_deviances(y, mu, w)
+    assert np.average(rows, weights=w) == pytest.approx(expected, rel=1e-12)
+    assert rows[0] == pytest.approx(sk.mean_poisson_deviance(y[:1], mu[:1]), rel=1e-12)
+
+
+def test_poisson_deviance_of_impossible_means():
+    """0 or less counts as a thousandth of the mean count: bad where something happened, not endless."""
+    y, w = np.array([0.0, 0.0, 3.0, 5.0]), np.ones(4)
+    said = np.array([-7.0, 0.0, -1.0, 4.0])
+    rows = poisson_deviances(y, said)
+    assert np.isfinite(rows).all()
+    assert rows[0] == rows[1] == pytest.approx(2 * 0.002)
+    assert rows[2] == pytest.approx(2 * (3 * np.log(3 / 0.002) - 3 + 0.002))
+    assert METRICS["poisson_deviance"].compute(y, said, w) == pytest.approx(rows.mean())
+    none = poisson_deviances(np.zeros(2), np.array([-1.0, 0.5]))
+    assert none.tolist() == [0.0, 1.0]
+    assert np.isnan(poisson_deviances(np.array([-1.0, 2.0]), np.ones(2))).tolist() == [True, False]
+
+
+def test_poisson_deviance_of_huge_predictions_is_infinite_not_nan():
+    found = poisson_deviances(np.array([0.0, 2.0]), np.array([np.inf, 1e308]))
+    assert not np.isnan(found).any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_recall_by_class_is_scikit_learns(seed):
+    y, _, labels, w = data(seed, 4)
+    expected = sk.recall_score(y, labels, sample_weight=w, average=None)
+    assert recall_by_class(y, labels, w, 4) == pytest.approx(expected, rel=1e-12)
+    assert np.isnan(recall_by_class(y, labels, w, 5)[4])
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("auc", "roc_auc"), ("AUC", "roc_auc"), ("logloss", "log_loss"), ("mse", "rmse"),
+        ("neg_mse", "rmse"), ("f1-score", "f1"), ("rocauc", "roc_auc"), ("MCC", "matthews_corrcoef"),
+        ("poisson", "poisson_deviance"), ("acuracy", "accuracy"), ("R-squared", "r2"),
+    ],
+)  # fmt: skip
+def test_names_of_other_libraries_are_understood_in_the_error(said, meant):
+    with pytest.raises(ParameterError, match=f"Did you mean '{meant}'"):
+        metric(said)
+
+
+def test_every_alias_leads_to_a_metric():
+    for name in set(ALIASES.values()):
+        assert metric(name).name == name

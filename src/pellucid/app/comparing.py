@@ -6,6 +6,7 @@ import json
 import math
 import platform
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -38,12 +39,13 @@ class Request:
 
 def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> int:
     """The whole command; returns its exit code."""
+    began = time.monotonic()
     request = understand(ctx, data, given)
     from pellucid.compare.crew import warm_up
     from pellucid.compare.prepare import prepare
 
-    over = None if request.folder is None else _finished(request.folder)
-    if over is None and not given["only_plan"]:
+    over = None if request.folder is None else _finished(request.folder, request.settings)
+    if over is None and not (given["only_plan"] or given["use"]):
         warm_up()
     plan, findings = prepare(request.data, request.settings, note=request.voice.note)
     if given["only_plan"]:
@@ -51,10 +53,15 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
 
         request.voice.show(plan_text(plan, findings, given["format_"], width()))
         return 0
-    if over is not None and request.folder is not None:
+    if request.folder is not None and (given["use"] or over is not None):
         from pellucid.compare.session import refuse_other
 
         refuse_other(request.folder, plan)
+    if request.folder is not None and given["use"]:
+        from pellucid.app.using import use
+
+        return use(request.folder, plan, given["use"], given["format_"])
+    if request.folder is not None and over is not None:
         request.voice.note(f"{request.folder} is complete: nothing to continue")
         _write_again(request.voice, request.folder)
         return show(request, *over)
@@ -62,7 +69,7 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
         preface(request.voice, plan, findings)
         request.voice.tell("gate", "--strict stops here; nothing was trained")
         return GATE
-    return race(request, plan, findings)
+    return race(request, plan, findings, began)
 
 
 def understand(ctx: click.Context, data: str | None, given: dict[str, Any]) -> Request:
@@ -70,7 +77,11 @@ def understand(ctx: click.Context, data: str | None, given: dict[str, Any]) -> R
     from pellucid.compare.folder import find_run, refuse_busy
 
     folder = None
+    if given["use"] and not given["resume"]:
+        raise click.UsageError("--use takes a model of a run: add --resume RUN", ctx)
     if given["resume"]:
+        if data is not None and given["out"] is None and (Path(data) / "events.jsonl").is_file():
+            given["out"], data = data, None  # --resume RUN
         folder = find_run(given["out"])
         refuse_busy(folder)
         stored = read_config(folder / "config.toml", required=True)
@@ -93,8 +104,8 @@ def understand(ctx: click.Context, data: str | None, given: dict[str, Any]) -> R
     return Request(ctx, ctx.obj, data, settings, given, folder)
 
 
-def race(request: Request, plan: Any, findings: Any) -> int:
-    """Run, write, print."""
+def race(request: Request, plan: Any, findings: Any, began: float) -> int:
+    """Run, write, print; then the report, which may fail without harm to the rest."""
     from pellucid.app.progress import make_progress
     from pellucid.compare import folder as files
     from pellucid.compare.session import Session
@@ -109,22 +120,22 @@ def race(request: Request, plan: Any, findings: Any) -> int:
     progress = make_progress(voice, plan, given["no_progress"])
     try:
         with progress:
-            result = Session(plan, folder, progress.hear, findings, config).run()
+            result = Session(plan, folder, progress.hear, findings, config, began).run()
         code = show(request, result.data, result.timings)
-        write_report(voice, result, folder)
+        reported = write_report(voice, result, folder)
     except KeyboardInterrupt:  # twice, or while the report was written
         voice.tell("stopped", f"what was done is kept. {how_to_continue(given)}")
         return INTERRUPTED
     if result.data["stopped"] == "Ctrl-C":
         done = sum(row["status"] != "stopped" for row in result.rows)
+        partial = f"Partial report: {folder / 'report.html'}. " if reported else ""
         voice.tell(
             "stopped",
-            f"{done} of {len(result.rows)} models finished. Partial report: "
-            f"{folder / 'report.html'}. {how_to_continue(given)}",
+            f"{done} of {len(result.rows)} models finished. {partial}{how_to_continue(given)}",
         )
         return INTERRUPTED
     wrote(voice, folder, result, request.data)
-    if given["open_"]:
+    if given["open_"] and reported:
         click.launch((folder / "report.html").resolve().as_uri())
     return code
 
@@ -134,13 +145,14 @@ def how_to_continue(given: dict[str, Any]) -> str:
     return f"Continue: pellucid compare --resume{out}"
 
 
-def _finished(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Results and timings of a complete run, None if there is something left to do."""
+def _finished(folder: Path, settings: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Results and timings of a complete run, None if there is something left to do or to judge."""
     if not all((folder / name).exists() for name in ("results.json", "summary.json")):
         return None
     data = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     timings = json.loads((folder / "timings.json").read_text(encoding="utf-8"))
-    return (data, timings) if data["complete"] else None
+    judged = settings.judging().items() <= data["settings"].items()
+    return (data, timings) if data["complete"] and judged else None
 
 
 def _write_again(voice: Voice, folder: Path) -> None:
@@ -203,15 +215,32 @@ def preface(voice: Voice, plan: Any, findings: Any) -> None:
     say(voice, "\n".join(lines) + "\n")
 
 
-def write_report(voice: Voice, result: Any, folder: Path) -> None:
-    """The HTML report beside the results."""
+def write_report(voice: Voice, result: Any, folder: Path) -> bool:
+    """The HTML report beside the results; if it cannot be made a note says why, and False."""
+    from pellucid.compare.job import reason
     from pellucid.report.summary import summarise
     from pellucid.report.writing import write_summary
 
     say(voice, "\nwriting the report ...")
-    summary = summarise(result)
-    write_summary(summary, folder / "summary.json")
-    write_summary(summary, folder / "report.html")
+    page, facts = folder / "report.html", folder / "summary.json"
+    for path in (facts, page):  # one of an earlier part of the run would tell something else
+        path.unlink(missing_ok=True)
+    for note in result.notes:
+        voice.note(f"{note[0].upper()}{note[1:]}")
+    try:
+        summary = summarise(result)
+        write_summary(summary, facts)
+        write_summary(summary, page)
+    except Exception as error:  # the board has been printed and written
+        run = quote(str(folder))
+        again = f"report {run}" if facts.exists() else f"compare --resume --out {run}"
+        voice.tell(
+            "note",
+            f"the report could not be written: {reason(error).rstrip('.')}. The comparison "
+            f"itself is complete and kept; to try again: pellucid {again}",
+        )
+        return False
+    return True
 
 
 def wrote(voice: Voice, folder: Path, result: Any, data: str) -> None:

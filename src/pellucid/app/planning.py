@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 from typing import Any
 
-from pellucid.compare import estimate
+from pellucid.compare import estimate, limits
 from pellucid.compare.describe import describe_data, describe_plan
 from pellucid.compare.journal import plain
 from pellucid.draw.text import clean
@@ -21,15 +21,15 @@ def plan_facts(plan: Any, findings: Any) -> dict[str, Any]:
             name: {"value": value, "source": plan.settings.sources[name]}
             for name, value in plan.settings.values.items()
         },
-        "limits": limits(plan),
         "data": describe_data(plan),
         "plan": describe_plan(plan),
         "estimated_seconds": estimate.seconds(plan),
+        "limits": dict(all_limits(plan)),
         "checks": findings.plain(),
         "models": [
             {
                 "model": c.id,
-                "candidates": len(c.candidates),
+                "candidates": len(c.candidates) if c.most is None else c.most,
                 "skipped": c.skipped,
                 "space": _space(c.candidates),
             }
@@ -44,29 +44,26 @@ def _space(candidates: list[dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: list(dict.fromkeys(c[name] for c in candidates)) for name in names}
 
 
-def limits(plan: Any) -> dict[str, float | None]:
-    """Every limit of a run as it will be used: seconds, gigabytes, processes; None: no limit."""
+def all_limits(plan: Any) -> list[tuple[str, str]]:
+    """Every limit of a run, by name, in words: of work and time, of memory, of processes."""
+    jobs, memory = _machine(plan)
+    room = "none" if not memory else f"{memory:.1f} GB for each model"
+    return [*limits.told(plan), ("memory", room), ("processes", str(jobs))]
+
+
+def _machine(plan: Any) -> tuple[int, float]:
+    """Processes, and gigabytes for each of them (0: unknown)."""
     from pellucid.compare.session import spare_memory
     from pellucid.parallel import get_threads
 
-    settings = plan.settings
-    jobs = settings.jobs or get_threads()
-    model, rounds = plan.model_timeout, len(plan.folds) + 1
-    memory = settings.memory_limit or spare_memory() / jobs / 1e9
-    return {
-        "time_limit": settings.time_limit,
-        "model_timeout": model,
-        "fold_timeout": None if model is None else model / rounds,
-        "memory_limit": memory or None,
-        "jobs": jobs,
-    }
+    jobs = plan.settings.jobs or get_threads()
+    return jobs, plan.settings.memory_limit or spare_memory() / jobs / 1e9
 
 
 def effective(plan: Any) -> dict[str, str]:
     """What a setting that nobody gave comes to on this table and this machine."""
-    known, material, effort = limits(plan), plan.material, plan.settings.effort
+    material, (jobs, memory) = plan.material, _machine(plan)
     two = material.classes is not None and len(material.classes) == 2
-    memory = known["memory_limit"]
     return {
         "target": material.target,
         "task": f"auto: {material.task}",
@@ -77,36 +74,18 @@ def effective(plan: Any) -> dict[str, str]:
         "models": "all",
         "select": "all",
         "time_limit": "no limit",
-        "model_timeout": f"{_seconds(known['model_timeout'])} (of effort {effort})",
-        "memory_limit": "no limit" if memory is None else f"{memory:.1f} GB (what is free)",
-        "jobs": f"{known['jobs']:g} (one per CPU)",
+        "model_timeout": f"no limit by the clock; {plan.model_timeout:g} s of estimated work",
+        "memory_limit": f"{memory:.1f} GB (free memory)" if memory else "no limit",
+        "jobs": f"{jobs} (one per CPU)",
         **dict.fromkeys(("group", "time", "weights", "id", "drop"), "no column"),
         **dict.fromkeys(("exclude", "ignore"), "none"),
     }
 
 
-def _seconds(value: float | None) -> str:
-    return "no limit" if value is None else f"{value:g} s"
-
-
-def limit_words(plan: Any) -> list[tuple[str, str]]:
-    """All limits of a run, by name, in words."""
-    known = limits(plan)
-    fold, memory = known["fold_timeout"], known["memory_limit"]
-    each = "" if fold is None else f", about {fold:.3g} s for each fold and for the final fit"
-    room = "no limit" if memory is None else f"{memory:.1f} GB"
-    return [
-        ("whole run", f"{_seconds(known['time_limit'])} (--time-limit)"),
-        ("one model", f"{_seconds(known['model_timeout'])}{each} (--model-timeout)"),
-        ("memory of one model", f"{room} (--memory-limit)"),
-        ("processes", f"{known['jobs']:g} (--jobs)"),
-    ]
-
-
 def limit_lines(plan: Any, width: int) -> list[str]:
     """The limits for a reader."""
     lines: list[str] = []
-    for name, text in limit_words(plan):
+    for name, text in all_limits(plan):
         head = "        " if lines else "limits  "
         lines += wrapped(f"{name}: {text}", head, "          ", width)
     return lines

@@ -139,14 +139,14 @@ class Silent:
         return f"{state:<6}  {f'{shown} {self.margin(model)}':<17} {self.took[model]:>8}"
 
     def margin(self, model: str) -> str:
-        """Half the width of the interval that the leaderboard will show."""
-        from pellucid.compare.board import standings
+        """Half the width of the interval of the folds; the leaderboard will show that of the rows."""
+        from pellucid.compare.pairs import interval_of_folds
 
         if model not in self.margins:
             half = 0.0
             if self.mean(model) is not None:
-                own = standings(self.plan, {model: self.scores[model]})[model]
-                half = (own.high - own.low) / 2
+                low, high = interval_of_folds(self.plan, self.scores[model])
+                half = (high - low) / 2
             self.margins[model] = f"+-{self.shown(half)}" if half > 0 else ""
         return self.margins[model]
 

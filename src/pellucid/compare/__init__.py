@@ -48,6 +48,8 @@ def compare(
     time_limit: str | float | None = None,
     model_timeout: str | float | None = None,
     memory_limit: float | None = None,
+    margin: float = 0.01,
+    prefer: str = "simple",
     seed: int = 0,
     select: str | Sequence[str] = (),
     ignore: str | Sequence[str] = (),
@@ -86,6 +88,8 @@ def compare(
     time_limit : stop after this time: seconds, or "90s", "10m", "1h"
     model_timeout : longest time for one model
     memory_limit : most memory of one model, in GB
+    margin : share of the best model's gain over the baseline that counts as no difference
+    prefer : "simple" recommends the simplest model that is as good as the best, "score" the best score
     seed : everything that is drawn depends on it
     select : only these checks of the data, by code or prefix
     ignore : not these checks

@@ -7,6 +7,8 @@ import multiprocessing
 import reprlib
 import sys
 import tempfile
+import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +20,7 @@ from pellucid.compare.prepare import prepare
 from pellucid.compare.result import Result
 from pellucid.compare.session import Session
 from pellucid.compare.settings import Settings
-from pellucid.errors import ParameterError
+from pellucid.errors import ParameterError, PellucidWarning
 from pellucid.names import PROGRESS
 
 
@@ -32,6 +34,7 @@ def compare(
     progress: bool | Callable[[dict[str, Any]], None] | None,
 ) -> Result:
     """`pellucid.compare`, with its settings by name in `given`."""
+    began = time.monotonic()
     end_if_read_again()
     refuse_unknown(given)
     refuse_nameless(extra)
@@ -42,11 +45,18 @@ def compare(
     with hearing(progress, plan) as hear:
         if out is not None:
             folder = files.new_folder(str(out), plan.material.name, force)
-            return Session(plan, folder, hear, findings).run()
+            return noted(Session(plan, folder, hear, findings, began=began).run())
         with tempfile.TemporaryDirectory(prefix="pellucid-run-") as temporary:
             # One level down: runs of other programs lie beside the temporary folder, not beside this.
             folder = files.new_folder(f"{temporary}/run", plan.material.name, force)
-            return detached(Session(plan, folder, hear, findings).run())
+            return noted(detached(Session(plan, folder, hear, findings, began=began).run()))
+
+
+def noted(result: Result) -> Result:
+    """The result; what its report will lack is a warning."""
+    for note in result.notes:
+        warnings.warn(note[0].upper() + note[1:], PellucidWarning, stacklevel=4)
+    return result
 
 
 def end_if_read_again() -> None:

@@ -7,21 +7,26 @@ plan, so they do not depend on the order in which children ended.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from pellucid.compare import statistics
 from pellucid.compare.job import FINAL
 from pellucid.compare.journal import Memory
-from pellucid.compare.plan import Contender, Plan, bounds_of
+from pellucid.compare.pairs import Comparison, compare_models
+from pellucid.compare.plan import Contender, Plan
 from pellucid.compare.registry import BASELINES
+from pellucid.compare.verdict import Board, Verdict, judge
 from pellucid.model_selection.grids import edges
 
 ORDINARY = {"UnseenLevelWarning"}  # a rare level is absent from some fold: told in log.txt only
 LONGEST = 160  # characters of a note
 STOPPED = re.compile(r"\(max_iter\)|Maximum iterations")  # a solver ran out of iterations
-TIE_BREAK = {"classification": "log_loss", "regression": "rmse"}
+# What decides between equally simple classifiers; models of numbers are decided by the score itself.
+TIE_BREAK = {"classification": "log_loss"}
+NO_MARK = dict.fromkeys(("p", "p_holm", "p_baseline", "lost")) | {"as_good": False, "why": ""}
 
 
 def fold_scores(plan: Plan, memory: Memory, model: str) -> dict[str, list[float]] | None:
@@ -52,71 +57,63 @@ def status(plan: Plan, memory: Memory, contender: Contender) -> tuple[str, str]:
     return "ok", ""
 
 
-def leaderboard(plan: Plan, memory: Memory) -> tuple[list[dict[str, Any]], str | None]:
-    """The rows, best first and those without a score last, and the recommended model."""
-    scores = {c.id: fold_scores(plan, memory, c.id) for c in plan.contenders}
-    ranked = {name: found[plan.metric.name] for name, found in scores.items() if found}
-    standing = standings(plan, ranked)
-    ranks = {c.id: c.rank for c in plan.contenders}
-    loss = {
-        name: float(np.mean(found[TIE_BREAK[plan.material.task]]))
-        for name, found in scores.items()
-        if found
-    }
-    best = statistics.recommend(standing, ranks, loss)
-    rows = [
-        _row(plan, memory, c, scores[c.id], standing.get(c.id), c.id == best)
-        for c in plan.contenders
-    ]
-    return sorted(rows, key=lambda row: row["place"] or 10**6), best
+def evidence(
+    plan: Plan, memory: Memory, answers: Mapping[str, Mapping[str, np.ndarray]]
+) -> Comparison:
+    """All models whose folds are done, against each other; `answers` are out-of-fold."""
+    scores = {c.id: fold_scores(plan, memory, c.id) for c in plan.contenders if c.id in answers}
+    return compare_models(plan, {name: s for name, s in scores.items() if s}, answers)
 
 
-def standings(plan: Plan, scores: dict[str, list[float]]) -> dict[str, statistics.Standing]:
-    """Means, intervals and places of models from their scores in the folds."""
-    return statistics.standings(
-        scores, plan.ratio, plan.metric.sign, bounds_of(plan.metric.name), behind=rows_behind(plan),
-        exact=_exact(plan), baseline=BASELINES[plan.material.task], repeats=plan.repeats,
-    )  # fmt: skip
+def leaderboard(
+    plan: Plan, memory: Memory, found: Comparison
+) -> tuple[list[dict[str, Any]], Verdict]:
+    """The rows, best first and those without a score last, and what may be concluded."""
+    reached = verdict(plan, found)
+    places = {name: k + 1 for k, name in enumerate(reached.marks)}
+    rows = [_row(plan, memory, c, found, reached, places.get(c.id)) for c in plan.contenders]
+    return sorted(rows, key=lambda row: row["place"] or 10**6), reached
 
 
-def rows_behind(plan: Plan) -> statistics.Behind | None:
-    """The tested rows of each class; None for numbers."""
-    material = plan.material
-    if material.classes is None:
-        return None
-    tested = np.unique(np.concatenate([test for _, test in plan.folds]))
-    y, w = material.y[tested], material.weights[tested]
-    own = [w[(y == k) & (w > 0)] for k in range(len(material.classes))]
-    return statistics.Behind(
-        plan.metric.name, tuple(statistics.equal_rows(part) for part in own if len(part))
+def verdict(plan: Plan, found: Comparison) -> Verdict:
+    """The rules of `compare.verdict` for the models that have a score."""
+    task, sign = plan.material.task, plan.metric.sign
+    board = Board(
+        {name: sign * score for name, score in found.means.items()},
+        lambda one, other: found.difference(one, other).p,
+        BASELINES[task],
+        plan.settings.margin,
     )
-
-
-def _exact(plan: Plan) -> frozenset[str]:
-    """The baseline says the same of every row: some scores of it are known beforehand."""
-    known = plan.metric.name in ("roc_auc", "balanced_accuracy")
-    return frozenset([BASELINES[plan.material.task]] if known else [])
+    loss = TIE_BREAK.get(task)
+    losses = {
+        name: float(np.mean(scores[loss])) if loss else -board.scores[name]
+        for name, scores in found.folds.items()
+        if name in found.means
+    }
+    ranks = {c.id: c.rank for c in plan.contenders}
+    return judge(board, ranks, losses, plan.settings.prefer)
 
 
 def _row(
     plan: Plan,
     memory: Memory,
     contender: Contender,
-    scores: dict[str, list[float]] | None,
-    standing: statistics.Standing | None,
-    recommended: bool,
+    found: Comparison,
+    reached: Verdict,
+    place: int | None,
 ) -> dict[str, Any]:
     state, why = status(plan, memory, contender)
-    if scores is not None and standing is not None and standing.place is None:
+    scores, mark = found.folds.get(contender.id), reached.marks.get(contender.id)
+    if scores is not None and mark is None:
         why = undefined(plan, memory, contender, scores[plan.metric.name])
     last = memory.done.get((contender.id, FINAL))
     row: dict[str, Any] = {
         "model": contender.id,
         "status": state,
         "reason": why,
-        "place": None,
+        "place": place,
         "baseline": contender.id == BASELINES[plan.material.task],
-        "recommended": recommended,
+        "recommended": contender.id == reached.recommended,
         "rank": contender.rank,
         "class": f"{contender.entry.module}.{contender.entry.class_name}"
         if contender.entry
@@ -124,17 +121,17 @@ def _row(
         "params": contender.candidates[last["best"]] if last else None,
         "notes": notes(plan, memory, contender),
     }
-    if scores is not None and standing is not None:
+    if scores is not None:
         row |= {
-            "place": standing.place,
-            "mean": standing.mean,
-            "ci": [standing.low, standing.high],
-            "p": standing.p,
-            "p_holm": standing.p_holm,
-            "tied": standing.tied,
+            "mean": float(np.mean(scores[plan.metric.name])),
+            "ci": list(found.interval(contender.id)),
             "metrics": {name: float(np.mean(values)) for name, values in scores.items()},
             "folds": scores,
+            **(asdict(mark) if mark is not None else NO_MARK),
+            "tied": mark is not None and mark.as_good,
         }
+    if contender.id in found.recalls:
+        row["recall"] = found.recalls[contender.id]
     return row
 
 

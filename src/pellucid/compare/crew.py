@@ -201,15 +201,17 @@ class Question:
     more: float
     stop: Callable[[], bool]
 
-    def answer(self) -> dict[str, Any]:
-        """All parts that came in time, joined; the last one holds `told`."""
+    def answer(self, latest: float = float("inf")) -> dict[str, Any]:
+        """All parts that came in time, joined; the last one holds `told`. What is beside the first
+        part is not waited for beyond the moment `latest`."""
         try:
             if not self.comes(self.timeout):
                 why = "stopped" if self.stop() else f"it took more than {self.timeout:.0f} s"
                 return {"kind": "failed", "why": why}
             found = self.member.channel.recv()
             with suppress(EOFError, OSError):  # it may die after what counts
-                end = time.monotonic() + self.more
+                now = time.monotonic()
+                end = min(now + self.more, max(latest, now + 0.2))
                 while found["kind"] == "done" and "told" not in found:
                     if not self.comes(end - time.monotonic()):
                         break

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.compare.board import leaderboard, rows_behind
+from pellucid.compare.board import leaderboard
 from pellucid.compare.journal import Memory
+from pellucid.compare.pairs import Comparison
 from pellucid.compare.plan import Plan
 from pellucid.compare.result import SCHEMA
+from pellucid.compare.verdict import Verdict
 
 TOO_GOOD = 0.9999  # R2: numbers from the world are not predicted so well
 
@@ -17,6 +19,7 @@ TOO_GOOD = 0.9999  # R2: numbers from the world are not predicted so well
 def describe(
     plan: Plan,
     memory: Memory,
+    found: Comparison,
     checks: list[dict[str, Any]],
     ended: dict[str, Any],
     stopped: str,
@@ -24,7 +27,8 @@ def describe(
     """Everything that was found, without clock, path or host."""
     from pellucid import __version__
 
-    rows, best = leaderboard(plan, memory)
+    rows, reached = leaderboard(plan, memory, found)
+    best = reached.recommended
     return {
         "schema": SCHEMA,
         "pellucid": __version__,
@@ -34,7 +38,8 @@ def describe(
         "checks": checks,
         "leaderboard": rows,
         "recommended": best,
-        "verdict": verdict(rows, best),
+        "verdict": verdict(plan, rows, reached),
+        "pairs": found.matrix(list(reached.marks)),
         "test": describe_test(plan, ended, rows, best),
         "complete": not stopped,
         "stopped": stopped,
@@ -70,7 +75,6 @@ def describe_data(plan: Plan) -> dict[str, Any]:
 
 def describe_plan(plan: Plan) -> dict[str, Any]:
     """What was decided before the first fit."""
-    behind = rows_behind(plan)
     return {
         "metric": plan.metric.name,
         "metric_why": plan.metric_why,
@@ -87,21 +91,22 @@ def describe_plan(plan: Plan) -> dict[str, Any]:
         "test_why": plan.test_why,
         "models": len(plan.contenders),
         "fits": plan.n_fits,
-        "rows_behind": None if behind is None else list(behind.by_class),
     }
 
 
-def verdict(rows: list[dict[str, Any]], best: str | None) -> dict[str, Any]:
-    """How many are tied, and whether the baseline is among them."""
-    tied = [row["model"] for row in rows if row.get("tied")]
+def verdict(plan: Plan, rows: list[dict[str, Any]], reached: Verdict) -> dict[str, Any]:
+    """What may be concluded: the best, those as good, the recommended one, and by which rule."""
     scored = [row for row in rows if row["place"]]
-    baseline = [row for row in rows if row["baseline"]]
     return {
-        "tied": tied,
+        "best": reached.best,
+        "as_good": [name for name, mark in reached.marks.items() if mark.as_good],
+        "tied": [name for name, mark in reached.marks.items() if mark.as_good],
         "scored": len(scored),
-        "recommended": best,
+        "recommended": reached.recommended,
+        "margin": plan.settings.margin,
+        "prefer": plan.settings.prefer,
         "too_good": [r["model"] for r in scored if r["metrics"].get("r2", 0.0) >= TOO_GOOD],
-        "beats_baseline": bool(baseline) and not baseline[0].get("tied", False) and bool(tied),
+        "beats_baseline": reached.beats_baseline,
     }
 
 
@@ -126,6 +131,16 @@ def describe_test(
         out["groups"] = len(np.unique(plan.material.groups[plan.test]))
     own = next(row for row in rows if row["model"] == best)
     if name in test["intervals"] and None not in own["ci"]:
-        low, high = test["intervals"][name]
-        out["foretold"] = bool(low <= own["ci"][1] and high >= own["ci"][0])
+        out["foretold"] = agrees(test["metrics"][name], test["intervals"][name], own)
     return out
+
+
+def agrees(value: float, ends: list[float], own: dict[str, Any]) -> bool:
+    """Whether test set and cross-validation differ by no more than both are uncertain.
+
+    Of each interval the half that faces the other score counts; independent ones add as squares.
+    """
+    above = value > own["mean"]
+    facing = own["ci"][1] - own["mean"] if above else own["mean"] - own["ci"][0]
+    back = value - ends[0] if above else ends[1] - value
+    return bool(abs(value - own["mean"]) <= np.hypot(facing, back))

@@ -7,8 +7,8 @@
 tables of 120 x 4 to 39,000 x 15. Columns are those the model sees: a categorical column counts once
 for a model that splits sets of levels, else once per level. Runs on an idle machine of that kind
 lay within a factor of two of the figure, so a range is told and not a number; what other programs
-use now is added to its upper end. Invariant: an estimate shapes nothing but text and the order of
-the work, on which no result depends.
+use now is added to its upper end. Invariant: the work of a model depends on the table and the plan
+alone, never on the machine: limits that count it (`limits`) leave out the same everywhere.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ PORTRAIT = 0.1  # seconds of it at least
 SPEED = {  # of one fit: milliseconds, then nanoseconds, picoseconds and picoseconds per cell
     "adaboost": (40, 1000, 0, 0), "bagging": (25, 2200, 0, 0), "bayesian_ridge": (15, 90, 400, 0),
     "elastic_net": (8, 25, 100, 0), "extra_trees": (20, 3500, 0, 0), "forest": (12, 2600, 0, 0),
-    "gamma": (10, 80, 250, 0), "gradient_boosting": (48, 350, 0, 0), "knn": (4, 40, 0, 12),
+    "gamma": (10, 80, 250, 0), "gradient_boosting": (25, 300, 0, 0), "knn": (4, 40, 0, 12),
     "lasso": (7, 30, 140, 0), "lda": (5, 10, 280, 0), "logistic": (7, 30, 90, 0),
     "logistic_l1": (25, 150, 0, 0), "majority": (15, 30, 0, 0), "mean": (15, 30, 0, 0),
     "mlp": (100, 2000, 0, 0), "multinomial_nb": (5, 30, 0, 0), "naive_bayes": (8, 40, 0, 0),
     "ols": (60, 50, 100, 0), "perceptron": (10, 25, 15, 0), "poisson": (10, 80, 300, 0),
     "qda": (5, 10, 280, 0), "ridge": (6, 35, 130, 0), "ridge_classifier": (25, 15, 60, 0),
+    "ridge_log": (8, 40, 130, 0),
     "sgd": (14, 40, 0, 0), "svm_linear": (12, 80, 0, 0), "svm_rbf": (8, 120, 0, 6),
     "tree": (5, 140, 0, 0),
 }  # fmt: skip
@@ -57,14 +58,31 @@ def seconds(plan: Plan, load: float | None = None) -> tuple[float, float]:
 
 def by_model(plan: Plan) -> dict[str, float]:
     """Seconds of all rounds of each model that runs."""
-    rounds, found = len(plan.folds) + LAST, {}
-    narrow, text, wide = _columns(plan)
+    rounds, fits = len(plan.folds) + LAST, fit_seconds(plan)
+    return {
+        c.id: min(rounds * plan.fits_of_round(c) * fits[c.id] + PORTRAIT, plan.model_timeout)
+        for c in plan.running
+    }
+
+
+def fit_seconds(plan: Plan) -> dict[str, float]:
+    """Seconds of one fit of each model that runs, on the machine of the figures."""
+    found, (narrow, text, wide) = {}, _columns(plan)
     for contender in plan.running:
         words = min(words_read(type(contender.make())), WORDS) * text
         columns = narrow if _splits_levels(contender) else wide + int(words)
-        own = rounds * plan.fits_of_round(contender) * fit(plan, contender, columns) + PORTRAIT
-        found[contender.id] = min(own, plan.model_timeout)
+        found[contender.id] = fit(plan, contender, columns)
     return found
+
+
+def affordable(plan: Plan, contender: Contender, each: float, seconds: float) -> int:
+    """How many candidates all rounds of a model can try in so many seconds, if a fit takes `each`;
+    1: the middle one, without a search; 0: not even that."""
+    rounds, full = len(plan.folds) + LAST, len(contender.candidates)
+    fits = (seconds - PORTRAIT) / (rounds * each)
+    if fits < 1:
+        return 0
+    return min(full, max(1, int((fits - 1) / plan.inner)))
 
 
 def cheap_first(plan: Plan) -> list[Contender]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,9 +54,13 @@ def finish(task: Finish, channel: Any) -> None:
         return
     with warnings.catch_warnings():  # how many fits follow depends on the clock
         warnings.simplefilter("ignore")
-        for part in _told(bench, fitted, task):
-            channel.send(part)
-        channel.send({"told": True})
+        untold: dict[str, str] = {}
+        for name, make in _told(bench, fitted, task).items():
+            try:
+                channel.send({name: make()})
+            except Exception as error:  # the scores are safe: say what is missing
+                untold[name] = reason(error)
+        channel.send({"told": True, "untold": untold})
 
 
 def _kept(bench: Bench, task: Finish) -> tuple[Any, dict[str, Any]]:
@@ -72,15 +76,17 @@ def _kept(bench: Bench, task: Finish) -> tuple[Any, dict[str, Any]]:
     return fitted, out
 
 
-def _told(bench: Bench, fitted: Any, task: Finish) -> Iterator[dict[str, Any]]:
+def _told(bench: Bench, fitted: Any, task: Finish) -> dict[str, Callable[[], Any]]:
     """What the report says of the kept model beside its scores, one thing after the other."""
-    job = task.job
-    yield {"rows": {name: _explained(bench, fitted, rows) for name, rows in task.rows.items()}}
-    yield {"learning": learning_curve(bench, task)}
-    yield {"importances": _importances(bench, task)}
+    job = replace(task.job, best=task.job.candidates.index(task.params))
+    told: dict[str, Callable[[], Any]] = {
+        "rows": lambda: {name: explained(bench, fitted, rows) for name, rows in task.rows.items()},
+        "learning": lambda: learning_curve(bench, task),
+        "importances": lambda: importances(bench, job, 0.25 * job.deadline),
+    }
     if task.hurried:
-        own = replace(job, best=job.candidates.index(task.params))
-        yield {"portrait": portrait(bench, fitted, own, 0.1 * job.deadline)}
+        told["portrait"] = lambda: portrait(bench, fitted, job, 0.1 * job.deadline)
+    return told
 
 
 def hurried(record: dict[str, Any]) -> bool:
@@ -89,31 +95,17 @@ def hurried(record: dict[str, Any]) -> bool:
     return not told or any(isinstance(part, str) and part == NO_TIME for part in told.values())
 
 
-def _importances(bench: Bench, task: Finish) -> dict[str, Any] | None:
-    """The kept model's importances, with more time than a portrait has."""
-    best = task.job.candidates.index(task.params)
-    try:
-        return importances(bench, replace(task.job, best=best), 0.25 * task.job.deadline)
-    except Exception:  # a picture that cannot be drawn does not spoil the comparison
-        return None
-
-
-def _explained(bench: Bench, fitted: Any, rows: list[int]) -> list[dict[str, Any]] | None:
-    try:
-        return explained(bench, fitted, rows)
-    except Exception:  # a row without an explanation is still a row; scores are not touched
-        return None
-
-
 def learning_curve(bench: Bench, task: Finish) -> dict[str, Any] | None:
     """Scores on training and test rows for growing shares of the training rows, over some folds."""
     job, end = task.job, time.monotonic() + 0.25 * task.job.deadline
-    sizes, inside, outside = [], [], []
+    sizes: list[int] = []
+    inside: list[float] = []
+    outside: list[float] = []
     for share in SHARES_OF_ROWS:
         seen, kept = [], []
         for train, test in task.folds[:3]:
             if time.monotonic() > end:
-                return None
+                return _curve(sizes, inside, outside)
             part = _part(bench, train, share)
             X = bench.rows(part)
             try:
@@ -126,6 +118,11 @@ def learning_curve(bench: Bench, task: Finish) -> dict[str, Any] | None:
             sizes.append(int(share * len(task.folds[0][0])))
             inside.append(float(np.mean(kept)))
             outside.append(float(np.mean(seen)))
+    return _curve(sizes, inside, outside)
+
+
+def _curve(sizes: list[int], inside: list[float], outside: list[float]) -> dict[str, Any] | None:
+    """One point is no curve."""
     return {"rows": sizes, "train": inside, "test": outside} if len(sizes) > 1 else None
 
 

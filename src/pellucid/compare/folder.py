@@ -1,8 +1,9 @@
 """The run folder: its name, its files, the link to the latest, and how often a test part was opened.
 
     config.toml  events.jsonl  results.json  timings.json  leaderboard.csv  predictions.parquet
-    model.pellucid  summary.json  report.html  log.txt
+    model.pellucid  summary.json  report.html  log.txt  parts/ (answers by model and fold)
 
+Other models of the board may lie beside it: forest.pellucid (`--use forest`).
 Invariant: a file appears under its name only when it is complete.
 """
 
@@ -63,7 +64,8 @@ def new_folder(out: str | None, name: str, force: bool) -> Path:
 def _asked_for(path: Path, force: bool) -> Path:
     if path.is_dir() and any(path.iterdir()):
         known = {*FILES, "parts"}
-        strange = [p.name for p in path.iterdir() if p.name not in known]
+        kept = ".pellucid"  # models that were chosen by `--use`
+        strange = [p.name for p in path.iterdir() if p.name not in known and p.suffix != kept]
         if not force:
             raise DataError(
                 f"{path} is not empty. Choose another --out, continue it with --resume, or replace "

@@ -29,6 +29,7 @@ SEARCH_SHARE = 0.8  # of a round's time
 TIE_BREAK = "log_loss"
 LONGEST = 300  # characters of a reason
 LONGEST_WARNING = 1000
+DESCRIBING = 120.0  # seconds that a portrait takes at most
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,14 @@ class Job:
     test: np.ndarray
     metrics: tuple[str, ...]
     known: dict[int, dict[str, Any]]  # candidates scored before an interruption
-    deadline: float  # seconds, soft
+    deadline: float  # seconds, soft; infinite without a limit
     memory: float  # bytes above what the process has at the start
     parts: str  # folder of the answers
     portrait: dict[str, Any] | None = None  # the plane to draw regions on
     hurry: bool = False  # no further candidates: fit the best of those known
     best: int = 0  # the chosen candidate, once known
+    most: int | None = None  # candidates to try, from the middle; None: all
+    cut: bool = False  # so few for want of time
 
 
 class OutOfTime(Exception):
@@ -116,16 +119,23 @@ class Worker:
         seconds = time.perf_counter() - started
         message = {"kind": "done", "best": best, "cut": cut, "fit_seconds": seconds}
         if job.fold == FINAL:
-            from pellucid.compare.portrait import portrait
-
-            spent = time.monotonic() - self.start
-            own = replace(job, best=best, deadline=job.deadline - spent)
-            with warnings.catch_warnings():  # how many refits it makes depends on the clock
-                warnings.simplefilter("ignore")
-                message["portrait"] = portrait(self.bench, fitted, own, spent)
+            message["portrait"] = self.describe(fitted, best)
         else:
             message |= self.score(fitted)
         return message | {"warnings": counted(self.heard[searched:])}
+
+    def describe(self, fitted: Any, best: int) -> dict[str, Any]:
+        """The model's portrait; one that cannot be drawn costs no score."""
+        from pellucid.compare.portrait import portrait
+
+        spent = time.monotonic() - self.start
+        own = replace(self.job, best=best, deadline=min(self.job.deadline - spent, DESCRIBING))
+        with warnings.catch_warnings():  # how many refits it makes depends on the clock
+            warnings.simplefilter("ignore")
+            try:
+                return portrait(self.bench, fitted, own, spent)
+            except Exception:  # the kept model's is drawn again, and that says why not
+                return {}
 
     def search(self) -> tuple[int, bool]:
         """Step 1: the best candidate, and whether time ran out before all were tried."""
@@ -134,9 +144,12 @@ class Worker:
             return 0, False
         if job.hurry:
             return self.choose(job.known), True
+        order = from_the_middle(len(job.candidates))[: job.most]
+        found, cut = dict(job.known), job.cut
+        if len({*order, *found}) == 1:
+            return order[0], cut
         splits = self.bench.inner_splits(job.train, job.fold, self.ranking.name)
-        found, cut = dict(job.known), False
-        for c in from_the_middle(len(job.candidates)):
+        for c in order:
             if c in found:
                 continue
             self.listen()

@@ -132,7 +132,7 @@ class Memory:
     candidates: dict[tuple[str, str], dict[int, dict[str, Any]]] = field(default_factory=dict)
     done: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     failed: dict[str, dict[str, Any]] = field(default_factory=dict)
-    opened: dict[str, Any] | None = None
+    openings: list[dict[str, Any]] = field(default_factory=list)  # of the test part, by this run
     finished: dict[str, Any] | None = None
 
     @classmethod
@@ -155,6 +155,6 @@ class Memory:
         elif event == "start":
             self.start = self.start or record
         elif event == "opened":
-            self.opened = record
+            self.openings.append(record)
         elif event == "finished":
             self.finished = record

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.compare.job import FINAL, part_path
+from pellucid.compare.job import FINAL, best_of, part_path
 from pellucid.compare.journal import Memory
 from pellucid.compare.plan import Plan
 
@@ -34,6 +34,20 @@ def searches(plan: Plan, memory: Memory) -> dict[str, list[dict[str, Any]]]:
             rows.append({"params": params, "scores": scores, "chosen": chosen, "failed": failed})
         out[contender.id] = rows
     return out
+
+
+def chosen_by(plan: Plan, memory: Memory, model: str) -> int:
+    """The candidate that a model's search on all training rows chose; if that has not ended the best
+    of those it had scored, else the one that most folds chose."""
+    last = memory.done.get((model, FINAL))
+    if last is not None:
+        return last["best"]
+    best = best_of(memory.candidates.get((model, FINAL), {}), plan.metric)
+    if best is not None:
+        return best
+    folds = (memory.done.get((model, str(k))) for k in range(len(plan.folds)))
+    chosen = [done["best"] for done in folds if done] or [0]
+    return min(set(chosen), key=lambda c: (-chosen.count(c), c))
 
 
 def timings_of(memory: Memory) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from pellucid.compare import losses, statistics
 from pellucid.compare.bench import Answers, Bench, of_answers
 from pellucid.compare.job import Job
 from pellucid.compare.registry import BASELINES, ENTRIES
-from pellucid.model_selection.metrics import METRICS, log_losses, roc_auc
+from pellucid.model_selection.metrics import METRICS, log_losses, poisson_deviances, roc_auc
 
 
 def open_test(bench: Bench, fitted: Any, job: Job) -> dict[str, Any]:
@@ -154,6 +154,9 @@ def _of_losses(name: str, said: Said, rng: np.random.Generator) -> tuple[float, 
     if name == "rmse":
         low, high = _of_errors(2, said, rng)
         return float(np.sqrt(low)), float(np.sqrt(high))
+    if name == "poisson_deviance":  # of the order of squared errors by their variance
+        own = poisson_deviances(said.y, said.answers.labels, said.w)
+        return said.mean_interval(own, rng, partial(losses.beyond_errors, power=2, n=said.n))
     if name != "log_loss" or said.answers.proba is None:
         return None
     own = log_losses(said.y, said.answers.proba)

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.compare.statistics import LEVEL, equal_rows, t_quantile, tail_of
+from pellucid.compare.statistics import FARTHEST, LEVEL, equal_rows, t_quantile, tail_of
 
 STRETCH = 2.0  # of intervals beyond those of the t distribution, at most
-FARTHEST = 10.0  # times the mean loss: no end lies beyond
 BEYOND = 2.0  # times the largest error that was seen: one that was not
 VARIES = {1: np.sqrt(np.pi / 2 - 1), 2: np.sqrt(2.0)}  # deviation / mean of normal |errors|^power
 

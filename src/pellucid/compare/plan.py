@@ -1,9 +1,11 @@
 """Everything that is decided before the first fit: rows, folds, metric, models, limits.
 
 The metric `auto` is the area under the ROC curve for two classes (it judges the order of rows, not
-one threshold), accuracy for more (every model has it), and the root mean squared error for numbers
-(in the target's own units). Invariant: a plan depends on the table and the settings alone, never on
-the machine, so equal plans give equal results.
+one threshold), accuracy for more (every model has it), and for numbers the root mean squared error
+(in the target's own units), or, for small counts, the Poisson deviance: the variance of a count grows
+with its mean, so a few large counts would decide the squared error.
+Invariant: a plan depends on the table and the settings alone, never on the machine, so equal plans
+give equal results.
 """
 
 from __future__ import annotations
@@ -30,6 +32,9 @@ from pellucid.model_selection import (
 
 LEAST_TEST = 10  # a smaller test part would say nothing
 FEW_ROWS = 3  # per level of a category: below, its levels say which rows they are
+LARGE_COUNT = 20  # mean of a count from which squared errors judge it as well
+LEAST_DISPERSION = 0.8  # variance / mean of a count, at least: 1 or more, but rows are few
+LARGE_SKEWNESS = 1.0  # of a target: above, linear models are tried on its logarithm too
 INNER = {"quick": 3, "normal": 3, "thorough": 5}
 TIMEOUT = {"quick": 120.0, "normal": 300.0, "thorough": 3600.0}
 SHOWN = {
@@ -37,13 +42,15 @@ SHOWN = {
         "roc_auc", "accuracy", "balanced_accuracy", "f1", "log_loss", "average_precision",
     ),
     "regression": ("rmse", "mae", "r2"),
+    "counts": ("rmse", "poisson_deviance", "mae", "r2"),
 }  # fmt: skip
 AUTO_WHY = {
     "roc_auc": "two classes",
     "accuracy": "more than two classes",
     "rmse": "numbers, in units of the target",
+    "poisson_deviance": "small counts, whose variance grows with their mean",
 }
-LOSSES = ("log_loss", "mae", "rmse")
+LOSSES = ("log_loss", "mae", "rmse", "poisson_deviance")
 SHARES = ("f1_", "jaccard", "precision", "recall", "roc_auc_", "top_k_accuracy")
 BOUNDED = {"roc_auc", "accuracy", "balanced_accuracy", "f1", "average_precision"}
 
@@ -76,6 +83,7 @@ class Contender:
     dropped: tuple[str, ...] = ()  # columns it cannot read, or would learn by name
     note: str = ""
     unit: float = 1.0  # of parameters that are searched in deviations of the target
+    most: int | None = None  # candidates that are tried, from the middle; None: all
 
     def make(self) -> Any:
         return self.estimator if self.entry is None else self.entry.make()
@@ -127,12 +135,12 @@ class Plan:
         return _searches(contender) * self.inner + 1
 
     def key(self) -> str:
-        """Hash of all that shapes the result: a resumed run must have the same."""
+        """Hash of all that shapes the scores: a resumed run must have the same."""
         parts = [
             self.material.sha256 + self.material.test_sha256,
-            repr(sorted(self.settings.shaping().items())),
+            repr(sorted(self.settings.scoring().items())),
         ]
-        parts += [f"{c.id}:{c.candidates!r}:{c.skipped}" for c in self.contenders]
+        parts += [f"{c.id}:{c.candidates!r}:{c.most}:{c.skipped}" for c in self.contenders]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def vault(self) -> str:
@@ -146,15 +154,17 @@ class Plan:
 
 
 def _searches(contender: Contender) -> int:
-    return len(contender.candidates) if len(contender.candidates) > 1 else 0
+    tried = len(contender.candidates) if contender.most is None else contender.most
+    return tried if tried > 1 else 0
 
 
 def make_plan(material: Material, settings: Settings, extra: dict[str, Any] | None = None) -> Plan:
     """Decide everything; what is impossible is said here, before any fit."""
-    ranking, why = _metric(material, settings)
     train, test, test_why = _lock(material, settings)
+    ranking, why = _metric(material, settings, material.y[train])
     folds, folds_name = _folds(material, settings, train, ranking)
-    shown = [name for name in SHOWN[material.task] if name != ranking.name]
+    counts = material.classes is None and whole_numbers(material.y[train])
+    shown = [name for name in SHOWN["counts" if counts else material.task] if name != ranking.name]
     return Plan(
         material=material,
         settings=settings,
@@ -172,11 +182,13 @@ def make_plan(material: Material, settings: Settings, extra: dict[str, Any] | No
     )
 
 
-def _metric(material: Material, settings: Settings) -> tuple[Metric, str]:
+def _metric(material: Material, settings: Settings, y: np.ndarray) -> tuple[Metric, str]:
+    """The metric that ranks, and why; `y` is the target of the training rows."""
     if settings.metric == "auto":
-        name = "rmse" if material.classes is None else "accuracy"
-        if material.classes is not None and len(material.classes) == 2:
-            name = "roc_auc"
+        if material.classes is not None:
+            name = "roc_auc" if len(material.classes) == 2 else "accuracy"
+        else:
+            name = "poisson_deviance" if small_counts(y) else "rmse"
         return METRICS[name], AUTO_WHY[name]
     found = metric(settings.metric)
     numbers = found.needs == "numbers"
@@ -184,6 +196,11 @@ def _metric(material: Material, settings: Settings) -> tuple[Metric, str]:
         fitting = ", ".join(SHOWN[material.task])
         raise ParameterError(
             f"metric {found.name!r} does not fit a {material.task}. Use one of {fitting}."
+        )
+    if found.name == "poisson_deviance" and (material.y < 0).any():
+        raise ParameterError(
+            "metric 'poisson_deviance' is for counts, but the target has values below 0. Use one "
+            f"of {', '.join(SHOWN['regression'])}."
         )
     return found, "as asked"
 
@@ -301,10 +318,12 @@ def _contender(
     why = ""
     if entry.only == "text" and not text:
         why = "the table has no text column"
-    elif entry.only == "counts" and not _counts(y):
+    elif entry.only == "counts" and not whole_numbers(y):
         why = "the target is not a count"
-    elif entry.only == "positive" and not (y > 0).all():
+    elif entry.only in ("positive", "skewed") and not (y > 0).all():
         why = "the target is not always above 0"
+    elif entry.only == "skewed" and not skewed(y):
+        why = "the target is not skewed to the right"
     elif dropped and len(dropped) == len(material.kinds):
         why = "reads no text, and the table has nothing else"
     elif entry.max_rows is not None and len(y) > entry.max_rows:
@@ -315,6 +334,9 @@ def _contender(
         note = f"reads {', '.join(text)} alone (text)"
     elif text and 0 < words < float("inf"):
         note = f"reads the {words} most frequent words of {', '.join(text)}"
+    if entry.only == "skewed" and not why:
+        told = f"fitted to log {material.target}, which is skewed to the right"
+        note = f"{note}; {told}" if note else told
     if entry.greedy and not why and 0 < len(rare) < len(material.kinds) - len(dropped):
         dropped += rare
         told = f"without {', '.join(rare)} (fewer than {FEW_ROWS} rows per level)"
@@ -325,5 +347,29 @@ def _contender(
     )  # fmt: skip
 
 
-def _counts(y: np.ndarray) -> bool:
+def whole_numbers(y: np.ndarray) -> bool:
+    """Whether a target may be a count: no value below 0, none with decimals."""
     return bool((y >= 0).all() and (y == np.floor(y)).all())
+
+
+def small_counts(y: np.ndarray) -> bool:
+    """Whether a target looks like a count of events that are few in each row.
+
+    Whole numbers with zeros among them, more than two different ones, a mean of at most LARGE_COUNT,
+    and a variance that is not far below the mean: that of counts whose means differ is above it,
+    that of ratings (0 to 5 stars) is below. Prices and other large whole numbers are no such counts.
+    """
+    if not whole_numbers(y) or y.min() > 0 or y.max() < 2:
+        return False
+    return bool(y.mean() <= LARGE_COUNT and y.var() >= LEAST_DISPERSION * y.mean())
+
+
+def skewed(y: np.ndarray) -> bool:
+    """Whether a positive target has a long right tail that logarithms make shorter.
+
+    Moments: skewness above LARGE_SKEWNESS, and that of log y closer to 0.
+    """
+    if not (y > 0).all() or y.min() == y.max():
+        return False
+    plain, logs = (float(np.mean(((v - v.mean()) / v.std()) ** 3)) for v in (y, np.log(y)))
+    return plain > LARGE_SKEWNESS and abs(logs) < plain

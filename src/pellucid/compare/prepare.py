@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pellucid.compare.checks import Findings, run_checks
+from pellucid.compare.limits import within
 from pellucid.compare.material import gather
 from pellucid.compare.plan import Plan, make_plan
 from pellucid.compare.settings import Settings
@@ -19,7 +20,7 @@ def prepare(
     extra: dict[str, Any] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> tuple[Plan, Findings]:
-    """Read, lock the test rows away, check the rest, leave useless columns out, plan."""
+    """Read, lock the test rows away, check the rest, leave useless columns out, plan within limits."""
     material = gather(data, settings, y, note)
     findings = run_checks(material, settings, make_plan(material, settings, extra).train)
     gone = findings.leave_out
@@ -28,4 +29,4 @@ def prepare(
             f"no column of {material.source} can help to predict {material.target!r}: all are "
             "constant, empty or identifiers."
         )
-    return make_plan(material.without(gone), settings, extra), findings
+    return within(make_plan(material.without(gone), settings, extra)), findings

@@ -20,6 +20,7 @@ The published order of simplicity, `rank`, decides between models that the data 
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from inspect import signature
@@ -30,19 +31,6 @@ from pellucid.model_selection.grids import Geometric, candidates
 from pellucid.names import ESTIMATORS
 
 EFFORTS = ("quick", "normal", "thorough")
-ALSO_CALLED = {  # names that people know from elsewhere
-    **dict.fromkeys(("xgboost", "xgb", "lightgbm", "lgbm", "catboost", "gbm", "hgb", "boosting"),
-                    ("gradient_boosting",)),
-    **dict.fromkeys(("random_forest", "randomforest", "rf"), ("forest",)),
-    **dict.fromkeys(("svm", "svc", "svr", "rbf"), ("svm_rbf",)),
-    **dict.fromkeys(("decision_tree", "cart", "dt"), ("tree",)),
-    **dict.fromkeys(("logistic_regression", "logit", "lr", "glm"), ("logistic", "ols")),
-    **dict.fromkeys(("linear_regression", "linear"), ("ols", "logistic")),
-    **dict.fromkeys(("neural_network", "nn", "ann"), ("mlp",)),
-    **dict.fromkeys(("nearest_neighbors", "nearest_neighbours", "kneighbors"), ("knn",)),
-    **dict.fromkeys(("nb", "gaussian_nb", "gaussiannb"), ("naive_bayes",)),
-    **dict.fromkeys(("dummy", "baseline"), ("majority", "mean")),
-}  # fmt: skip
 FREQUENT = 300  # words that are read by a model which makes a dense table of them
 
 
@@ -80,10 +68,11 @@ class Entry:
     path: str  # "linear_model.LogisticRegression"
     rank: int
     cost: float
-    says: str  # one line for `pellucid models`
+    title: str  # its usual name, for readers
+    says: str  # how it works, in one line
     params: dict[str, Any] = field(default_factory=dict)
     space: dict[str, Range | Choices] = field(default_factory=dict)
-    only: str = ""  # "", "text", "counts", "positive": what the data must be like
+    only: str = ""  # "", "text", "counts", "positive", "skewed": what the data must be like
     prefer: dict[str, Any] = field(default_factory=dict)  # set where the class has it
     max_rows: int | None = None  # above this the fit takes too long to be useful
     in_units: tuple[str, ...] = ()  # searched in deviations of the target
@@ -135,12 +124,12 @@ class Entry:
         return made(**self.params, **liked)
 
 
-def _c(id: str, path: str, rank: int, cost: float, says: str, **more: Any) -> Entry:
-    return Entry(id, "classification", path, rank, cost, says, **more)
+def _c(id: str, path: str, rank: int, cost: float, title: str, says: str, **more: Any) -> Entry:
+    return Entry(id, "classification", path, rank, cost, title, says, **more)
 
 
-def _r(id: str, path: str, rank: int, cost: float, says: str, **more: Any) -> Entry:
-    return Entry(id, "regression", path, rank, cost, says, **more)
+def _r(id: str, path: str, rank: int, cost: float, title: str, says: str, **more: Any) -> Entry:
+    return Entry(id, "regression", path, rank, cost, title, says, **more)
 
 
 def _blended(params: dict[str, Any], unit: float) -> dict[str, Any]:
@@ -172,59 +161,93 @@ _FOREST_OF_NUMBERS = {
     **_FOREST,
     "max_features": Choices((0.5,), ("sqrt", 0.5), ("sqrt", 0.3, 0.7)),
 }
+# Learning rate times rounds is 10 or more: below about 5 the sum of trees has not arrived.
 _BOOST = {
-    "learning_rate": Range(0.05, 0.2, (1, 2, 3)),
+    "learning_rate": Choices((0.1,), (0.05, 0.1), (0.03, 0.055, 0.1)),
     "max_leaf_nodes": Choices((15,), (7, 31), (4, 15, 31)),
-    "max_iter": _MANY,
+    "max_iter": Choices((100,), (200,), (400,)),
 }
+_BOOST_OF_NUMBERS = {**_BOOST, "max_leaf_nodes": Choices((31,), (7, 31), (4, 15, 31))}
+_ADABOOST = {
+    "learning_rate": Choices((1.0,), (0.3, 1.0), (0.3, 0.55, 1.0)),
+    "n_estimators": _MANY,
+}
+_BAGGING = {"n_estimators": Choices((50,), (100,), (200,))}
 _SVM_RBF = {"C": Range(0.1, 100, (3, 4, 7)), "gamma": Choices(("scale",), (0.01, "scale"), (0.001, 0.01, 0.1, "scale"))}  # fmt: skip
 _TUBE = {"epsilon": Choices((0.1,), (0.1,), (0.1, 0.03))}
 _MLP = {
     "alpha": Range(1, 0.0001, (1, 3, 5)),
     "hidden_layer_sizes": Choices(((32,),), ((16,), (64,)), ((16,), (64,), (64, 32))),
 }
+# Numbers are fitted closer than classes: a penalty of 1 costs a tenth of the error.
+_MLP_OF_NUMBERS = {
+    "alpha": Choices((0.01,), (1.0, 0.01, 0.0001), (1.0, 0.1, 0.01, 0.001, 0.0001)),
+    "hidden_layer_sizes": Choices(((64,),), ((16,), (64,)), ((16,), (64,), (64, 32))),
+}
+_BOUNDED = {**_SCALED, "bound_predictions": True}  # a row far outside must not decide the score
 
 ENTRIES = (
-    _c("majority", "dummy.DummyClassifier", 0, 0.01, "the most frequent class, always"),
-    _c("naive_bayes", "naive_bayes.MixedNB", 1, 0.05, "columns as if independent given the class"),
-    _c("multinomial_nb", "naive_bayes.MultinomialNB", 1, 0.05, "word counts given the class", only="text", space={"alpha": Range(10, 0.01, (3, 4, 7))}),
-    _c("lda", "discriminant_analysis.LinearDiscriminantAnalysis", 1, 0.1, "Gaussian classes with one shared covariance", params={"solver": "lsqr"}, space={"shrinkage": Choices(("auto", None), ("auto", None, 0.1, 0.5), ("auto", None, 0.03, 0.1, 0.3, 0.9))}),
-    _c("qda", "discriminant_analysis.QuadraticDiscriminantAnalysis", 3, 0.1, "Gaussian classes, each with its own covariance", space={"reg_param": Choices((0.1, 0.0), (0.5, 0.1, 0.01, 0.0), (0.9, 0.5, 0.1, 0.03, 0.01, 0.001, 0.0))}),
-    _c("ridge_classifier", "linear_model.RidgeClassifier", 1, 0.1, "least squares on the classes", params=_SCALED, space={"alpha": _ALPHA}),
-    _c("perceptron", "linear_model.Perceptron", 1, 0.3, "moves a plane at each mistake", params=_SCALED, space={"average": Choices((True, False), (True, False), (True, False))}),
-    _c("sgd", "linear_model.SGDClassifier", 1, 0.4, "log-odds, one small step per row", params={**_SCALED, "loss": "log_loss"}, space={"alpha": Range(0.1, 0.0001, (3, 4, 7))}),
-    _c("logistic", "linear_model.LogisticRegression", 1, 0.3, "log-odds are a weighted sum", params={**_PATIENT, **_SCALED}, space={"C": _C}),
-    _c("logistic_l1", "linear_model.LogisticRegression", 1, 1.5, "log-odds from few columns", params={**_PATIENT, **_SCALED, "l1_ratio": 1.0, "solver": "saga"}, space={"C": Range(0.01, 100, (3, 5, 9))}),
-    _c("knn", "neighbors.KNeighborsClassifier", 3, 0.5, "asks the nearest rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
-    _c("tree", "tree.DecisionTreeClassifier", 2, 0.2, "one question after the other", space=_TREE, greedy=True),
-    _c("svm_linear", "svm.LinearSVC", 1, 0.8, "the widest straight margin", prefer=_SCALED, space={"C": _MARGIN}),
-    _c("svm_rbf", "svm.SVC", 4, 2.0, "the widest curved margin", prefer=_SCALED, space=_SVM_RBF, max_rows=20_000),
-    _c("adaboost", "ensemble.AdaBoostClassifier", 5, 3.0, "small trees that mend each other's mistakes", space={"learning_rate": Range(0.3, 1, (1, 2, 3)), "n_estimators": _MANY}, greedy=True),
-    _c("bagging", "ensemble.BaggingClassifier", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}, greedy=True),
-    _c("extra_trees", "ensemble.ExtraTreesClassifier", 5, 3.0, "trees with drawn thresholds, averaged", space=_FOREST),
-    _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "trees on redrawn rows and columns", space=_FOREST),
-    _c("gradient_boosting", "ensemble.HistGradientBoostingClassifier", 5, 5.0, "small trees, each correcting those before it", space=_BOOST),
-    _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "a network of one or two layers", prefer=_SCALED, space=_MLP),
-    _r("mean", "dummy.DummyRegressor", 0, 0.01, "the mean, always"),
-    _r("ols", "linear_model.LinearRegression", 1, 0.05, "least squares"),
-    _r("ridge", "linear_model.Ridge", 1, 0.1, "least squares with small weights", params=_SCALED, space={"alpha": _ALPHA}),
-    _r("lasso", "linear_model.Lasso", 1, 0.3, "least squares from few columns", params=_SCALED, space={"alpha": Range(1, 0.001, (4, 7, 13))}, in_units=("alpha",)),
-    _r("elastic_net", "linear_model.ElasticNet", 1, 0.4, "between ridge and lasso", params=_SCALED, space={"l1_ratio": Choices((0.5,), (0.5,), (0.2, 0.5, 0.8)), "alpha": Range(10, 0.001, (4, 7, 9))}, in_units=("l1_ratio", "alpha"), told=_blended),
-    _r("bayesian_ridge", "linear_model.BayesianRidge", 1, 0.2, "ridge that finds its own strength", params=_SCALED),
-    _r("sgd", "linear_model.SGDRegressor", 1, 0.4, "least squares, one small step per row", params=_SCALED, space={"eta0": Choices((0.001, 0.01), (0.0001, 0.001, 0.01), (0.0001, 0.001, 0.01)), "alpha": Choices((0.0001,), (0.01, 0.0001), (0.1, 0.01, 0.001, 0.0001))}),
-    _r("poisson", "linear_model.PoissonRegressor", 1, 0.3, "logarithm of the mean is a weighted sum", only="counts", params=_SCALED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),
-    _r("gamma", "linear_model.GammaRegressor", 1, 0.3, "logarithm of a positive mean is a weighted sum", only="positive", params=_SCALED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),
-    _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "mean of the nearest rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
-    _r("tree", "tree.DecisionTreeRegressor", 2, 0.2, "one question after the other", space={"min_samples_leaf": _LEAVES}, greedy=True),
-    _r("svm_linear", "svm.LinearSVR", 1, 0.8, "a straight tube around the rows", prefer=_SCALED, space={"C": _MARGIN, **_TUBE}, in_units=("C", "epsilon")),
-    _r("svm_rbf", "svm.SVR", 4, 2.0, "a curved tube around the rows", prefer=_SCALED, space={**_SVM_RBF, **_TUBE}, max_rows=20_000, in_units=("C", "epsilon")),
-    _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "small trees that mend each other's mistakes", space={"learning_rate": Range(0.3, 1, (1, 2, 3)), "n_estimators": _MANY}, greedy=True),
-    _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "trees on redrawn rows, averaged", space={"n_estimators": Choices((20,), (50,), (200,))}, greedy=True),
-    _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "trees with drawn thresholds, averaged", space=_FOREST_OF_NUMBERS),
-    _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "trees on redrawn rows and columns", space=_FOREST_OF_NUMBERS),
-    _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "small trees, each correcting those before it", space=_BOOST),
-    _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "a network of one or two layers", prefer=_SCALED, space=_MLP),
+    _c("majority", "dummy.DummyClassifier", 0, 0.01, "Majority class", "always the most frequent class"),
+    _c("naive_bayes", "naive_bayes.MixedNB", 1, 0.05, "Naive Bayes", "columns independent within each class"),
+    _c("multinomial_nb", "naive_bayes.MultinomialNB", 1, 0.05, "Multinomial naive Bayes", "word counts, independent within each class", only="text", space={"alpha": Range(10, 0.01, (3, 4, 7))}),
+    _c("lda", "discriminant_analysis.LinearDiscriminantAnalysis", 1, 0.1, "Linear discriminant analysis", "Gaussian classes, shared covariance", params={"solver": "lsqr"}, space={"shrinkage": Choices(("auto", None), ("auto", None, 0.1, 0.5), ("auto", None, 0.03, 0.1, 0.3, 0.9))}),
+    _c("qda", "discriminant_analysis.QuadraticDiscriminantAnalysis", 3, 0.1, "Quadratic discriminant analysis", "Gaussian classes, one covariance per class", space={"reg_param": Choices((0.1, 0.0), (0.5, 0.1, 0.01, 0.0), (0.9, 0.5, 0.1, 0.03, 0.01, 0.001, 0.0))}),
+    _c("ridge_classifier", "linear_model.RidgeClassifier", 1, 0.1, "Ridge classifier", "L2-penalised least squares on class labels", params=_SCALED, space={"alpha": _ALPHA}),
+    _c("perceptron", "linear_model.Perceptron", 1, 0.3, "Perceptron", "linear boundary, corrected at each mistake", params=_SCALED, space={"average": Choices((True, False), (True, False), (True, False))}),
+    _c("sgd", "linear_model.SGDClassifier", 1, 0.4, "Logistic regression by SGD", "log-odds linear in the columns, fitted row by row", params={**_SCALED, "loss": "log_loss"}, space={"alpha": Range(0.1, 0.0001, (3, 4, 7))}),
+    _c("logistic", "linear_model.LogisticRegression", 1, 0.3, "Logistic regression", "log-odds linear in the columns, L2 penalty", params={**_PATIENT, **_SCALED}, space={"C": _C}),
+    _c("logistic_l1", "linear_model.LogisticRegression", 1, 1.5, "L1-penalised logistic regression", "log-odds linear in a few selected columns", params={**_PATIENT, **_SCALED, "l1_ratio": 1.0, "solver": "saga"}, space={"C": Range(0.01, 100, (3, 5, 9))}),
+    _c("knn", "neighbors.KNeighborsClassifier", 3, 0.5, "k-nearest neighbours", "vote of the most similar training rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
+    _c("tree", "tree.DecisionTreeClassifier", 2, 0.2, "Decision tree", "one tree of yes/no splits, pruned", space=_TREE, greedy=True),
+    _c("svm_linear", "svm.LinearSVC", 1, 0.8, "Linear support vector machine", "linear boundary with the widest margin", prefer=_SCALED, space={"C": _MARGIN}),
+    _c("svm_rbf", "svm.SVC", 4, 2.0, "Support vector machine (RBF kernel)", "curved boundary with the widest margin", prefer=_SCALED, space=_SVM_RBF, max_rows=20_000),
+    _c("adaboost", "ensemble.AdaBoostClassifier", 5, 3.0, "AdaBoost", "small trees, misclassified rows weighted up", space=_ADABOOST, greedy=True),
+    _c("bagging", "ensemble.BaggingClassifier", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True),
+    _c("extra_trees", "ensemble.ExtraTreesClassifier", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST),
+    _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "Random forest", "trees on bootstrap samples and random columns, averaged", space=_FOREST),
+    _c("gradient_boosting", "ensemble.HistGradientBoostingClassifier", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", space=_BOOST),
+    _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "Neural network", "one or two hidden layers", prefer=_SCALED, space=_MLP),
+    _r("mean", "dummy.DummyRegressor", 0, 0.01, "Mean", "always the mean of the target"),
+    _r("ols", "linear_model.LinearRegression", 1, 0.05, "Linear regression", "least squares without a penalty"),
+    _r("ridge", "linear_model.Ridge", 1, 0.1, "Ridge regression", "least squares with an L2 penalty", params=_SCALED, space={"alpha": _ALPHA}),
+    _r("ridge_log", "linear_model.LogTargetRidge", 1, 0.15, "Ridge regression of the log target", "log of the target linear in the columns, L2 penalty", only="skewed", params=_BOUNDED, space={"alpha": _ALPHA}),
+    _r("lasso", "linear_model.Lasso", 1, 0.3, "Lasso", "least squares with an L1 penalty, selects columns", params=_SCALED, space={"alpha": Range(1, 0.001, (4, 7, 13))}, in_units=("alpha",)),
+    _r("elastic_net", "linear_model.ElasticNet", 1, 0.4, "Elastic net", "least squares with L1 and L2 penalties", params=_SCALED, space={"l1_ratio": Choices((0.5,), (0.5,), (0.2, 0.5, 0.8)), "alpha": Range(10, 0.001, (4, 7, 9))}, in_units=("l1_ratio", "alpha"), told=_blended),
+    _r("bayesian_ridge", "linear_model.BayesianRidge", 1, 0.2, "Bayesian ridge regression", "ridge with the penalty estimated from the data", params=_SCALED),
+    _r("sgd", "linear_model.SGDRegressor", 1, 0.4, "Linear regression by SGD", "least squares, fitted row by row", params=_SCALED, space={"eta0": Choices((0.001, 0.01), (0.0001, 0.001, 0.01), (0.0001, 0.001, 0.01)), "alpha": Choices((0.0001,), (0.01, 0.0001), (0.1, 0.01, 0.001, 0.0001))}),
+    _r("poisson", "linear_model.PoissonRegressor", 1, 0.3, "Poisson regression", "log of the mean count linear in the columns", only="counts", params=_BOUNDED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),
+    _r("gamma", "linear_model.GammaRegressor", 1, 0.3, "Gamma regression", "log of the mean linear in the columns, errors in percent", only="positive", params=_BOUNDED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),
+    _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "k-nearest neighbours", "mean of the most similar training rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
+    _r("tree", "tree.DecisionTreeRegressor", 2, 0.2, "Decision tree", "one tree of yes/no splits", space={"min_samples_leaf": _LEAVES}, greedy=True),
+    _r("svm_linear", "svm.LinearSVR", 1, 0.8, "Linear support vector regression", "linear, ignores errors below a threshold", prefer=_SCALED, space={"C": _MARGIN, **_TUBE}, in_units=("C", "epsilon")),
+    _r("svm_rbf", "svm.SVR", 4, 2.0, "Support vector regression (RBF kernel)", "smooth curve, ignores errors below a threshold", prefer=_SCALED, space={**_SVM_RBF, **_TUBE}, max_rows=20_000, in_units=("C", "epsilon")),
+    _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "AdaBoost", "small trees, badly predicted rows weighted up", space=_ADABOOST, greedy=True),
+    _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True),
+    _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST_OF_NUMBERS),
+    _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "Random forest", "trees on bootstrap samples and random columns, averaged", space=_FOREST_OF_NUMBERS),
+    _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", space=_BOOST_OF_NUMBERS),
+    _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "Neural network", "one or two hidden layers", prefer=_SCALED, space=_MLP_OF_NUMBERS),
 )  # fmt: skip
+
+# What other libraries, and people, call a model, and its id here; where tasks differ, both.
+ALIASES = {
+    "xgboost": ("gradient_boosting",), "xgb": ("gradient_boosting",), "gbm": ("gradient_boosting",),
+    "lightgbm": ("gradient_boosting",), "lgbm": ("gradient_boosting",), "gbt": ("gradient_boosting",),
+    "catboost": ("gradient_boosting",), "boosting": ("gradient_boosting",), "gb": ("gradient_boosting",),
+    "histgradientboosting": ("gradient_boosting",), "hgb": ("gradient_boosting",),
+    "rf": ("forest",), "randomforest": ("forest",), "extratrees": ("extra_trees",), "et": ("extra_trees",),
+    "cart": ("tree",), "dt": ("tree",), "decisiontree": ("tree",), "baggedtrees": ("bagging",),
+    "svm": ("svm_rbf",), "svc": ("svm_rbf",), "svr": ("svm_rbf",), "rbf": ("svm_rbf",),
+    "linearsvc": ("svm_linear",), "linearsvr": ("svm_linear",), "linearsvm": ("svm_linear",),
+    "lr": ("logistic", "ols"), "logreg": ("logistic",), "logisticregression": ("logistic",),
+    "logit": ("logistic",), "glm": ("logistic", "poisson"), "linear": ("logistic", "ols"),
+    "linearregression": ("ols",), "lm": ("ols",), "leastsquares": ("ols",), "enet": ("elastic_net",),
+    "ridgeregression": ("ridge",), "loglinear": ("ridge_log",), "lognormal": ("ridge_log",),
+    "nb": ("naive_bayes",), "gaussiannb": ("naive_bayes",), "bayes": ("naive_bayes",),
+    "neighbors": ("knn",), "kneighbors": ("knn",), "nearestneighbors": ("knn",), "nearestneighbours": ("knn",),
+    "nn": ("mlp",), "ann": ("mlp",), "neuralnetwork": ("mlp",), "network": ("mlp",), "neuralnet": ("mlp",),
+    "dummy": ("majority", "mean"), "baseline": ("majority", "mean"), "lineardiscriminantanalysis": ("lda",),
+}  # fmt: skip
 
 BASELINES = {"classification": "majority", "regression": "mean"}
 
@@ -258,11 +281,24 @@ def chosen(task: str, only: tuple[str, ...], without: tuple[str, ...]) -> list[E
 
 
 def _unknown(name: str, task: str, known: dict[str, Entry]) -> str:
-    from pellucid.data.source import did_you_mean
-
     other = [e.task for e in ENTRIES if e.id == name and e.task != task and e.available]
     if other:
         return f"model {name!r} is for {other[0]}, but the task is {task}."
-    meant = [other for other in ALSO_CALLED.get(name.lower(), ()) if other in known]
-    hint = f" Did you mean {meant[0]!r}?" if meant else did_you_mean(name, known)
-    return f"there is no model {name!r}.{hint} Models for {task}: {', '.join(sorted(known))}."
+    return (
+        f"there is no model {name!r}.{_meant(name, known)} Models for {task}: "
+        f"{', '.join(sorted(known))}."
+    )
+
+
+def _meant(name: str, known: dict[str, Entry]) -> str:
+    """` Did you mean ...?` for another library's name of a model, or a slip of the pen."""
+    from pellucid.data.source import did_you_mean
+
+    plain = re.sub(r"[^a-z0-9]", "", name.lower())
+    short = re.sub(r"(classifier|regressor)$", "", plain)
+    classes = {e.class_name.lower(): (e.id,) for e in reversed(known.values())}
+    for word in (plain, short):
+        found = [id for id in (classes | ALIASES).get(word, ()) if id in known]
+        if found:
+            return f" Did you mean {found[0]!r}?"
+    return did_you_mean(name, known)

@@ -10,12 +10,15 @@ import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pellucid.compare.journal import plain
 from pellucid.names import REPORT
+
+if TYPE_CHECKING:
+    from pellucid.compare.keep import Keeper
 
 SCHEMA = 1
 
@@ -34,6 +37,8 @@ class Result:
     predictions : {model: {"rows", "labels", "proba" or "scores"}}, out-of-fold, rows of the table
     portraits : {model: what the model fitted on all training rows shows of itself}
     folder : the run folder, None if it was temporary
+    notes : what a report will lack, and why; scores and models are not affected by it
+    keeper : the table and the settings that `save` fits a model with
     """
 
     data: dict[str, Any]
@@ -45,6 +50,8 @@ class Result:
     model: Any = None
     finish: dict[str, Any] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    keeper: Keeper | None = None
 
     @property
     def complete(self) -> bool:
@@ -75,6 +82,22 @@ class Result:
         from pellucid.persist import load
 
         return load(path)
+
+    def save(self, model: str, path: str | Path) -> Path:
+        """Save a model of the board to `path`, fitted on all training rows with the settings that its
+        own search chose, and return the path.
+
+        The file holds what `best_` would be if that model had been recommended. The test part is not
+        opened: its scores are those of the recommended model.
+        """
+        from pellucid.errors import ParameterError
+
+        if self.keeper is None:
+            raise ParameterError(
+                "this result no longer holds its table. Save a model of its run folder with "
+                f"'pellucid compare --resume RUN --use {model}'."
+            )
+        return self.keeper.save(model, path)
 
     @property
     def leaderboard(self) -> Any:

@@ -2,11 +2,12 @@
 
 Each (model, fold) is one order to a process of the crew. Cheap models run first; the last round of
 each model (search and fit on all training rows) comes after all folds, so that a board exists early.
-A model has a time: its share is given to each of its rounds, a search stops between two candidates
-when the share is used up, and a process that has not ended at one and a half shares is killed (later
-where other programs use the processors too, unless a time was asked for); a
-round that had scored some candidate by then is done again with the best of those alone. When the
-time of the whole run is up, rounds are told to stop, and killed a little later.
+What a model may take is decided beforehand by the work it means (`limits`); a process is killed only
+if it runs on far beyond that. With `--model-timeout` each round of a model has its share of that time:
+a search stops between two candidates when the share is used up, and a process that has not ended at
+one and a half shares is killed; a round that had scored some candidate by then is done again with the
+best of those alone. With `--time-limit` a `clock` says what may still be begun. When the time is up, or
+Ctrl-C was pressed, rounds are told to stop, and killed a little later.
 A last round that does not end costs the model its portrait, not its scores.
 Invariant: whatever a child does (raise, hang, die, eat memory) the others finish and the model's row
 says why it has no score.
@@ -24,16 +25,18 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.compare.bench import Shared
+from pellucid.compare.clock import Clock, fits_of
 from pellucid.compare.crew import Crew, Member
-from pellucid.compare.estimate import cheap_first, crowd
-from pellucid.compare.job import FINAL, Job, best_of, part_path, work
+from pellucid.compare.estimate import cheap_first
+from pellucid.compare.job import FINAL, Job, part_path, work
 from pellucid.compare.journal import Journal, Memory
+from pellucid.compare.ledger import chosen_by
+from pellucid.compare.limits import IDLE, Watch, most_processor_seconds
 from pellucid.compare.plan import Contender, Plan
-from pellucid.compare.settings import Settings
 
 GRACE = 1.5  # a child is killed at this multiple of its time
 LEAST_KILL = 5.0  # seconds that any child has before it can be killed
-MOST_STRETCH = 8.0  # times longer on a machine that others use
+PATIENCE = 10.0  # seconds that a round has to stop by itself after Ctrl-C
 
 
 @dataclass
@@ -44,7 +47,9 @@ class Child:
     fold: str
     member: Member
     started: float
-    share: float
+    watch: Watch
+    share: float | None  # of the time of its model, if that was asked for
+    most: int  # candidates it tries
     hurry: bool = False  # it only fits the best candidate that is known
     stopping: bool = False
     ended: dict[str, Any] | None = None
@@ -59,7 +64,9 @@ class Child:
 
     @property
     def limit(self) -> float:
-        """Seconds after which it is killed."""
+        """Seconds by the clock after which it is killed."""
+        if self.share is None:
+            return float("inf")
         # The last round also draws the model's portrait; its scores are safe already.
         grace = 2 * GRACE if self.fold == FINAL else GRACE
         return max(grace * self.share, LEAST_KILL)
@@ -81,35 +88,97 @@ class Runner:
     n_jobs: int
     hear: Callable[[dict[str, Any]], None]
     crew: Crew
+    clock: Clock
+    best: Callable[[], str | None]  # the model that would be recommended now
     plane: dict[str, Any] | None = None
     memory_limit: float = 0.0
     stopping: int = 0  # Ctrl-C pressed so often
     out_of_time: bool = False
-    patience: float = 0.0  # when the time is up: till then a round may end by itself
+    in_order: bool = False  # the last round of the recommended model comes first
+    left_out: bool = False  # something was not begun for want of time
+    patience: float = float("inf")  # till then a round that was told to stop may end by itself
     active: list[Child] = field(default_factory=list)
 
     def run(self) -> None:
         """Until everything is done, failed, or stopped."""
-        self.began = time.monotonic()
         pending = deque(self.tasks())
         try:
             while pending or self.active:
                 self.check_clock()
                 if self.stopping or self.out_of_time:
-                    pending.clear()
+                    self.drop(pending)
                 while pending and len(self.active) < self.n_jobs:
-                    contender, fold = pending.popleft()
-                    if contender.id not in self.memory.failed:
-                        self.launch(contender, fold)
+                    self.begin(pending)
                 self.wait()
         finally:
             for child in self.active:
                 child.member.end()
 
+    def begin(self, pending: deque[tuple[Contender, str]]) -> None:
+        """The next round, if there is time for it."""
+        if self.clock.limit is not None and pending[0][1] == FINAL and not self.in_order:
+            self.recommended_first(pending)
+        contender, fold = pending.popleft()
+        if contender.id in self.memory.failed:
+            return
+        waiting = {c.id for c, f in pending if f != FINAL and c.id not in self.memory.failed}
+        own = 1 + sum(c.id == contender.id for c, f in pending if f != FINAL)
+        if fold == FINAL:  # its portrait takes about as long again
+            most = self.clock.affordable(contender, self.n_jobs + 1, 1, [])
+        else:
+            busy = [self.clock.to_come(c.contender, c.most, c.age) for c in self.active]
+            most = self.clock.affordable(contender, own, len(waiting | {contender.id}), busy)
+        if most:
+            self.launch(contender, fold, most)
+        else:
+            self.leave_out(contender, fold, own)
+
+    def drop(self, pending: deque[tuple[Contender, str]]) -> None:
+        """What will not be begun any more; the time limit is told as the reason."""
+        if not self.stopping:
+            folds = [c.id for c, f in pending if f != FINAL]
+            for contender, fold in pending:
+                if folds.count(contender.id) == len(self.plan.folds) and (
+                    contender.id not in self.memory.failed
+                ):
+                    self.leave_out(contender, fold, len(self.plan.folds))
+        pending.clear()
+
+    def recommended_first(self, pending: deque[tuple[Contender, str]]) -> None:
+        """Of the last rounds that of the model that would be recommended now matters most."""
+        best, self.in_order = self.best(), True
+        own = next((task for task in pending if task[0].id == best), None)
+        if own is not None:
+            pending.remove(own)
+            pending.appendleft(own)
+
+    def leave_out(self, contender: Contender, fold: str, rounds: int) -> None:
+        """There is no time for it: said in its row, not in the journal, so that it can be continued."""
+        self.left_out = True
+        if fold == FINAL:
+            return  # its scores stand
+        needs = self.clock.round(contender, 1) * rounds / self.n_jobs
+        done, folds = len(self.plan.folds) - rounds, len(self.plan.folds)
+        what = f"{done} of {folds} folds done; the others need" if done else "not begun: it needs"
+        why = f"{what} about {needs:.0f} s, {max(0.0, self.clock.left):.0f} s were left"
+        record = {"event": "failed", "model": contender.id, "fold": fold, "how": "stopped"}
+        self.memory.add({**record, "why": why})
+        self.hear({**record, "why": why})
+        self.end_others(contender.id)
+
     def do_without_last_round(self, model: str) -> None:
         """Take what the folds chose, because the time is up; a continued run searches again."""
         self.memory.add(
             {"event": "done", "model": model, "fold": FINAL, **self.without_search(model)}
+        )
+
+    def others_scored(self) -> bool:
+        """Whether a model other than the baseline has all its folds."""
+        folds = [str(k) for k in range(len(self.plan.folds))]
+        return any(
+            all((c.id, fold) in self.memory.done for fold in folds)
+            for c in self.plan.running
+            if c.rank > 0 and c.id not in self.memory.failed
         )
 
     def tasks(self) -> list[tuple[Contender, str]]:
@@ -127,6 +196,7 @@ class Runner:
     def stop(self) -> None:
         """Ctrl-C: the first time children end after the current candidate, then at once."""
         self.stopping += 1
+        self.patience = min(self.patience, time.monotonic() + PATIENCE)
         for child in self.active:
             if self.stopping > 1:
                 child.process.kill()
@@ -139,29 +209,40 @@ class Runner:
             child.channel.send("stop")
 
     def check_clock(self) -> None:
-        limit = self.plan.settings.time_limit
-        if limit is None or self.out_of_time or time.monotonic() - self.began < limit:
+        """Rounds have a fiftieth of the limit to stop by themselves."""
+        limit = self.clock.limit
+        if limit is None or self.out_of_time or self.clock.left > limit / 50:
             return
         self.out_of_time = True
-        self.patience = time.monotonic() + max(LEAST_KILL, limit / 10)
+        self.patience = min(self.patience, self.clock.fits_end)
         for child in self.active:
             self.ask_to_stop(child)
 
-    def launch(self, contender: Contender, fold: str, hurry: bool = False) -> None:
+    def launch(
+        self, contender: Contender, fold: str, most: int | None = None, hurry: bool = False
+    ) -> None:
         train, test = (self.plan.train, self.plan.train[:0])
         if fold != FINAL:
             train, test = self.plan.folds[int(fold)]
-        share = self.plan.model_timeout / (len(self.plan.folds) + 1)
+        asked, rounds = self.plan.settings.model_timeout, len(self.plan.folds) + 1
+        share = None if asked is None else asked / rounds
+        planned = len(contender.candidates) if contender.most is None else contender.most
+        most = planned if most is None else most
+        seconds = min(
+            float("inf") if share is None else share, self.clock.deadline(contender, most)
+        )
         known = self.memory.candidates.get((contender.id, fold), {})
         job = Job(
             shared=self.shared, model=contender.id, estimator=contender.make(),
             foreign=contender.entry is None, dropped=contender.dropped,
             candidates=contender.candidates, fold=fold, train=train, test=test,
-            metrics=self.plan.metrics, known=known, deadline=share, memory=self.memory_limit,
+            metrics=self.plan.metrics, known=known, deadline=seconds, memory=self.memory_limit,
             parts=str(self.parts), portrait=self.plane if fold == FINAL else None, hurry=hurry,
+            most=most, cut=most < planned,
         )  # fmt: skip
         member = self.crew.order(work, job, job.estimator)
-        self.active.append(Child(contender, fold, member, time.monotonic(), share, hurry))
+        watch, now = Watch(member.process.pid), time.monotonic()
+        self.active.append(Child(contender, fold, member, now, watch, share, most, hurry))
         self.hear({"event": "started", "model": contender.id, "fold": fold})
 
     def wait(self) -> None:
@@ -200,13 +281,33 @@ class Runner:
     def alive(self, child: Child) -> bool:
         if child.ended is not None:
             return False
-        unheeding = self.out_of_time and time.monotonic() > self.patience
-        late = child.age > child.limit and child.age > child.limit * stretch(self.plan.settings)
-        if not late and not unheeding:
+        unheeding = child.stopping and time.monotonic() > self.patience
+        why = self.overdue(child)
+        if not why and not unheeding:
             return True
         child.process.kill()
-        child.ended = {"kind": "stopped" if unheeding else "late"}
+        child.ended = {"kind": "stopped"} if unheeding else {"kind": "late", "why": why}
         return False
+
+    def overdue(self, child: Child) -> str:
+        """Why a round must end now; without what it took, so that the row says the same everywhere."""
+        if child.share is not None:
+            late = child.age > child.limit
+            return (
+                f"one fold took more than {child.limit:.0f} s (raise --model-timeout)"
+                if late
+                else ""
+            )
+        child.watch.look()
+        most = most_processor_seconds(self.plan)
+        if child.watch.used > most:
+            return (
+                f"one fold used more than {most:.0f} s of processor time, far more than planned "
+                "(--model-timeout gives it a time by the clock)"
+            )
+        if child.watch.idle > IDLE:
+            return f"one fold did nothing for {IDLE:.0f} s"
+        return ""
 
     def conclude(self, child: Child) -> None:
         """Write down how a child ended."""
@@ -214,6 +315,7 @@ class Runner:
         if child.contender.id in self.memory.failed:
             return  # another round of this model failed and ended this one
         if message["kind"] == "done":
+            self.clock.note(child.contender, message, fits_of(self.plan, child.most), child.age)
             self.take("done", child, message)
         elif message["kind"] == "failed":
             self.fail(child, "failed", message["why"])
@@ -222,7 +324,7 @@ class Runner:
         elif message["kind"] == "late" and self.can_hurry(child):
             self.launch(child.contender, child.fold, hurry=True)
         elif message["kind"] == "late":
-            self.fail(child, "timed out", _late(child))
+            self.fail(child, "timed out", message["why"])
         elif message["kind"] == "died" and not (child.stopping or self.stopping):
             self.fail(child, "failed", _died(child))
 
@@ -235,11 +337,7 @@ class Runner:
 
     def without_search(self, model: str) -> dict[str, Any]:
         """What is known of a model whose last round has not ended."""
-        best = best_of(self.memory.candidates.get((model, FINAL), {}), self.plan.metric)
-        if best is None:
-            folds = (self.memory.done.get((model, str(k))) for k in range(len(self.plan.folds)))
-            chosen = [done["best"] for done in folds if done] or [0]
-            best = min(set(chosen), key=lambda c: (-chosen.count(c), c))
+        best = chosen_by(self.plan, self.memory, model)
         return {"best": best, "cut": True, "fit_seconds": None, "portrait": {}, "warnings": []}
 
     def can_hurry(self, child: Child) -> bool:
@@ -253,6 +351,9 @@ class Runner:
         if model in self.memory.failed:
             return
         self.take("failed", child, {"how": how, "why": why})
+        self.end_others(model)
+
+    def end_others(self, model: str) -> None:
         for other in self.active:
             if other.contender.id == model:
                 other.process.kill()
@@ -262,17 +363,6 @@ class Runner:
         record = self.journal.write(event, model=child.contender.id, fold=child.fold, **facts)
         self.memory.add(record)
         self.hear(record)
-
-
-def stretch(settings: Settings) -> float:
-    """How much longer a child may take because of other programs; limits asked for are kept."""
-    asked = settings.model_timeout is not None or settings.time_limit is not None
-    return 1.0 if asked else min(MOST_STRETCH, crowd(0))
-
-
-def _late(child: Child) -> str:
-    """Without the clock: results do not tell when they were found."""
-    return f"a round took more than {child.limit:.0f} s (--model-timeout gives it more)"
 
 
 def _died(child: Child) -> str:

@@ -1,45 +1,49 @@
 """One comparison from start to end: folder, journal, children, board, test part, files.
 
 Steps: 1. write the plan down (or check it against the one that is continued); 2. share the table and
-run the children; 3. make the board; 4. fit the recommended model and open the test part, if the run
-is complete; 5. write results, timings, predictions and the log. Invariant: `results.json` is a
-function of the plan; a run that is killed at any moment can be continued to the same bytes.
+run the children; 3. make the board; 4. fit the recommended model and open the test part: when all is
+done, and likewise when Ctrl-C or a time limit ended the run while a model other than the baseline had
+its score; 5. write results, timings, predictions and the log. Invariant: `results.json` is a function
+of the plan; a run that is killed at any moment can be continued to the same bytes. What a report
+tells beside the results can fail without harm to them (`aside`).
 """
 
 from __future__ import annotations
 
 import os
 import pickle
-import shutil
 import signal
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pellucid.compare import folder as files
-from pellucid.compare import rows as single
+from pellucid.compare.aside import Aside
 from pellucid.compare.bench import Shared
-from pellucid.compare.board import leaderboard
+from pellucid.compare.board import evidence, verdict
 from pellucid.compare.checks import Findings
+from pellucid.compare.clock import Clock
 from pellucid.compare.crew import Crew, Question
 from pellucid.compare.describe import describe
 from pellucid.compare.finish import Finish, finish, hurried
-from pellucid.compare.job import FINAL, Job
+from pellucid.compare.job import FINAL, reason
 from pellucid.compare.journal import Journal, Memory
-from pellucid.compare.ledger import collect, log_text, searches, timings_of, wide
+from pellucid.compare.keep import Keeper, share
+from pellucid.compare.ledger import collect, log_text, timings_of, wide
 from pellucid.compare.plan import Plan
-from pellucid.compare.profile import profile
+from pellucid.compare.registry import BASELINES
 from pellucid.compare.result import Result, board_columns, to_json
 from pellucid.compare.run import Runner
 from pellucid.errors import DataError
 from pellucid.parallel import get_threads
 
-LEAST_MORE = 5.0  # seconds for what is told of the kept model beyond its scores
+HURRY = 5.0  # seconds for what is told of the kept model beyond its scores, after Ctrl-C
+LONGEST_FIT = 20.0  # times the time of a model: the fit on all training rows, its test scores
 
 Hear = Callable[[dict[str, Any]], None]
 
@@ -57,6 +61,7 @@ class Session:
     hear: Hear
     findings: Findings
     config: str = ""
+    began: float = field(default_factory=time.monotonic)  # of the command, by the same clock
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -65,15 +70,13 @@ class Session:
 
     def run(self) -> Result:
         """All steps."""
-        began = time.monotonic()
         path = self.folder / "events.jsonl"
         self.journal = Journal(path)
         try:
             memory = Memory.read(path)
             self.begin(memory)
-            self.profile = profile(
-                self.plan.material, self.plan.train, self.findings.alone, self.plan.settings.seed
-            )
+            self.aside = Aside(self.plan, self.findings)
+            self.profile = self.aside.profile()
             crew = Crew()
             with tempfile.TemporaryDirectory(prefix="pellucid-") as scratch, closing(crew):
                 shared = self.share(scratch)
@@ -84,49 +87,43 @@ class Session:
                 if runner.stopping > 1:
                     self.journal.sync()
                     raise Interrupted
-            self.seconds["total"] = time.monotonic() - began
+            self.seconds["total"] = time.monotonic() - self.began
             return self.conclude(memory, runner, ended)
         finally:
             self.journal.close()
+
+    def best(self, memory: Memory) -> str | None:
+        """The recommended model, by what is known now."""
+        self.answers = collect(self.plan, memory, self.parts)
+        self.found = evidence(self.plan, memory, self.answers)
+        return verdict(self.plan, self.found).recommended
 
     # 1 -----------------------------------------------------------------------------------------
 
     def begin(self, memory: Memory) -> None:
         """Write down what is run, or make sure that the same is continued."""
-        shaping = self.plan.settings.shaping()
+        scoring = self.plan.settings.scoring()
         if memory.start is not None:
             refuse_changes(memory.start, self.plan)
             for record in (*memory.done.values(), *memory.failed.values()):
                 self.hear({**record, "recalled": True})
         else:
-            if self.config:
-                files.write_whole(self.folder / "config.toml", self.config)
             self.journal.write(
                 "start", key=self.plan.key(), sha256=self.plan.material.sha256,
-                test_sha256=self.plan.material.test_sha256, settings=shaping,
+                test_sha256=self.plan.material.test_sha256, settings=scoring,
             )  # fmt: skip
+        if self.config:
+            files.write_whole(self.folder / "config.toml", self.config)
         self.parts.mkdir(exist_ok=True)
 
     # 2 -----------------------------------------------------------------------------------------
 
     def share(self, scratch: str) -> Shared:
         """The table where children find it."""
-        material = self.plan.material
-        word, beside = material.beside
-        shared = Shared(
-            folder=scratch,
-            text=tuple(name for name, kind in material.kinds.items() if kind == "text"),
-            classes=material.classes,
-            container=material.container,
-            seed=self.plan.settings.seed,
-            inner=self.plan.inner,
-            beside=word,
-        )
         try:
-            shared.write(material.table, material.y, material.weights, beside)
+            return share(self.plan, scratch)
         except OSError as error:
             raise DataError(f"cannot write to {scratch}: {error.strerror or error}.") from None
-        return shared
 
     def runner(self, shared: Shared, memory: Memory, crew: Crew) -> Runner:
         settings = self.plan.settings
@@ -134,134 +131,108 @@ class Session:
         limit = settings.memory_limit
         return Runner(
             self.plan, shared, self.journal, memory, self.parts, n_jobs, self.hear,
-            crew, plane=self.profile["plane"],
+            crew, Clock(self.plan, n_jobs, self.began), lambda: self.best(memory),
+            plane=self.profile["plane"],
             memory_limit=limit * 1e9 if limit else spare_memory() / n_jobs,
         )  # fmt: skip
 
     # 4 -----------------------------------------------------------------------------------------
 
     def end(self, shared: Shared, memory: Memory, runner: Runner) -> dict[str, Any]:
-        """Fit, keep and test the recommended model."""
-        best = leaderboard(self.plan, memory)[1]
-        if runner.stopping or best is None:
+        """Fit, keep and test the recommended model, also of a run that was stopped."""
+        best = self.best(memory)
+        partial = runner.stopping or runner.out_of_time or runner.left_out
+        nothing_learned = best == BASELINES[self.plan.material.task] and not runner.others_scored()
+        if runner.stopping > 1 or best is None or (partial and nothing_learned):
             return {}
-        if (best, FINAL) not in memory.done:  # time ran out before its last round
+        if (best, FINAL) not in memory.done:  # the end came before its last round
             runner.do_without_last_round(best)
-        last = memory.done.get((best, FINAL))
-        if runner.stopping or last is None:
-            return {}
-        vault = self.plan.vault()
+        vault, chosen = self.plan.vault(), memory.done[best, FINAL]["best"]
         # The same model on the same rows again tells nothing new.
-        if len(self.plan.test) and (memory.opened or {}).get("model") != best:
-            memory.add(self.journal.write("opened", vault=vault, model=best))
+        known = {"model": best, "candidate": chosen}
+        if len(self.plan.test) and not any(known.items() <= o.items() for o in memory.openings):
+            memory.add(self.journal.write("opened", vault=vault, **known))
         self.hear({"event": "finishing", "model": best})
-        task = self.finish_task(shared, memory, best, runner.memory_limit)
-        member, seconds = (
-            runner.crew.order(finish, task, task.job.estimator),
-            self.plan.model_timeout,
-        )
-        # What the report tells of the model beyond its scores must not use up a time limit again.
-        limit = self.plan.settings.time_limit
-        more = 2 * seconds if limit is None else min(2 * seconds, max(LEAST_MORE, limit / 5))
-        ended = Question(member, 4 * seconds, more, lambda: runner.stopping > 0).answer()
-        if runner.stopping and ended["kind"] == "failed":
+        try:
+            ended = self.kept(shared, memory, runner, best)
+        except Exception as error:  # the board is valid without it
+            ended = {"kind": "failed", "why": reason(error)}
+        if runner.stopping > 1:
             return {}
+        self.aside.failed_parts(ended)
         ended["openings"] = files.openings(self.folder, vault) if len(self.plan.test) else 0
         return ended
 
+    def kept(self, shared: Shared, memory: Memory, runner: Runner, best: str) -> dict[str, Any]:
+        """What the process tells that fits the recommended model."""
+        task = self.finish_task(shared, memory, best, runner.memory_limit)
+        member, clock = runner.crew.order(finish, task, task.job.estimator), runner.clock
+        seconds, more = LONGEST_FIT * self.plan.model_timeout, 2 * self.plan.model_timeout
+        if clock.limit is not None:  # what is told beside the scores must leave time for the report
+            left = clock.end - clock.report - time.monotonic()
+            seconds, more = max(clock.limit / 20, left), max(0.2, left)
+        if runner.stopping:
+            more = min(more, HURRY)
+        asked = Question(member, seconds, more, lambda: runner.stopping > 1)
+        return asked.answer(clock.end - clock.report)
+
     def finish_task(self, shared: Shared, memory: Memory, best: str, limit: float) -> Finish:
-        plan = self.plan
-        candidate = memory.done[best, FINAL]["best"]
-        answers = collect(plan, memory, self.parts)[best]
-        picked = single.pick(plan.material.y, answers, shared.n_classes, plan.settings.seed)
-        contender = next(c for c in plan.contenders if c.id == best)
-        job = Job(
-            shared=shared, model=best, estimator=contender.make(),
-            foreign=contender.entry is None, dropped=contender.dropped,
-            candidates=contender.candidates, fold=FINAL, train=plan.train, test=plan.test,
-            metrics=plan.metrics, known={}, deadline=plan.model_timeout, memory=limit,
-            parts=str(self.parts), portrait=self.profile["plane"],
-        )  # fmt: skip
+        keeper = Keeper.of(self.plan, memory)
+        job = keeper.job(best, shared, limit, str(self.parts))
         return Finish(
-            job=job,
-            params=contender.candidates[candidate],
+            job=replace(job, portrait=self.profile["plane"]),
+            params=keeper.params(best),
             path=str(self.folder / "model.pellucid"),
-            provenance={
-                "data_sha256": plan.material.sha256,
-                "target": plan.material.target,
-                "model": best,
-                "metric": plan.metric.name,
-                "seed": plan.settings.seed,
-                "rows": len(plan.train),
-            },
-            rows=picked,
-            folds=plan.folds,
+            provenance=keeper.provenance(best),
+            rows=self.aside.pick(self.answers.get(best)),
+            folds=self.plan.folds,
             hurried=hurried(memory.done[best, FINAL]),
         )
 
     # 5 -----------------------------------------------------------------------------------------
 
     def conclude(self, memory: Memory, runner: Runner, ended: dict[str, Any]) -> Result:
-        """Write everything down."""
-        complete = not (runner.stopping or runner.out_of_time)
-        stopped = "Ctrl-C" if runner.stopping else "time limit" if runner.out_of_time else ""
-        data = describe(self.plan, memory, self.findings.plain(), ended, stopped)
+        """Write everything down, then gather what a report tells beside it."""
+        out_of_time = runner.out_of_time or runner.left_out
+        stopped = "Ctrl-C" if runner.stopping else "time limit" if out_of_time else ""
+        data = describe(self.plan, memory, self.found, self.findings.plain(), ended, stopped)
         timings = {**timings_of(memory), **self.seconds}
         if ended:
             timings["openings"] = ended["openings"]
-        predictions = collect(self.plan, memory, self.parts)
-        portraits = {
-            model: record["portrait"]
-            for (model, fold), record in memory.done.items()
-            if fold == FINAL
-        }
-        if ended.get("portrait"):  # made with more time than the last round had
-            portraits[data["recommended"]] = ended.pop("portrait")
+        predictions = self.answers
         write = files.write_whole
         self.write_tables(data, predictions)
         write(self.folder / "log.txt", log_text(memory, data["recommended"], ended))
         write(self.folder / "timings.json", to_json(timings))
         write(self.folder / "results.json", to_json(data))
-        if complete:
+        if not stopped:
             self.journal.write("finished")
             self.journal.sync()
-            shutil.rmtree(self.parts, ignore_errors=True)
+        self.hear({"event": "reporting"})
         own = ended.pop("pickled", None)  # made by the user's class, in our own child
+        picked = self.aside.pick(predictions.get(data["recommended"]))
         return Result(
-            data, timings, predictions, portraits, self.folder, self.plan.material.container,
-            model=None if own is None else pickle.loads(own),
-            finish=ended, details=self.details(memory, predictions),
+            data, timings, predictions, portraits_of(memory, data["recommended"], ended),
+            self.folder, self.plan.material.container,
+            model=None if own is None else pickle.loads(own), finish=ended,
+            details=self.aside.details(memory, self.profile, picked, self.config),
+            notes=list(dict.fromkeys(self.aside.notes)), keeper=Keeper.of(self.plan, memory),
         )  # fmt: skip
-
-    def details(self, memory: Memory, predictions: dict[str, Any]) -> dict[str, Any]:
-        """What a report needs beside the results: columns, truth, searches, single rows."""
-        material, best = self.plan.material, leaderboard(self.plan, memory)[1]
-        picked = {}
-        if best in predictions:
-            K = len(material.classes or ())
-            picked = single.pick(material.y, predictions[best], K, self.plan.settings.seed)
-        return {
-            "profile": self.profile,
-            "fine": self.findings.fine,
-            "y": material.y,
-            "weights": material.weights,
-            "classes": None if material.classes is None else [str(c) for c in material.classes],
-            "numbers": material.rows,
-            "search": searches(self.plan, memory),
-            "says": {
-                c.id: c.entry.says if c.entry else "your own model" for c in self.plan.contenders
-            },
-            "picked": picked,
-            "cells": {name: single.cells(material.table, rows) for name, rows in picked.items()},
-            "config": self.config,
-            "source": material.source,
-        }
 
     def write_tables(self, data: dict[str, Any], predictions: dict[str, Any]) -> None:
         from pellucid.data.write import write
 
         write(board_columns(data), str(self.folder / "leaderboard.csv"))
         write(wide(self.plan, predictions), str(self.folder / "predictions.parquet"))
+
+
+def portraits_of(memory: Memory, best: str | None, ended: dict[str, Any]) -> dict[str, Any]:
+    """By model; that of the kept one may have been made again, with more time."""
+    done = memory.done.items()
+    found = {model: record["portrait"] for (model, fold), record in done if fold == FINAL}
+    if best is not None and ended.get("portrait"):
+        found[best] = ended.pop("portrait")
+    return found
 
 
 @contextmanager
@@ -301,7 +272,7 @@ def refuse_changes(start: dict[str, Any], plan: Plan) -> None:
     """A run is continued only with the same table, settings and models."""
     if start["key"] == plan.key():
         return
-    old, new = start["settings"], plan.settings.shaping()
+    old, new = start["settings"], plan.settings.scoring()
     lines = [
         f"{name}: {old.get(name)!r} -> {new.get(name)!r}"
         for name in sorted({*old, *new})

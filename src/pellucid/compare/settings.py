@@ -19,7 +19,8 @@ _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting. `shapes` says whether another value can change the numbers of a result."""
+    """One setting. `shapes` says whether another value can change a result; one that `judges` can
+    change what is concluded from the scores, not the scores: a run may be continued with another."""
 
     name: str
     kind: str  # text, int, float, list, columns, duration, flag, choice
@@ -29,6 +30,7 @@ class Setting:
     low: float | None = None
     high: float | None = None
     shapes: bool = True
+    judges: bool = False
 
 
 SETTINGS = (
@@ -52,6 +54,8 @@ SETTINGS = (
     Setting("time_limit", "duration", None, "Stop after this time, such as 90s, 10m, 1h.", shapes=False),
     Setting("model_timeout", "duration", None, "Longest time for one model."),
     Setting("memory_limit", "float", None, "Most memory of one model, in GB.", low=0.05),
+    Setting("margin", "float", 0.01, "Share of the best model's gain over the baseline that counts as no difference.", low=0, high=0.5, judges=True),
+    Setting("prefer", "choice", "simple", "Recommend the simplest model that is as good as the best, or the best score.", ("simple", "score"), judges=True),
     Setting("seed", "int", 0, "Random seed.", low=0),
     Setting("select", "list", (), "Only these checks, by code or prefix."),
     Setting("ignore", "list", (), "Not these checks."),
@@ -186,9 +190,17 @@ class Settings:
             raise AttributeError(name) from None
 
     def shaping(self) -> dict[str, Any]:
-        """The values that can change the numbers, as JSON values."""
+        """The values that can change the result, as JSON values."""
         return {
             s.name: list(v) if isinstance(v, tuple) else v
             for s in SETTINGS
             if s.shapes and (v := self.values[s.name]) is not None
         }
+
+    def scoring(self) -> dict[str, Any]:
+        """Those that can change a score: a continued run must have the same."""
+        return {name: v for name, v in self.shaping().items() if not BY_NAME[name].judges}
+
+    def judging(self) -> dict[str, Any]:
+        """Those that can change what is concluded from the scores."""
+        return {name: v for name, v in self.shaping().items() if BY_NAME[name].judges}

@@ -9,6 +9,7 @@ from pellucid.linear_model.generalized_linear_model import GeneralizedLinearMode
 from pellucid.linear_model.lasso import Lasso
 from pellucid.linear_model.lasso_cv import LassoCV
 from pellucid.linear_model.linear_regression import LinearRegression
+from pellucid.linear_model.log_target_ridge import LogTargetRidge
 from pellucid.linear_model.logistic import LogisticRegression
 from pellucid.linear_model.logistic_cv import LogisticRegressionCV
 from pellucid.linear_model.paths import enet_path, lasso_path
@@ -31,6 +32,7 @@ __all__ = [
     "Lasso",
     "LassoCV",
     "LinearRegression",
+    "LogTargetRidge",
     "LogisticRegression",
     "LogisticRegressionCV",
     "Perceptron",

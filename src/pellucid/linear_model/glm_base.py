@@ -16,6 +16,7 @@ from pellucid.data.targets import check_lengths, numbers, offset_values, weights
 from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model.linear_classifier import column_means
 from pellucid.linear_model.predictor import additive_parts, check_coefficients
+from pellucid.linear_model.target_range import check_range, keep, learn_range, with_bound
 from pellucid.linear_model.units import penalised_evenly
 from pellucid.numerics.families import Family, GLMLoss
 from pellucid.numerics.links import LINKS
@@ -71,6 +72,7 @@ class GLMRegressor(Regressor):
     step: float | None
     standardize: bool
     l1_ratio: float = 0.0
+    bound_predictions: bool = False
     coef_: np.ndarray
     intercept_: float
     means_: np.ndarray
@@ -148,7 +150,8 @@ class GLMRegressor(Regressor):
             )
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        return penalised_evenly(self, self.alpha > 0, problem, self._fit_columns)
+        learned = penalised_evenly(self, self.alpha > 0, problem, self._fit_columns)
+        return learned | learn_range(self, problem.y, problem.offset)
 
     def _fit_columns(self, problem: Problem) -> dict[str, Any]:
         loss = self._loss()
@@ -281,6 +284,7 @@ class GLMRegressor(Regressor):
     def _check_state(self) -> None:
         """Refuse arrays that do not belong to the columns or to each other (model files)."""
         check_coefficients(self)
+        check_range(self)
         if "inference_" in vars(self):
             check_facts(self.inference_, len(self.coef_))
 
@@ -296,13 +300,15 @@ class GLMRegressor(Regressor):
         return eta if shift is None else eta + offset_values(shift, len(eta))
 
     def _predict(self, X: Any) -> np.ndarray:
-        return LINKS[self._link()].inverse(self._eta(X))
+        return keep(self, LINKS[self._link()].inverse(self._eta(X)))
 
     def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> np.ndarray:
         """The predicted mean of each row."""
-        eta = self.linear_predictor(X, offset=offset, exposure=exposure)
+        X, shift = self._opened(X, offset, exposure)
+        eta = self.linear_predictor(X, offset=shift)
+        shift = None if shift is None else offset_values(shift, len(eta))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self._finite(LINKS[self._link()].inverse(eta))
+            return self._finite(keep(self, LINKS[self._link()].inverse(eta), shift))
 
     def _reveals(self) -> bool:
         """Linear predictors do, unless a factor of 0 lets the cell be passed over."""
@@ -356,9 +362,10 @@ class GLMRegressor(Regressor):
         """The linear predictor as base plus one part per column; an offset is a part of its own."""
         X, shift = self._opened(X, offset, exposure)
         found = super().explain(X)
-        if shift is None:
-            return found
-        return found.with_offset(offset_values(shift, len(found.prediction)))
+        if shift is not None:
+            shift = offset_values(shift, len(found.prediction))
+            found = found.with_offset(shift)
+        return with_bound(self, found, shift)
 
     def _explain(self, X: Any) -> dict[str, Any]:
         return additive_parts(self, X, "link")

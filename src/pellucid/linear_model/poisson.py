@@ -4,6 +4,7 @@ from typing import Any
 
 from pellucid.linear_model.glm_base import PARAMETERS, GLMRegressor
 from pellucid.numerics.families import POISSON, Family
+from pellucid.parameters import Boolean
 
 
 class PoissonRegressor(GLMRegressor):
@@ -35,12 +36,17 @@ class PoissonRegressor(GLMRegressor):
     standardize : bool, default=False, keyword-only
         Penalise the coefficients of numbers divided by their deviation (levels stay 0 and 1);
         `coef_` is told in the user's units.
+    bound_predictions : bool, default=False, keyword-only
+        Keep predictions within the range of y (of y / exposure) on the training rows, because an
+        exponential of a row far outside the training table can be of any size. `explain` has the
+        difference as a part "(bound)"; `linear_predictor` and intervals stay as they are.
     table : Table, optional
 
     Attributes
     ----------
     coef_ : (p,), in the order of `terms_`
     intercept_ : float
+    bounds_ : (2,), smallest and largest prediction; with bound_predictions only
     n_iter_, history_, status_, n_features_in_, feature_names_in_, schema_
 
     Examples
@@ -53,7 +59,7 @@ class PoissonRegressor(GLMRegressor):
 
     _positive_target = True
     _exempt = {"score_is_the_coefficient_of_determination": "score is D2, as in scikit-learn"}
-    _parameters = PARAMETERS
+    _parameters = PARAMETERS | {"bound_predictions": Boolean}
 
     def __init__(
         self,
@@ -67,6 +73,7 @@ class PoissonRegressor(GLMRegressor):
         verbose: Any = 0,
         step: float | None = None,
         standardize: bool = False,
+        bound_predictions: bool = False,
         table: Any = None,
     ) -> None:
         self.alpha = alpha
@@ -78,6 +85,7 @@ class PoissonRegressor(GLMRegressor):
         self.verbose = verbose
         self.step = step
         self.standardize = standardize
+        self.bound_predictions = bound_predictions
         self.table = table
 
     def _family(self) -> Family:

@@ -1,18 +1,34 @@
-"""Nine metrics with weights, equal to scikit-learn's; any other by name through its scorers.
+"""Ten metrics with weights, equal to scikit-learn's; any other by name through its scorers.
 
 A metric is computed from what a model said about rows: labels, probabilities or numbers. What
 cannot be computed (an AUC without scores or with one class) is NaN, shown as n/a, never 0.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from pellucid import _sklearn
 from pellucid.errors import ParameterError
+
+SMALLEST_MEAN = 1e-3  # of the mean of y: predictions of a Poisson deviance count as at least this
+# What other libraries call a metric, and its name here.
+ALIASES = {
+    "auc": "roc_auc", "rocauc": "roc_auc", "auroc": "roc_auc", "gini": "roc_auc",
+    "aucpr": "average_precision", "prauc": "average_precision", "auprc": "average_precision",
+    "acc": "accuracy", "bacc": "balanced_accuracy",
+    "logloss": "log_loss", "crossentropy": "log_loss", "nll": "log_loss",
+    "fscore": "f1", "f1score": "f1", "fmeasure": "f1",
+    "mse": "rmse", "l2": "rmse", "squarederror": "rmse", "rootmeansquarederror": "rmse",
+    "l1": "mae", "meanabsoluteerror": "mae", "rsquared": "r2", "rsq": "r2",
+    "poisson": "poisson_deviance", "meanpoissondeviance": "poisson_deviance",
+    "mcc": "matthews_corrcoef", "brier": "neg_brier_score",
+    "mape": "neg_mean_absolute_percentage_error", "medae": "neg_median_absolute_error",
+    "rmsle": "neg_root_mean_squared_log_error",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,6 +60,16 @@ def balanced_accuracy(
     """Mean recall of the classes that occur."""
     recalls = [_mean(labels[y == c] == c, w[y == c]) for c in np.unique(y) if w[y == c].sum() > 0]
     return float(np.mean(recalls))
+
+
+def recall_by_class(y: np.ndarray, labels: np.ndarray, w: np.ndarray, n_classes: int) -> np.ndarray:
+    """Share of the rows of each class (codes 0 to n_classes - 1) that are labelled as it, by weight.
+
+    NaN for a class without rows.
+    """
+    total = np.bincount(y, w, minlength=n_classes)
+    found = np.bincount(y, w * (y == labels), minlength=n_classes)
+    return np.divide(found, total, out=np.full(n_classes, np.nan), where=total > 0)
 
 
 def f1(y: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: np.ndarray) -> float:
@@ -144,6 +170,28 @@ def mae(y: np.ndarray, predicted: np.ndarray, w: np.ndarray) -> float:
     return _mean(np.abs(y - predicted), w)
 
 
+def poisson_deviances(
+    y: np.ndarray, predicted: np.ndarray, w: np.ndarray | None = None
+) -> np.ndarray:
+    """2 (y log(y / mu) - y + mu) by row, for y >= 0; NaN for a negative y.
+
+    A prediction of 0 or less has no deviance, but linear models make them and trees predict 0 where
+    all rows were 0. So predictions count as at least SMALLEST_MEAN times the mean of y.
+    """
+    mean = float(np.average(np.maximum(y, 0.0), weights=w)) if len(y) else 0.0
+    mu = np.maximum(predicted, SMALLEST_MEAN * mean)
+    some = (y > 0) & (mu > 0)
+    logs = np.zeros(np.shape(mu))
+    np.log(np.divide(y, mu, out=np.ones_like(logs), where=some), out=logs, where=some)
+    with np.errstate(over="ignore"):
+        return np.where(y >= 0, 2 * (y * logs - y + mu), np.nan)
+
+
+def poisson_deviance(y: np.ndarray, predicted: np.ndarray, w: np.ndarray) -> float:
+    """Mean Poisson deviance: how far counts lie from their predicted means."""
+    return _mean(poisson_deviances(y, predicted, w), w)
+
+
 METRICS = {
     m.name: m
     for m in (
@@ -156,16 +204,9 @@ METRICS = {
         Metric("r2", "numbers", True, r2),
         Metric("rmse", "numbers", False, rmse),
         Metric("mae", "numbers", False, mae),
+        Metric("poisson_deviance", "numbers", False, poisson_deviance),
     )
 }
-
-
-ALSO_CALLED = {  # names that people know from elsewhere
-    "auc": "roc_auc", "auroc": "roc_auc", "rocauc": "roc_auc", "gini": "roc_auc",
-    "acc": "accuracy", "auprc": "average_precision", "pr_auc": "average_precision",
-    "logloss": "log_loss", "cross_entropy": "log_loss", "nll": "log_loss", "mse": "rmse",
-    "mean_squared_error": "rmse", "mean_absolute_error": "mae", "r_squared": "r2", "rsquared": "r2",
-}  # fmt: skip
 
 
 def metric(name: str) -> Metric:
@@ -183,10 +224,15 @@ def metric(name: str) -> Metric:
 
 
 def _meant(name: str) -> str:
-    """` Did you mean 'roc_auc'?`: the metric of another name, or the nearest spelling."""
-    key = name.strip().lower().replace("-", "_").replace(" ", "_")
-    near = [ALSO_CALLED[key]] if key in ALSO_CALLED else get_close_matches(key, METRICS, n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    """` Did you mean ...?` for another library's name of a metric, or a slip of the pen."""
+    from pellucid.data.source import did_you_mean
+
+    plain = re.sub(r"[^a-z0-9]", "", name.lower()).removeprefix("neg")
+    known = {own.replace("_", ""): own for own in METRICS} | ALIASES
+    root = ", the root of it" if plain == "mse" else ""
+    if plain in known:
+        return f" Did you mean {known[plain]!r}{root}?"
+    return did_you_mean(name, METRICS)
 
 
 def _asking(name: str, scorer: Callable[..., float]) -> Callable[..., float]:

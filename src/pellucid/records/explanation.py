@@ -73,11 +73,11 @@ class Explanation:
         store(self, "rows", range(n) if self.rows is None else tuple(self.rows))
         require(len(self.rows or ()) == n, self, "rows", f"{n} names")
 
-    def with_offset(self, offset: np.ndarray) -> Explanation:
+    def with_offset(self, offset: np.ndarray, name: str = "(offset)") -> Explanation:
         """The same with one more part, the offsets (n,) of the rows, which no column holds."""
         own = np.broadcast_to(offset[:, None], self.prediction.shape)
         return replace(
-            self, columns=(*self.columns, "(offset)"), prediction=self.prediction + own,
+            self, columns=(*self.columns, name), prediction=self.prediction + own,
             contributions=np.concatenate([self.contributions, own[:, None, :]], axis=1),
         )  # fmt: skip
 

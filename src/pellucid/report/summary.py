@@ -28,7 +28,7 @@ could not be computed is None or absent, never 0. Scores are as measured (higher
           mean, ci [low, high], p, p_holm, tied, metrics {name: mean}, folds {metric: [score by fold]},
           fit_seconds, predict_seconds}]                 best first; rows without place have no mean
     verdict: {tied [models], scored, recommended, beats_baseline}
-    pairwise: {models: [..], better: [[share | None]]}   P(row better than column), by corrected t;
+    pairwise: {models: [..], better: [[share | None]]}   P(row better than column), by rows;
           rope: [widths]; within: {width: [[share]]}     P(difference within +- width)
     cards: {model: card}                                 models with out-of-fold answers
       card:
@@ -78,12 +78,12 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.compare.evidence import Difference
 from pellucid.compare.journal import plain
 from pellucid.compare.material import IN_MEMORY
-from pellucid.compare.plan import BOUNDED, LOSSES
+from pellucid.compare.plan import BOUNDED
 from pellucid.compare.result import Result
 from pellucid.compare.settings import BY_NAME
-from pellucid.compare.statistics import Behind, chance_better, corrected_error
 from pellucid.draw.region_chart import MOST_CLASSES
 from pellucid.report import words
 from pellucid.report.cards import card
@@ -94,7 +94,8 @@ SCHEMA = 1
 Summary = dict[str, Any]
 LIMITS = (
     "Scores are of the procedure (search and fit) on tables like this one, not of other tables.",
-    "Intervals treat folds as in Nadeau and Bengio (2003); they are rough for few rows.",
+    "Intervals and tests are by rows, with Nadeau and Bengio's (2003) allowance for shared training "
+    "rows; they are rough for few rows.",
     "Importances and contributions describe the model, not causes.",
 )
 MANY = f"Decision regions are not drawn for more than {MOST_CLASSES} classes."
@@ -148,38 +149,30 @@ def _with_seconds(row: dict[str, Any], timings: dict[str, Any]) -> dict[str, Any
 
 def pairwise(data: dict[str, Any]) -> dict[str, Any]:
     """How surely one model is better than another, and how surely they differ by little."""
-    metric, plan = data["plan"]["metric"], data["plan"]
-    scored = [row for row in data["leaderboard"] if row["place"]]
-    sign = 1 if plan["greater_is_better"] else -1
-    losses = metric in LOSSES
-    # Losses are compared by their logarithms, so they stay positive, and the lower is the better.
-    scores = [(1 if losses else sign) * np.array(row["folds"][metric], float) for row in scored]
-    behind = Behind(metric, tuple(plan["rows_behind"])) if plan.get("rows_behind") else None
-    widths = [0.0, 0.005, 0.01, 0.02, 0.05] if metric in BOUNDED else [0.0]
-    n = len(scored)
-    better: list[list[float | None]] = [[None] * n for _ in range(n)]
-    within: dict[str, list[list[float | None]]]
-    within = {str(w): [[None] * n for _ in range(n)] for w in widths}
-    for i, j in ((i, j) for i in range(n) for j in range(n) if i != j):
-        pair = (scores[j], scores[i]) if losses else (scores[i], scores[j])
-        chance = chance_better(*pair, plan["ratio"], losses, behind)
-        better[i][j] = chance
-        if chance is not None:
-            for w in widths:
-                within[str(w)][i][j] = _within(pair, w, plan["ratio"], chance)
-    models = [row["model"] for row in scored]
-    return {"models": models, "better": better, "rope": widths, "within": within}
+    found, bounded = data["pairs"], data["plan"]["metric"] in BOUNDED
+    widths = [0.0, 0.005, 0.01, 0.02, 0.05] if bounded else [0.0]
+    n = range(len(found["models"]))
+    pairs = [[None if i == j else _pair(found, i, j) for j in n] for i in n]
+    return {
+        "models": found["models"],
+        "better": [[d and _known(d.better) for d in row] for row in pairs],
+        "rope": widths,
+        "within": {
+            str(w): [[d and _known(d.within(w)) for d in row] for row in pairs] for w in widths
+        },
+    }
 
 
-def _within(pair: tuple[Any, Any], width: float, ratio: float, chance: float) -> float:
-    """How surely two scores differ by less than `width`, if one is better with that `chance`."""
-    from scipy.special import stdtr, stdtrit
+def _pair(found: dict[str, Any], i: int, j: int) -> Difference | None:
+    numbers = [found[part][i][j] for part in ("difference", "error", "p")]
+    if None in numbers:  # NaN in a running program, None in a file
+        return None
+    mean, error, p = numbers
+    return Difference(mean, error, found["df"], p, found["ratios"])
 
-    difference = pair[0] - pair[1]
-    mean, error, df = difference.mean(), corrected_error(difference, ratio), len(difference) - 1
-    reach = abs(stdtrit(df, chance))  # where it is finite, it says how far off 0 lies
-    error = max(error, 1e-12, abs(mean) / reach if 0 < reach < np.inf else 0.0)
-    return float(stdtr(df, (width - mean) / error) - stdtr(df, (-width - mean) / error))
+
+def _known(share: float) -> float | None:
+    return share if share == share else None
 
 
 def _card(

@@ -14,7 +14,7 @@ from pellucid.draw.number import number
 from pellucid.draw.text import cells, clean
 from pellucid.report import words
 from pellucid.report.screen import GLUE, PIPED, packed, pad, wrapped
-from pellucid.report.words import BESIDE, EXACT, exact, p_digits, starred, too_good, why_it
+from pellucid.report.words import BESIDE, EXACT, exact, p_digits, too_good
 
 TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "bal. acc.",
           "average_precision": "av. prec."}  # fmt: skip
@@ -207,7 +207,7 @@ def table(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) -> 
     names = ["model", *(clean(row["model"], 24) for row in scored)]
     widest = max(map(cells, [*names, *(clean(row["model"], 24) for row in others)]))
     parts = [
-        Column("mark", ["", *("=" if row["tied"] else "x" for row in scored)]),
+        Column("mark", ["", *("=" if row["as_good"] else "x" for row in scored)]),
         Column("model", [pad(name, widest) for name in names]),
         *columns(scored, metric, beside, timings),
         Column("use", ["use", *map(use, scored)]),
@@ -225,7 +225,9 @@ def table(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) -> 
         head = f"{' ' * blanks[0]}-{' ' * blanks[1]}{pad(clean(row['model'], 24), widest)}  "
         lines += wrapped(reason, head, " " * cells(head), width)
     gone = [column.texts[0] for column in parts if column not in kept]
-    return lines + legend(scored, gone, width)
+    told = words.legend(data)
+    told += [f"a wider terminal also shows: {', '.join(gone)}"] if gone else []
+    return lines + [part for line in told for part in wrapped(line, "  ", "    ", width)]
 
 
 def fitting(parts: list[Column], width: int) -> list[Column]:
@@ -245,22 +247,6 @@ def gaps(sizes: list[int], width: int) -> list[int]:
     return [2 if order.index(k) < spare else 1 for k in range(len(sizes))]
 
 
-def legend(scored: list[dict[str, Any]], gone: list[str], width: int) -> list[str]:
-    """What the marks mean, and which columns had no room."""
-    lines: list[str] = []
-    if len(scored) > 1:
-        others = sum(not row["baseline"] for row in scored) - 1
-        over = f", Holm over {others}" if others > 1 else ""
-        text = f"not distinguishable from the best on this data (corrected t-test{over})"
-        lines += wrapped(text, "  = ", "    ", width)
-        if any(starred(row) for row in scored):
-            lines += wrapped(words.STARRED, f"  {words.STAR} ", "    ", width)
-    if gone:
-        text = f"a wider terminal also shows: {', '.join(gone)}"
-        lines += wrapped(text, "    ", "    ", width)
-    return lines
-
-
 def columns(
     scored: list[dict[str, Any]], metric: str, beside: list[str], timings: dict[str, Any]
 ) -> list[Column]:
@@ -269,11 +255,8 @@ def columns(
     means = numbers([row["mean"] for row in scored], metric, 4)
     lows, highs = (numbers([row["ci"][end] for row in scored], metric) for end in (0, 1))
     ranges = [f"{low} - {high}" for low, high in zip(in_line(lows), in_line(highs))]
-    against = []
-    for row in scored:
-        word = "best" if row["place"] == 1 else "tie" if row["tied"] else "worse"
-        star = words.STAR if starred(row) else ""
-        against.append(f"{word} {p_value(row['p'])}{star}".strip())
+    # As scores have none, p has no leading zero either.
+    against = [re.sub(r"p ([=<]) 0\.", r"p\1.", words.against(row)) for row in scored]
     out = [
         Column("mean", ["mean", *means], right=True),
         Column("95 % interval", ["95 % interval", *ranges], right=True),
@@ -322,29 +305,14 @@ def use(row: dict[str, Any]) -> str:
 
 
 def verdict(data: dict[str, Any]) -> list[str]:
-    """What may be concluded, in words: paragraphs, not yet wrapped."""
-    best, tied = data["recommended"], data["verdict"]["tied"]
-    scored = data["verdict"]["scored"]
-    if best is None:
-        return ["No model has a score: see the reasons above."]
-    own = next(row for row in data["leaderboard"] if row["model"] == best)
-    if own["baseline"] and scored == 1:
-        text = f"Only {best}, which ignores the columns, has a score: the others cannot be judged."
-    elif own["baseline"]:
-        text = (
-            f"No model is distinguishable from {best}, which ignores the columns: this table does "
-            f"not show that '{clean(data['data']['target'], 60)}' can be predicted. Recommended: {best}."
-        )
-    elif len(tied) == 1:
-        stopped = any(row["status"] == "stopped" for row in data["leaderboard"])
-        others = "all others that have a score" if stopped else "all others on this data"
-        text = f"Recommended: {best} - better than {others}."
-    else:
-        text = (
-            f"{len(tied)} of {scored} models are tied: this table cannot tell them apart. "
-            f"Recommended: {best} - {why_it(data, own)}."
-        )
-    lines = [text + (" It gives no probabilities." if words.gives_no_probabilities(own) else "")]
+    """What may be concluded, in words: the answer, and checks that put it into doubt.
+
+    Paragraphs that are not wrapped yet.
+    """
+    own = next((row for row in data["leaderboard"] if row["recommended"]), None)
+    silent = own is not None and words.gives_no_probabilities(own)
+    said = [*words.answer(data), *(["It gives no probabilities."] if silent else [])]
+    lines = [" ".join(said)]
     warning = too_good(data["verdict"])
     lines += [f"! {warning}"] if warning else []
     for found in data["checks"]:  # the scores above probably mean nothing

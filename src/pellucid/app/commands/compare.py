@@ -22,7 +22,14 @@ from pellucid.app.voice import voice_options
     help="Folder of the run; default: runs/DATE-NAME.",
 )
 @click.option("--force", is_flag=True, help="Replace the run in --out.")
-@click.option("--resume", is_flag=True, help="Continue the latest run, or the one in --out.")
+@click.option(
+    "--resume", is_flag=True, help="Continue the latest run, or RUN given as DATA or as --out."
+)
+@click.option(
+    "--use",
+    metavar="MODEL",
+    help="With --resume: save this model of the run, whatever was recommended.",
+)
 @click.option("--plan", "only_plan", is_flag=True, help="Show what would be done, and stop.")
 @click.option(
     "--strict", is_flag=True, envvar="PELLUCID_STRICT", help="Stop if a check finds an error."

@@ -79,7 +79,7 @@ def show_run(what: str, as_json: bool, voice: Voice) -> None:
 
 def show_method(name: str, as_json: bool) -> None:
     """What a method is, its objective, and where its source stands."""
-    from pellucid.compare.registry import ALSO_CALLED, ENTRIES
+    from pellucid.compare.registry import ALIASES, ENTRIES
     from pellucid.data.source import did_you_mean
     from pellucid.errors import DataError
     from pellucid.names import ESTIMATORS
@@ -94,7 +94,7 @@ def show_method(name: str, as_json: bool) -> None:
     if not found and not others:
         ids = sorted({e.id for e in ENTRIES if e.available})
         classes = [known for names in ESTIMATORS.values() for known in names]
-        meant = [known for known in ALSO_CALLED.get(name.lower(), ()) if known in ids]
+        meant = [known for known in ALIASES.get(name.lower().replace("_", ""), ()) if known in ids]
         hint = f" Did you mean '{meant[0]}'?" if meant else did_you_mean(name, [*ids, *classes])
         raise DataError(
             f"'{name}' is not a method, model file or run.{hint} "

@@ -1,0 +1,138 @@
+"""`python -m scorecard.recommendations TABLE:TARGET[:setting=value...] ...`: was the advice good?
+
+Each table is compared as a user would, then every model of the board is fitted on all training rows
+with the settings that its own search chose, and scored on the test set. Printed: the recommended
+model, its score on the test set, the best model there, the baseline, and the share of the best's gain
+over the baseline that following the advice lost. The exit code is 1 if a recommended model is worse on
+the test set than the baseline, or loses more than a fifth of that gain.
+
+The test set is used for every model here: these figures judge the advice, they choose no model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pellucid.compare.bench import Bench, Shared
+from pellucid.compare.folder import new_folder
+from pellucid.compare.job import FINAL
+from pellucid.compare.journal import Memory
+from pellucid.compare.plan import Plan
+from pellucid.compare.prepare import prepare
+from pellucid.compare.session import Session
+from pellucid.compare.settings import Settings
+
+MOST_LOST = 0.2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run all tables; the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m scorecard.recommendations", description=__doc__
+    )
+    parser.add_argument("table", nargs="+", help="FILE:TARGET, then settings as :name=value")
+    parser.add_argument("--json", metavar="FILE", help="append one line per table to FILE")
+    options = parser.parse_args(arguments)
+    bad = 0
+    for text in options.table:
+        path, target, *more = text.split(":")
+        given = {"effort": "quick"} | dict(part.split("=", 1) for part in more)
+        try:
+            found = followed(path, {"target": target, **given})
+        except Exception as error:  # one table must not end the others
+            found = {
+                "table": Path(path).name,
+                "error": f"{type(error).__name__}: {error}",
+                "bad": True,
+            }
+        bad += found["bad"]
+        print(line(found), flush=True)
+        if options.json:
+            with Path(options.json).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(found) + "\n")
+    return int(bad > 0)
+
+
+def followed(path: str, given: dict[str, Any]) -> dict[str, Any]:
+    """One table: the advice, and what every model scores on the test set."""
+    began = time.monotonic()
+    plan, findings = prepare(path, Settings.of(given))
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = new_folder(f"{temporary}/run", plan.material.name, False)
+        result = Session(plan, folder, lambda event: None, findings).run()
+        seconds = time.monotonic() - began
+        tests = dict(scored(plan, Memory.read(folder / "events.jsonl"), temporary))
+    return judged(plan, result.data, tests) | {
+        "table": Path(path).name,
+        "seconds": round(seconds, 1),
+    }
+
+
+def scored(plan: Plan, memory: Memory, scratch: str) -> Iterator[tuple[str, float]]:
+    """Every model that finished, by its score on the test set."""
+    material = plan.material
+    text = tuple(name for name, kind in material.kinds.items() if kind == "text")
+    word, beside = material.beside
+    shared = Shared(
+        scratch, text, material.classes, material.container, plan.settings.seed, plan.inner, word
+    )
+    shared.write(material.table, material.y, material.weights, beside)
+    for contender in plan.running:
+        last = memory.done.get((contender.id, FINAL))
+        if last is None or contender.id in memory.failed or not len(plan.test):
+            continue
+        bench = Bench(shared, contender.id, contender.make(), contender.dropped, foreign=False)
+        model = bench.fresh(contender.candidates[last["best"]], "final")
+        fitted = bench.fit(model, bench.rows(plan.train), plan.train)
+        X = bench.rows(plan.test)
+        answers = bench.ask(fitted, X)
+        yield (
+            contender.id,
+            bench.measure(plan.metrics[:1], fitted, X, plan.test, answers)[plan.metric.name],
+        )
+
+
+def judged(plan: Plan, data: dict[str, Any], tests: dict[str, float]) -> dict[str, Any]:
+    """The advice against the best and the baseline of the test set."""
+    sign, recommended = plan.metric.sign, data["recommended"]
+    baseline = next(row["model"] for row in data["leaderboard"] if row["baseline"])
+    board = {row["model"]: row["mean"] for row in data["leaderboard"] if row["place"]}
+    known = {name: value for name, value in tests.items() if value == value}
+    out = {
+        "rows": len(plan.material.y), "features": len(plan.material.columns),
+        "metric": plan.metric.name, "recommended": recommended, "board": board, "tests": known,
+        "best_cv": max(board, key=lambda name: sign * board[name], default=None),
+        "as_good": data["verdict"]["as_good"], "baseline": baseline, "bad": False, "lost": None,
+    }  # fmt: skip
+    if recommended not in known or baseline not in known:
+        return out | {"best_test": None}
+    best = max(known, key=lambda name: sign * known[name])
+    gain = sign * (known[best] - known[baseline])
+    lost = sign * (known[best] - known[recommended]) / gain if gain > 0 else 0.0
+    below = sign * known[recommended] < sign * known[baseline]
+    return out | {"best_test": best, "lost": lost, "bad": below or lost > MOST_LOST}
+
+
+def line(found: dict[str, Any]) -> str:
+    """One row of the printed table."""
+    if "error" in found:
+        return f"| {found['table']} | {found['error']} |"
+    tests, best = found["tests"], found["best_test"]
+    shown = [f"{found['rows']} x {found['features']}", f"{found['seconds']:.0f} s", found["metric"]]
+    shown += [f"{m} {found['board'][m]:.4g}" for m in (found["recommended"], found["best_cv"])]
+    if best is None:
+        return f"| {found['table']} | {' | '.join(shown)} | no test set |"
+    shown += [f"{m} {tests[m]:.4g}" for m in (found["recommended"], best, found["baseline"])]
+    shown.append(f"{100 * found['lost']:.0f} %{' BAD' if found['bad'] else ''}")
+    return f"| {found['table']} | {' | '.join(shown)} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

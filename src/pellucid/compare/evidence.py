@@ -1,0 +1,205 @@
+"""What out-of-fold predictions say of models: scores with intervals, and differences of pairs.
+
+The score of a model is the mean of its fold scores. To first order it is a sum over tested rows,
+
+    score - truth = sum_i a_i (v_i - score),      a_i = w_i / (folds * weight of the fold),
+
+where v_i is the value of row i for the metric (`model_selection.influence`). Two models were tested
+on the same rows, so their difference is a sum of paired row differences, and the variance of that sum
+is that of the rows. Models of one cross-validation also share training rows, which the rows tested do
+not show: Nadeau and Bengio's (2003) correction, written for rows, multiplies the variance by
+
+    1 + SHARED * folds * (test rows / training rows)          (5 folds: 1 + 1.25 SHARED).
+
+Repeats average the values of a row: they steady the score, but tell of no further rows. With groups
+the sums of groups are what varies independently, with times those of blocks of neighbouring times;
+degrees of freedom are their number less one. Losses, which have no scale of their own, are compared
+and bounded by ratios, so a model that fails on a few rows by far cannot hide behind the variance that
+it makes. Where few rows carry most of the variance, the signs of the rows are a second witness.
+Metrics that are not ours have no row values: they are judged by folds (`statistics`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pellucid.compare import statistics
+from pellucid.model_selection.influence import row_losses, row_values
+from pellucid.model_selection.metrics import Metric
+
+LOSSES = ("log_loss", "mae", "rmse", "poisson_deviance")
+SHARED = 0.72  # of Nadeau and Bengio's term in the variance of a difference
+SHARED_BY_SCORE = 0.24  # likewise in the variance of a score, which the tested rows dominate
+FEW = 20.0  # units that carry the variance: if fewer, signs are heard too
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What the models of one cross-validation share.
+
+    y, w : truth and weight by row of the table; classes : their number, 0 for numbers
+    units : by row of the table, which independent unit (row, group, block of times) it belongs to
+    folds : how many, with repeats; ratio : test rows / training rows of a fold, on average
+    """
+
+    metric: Metric
+    y: np.ndarray
+    w: np.ndarray
+    classes: int
+    units: np.ndarray
+    folds: int
+    ratio: float
+    repeats: int = 1
+
+    def inflation(self, shared: float) -> float:
+        """By what the variance of rows is multiplied."""
+        return 1 + shared * self.folds / self.repeats * self.ratio
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One model: its score, what each unit adds to it (sum 0), and the plain loss of each unit."""
+
+    score: float
+    parts: np.ndarray = field(repr=False)
+    losses: np.ndarray | None = field(default=None, repr=False)
+
+
+def gather(trial: Trial, answers: Mapping[str, np.ndarray]) -> Evidence | None:
+    """The evidence of a model's out-of-fold answers; None if a fold has no score."""
+    metric, rows, fold = trial.metric, answers["rows"], answers["fold"]
+    said = _needed(metric, answers)
+    if said is None:
+        return None
+    classes, size = np.arange(trial.classes), int(trial.units.max()) + 1
+    scores, values, share = np.empty(trial.folds), np.empty(len(rows)), np.empty(len(rows))
+    for k in range(trial.folds):
+        own = np.flatnonzero(fold == k)
+        y, w = trial.y[rows[own]], trial.w[rows[own]]
+        if not w.sum() > 0:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            values[own] = row_values(metric, y, said[own], w, classes)
+        share[own] = w / w.sum() / trial.folds
+        scores[k] = (values[own] * w).sum() / w.sum()
+    if not np.isfinite(scores).all() or not np.isfinite(values[share > 0]).all():
+        return None
+    score = float(scores.mean())
+    there = share > 0
+    units = trial.units[rows[there]]
+    parts = np.bincount(units, (share * (values - score))[there], size)
+    used = np.bincount(units, minlength=size) > 0
+    return Evidence(score, parts[used], _losses(trial, rows, said, share, used))
+
+
+def _needed(metric: Metric, answers: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    """What the metric is computed from; None if the model did not say it."""
+    if metric.needs in ("labels", "numbers"):
+        return answers["labels"]
+    if metric.needs == "scores" and "proba" not in answers:
+        return answers.get("scores")
+    return answers.get("proba") if metric.needs != "model" else None
+
+
+def _losses(
+    trial: Trial, rows: np.ndarray, said: np.ndarray, share: np.ndarray, used: np.ndarray
+) -> np.ndarray | None:
+    """Mean loss by unit, for metrics that are made of losses."""
+    found = row_losses(trial.metric, trial.y[rows], said)
+    if found is None:
+        return None
+    there = share > 0
+    units = trial.units[rows[there]]
+    total = np.bincount(units, (share * found)[there], len(used))
+    return total[used] / np.bincount(units, share[there], len(used))[used]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much better one model is than another, on the scale of the test, and how sure that is.
+
+    mean, error : on a scale of ratios for losses (`log`); df : degrees of freedom; p : two-sided
+    """
+
+    mean: float
+    error: float
+    df: int
+    p: float
+    log: bool = False
+
+    def within(self, width: float) -> float:
+        """Probability that the models differ by less than `width` (flat prior)."""
+        from scipy.special import stdtr
+
+        error = max(self.error, ROUNDING)
+        ends = (width - self.mean) / error, (-width - self.mean) / error
+        return float(stdtr(self.df, ends[0]) - stdtr(self.df, ends[1]))
+
+    @property
+    def better(self) -> float:
+        """Probability that the first one is better (flat prior): one with the p-value."""
+        return 1 - self.p / 2 if self.mean > 0 else self.p / 2
+
+    @property
+    def reversed(self) -> Difference:
+        return Difference(-self.mean, self.error, self.df, self.p, self.log)
+
+
+def difference(trial: Trial, one: Evidence, other: Evidence) -> Difference:
+    """Of two models that were tested on the same rows; above 0 if `one` is better."""
+    mean, parts, log = _on_scale(trial.metric, one, other)
+    factor, df = trial.inflation(SHARED), len(parts) - 1
+    scale = max(1.0 if log else abs(one.score) + abs(other.score), ROUNDING)
+    parts = np.where(np.abs(parts) * len(parts) > ROUNDING * scale, parts, 0.0)
+    error = standard_error(parts, factor)
+    if error <= ROUNDING * scale:
+        return Difference(float(mean), 0.0, df, 1.0 if abs(mean) <= ROUNDING * scale else 0.0, log)
+    p = statistics.t_two_sided(mean / error, df)
+    if carriers(parts) < FEW:
+        p = min(1.0, 2 * min(p, _by_signs(one, other, mean, factor)))
+    least = 2.0 ** (1 - min(int((parts != 0).sum()), 1000))
+    return Difference(float(mean), error, df, max(p, min(1.0, least)), log)
+
+
+def _on_scale(metric: Metric, one: Evidence, other: Evidence) -> tuple[float, np.ndarray, bool]:
+    """The difference and its parts: of logarithms where both scores are losses above 0."""
+    mine, theirs = as_loss(metric.name, one), as_loss(metric.name, other)
+    if mine is not None and theirs is not None and min(mine.score, theirs.score) > 0:
+        parts = theirs.parts / theirs.score - mine.parts / mine.score
+        return float(np.log(theirs.score / mine.score)), parts, True
+    parts = metric.sign * (one.parts - other.parts)
+    return metric.sign * (one.score - other.score), parts, False
+
+
+def as_loss(metric: str, found: Evidence) -> Evidence | None:
+    """A score as a loss that is 0 for a perfect model (R2: the share not explained); else None."""
+    if metric == "r2":
+        return Evidence(1 - found.score, -found.parts)
+    return found if metric in LOSSES else None
+
+
+def standard_error(parts: np.ndarray, factor: float) -> float:
+    """Standard error of a sum over independent units."""
+    n = len(parts)
+    return float(np.sqrt(factor * n / (n - 1) * (parts**2).sum())) if n > 1 else float("nan")
+
+
+def carriers(parts: np.ndarray) -> float:
+    """By how many units the variance is carried: all of them if they vary alike, 1 at the least."""
+    squares = (parts / np.abs(parts).max()) ** 2
+    return float(squares.sum() ** 2 / (squares**2).sum())
+
+
+def _by_signs(one: Evidence, other: Evidence, mean: float, factor: float) -> float:
+    """p of the sign test, if most units speak for the model that is better by the mean; else 1."""
+    if one.losses is None or other.losses is None:
+        return 1.0
+    wins, defeats = (one.losses < other.losses).sum(), (one.losses > other.losses).sum()
+    if (wins - defeats) * mean <= 0:
+        return 1.0
+    z = (abs(wins - defeats) - 1) / np.sqrt(factor * (wins + defeats))
+    return statistics.normal_two_sided(float(z))

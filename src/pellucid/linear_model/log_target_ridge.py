@@ -1,0 +1,182 @@
+"""Ridge regression of the logarithm of a positive target, with predictions of its mean."""
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid.base import Regressor
+from pellucid.data import Problem
+from pellucid.errors import DataError
+from pellucid.linear_model.predictor import additive_parts, check_coefficients
+from pellucid.linear_model.ridge import Ridge
+from pellucid.linear_model.target_range import check_range, keep, learn_range, with_bound
+from pellucid.numerics.scores import linear_scores
+from pellucid.parameters import Boolean, Real
+from pellucid.records import Status
+
+
+class LogTargetRidge(Regressor):
+    """Least squares on the logarithm of y > 0: b and b0 minimise
+
+        sum_i w_i (log y_i - b0 - x_i . b)^2 + alpha |b|^2
+
+    for targets with a long right tail, such as prices and incomes, on which columns act by factors.
+    exp(b0 + x . b) alone estimates a median. The predicted mean is
+
+        s exp(b0 + x . b),     s = sum_i w_i y_i / sum_i w_i exp(b0 + x_i . b),
+
+    so that predictions for the training rows have the mean of y. s is Duan's smearing factor with
+    residuals weighted by exp(b0 + x . b): it does not ask for errors of equal variance, and rows
+    with a tiny exp(b0 + x . b) and a large y, which are often recorded wrongly, do not decide it.
+
+    Parameters
+    ----------
+    alpha : float >= 0, default=1.0
+        Strength of the penalty; 0 is least squares.
+    fit_intercept : bool, default=True
+        Whether to find b0; else it is 0.
+    standardize : bool, default=False, keyword-only
+        Penalise the coefficients of numbers divided by their standard deviation (levels stay 0
+        and 1); `coef_` is reported on the original scale.
+    bound_predictions : bool, default=False, keyword-only
+        Keep predictions within the range of y on the training rows, because an exponential of a row
+        far outside the training table can be of any size. `explain` has the difference as a part
+        "(bound)".
+    table : Table, optional
+        How missing values, unseen levels and kinds of columns are handled.
+
+    Attributes
+    ----------
+    coef_ : (p,), effect of each of `terms_` on log y
+    intercept_ : float, b0
+    smearing_ : float, s
+    bounds_ : (2,), smallest and largest prediction; with bound_predictions only
+    n_iter_, history_, status_, n_features_in_, feature_names_in_, schema_
+
+    Examples
+    --------
+    >>> from pellucid.linear_model import LogTargetRidge
+    >>> model = LogTargetRidge(alpha=0).fit([[0.0], [1.0], [2.0], [3.0]], [1.0, 2.0, 4.0, 8.0])
+    >>> model.predict([[4.0]]).round(9)
+    array([16.])
+    """
+
+    _positive_target = True
+    _parameters = {
+        "alpha": Real(0, None),
+        "fit_intercept": Boolean,
+        "standardize": Boolean,
+        "bound_predictions": Boolean,
+    }
+
+    coef_: np.ndarray
+    intercept_: float
+    means_: np.ndarray
+    smearing_: float
+    bounds_: np.ndarray
+    n_iter_: int
+    history_: dict[str, np.ndarray]
+    status_: Status
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        standardize: bool = False,
+        bound_predictions: bool = False,
+        table: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.bound_predictions = bound_predictions
+        self.table = table
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the coefficients and the smearing factor."""
+        return self._learn(X, y, weights=sample_weight)
+
+    def _check_problem(self, problem: Problem) -> None:
+        bad = np.flatnonzero(problem.y <= 0)
+        if len(bad):
+            given = np.arange(problem.n)
+            if problem.position is not None:
+                given = np.flatnonzero(problem.position >= 0)
+            raise DataError(
+                f"LogTargetRidge takes the logarithm of y, so y must be > 0, but {len(bad)} row(s) "
+                f"are not (the first, row {given[bad[0]]}, has {problem.y[bad[0]]:g}). Correct "
+                "them, or use another model."
+            )
+
+    def _fit(self, problem: Problem) -> dict[str, Any]:
+        ridge = Ridge(
+            self.alpha, fit_intercept=self.fit_intercept, standardize=self.standardize
+        )  # fmt: skip
+        logs = np.log(problem.y)
+        learned = ridge._fit(replace(problem, y=logs))
+        del learned["solver_"]
+        fitted = linear_scores(problem.X, learned["coef_"], learned["intercept_"])
+        if self.bound_predictions:
+            fitted = np.clip(fitted, logs.min(), logs.max())
+        with np.errstate(over="ignore", under="ignore"):
+            factor = np.exp(_log_sum(logs, problem.weights) - _log_sum(fitted, problem.weights))
+        if not 0 < factor < np.inf:
+            raise DataError(
+                "The fitted values are too far from y for any float to hold the factor between "
+                "them. Scale the columns, or use fit_intercept=True."
+            )
+        return learned | {"smearing_": float(factor)} | learn_range(self, problem.y)
+
+    def _check_state(self) -> None:
+        """Refuse arrays that do not belong to the columns or to each other (model files)."""
+        from pellucid.persist.state import expect_array, expect_number, n_terms
+
+        check_coefficients(self)
+        check_range(self)
+        expect_array(self, "coef_", n_terms(self), finite=True)
+        expect_number(self, "smearing_", 1e-320)
+
+    # Using --------------------------------------------------------------------------------------
+
+    def linear_predictor(self, X: Any) -> np.ndarray:
+        """x . coef_ + intercept_ + log(smearing_): the logarithm of the predicted mean."""
+        return self._answer(self._eta, X, direct=True)
+
+    def _eta(self, X: Any) -> np.ndarray:
+        return linear_scores(X, self.coef_, self.intercept_ + np.log(self.smearing_))
+
+    def _reveals(self) -> bool:
+        """Linear predictors do, unless a factor of 0 lets the cell be passed over."""
+        return bool(np.all(self.coef_))
+
+    def _predict(self, X: Any) -> np.ndarray:
+        return keep(self, np.exp(self._eta(X)))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The predicted mean of each row."""
+        eta = self.linear_predictor(X)
+        with np.errstate(over="ignore"):
+            return self._finite(keep(self, np.exp(eta)))
+
+    def explain(self, X: Any) -> Any:
+        """The logarithm of the predicted mean as base plus one part per column."""
+        return with_bound(self, super().explain(X))
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        parts, shift = additive_parts(self, X, "link"), np.log(self.smearing_)
+        return parts | {"base": parts["base"] + shift, "prediction": parts["prediction"] + shift}
+
+    def summary(self) -> Any:
+        """The coefficients on the log scale; theory gives no standard errors for penalised ones."""
+        from pellucid.linear_model.inference import penalised_summary
+
+        self._check_fitted()
+        return penalised_summary(self, {"alpha": float(self.alpha), "smearing": self.smearing_})
+
+
+def _log_sum(logs: np.ndarray, weights: np.ndarray) -> float:
+    """Logarithm of sum_i w_i exp(logs_i)."""
+    top = float(logs.max())
+    return top + float(np.log(weights @ np.exp(logs - top)))

@@ -1,0 +1,170 @@
+"""What each row contributes to a metric: values whose weighted mean is the metric itself.
+
+The value of row i is the metric plus the influence of that row,
+
+    v_i = m(w) + W dm / dw_i,        W = sum of the weights w,
+
+so that sum(w v) / W = m for every metric that does not depend on the scale of the weights. For a
+mean over rows (accuracy, log loss, absolute error) v_i is the row's own loss; for the area under the
+ROC curve it is DeLong's placement value; for the others it is the delta method. Two models that were
+tested on the same rows are compared by the differences of these values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pellucid.model_selection.metrics import Metric, log_losses, poisson_deviances
+
+Values = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
+def _accuracy(y: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    return (y == labels).astype(float)
+
+
+def _balanced_accuracy(
+    y: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: np.ndarray
+) -> np.ndarray:
+    """The mean of recalls: a row moves the recall of its own class."""
+    right, present = (y == labels).astype(float), [c for c in np.unique(y) if w[y == c].sum() > 0]
+    values = np.zeros(len(y))
+    for c in present:
+        own = y == c
+        recall = np.average(right[own], weights=w[own])
+        values += recall
+        values[own] += w.sum() / w[own].sum() * (right[own] - recall)
+    return values / len(present)
+
+
+def _f1(y: np.ndarray, labels: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """A ratio 2 hits / (actual + predicted), for the last of two classes or the mean over classes."""
+    which = classes[-1:] if len(classes) == 2 else np.union1d(y, labels)
+    values = np.zeros(len(y))
+    for c in which:
+        actual, predicted = y == c, labels == c
+        total = w[actual].sum() + w[predicted].sum()
+        if total > 0:
+            share = 2 * w[actual & predicted].sum() / total
+            each = 2.0 * (actual & predicted) - share * (actual.astype(float) + predicted)
+            values += share + w.sum() / total * each
+    return values / len(which)
+
+
+def _log_loss(y: np.ndarray, proba: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    return log_losses(np.searchsorted(classes, y), proba)
+
+
+def _over_classes(one: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> Values:
+    """A metric of two classes; for more the mean over one class against the rest."""
+
+    def values(y: np.ndarray, scores: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        if scores.ndim == 1:
+            return one(y == classes[-1], scores, w)
+        if len(classes) == 2:
+            return one(y == classes[1], scores[:, 1], w)
+        parts = [one(y == c, scores[:, k], w) for k, c in enumerate(classes)]
+        return np.mean(parts, axis=0)
+
+    return values
+
+
+def _placements(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """DeLong's placement values: the share of the other class that a row is ordered rightly against."""
+    pos, neg = w[positive].sum(), w[~positive].sum()
+    if pos == 0 or neg == 0:
+        return np.full(len(score), np.nan)
+    levels, rank = np.unique(score, return_inverse=True)
+    at_pos = np.bincount(rank, w * positive, minlength=len(levels))
+    at_neg = np.bincount(rank, w * ~positive, minlength=len(levels))
+    below = (np.cumsum(at_neg) - at_neg / 2) / neg
+    above = 1 - (np.cumsum(at_pos) - at_pos / 2) / pos
+    auc = float((at_pos * below).sum() / pos)
+    placed = np.where(positive, below[rank], above[rank])
+    return auc + (placed - auc) * w.sum() / np.where(positive, pos, neg)
+
+
+def _precisions(positive: np.ndarray, score: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Average precision: a row counts as a positive, and in the precision of all rows below it."""
+    pos = w[positive].sum()
+    if pos == 0:
+        return np.full(len(score), np.nan)
+    levels, rank = np.unique(-score, return_inverse=True)  # the highest score first
+    at_pos = np.bincount(rank, w * positive, minlength=len(levels))
+    at_all = np.bincount(rank, w, minlength=len(levels))
+    seen = np.cumsum(at_all)
+    precision = np.divide(np.cumsum(at_pos), seen, out=np.zeros(len(seen)), where=seen > 0)
+    average = float((at_pos * precision).sum() / pos)
+    each = np.divide(at_pos, seen, out=np.zeros(len(seen)), where=seen > 0)
+    counted = np.cumsum(each[::-1])[::-1]  # positives at or below a level, each by its rows above
+    expected = np.cumsum((each * precision)[::-1])[::-1]
+    below = positive * counted[rank] - expected[rank]
+    return average + w.sum() / pos * (positive * (precision[rank] - average) + below)
+
+
+def _squared(y: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    return (y - predicted) ** 2
+
+
+def _rmse(y: np.ndarray, predicted: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """A root: half a row's squared error by the root, and half the root."""
+    squares = _squared(y, predicted)
+    root = np.sqrt(np.average(squares, weights=w))
+    return squares / (2 * root) + root / 2 if root > 0 else squares
+
+
+def _r2(y: np.ndarray, predicted: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """1 - residual / spread, of which both change with a row."""
+    squares, around = _squared(y, predicted), (y - np.average(y, weights=w)) ** 2
+    residual, spread = np.average(squares, weights=w), np.average(around, weights=w)
+    if spread == 0:
+        return np.full(len(y), 1.0 if residual == 0 else 0.0)
+    return 1 - residual / spread - (squares - around * residual / spread) / spread
+
+
+def _mae(y: np.ndarray, predicted: np.ndarray, w: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    return np.abs(y - predicted)
+
+
+def _poisson_deviance(
+    y: np.ndarray, predicted: np.ndarray, w: np.ndarray, classes: np.ndarray
+) -> np.ndarray:
+    return poisson_deviances(y, predicted, w)
+
+
+VALUES: dict[str, Values] = {
+    "accuracy": _accuracy,
+    "balanced_accuracy": _balanced_accuracy,
+    "f1": _f1,
+    "log_loss": _log_loss,
+    "roc_auc": _over_classes(_placements),
+    "average_precision": _over_classes(_precisions),
+    "r2": _r2,
+    "rmse": _rmse,
+    "mae": _mae,
+    "poisson_deviance": _poisson_deviance,
+}
+
+
+def row_losses(metric: Metric, y: np.ndarray, said: np.ndarray) -> np.ndarray | None:
+    """The loss of each row in the metric's own sense, by which rows can be ordered; None if none.
+
+    Squared and absolute errors order rows alike.
+    """
+    if metric.name == "poisson_deviance":
+        return poisson_deviances(y, said)
+    if metric.needs == "numbers":
+        return np.abs(y - said)
+    return log_losses(y, said) if metric.name == "log_loss" else None
+
+
+def row_values(
+    metric: Metric, y: np.ndarray, said: np.ndarray, w: np.ndarray, classes: np.ndarray
+) -> np.ndarray:
+    """The value of every row for one of our metrics; `said` is what the metric needs.
+
+    Rows of weight 0 have a value, but no part in the mean.
+    """
+    return VALUES[metric.name](y, said, w, classes)

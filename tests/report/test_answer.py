@@ -1,0 +1,219 @@
+"""Every sentence of the answer is read and held against the numbers it speaks of."""
+
+import re
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pellucid.compare.verdict import BEST, NEAR, SAME, Board, judge
+from pellucid.report import words
+
+NUMBER = r"(-?\d+(?:\.\d+)?)"
+RANKS = {"mean": 0, "ridge": 1, "ols": 1, "tree": 2, "knn": 3, "forest": 5, "mlp": 6}
+
+
+def made(scores, p, test=None, prefer="simple", checks=()):
+    """A finished comparison with these RMSEs and p-values, as far as the words need it."""
+    board = Board({n: -s for n, s in scores.items()}, lambda a, b: p[frozenset((a, b))], "mean")
+    found = judge(board, RANKS, scores, prefer)
+    rows = [
+        {
+            "model": name, "place": k + 1, "baseline": name == "mean", "rank": RANKS[name],
+            "recommended": name == found.recommended, "mean": scores[name], "status": "ok",
+            "ci": [0.8 * scores[name], 1.2 * scores[name]], "metrics": {"rmse": scores[name]},
+            **asdict(found.marks[name]),
+        }
+        for k, name in enumerate(board.order)
+    ]  # fmt: skip
+    return {
+        "leaderboard": rows, "checks": list(checks), "test": test,
+        "data": {"target": "price", "task": "regression"},
+        "plan": {"metric": "rmse", "greater_is_better": False},
+        "verdict": {
+            "best": found.best, "as_good": [n for n, m in found.marks.items() if m.as_good],
+            "scored": len(rows), "recommended": found.recommended, "margin": 0.01, "prefer": prefer,
+            "beats_baseline": found.beats_baseline,
+        },
+    }  # fmt: skip
+
+
+class Reader:
+    """Understands the sentences; one it does not know is an error."""
+
+    def __init__(self, data):
+        self.data, self.verdict = data, data["verdict"]
+        self.rows = {row["model"]: row for row in data["leaderboard"]}
+        self.own = self.rows[self.verdict["recommended"]]
+        self.good = [row for row in self.rows.values() if row["as_good"]]
+
+    def read(self, sentence):
+        for pattern, check in SENTENCES:
+            match = re.fullmatch(pattern, sentence)
+            if match:
+                check(self, *match.groups())
+                return
+        raise AssertionError(f"nobody can check: {sentence!r}")
+
+    def near(self, shown, value):
+        assert float(shown) == pytest.approx(value, rel=1e-3, abs=1e-3)
+
+    def choice(self, model):
+        assert model == self.own["model"] and not self.own["baseline"]
+        assert self.verdict["beats_baseline"]
+
+    def nothing_better(self, model):
+        assert self.own["baseline"] and self.rows[model]["baseline"]
+        assert not self.verdict["beats_baseline"]
+
+    def alone(self, model):
+        assert len(self.rows) == 1 and self.own["model"] == model
+
+    def score(self, value, low, high, base=None, name=None):
+        self.near(value, self.own["mean"])
+        self.near(low, self.own["ci"][0])
+        self.near(high, self.own["ci"][1])
+        if base is not None:
+            self.near(base, self.rows[name]["mean"])
+            assert self.own["p_baseline"] < 0.05 and self.own["mean"] < self.rows[name]["mean"]
+
+    def no_other(self, *count):
+        assert len(self.good) == 1 and self.own["why"] == BEST
+        assert not count or int(count[0]) == len(self.rows) - 1
+
+    def others(self, good, rivals, model, why):
+        assert (int(good), int(rivals)) == (len(self.good) - 1, len(self.rows) - 1)
+        assert model == self.own["model"] == self.verdict["best"]
+        self.reason(why)
+
+    def reason(self, why):
+        alike = [r for r in self.good if r["rank"] == self.own["rank"]]
+        if why == "the one with the best score":
+            assert self.verdict["prefer"] == "score"
+            assert self.own["mean"] == min(r["mean"] for r in self.good)
+            return
+        assert self.own["rank"] == min(r["rank"] for r in self.good)
+        if "among" in why:
+            assert int(re.search(r"among the (\d+)", why)[1]) == len(alike) > 1
+            assert self.own["mean"] == min(r["mean"] for r in alike)
+        else:
+            assert int(re.search(r"of the (\d+)", why)[1]) == len(self.good) and len(alike) == 1
+
+    def trade(self, top, value, how, model, why):
+        best = self.rows[top]
+        assert top == self.verdict["best"] and model == self.own["model"] != top
+        assert best["mean"] <= self.own["mean"]
+        self.near(value, best["mean"])
+        if "significantly" in how:
+            assert self.own["why"] == SAME and self.own["p_holm"] >= 0.05
+            told = re.search(r"p = (0\.\d+|1\.00)", how)
+            self.near(float(told[1]) if told else 0.0, round(self.own["p_holm"], 2))
+            family = sum(r["p_holm"] is not None for r in self.rows.values())
+            assert family == 1 or f"Holm over {family}" in how
+        else:
+            assert self.own["why"] == NEAR and self.own["lost"] <= self.verdict["margin"]
+        self.reason(why)
+
+    def rather(self, top):
+        assert top == self.verdict["best"] != self.own["model"]
+        assert self.verdict["prefer"] == "simple"
+
+    def tested(self, rows, value, low, high, base=None):
+        test = self.data["test"]
+        assert int(rows) == test["rows"]
+        self.near(value, test["metrics"]["rmse"])
+        self.near(low, test["intervals"]["rmse"][0])
+        if base is not None:
+            self.near(base, test["baseline"]["rmse"])
+
+    def unreliable(self, model, rows, value, base=None):
+        test = self.data["test"]
+        assert model == test["model"] and int(rows) == test["rows"]
+        assert test["metrics"]["rmse"] > test["baseline"]["rmse"]
+
+    def disagrees(self, model, rows, value, low, high):
+        test = self.data["test"]
+        assert not test["foretold"] and test["metrics"]["rmse"] > self.rows[model]["mean"]
+        self.near(high, self.rows[model]["ci"][1])
+
+
+ROWS = r"(\d+) rows?"
+SENTENCES = [
+    (r"Use (\w+) to predict price\.", Reader.choice),
+    (r"No model predicts price significantly better than (\w+), which ignores the columns\.",
+     Reader.nothing_better),
+    (r"Only (\w+), which ignores the columns, has a score: the others cannot be judged\.",
+     Reader.alone),
+    (rf"Its RMSE is {NUMBER} in cross-validation \(95 % interval {NUMBER} to {NUMBER}\)"
+     rf"(?:, significantly better than the {NUMBER} of (\w+), which ignores the columns)?\.",
+     Reader.score),
+    (r"None of the other (\d+) models is as good\.", Reader.no_other),
+    (r"The other model is not as good\.", Reader.no_other),
+    (r"No other model has a score\.", lambda reader: reader.alone(reader.own["model"])),
+    (r"(\d+) of the other (\d+) models (?:is|are) as good; (\w+) is (.+)\.", Reader.others),
+    (rf"(\w+) scores {NUMBER}, (not significantly better \(.+?\)|less than 1 % of its gain over the "
+     r"baseline better); (\w+) is (.+)\.", Reader.trade),
+    (r"If the score matters more than simplicity, use (\w+) \(--prefer score\)\.", Reader.rather),
+    (rf"On the test set of {ROWS} it is {NUMBER} \(95 % interval {NUMBER} to {NUMBER}\)"
+     rf"(?:; the baseline has {NUMBER})?\.", Reader.tested),
+    (rf"Do not rely on (\w+): on the test set of {ROWS} its RMSE is {NUMBER}, worse than the "
+     rf"baseline's {NUMBER}\.", Reader.unreliable),
+    (rf"Do not rely on (\w+): on the test set of {ROWS} its RMSE is {NUMBER}, worse than "
+     rf"cross-validation allows \({NUMBER} to {NUMBER}\)\.", Reader.disagrees),
+]  # fmt: skip
+
+
+@given(
+    models=st.sets(st.sampled_from(sorted(set(RANKS) - {"mean"}))),
+    seed=st.integers(0, 2**32 - 1),
+    prefer=st.sampled_from(["simple", "score"]),
+    alike=st.booleans(),
+    tested=st.booleans(),
+)
+def test_every_sentence_agrees_with_the_numbers(models, seed, prefer, alike, tested):
+    rng = np.random.default_rng(seed)
+    names = [*models, "mean"]
+    spread = 0.005 if alike else 0.5
+    scores = {name: float(2 + spread * rng.normal()) for name in names} | {"mean": 2.6}
+    p = {frozenset((a, b)): float(10 ** -rng.uniform(0, 4)) for a in RANKS for b in RANKS if a < b}
+    data = made(scores, p, prefer=prefer)
+    if tested:
+        value = float(2 + 0.5 * rng.normal())
+        data["test"] = {
+            "model": data["verdict"]["recommended"], "rows": 40, "metrics": {"rmse": value},
+            "intervals": {"rmse": [0.9 * value, 1.1 * value]}, "baseline": {"rmse": 2.5},
+            "foretold": bool(rng.integers(2)),
+        }  # fmt: skip
+    reader = Reader(data)
+    for sentence in words.answer(data):
+        reader.read(sentence)
+
+
+def plainly(**more):
+    p = {frozenset((a, b)): 1e-6 for a in RANKS for b in RANKS if a < b}
+    return made({"forest": 1.0, "mean": 4.0}, p, **more)
+
+
+def test_a_test_set_that_disagrees_changes_the_first_sentence():
+    test = {
+        "model": "forest", "rows": 40, "metrics": {"rmse": 1.05}, "baseline": {"rmse": 4.1},
+        "intervals": {"rmse": [0.9, 1.2]}, "foretold": True,
+    }  # fmt: skip
+    assert words.answer(plainly(test=test))[0] == "Use forest to predict price."
+    far = test | {"metrics": {"rmse": 2.5}, "foretold": False}
+    assert words.answer(plainly(test=far))[0].startswith("Do not rely on forest: on the test set")
+    worse = test | {"metrics": {"rmse": 107308.0}}
+    first = words.answer(plainly(test=worse))[0]
+    assert "107308, worse than the baseline's 4.100" in first
+    better = test | {"metrics": {"rmse": 0.2}, "foretold": False}
+    assert words.answer(plainly(test=better))[0] == "Use forest to predict price."
+
+
+def test_a_leak_is_told_before_the_choice():
+    leak = {"code": "D011", "level": "error", "text": "...", "columns": ["boat", "body"]}
+    harmless = {"code": "D008", "level": "warning", "text": "...", "columns": ["age"]}
+    first, second, *_ = words.answer(plainly(checks=[leak, harmless]))
+    assert "boat, body" in first and "D011" in first and "age" not in first
+    assert second == "Use forest to predict price."
