@@ -37,13 +37,13 @@ def three_classes(scale="log-odds"):
     return Explanation(base, contributions, prediction, ("x", "y"), "abc", scale, "sum")
 
 
-def test_sentence_speaks_about_the_predicted_class():
+def test_sentence_speaks_about_the_second_of_two_classes():
     text = str(explanation(values=[[1410, 3.5], [33, 4], ["a", None], [5, 6]], rows=[17, "last"]))
     assert text.splitlines() == [
-        "row 17 -> malignant 0.924  baseline 0.378  area 1410 (+2)  texture 33 (+1.25)  "
-        "symmetry a (-0.5)  ...  sums exactly to the log-odds 2.5",
-        "row last -> benign 0.818  baseline 0.622  area 3.5 (+2)  texture 4 (-1)  "
-        "symmetry  (+0)  ...  sums exactly to the log-odds 1.5",
+        "row 17 -> malignant  p(malignant) 0.924  baseline 0.378  area 1410 (+2)  "
+        "texture 33 (+1.25)  symmetry a (-0.5)  ...  sums exactly to the log-odds of malignant 2.5",
+        "row last -> benign  p(malignant) 0.182  baseline 0.378  area 3.5 (-2)  texture 4 (+1)  "
+        "symmetry  (+0)  ...  sums exactly to the log-odds of malignant -1.5",
     ]
 
 
@@ -83,7 +83,7 @@ def test_infinite_log_odds_add_up():
         contributions=np.array([[[math.inf], [1.0], [0.0], [0.0]]]), prediction=[[math.inf]]
     )
     assert certain.is_additive()
-    assert "malignant 1 " in str(certain)
+    assert "p(malignant) 1 " in str(certain)
     lost = explanation(contributions=np.full((1, 4, 1), math.nan), prediction=[[1.0]])
     assert not lost.is_additive()
 
@@ -176,8 +176,8 @@ def test_html_names_what_it_shows():
     def heads(record):
         return [th.text for th in ET.fromstring(record._repr_html_()).iter("th")][:5]
 
-    assert heads(explanation())[:4] == ["row", "prediction", "probability", "baseline"]
-    assert heads(explanation(scale="votes"))[2] == "votes"
+    assert heads(explanation())[:4] == ["row", "prediction", "p(malignant)", "baseline"]
+    assert heads(explanation(scale="votes"))[2] == "votes(malignant)"
     assert heads(explanation(classes=None, scale="response"))[1:3] == ["response", "baseline"]
 
 
@@ -195,24 +195,26 @@ def test_html_escapes_names_from_the_table():
 
 
 @given(st.floats(-50, 50), st.floats(-50, 50))
-def test_two_classes_are_mirror_images(base, total):
-    ahead = lead(np.array([base]), np.array([total]), ("no", "yes"), "log-odds")
-    assert ahead.label == ("yes" if total > 0 else "no")
-    assert 0.5 <= ahead.shown <= 1
-    assert ahead.total == abs(total)
-    if total != 0:
-        other = lead(np.array([-base]), np.array([-total]), ("yes", "no"), "log-odds")
-        assert dataclasses.replace(other, sign=ahead.sign) == ahead
-        assert other.sign == -ahead.sign
+def test_of_two_classes_the_second_is_spoken_of(base, total):
+    outcome = lead(np.array([base]), np.array([total]), ("no", "yes"), "log-odds")
+    assert outcome.label == ("yes" if total > 0 else "no")
+    assert (outcome.of, outcome.k, outcome.total) == ("yes", 0, total)
+    assert outcome.shown == pytest.approx(1 / (1 + math.exp(-total)))
+    assert outcome.baseline == pytest.approx(1 / (1 + math.exp(-base)))
 
 
 @pytest.mark.parametrize(
-    ("scale", "label", "shown", "total"),
-    [("probability", "no", 0.75, 0.75), ("votes", "yes", 0.25, 0.25), ("link", "yes", 0.25, 0.25)],
+    ("scale", "label", "said"),
+    [
+        ("probability", "no", "no  p(yes) 0.25"),
+        ("votes", "yes", "yes  votes(yes) 0.25"),
+        ("link", "yes", "yes  link(yes) 0.25"),
+    ],
 )
-def test_two_classes_on_other_scales(scale, label, shown, total):
+def test_two_classes_on_other_scales(scale, label, said):
     outcome = lead(np.array([0.5]), np.array([0.25]), ("no", "yes"), scale)
-    assert (outcome.label, outcome.shown, outcome.total) == (label, shown, total)
+    assert (outcome.label, outcome.of, outcome.shown, outcome.total) == (label, "yes", 0.25, 0.25)
+    assert str(outcome) == said
 
 
 def test_several_classes_share_probability():
@@ -243,9 +245,9 @@ def test_prototypes_add_up_and_speak():
     record = prototypes()
     assert record.is_additive()
     assert str(record).splitlines() == [
-        "row 0 -> yes 0.25  training row 1 at 0.3 (-0.4)  training row 3 at 0.1 (0.2)  "
+        "row 0 -> yes  votes(yes) 0.25  training row 1 at 0.3 (-0.4)  training row 3 at 0.1 (0.2)  "
         "training row 9 at 0.25 (0.2)  votes 0.25 by 3 rows",
-        "row 1 -> no 0.75  training row 4 at 0.5 (1)  votes 0.75 by 1 rows",
+        "row 1 -> no  votes(yes) -0.75  training row 4 at 0.5 (-1)  votes -0.75 by 1 rows",
     ]
     assert not prototypes(base=[0.5]).is_additive()
     assert prototypes(base=[0.5], others=[[-0.25], [-0.25]]).is_additive()
@@ -350,4 +352,4 @@ def test_wrong_summaries_are_refused(field, value):
 
 def test_a_chance_near_one_is_not_called_certain():
     said = str(Explanation([0.0], [[[12.0]]], [[12.0]], ["a"], ("no", "yes"), "log-odds", "linear"))
-    assert said.startswith("row 0 -> yes >0.999  baseline 0.5")
+    assert said.startswith("row 0 -> yes  p(yes) >0.999  baseline 0.5")

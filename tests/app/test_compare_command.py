@@ -55,13 +55,16 @@ def test_stderr_tells_data_checks_plan_and_one_line_per_model(here):
         "sha256",
         "data    344 rows",
         "checks  ok",
-        "plan    test 69 rows",
+        "plan    test set of 69 rows",
         "WROTE",
         "NEXT",
     ):
         assert word in told
-    assert told.count(" done ") == 2 and "\x1b" not in told and "\r" not in told
-    assert max(map(len, told.splitlines())) <= 96
+    assert told.count(" scored ") == 2 and "\x1b" not in told and "\r" not in told
+    after = ["final fits on all training rows ...", "testing and explaining tree ..."]
+    places = [told.index(phase) for phase in [*after, "writing the report ..."]]
+    assert told.rindex(" scored ") < places[0] and places == sorted(places)
+    assert max(map(len, told.splitlines())) <= 100
 
 
 def test_the_run_folder_holds_everything(here):
@@ -72,10 +75,29 @@ def test_the_run_folder_holds_everything(here):
     }  # fmt: skip
 
 
-def test_lines_are_at_most_96_wide(here, capsys):
-    code, out, _ = call(capsys, "show", "runs/latest")
-    assert code == 0 and "LEADERBOARD" in out and "TEST PART" in out
-    assert max(map(len, out.splitlines())) <= 96
+@pytest.mark.parametrize("columns", [60, 80, 100, 120])
+def test_lines_are_as_wide_as_the_terminal(here, capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for command in (
+        ["show", "runs/latest"], ["show", "tree"], ["show", "gradient_boosting"], ["models"],
+        ["check", "penguins"], ["compare", "penguins", "--plan"], ["compare", "--help"],
+    ):  # fmt: skip
+        code, out, _ = call(capsys, *command)
+        lines = [line for line in out.splitlines() if not line.startswith("source ")]
+        assert code == 0 and max(map(len, lines)) <= columns, command
+        assert "…" not in out
+
+
+def test_a_narrow_board_has_fewer_columns_and_says_so(here, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    narrow = call(capsys, "show", "runs/latest")[1]
+    monkeypatch.setenv("COLUMNS", "100")
+    wide = call(capsys, "show", "runs/latest")[1]
+    assert "log loss" in wide.splitlines()[1] and "log loss" not in narrow.splitlines()[1]
+    assert "a wider terminal also shows: roc auc, log loss, fit" in narrow
+    assert "wider" not in wide and "TEST SET  (used once" in wide
+    told = wide[wide.index("\n\n") :]  # the sentences are the same, word by word
+    assert told.split() == narrow[narrow.index("\n\n") :].split()
 
 
 def test_the_stored_settings_repeat_the_run(here, capsys, tmp_path):
@@ -114,7 +136,10 @@ def test_runs_show_explain_report(here, capsys):
     code, out, _ = call(capsys, "explain", "runs/latest", "--row", "17")
     assert code == 0 and out.startswith("row 17 -> ") and "sums exactly" in out
     told = json.loads(call(capsys, "explain", "--row", "3", "--json")[1])
-    assert told["rows"][0]["(row)"] == 3
+    own = told["rows"][0]
+    assert (told["schema"], own["row"]) == (2, 3) and own["class"] == own["prediction"]
+    parts = sum(own["contributions"].values())
+    assert own["baseline"] + parts == pytest.approx(own["total"], abs=1e-12)
     code, _, err = call(capsys, "explain", "runs/latest", "--row", "999")
     assert code == 2 and "rows 0 to 343" in err
     assert (
@@ -138,14 +163,14 @@ def test_the_list_of_models_is_not_cut_short(capsys):
     told = call(capsys, "models", "--task", "classification")[1]
     assert "…" not in told and "small trees, misclassified rows weighted up" in told
     assert "  svm_rbf: C 0.1, 1, 10, 100; gamma 0.01, scale\n" in told
-    assert max(map(len, told.splitlines())) <= 96
+    assert max(map(len, told.splitlines())) <= 100
 
 
 def test_show_a_method(here, capsys):
     code, out, _ = call(capsys, "show", "tree")
     assert code == 0 and "decision_tree.py" in out and "impurity" in out
     code, _, err = call(capsys, "show", "tre")
-    assert code == 2 and "Did you mean 'tree'?" in err
+    assert code == 2 and "'tre' is not a method, model file or run. Did you mean 'tree'?" in err
 
 
 def test_every_method_and_every_class_can_be_shown(here, capsys):
@@ -167,6 +192,51 @@ def test_models_and_plan(here, capsys):
     assert code == 0 and "command line" in out and "about" in out
     plan = json.loads(call(capsys, "compare", "penguins", "--plan", "--json", "--cv", "4")[1])
     assert plan["settings"]["cv"] == {"value": 4, "source": "command line"}
+
+
+@pytest.mark.parametrize(("effort", "seconds"), [("quick", 120), ("normal", 300)])
+def test_the_plan_shows_every_limit_with_the_value_it_has(here, capsys, effort, seconds):
+    plan = ["compare", "penguins", "--plan", "--effort", effort, "--cv", "4", "--jobs", "2"]
+    out = call(capsys, *plan)[1]
+    values = dict(line.split("  ", 1) for line in out.splitlines() if "  " in line.strip())
+    assert f"no limit by the clock; {seconds} s of estimated work" in values["model_timeout"]
+    assert "no limit" in values["time_limit"] and " GB " in values["memory_limit"]
+    assert not [line for line in out.splitlines() if line.split()[1:2] == ["-"]]
+    said = " ".join(out.split())
+    assert f"limits work: {seconds} s of estimated work for each model" in said
+    assert "time limit: none" in said and "GB for each model processes: 2" in said
+    known = json.loads(call(capsys, *plan, "--json", "--time-limit", "90s")[1])["limits"]
+    assert known["time limit"].startswith("90 s by the clock") and known["processes"] == "2"
+    assert set(known) > {"work", "model timeout", "time limit", "hanging", "memory"}
+
+
+def test_runs_have_dates_and_durations_and_whole_names(here, capsys):
+    import re
+
+    from pellucid.app.commands.runs import facts, listed
+
+    out = call(capsys, "runs")[1]
+    name = next((here / "runs").glob("2*")).name
+    head, _, line = out.splitlines()
+    assert line.startswith(f"{name}  ") and "…" not in out
+    assert head.split()[:3] == ["run", "date", "took"]
+    assert re.search(r"  \d{4}-\d\d-\d\d \d\d:\d\d  +\d+(\.\d)? s  ", line)
+    entry = facts(here / "runs" / name)
+    assert entry["seconds"] > 0 and entry["date"][:10] in call(capsys, "runs", "--json")[1]
+    long = entry | {"run": "2026-11-17-1200-" + "x" * 60, "target": "a target of many words " * 4}
+    narrow = listed([long, entry], 80)
+    assert max(map(len, narrow)) <= 80 and any(long["run"] in line for line in narrow)
+    assert "logistic" not in narrow[0] and len(listed([long, entry], None)) == 4
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(None, ""), (0.51, "0.5 s"), (59.2, "59 s"), (64, "1 min 04 s"),
+                          (3599.7, "1 h 00 min"), (7260, "2 h 01 min")],
+)  # fmt: skip
+def test_durations(seconds, text):
+    from pellucid.app.commands.runs import duration
+
+    assert duration(seconds) == text
 
 
 def test_precedence_of_settings(tmp_path, monkeypatch, capsys):
@@ -248,7 +318,7 @@ def test_hostile_names_and_labels(tmp_path, monkeypatch, capsys):
             writer.writerow([*((i * (k + 3)) % 17 for k in range(6)), HOSTILE[i % 3]])
     code, out, err = call(capsys, "compare", "t.csv", "-t", "<b>y</b>", *QUICK, "-o", "run")
     assert code == 0, err
-    assert all(len(line) <= 96 for line in out.splitlines())
+    assert all(len(line) <= 100 for line in out.splitlines())
     assert "\u202e" not in out + err and "\t" not in out
     assert call(capsys, "explain", "run", "--row", "0")[0] == 0
     shown = call(capsys, "compare", "--resume", "-o", "run", "--format", "md")[1]
@@ -375,7 +445,7 @@ def test_a_report_that_fails_is_a_note_and_costs_no_board(part, tmp_path, monkey
     with monkeypatch.context() as patch:
         patch.setattr(f"pellucid.report.{where}", broken)
         code, out, err = call(capsys, *run)
-    assert code == 0 and "LEADERBOARD" in out and "TEST PART" in out
+    assert code == 0 and "LEADERBOARD" in out and "TEST SET" in out
     assert "note: the report could not be written: ValueError: Nanosecond resolution" in err
     assert "to try again: pellucid compare --resume --out r" in err
     for name in ("results.json", "leaderboard.csv", "predictions.parquet", "model.pellucid"):

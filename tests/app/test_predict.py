@@ -271,15 +271,45 @@ def test_predicting_starts_light(tree):
 def test_swapped_arguments_are_told(tree, capsys):
     assert cli.run(["predict", "new.csv", "m.pellucid"]) == 2
     said = capsys.readouterr().err
-    assert "m.pellucid is a model and new.csv is none: the model comes first." in said
-    assert said.endswith("Say: pellucid predict m.pellucid new.csv\n") and said.count("\n") == 1
+    assert said == (
+        "error: new.csv is a table, not a model: pellucid predict MODEL DATA. "
+        "Did you mean: pellucid predict m.pellucid new.csv\n"
+    )
     assert cli.run(["explain", "new.csv", "m.pellucid"]) == 2
-    assert "Say: pellucid explain m.pellucid new.csv" in capsys.readouterr().err
+    assert "Did you mean: pellucid explain m.pellucid new.csv" in capsys.readouterr().err
+    assert cli.run(["explain", "new.csv"]) == 2
+    said = capsys.readouterr().err
+    assert said == "error: new.csv is a table, not a model: pellucid explain MODEL DATA\n"
+
+
+def test_a_run_in_the_place_of_the_table_is_told(tree, table, capsys):
+    Path("run").mkdir()
+    Path("run/events.jsonl").write_text("")
+    Path("run/model.pellucid").write_bytes(Path("m.pellucid").read_bytes())
+    parquet.write_table(table, "new.parquet")
+    for name in ("new.csv", "new.parquet"):
+        assert cli.run(["predict", name, "run"]) == 2
+        assert f"Did you mean: pellucid predict run {name}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "usage"),
+    [
+        (["predict", "m.pellucid", "m.pellucid"], "predict MODEL DATA"),
+        (["explain", "m.pellucid", "m.pellucid"], "explain MODEL DATA"),
+        (["compare", "m.pellucid", "-t", "y"], "compare DATA"),
+        (["check", "m.pellucid", "-t", "y"], "check DATA"),
+    ],
+)
+def test_a_model_in_the_place_of_the_table_is_told(tree, command, usage, capsys):
+    assert cli.run(command) == 2
+    said = capsys.readouterr().err
+    assert said == f"error: m.pellucid is a model, not a table: pellucid {usage}\n"
 
 
 def test_two_tables_or_a_missing_model_are_not_taken_for_swapped(tree, capsys):
     assert cli.run(["predict", "new.csv", "new.csv"]) == 2
-    assert "new.csv" in (said := capsys.readouterr().err) and "comes first" not in said
+    assert "new.csv is a table" in (said := capsys.readouterr().err) and "mean" not in said
     assert cli.run(["predict", "none.pellucid", "new.csv"]) == 2
     assert "There is no model file 'none.pellucid'" in capsys.readouterr().err
 
@@ -334,10 +364,12 @@ def test_reasons_in_every_format(tree, table, form):
         else [json.loads(line) for line in Path("o.jsonl").read_text().splitlines()]
     )
     assert len(rows) == 60 and rows[0]["why_1"].startswith("weight (")
-    assert set(rows[0]) == {"prediction", "p_ja, gern", "p_nein", "why_1", "why_2", "why_3"}
+    assert set(rows[0]) == {
+        "prediction", "p_ja, gern", "p_nein", "why_class", "why_1", "why_2", "why_3",
+    }  # fmt: skip
 
 
-def test_reasons_speak_for_what_is_predicted(here, table, label, monkeypatch):
+def test_reasons_speak_for_the_positive_class(here, table, label, monkeypatch):
     monkeypatch.setattr("pellucid.app.commands.predict.EXPLAINED_ROWS", 7)
     write_csv(table, "new.csv")
     model = LogisticRegression().fit(table, label)
@@ -345,10 +377,52 @@ def test_reasons_speak_for_what_is_predicted(here, table, label, monkeypatch):
     assert cli.run(["predict", "m.pellucid", "new.csv", "--explain", "1", "-o", "o.parquet"]) == 0
     rows = parquet.read_table("o.parquet").to_pylist()
     told = model.explain(table)
+    assert {row["prediction"] for row in rows} == {"ja, gern", "nein"}
     for i, row in enumerate(rows):
-        amounts = told.contributions[i, :, 0] * (1 if row["prediction"] == "nein" else -1)
+        amounts = told.contributions[i, :, 0]
         j = np.abs(amounts).argmax()
         assert row["why_1"] == f"{told.columns[j]} ({amounts[j]:+.3g})"
+        assert row["why_class"] == "nein"
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_text_json_and_columns_have_the_same_class_and_signs(here, table, classes, capsys):
+    write_csv(table, "new.csv")
+    cuts = np.quantile(table["weight"].to_numpy(), np.arange(1, classes) / classes)
+    names = np.array(["low", "middle", "top"])
+    model = LogisticRegression().fit(table, names[np.digitize(table["weight"].to_numpy(), cuts)])
+    model.save("m.pellucid")
+    assert cli.run(["predict", "m.pellucid", "new.csv", "--explain", "3", "-o", "o.parquet"]) == 0
+    rows = [str(i) for i in range(10)]
+    asked = ["explain", "m.pellucid", "new.csv", *(f"--row={i}" for i in rows)]
+    assert cli.run([*asked, "--format", "jsonl"]) == 0
+    entries = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert cli.run(asked) == 0
+    texts = capsys.readouterr().out.splitlines()
+    written = parquet.read_table("o.parquet").to_pylist()
+    assert len({row["prediction"] for row in written[:10]}) > 1
+    for row, entry, text in zip(written, entries, texts, strict=False):
+        of = "middle" if classes == 2 else row["prediction"]
+        assert row["why_class"] == entry["class"] == of
+        assert row["prediction"] == entry["prediction"] and f"-> {row['prediction']} " in text
+        assert list(entry["contributions"]) == ["size", "colour", "weight"]
+        for k in (1, 2, 3):
+            column, _, amount = row[f"why_{k}"].partition(" ")
+            assert float(amount.strip("()")) == pytest.approx(
+                entry["contributions"][column], rel=0.01
+            )
+            assert f"{amount[:2]}" in text.split(f"  {column} ")[1].split("  ")[0]
+        assert (f"p({of}) " in text) == (classes == 2)
+
+
+def test_numbers_have_no_class_of_reasons(here, table, capsys):
+    write_csv(table, "new.csv")
+    LinearRegression().fit(table, np.arange(60.0)).save("m.pellucid")
+    assert cli.run(["predict", "m.pellucid", "new.csv", "--explain", "1"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "prediction,why_1"
+    assert cli.run(["explain", "m.pellucid", "new.csv", "--row", "2", "--json"]) == 0
+    entry = json.loads(capsys.readouterr().out)["rows"][0]
+    assert entry["class"] is None and entry["prediction"] == entry["total"]
 
 
 def test_a_column_of_the_file_does_not_vanish(tree, table, capsys):

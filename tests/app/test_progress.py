@@ -34,7 +34,7 @@ def test_a_line_has_the_mean_its_margin_and_the_time_of_the_model(plan, capsys):
     through(Lines(Voice(), plan), "tree")
     line = capsys.readouterr().err
     low, high = interval_of_folds(plan, SCORES)
-    assert re.fullmatch(r" tree +done +0\.95 +\+-0\.\d+ +0\.\d s\n", line)
+    assert re.fullmatch(r" tree +scored +0\.950 \+-0\.\d{3} +0\.\d s\n", line)
     assert float(line.split("+-")[1].split()[0]) == pytest.approx((high - low) / 2, rel=0.1)
 
 
@@ -42,7 +42,7 @@ def test_a_score_that_does_not_exist_has_no_margin(plan, capsys):
     lines = Lines(Voice(), plan)
     for fold in range(5):
         lines.hear(done("tree", fold, None))
-    assert re.fullmatch(r" tree +done +n/a +earlier\n", capsys.readouterr().err)
+    assert re.fullmatch(r" tree +scored +n/a +earlier\n", capsys.readouterr().err)
 
 
 def test_a_resumed_run_tells_of_models_that_were_begun_before(plan, capsys):
@@ -50,13 +50,13 @@ def test_a_resumed_run_tells_of_models_that_were_begun_before(plan, capsys):
     through(lines, "tree", recalled=True)
     for fold, score in enumerate(SCORES[:3]):
         lines.hear(done("knn", fold, score, recalled=True))
-    assert capsys.readouterr().err.split()[:3] == ["tree", "done", "0.95"]
+    assert capsys.readouterr().err.split()[:3] == ["tree", "scored", "0.950"]
     lines.hear(done("knn", 2))  # done again, because its answers were lost
     assert capsys.readouterr().err == ""
     for fold in (3, 4):
         lines.hear({"event": "started", "model": "knn", "fold": str(fold)})
         lines.hear(done("knn", fold, SCORES[fold]))
-    assert capsys.readouterr().err.split()[:3] == ["knn", "done", "0.95"]
+    assert "knn                scored  0.950 +-" in capsys.readouterr().err
 
 
 def test_the_board_tells_what_is_done_and_what_is_left(plan):
@@ -65,12 +65,50 @@ def test_the_board_tells_what_is_done_and_what_is_left(plan):
     board.hear({"event": "started", "model": "knn", "fold": "0"})
     board.hear(done("knn", 0))
     board.hear({"event": "candidate", "model": "knn", "fold": "1", "candidate": 1})
-    lines = board.board().splitlines()
-    assert max(map(len, lines)) <= 96
-    assert "done   0.95" in lines[0] and lines[0].endswith("<- leading")
+    lines = board.board(100).splitlines()
+    assert max(map(len, lines)) <= 100
+    assert "scored  0.950" in lines[0] and lines[0].endswith("<- leading")
+    assert f" {'#' * 16}---- " in lines[0]  # five of six rounds
     assert re.search(r"fold 2/5, candidate 2/3 +0 s +left ~0 s", lines[1])
-    assert lines[2].split() == ["majority", "...", "waiting"]
-    assert re.match(r" total #{7}-{13}  33 %  elapsed 0:00", lines[3])  # 6 of 18 rounds
+    assert lines[2].split() == ["majority", "waiting"]
+    assert re.match(r" total +#{6}-{14}   33 %  elapsed 0:00", lines[3])  # 6 of 18 rounds
+    assert "  cross-validation" in " ".join(lines[3:])
+
+
+def test_a_bar_is_full_when_a_model_is_done_and_not_before(plan):
+    board = Board(Voice(), plan)
+    through(board, "tree")
+    assert "scored" in board.board() and "done" not in board.board().split("keeps")[0]
+    board.hear({"event": "started", "model": "tree", "fold": "final"})
+    assert board.phase == "final fits on all training rows"
+    board.hear(done("tree", "final"))
+    for width, size in ((80, 10), (120, 20)):
+        assert f" {'#' * size}  done    0.950 +-" in board.board(width).splitlines()[0]
+    board.hear({"event": "finishing", "model": "tree"})
+    assert "testing and explaining tree" in board.board()
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_a_board_keeps_to_the_terminal(plan, width):
+    board = Board(Voice(), plan)
+    through(board, "tree")
+    why = {"how": "failed", "why": "a reason of many words " * 9}
+    board.hear({"event": "failed", "model": "majority", **why})
+    board.hear({"event": "candidate", "model": "knn", "fold": "1", "candidate": 1})
+    lines = board.board(width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert any(line.endswith("<- leading") for line in lines)
+    low = board.board(width, height=3).splitlines()
+    assert "1 more models" in low[0] and any("tree" in line for line in low)
+
+
+def test_scores_and_margins_of_a_run_have_the_same_decimals():
+    numbers = prepare("tips", Settings.of({"models": "tree,knn", "effort": "quick"}))[0]
+    lines = Lines(Voice(), numbers)
+    assert lines.shown(1.0661) == "1.066" and lines.shown(12.3) == "12.300"
+    assert lines.shown(0.04) == "0.040" and lines.shown(1e-5) == "1e-5"
+    shares = Lines(Voice(), prepare("iris", Settings.of({"effort": "quick"}))[0])
+    assert [shares.shown(v) for v in (0.04, 0.058, 1.0)] == ["0.040", "0.058", "1.000"]
 
 
 def test_what_was_done_before_says_nothing_of_the_time(plan):

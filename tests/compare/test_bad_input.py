@@ -304,7 +304,7 @@ def test_replacing_a_run_does_not_close_what_it_opened(capsys, tmp_path, monkeyp
     for times, more in ((1, []), (2, ["--force"]), (3, ["--force"])):
         assert cli.run([*run, "-o", "same", *more]) == 0
         said = capsys.readouterr()
-        assert ("opened once" if times == 1 else f"opened {times} times") in said.out
+        assert ("used once" if times == 1 else f"used {times} times") in said.out
         assert "WROTE  same/report.html" in said.err
 
 
@@ -322,8 +322,8 @@ def test_a_test_part_that_no_model_came_to_says_so():
     from pellucid.report import terminal
 
     told = {"test": None, "complete": True, "plan": {"test_rows": 10, "test_why": "stratified"}}
-    assert terminal.test_part(told, {}) == ["TEST PART  still locked: no model has a score"]
-    assert "not complete" in terminal.test_part(told | {"complete": False}, {})[0]
+    assert terminal.test_set(told, {}) == ["TEST SET  not used yet: no model has a score"]
+    assert "not complete" in terminal.test_set(told | {"complete": False}, {})[0]
 
 
 def test_a_class_that_is_read_as_missing_is_told(complain):
@@ -361,3 +361,13 @@ def test_a_list_of_columns_does_not_contradict_itself(complain):
     assert "It has one column, named \"'OBS' 'GRADE'\"." in told
     told = complain('it\'s,"a, b",y\n1,2,3\n', "-t", "b")
     assert "Columns: \"it's\", 'a, b', y." in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [(["--models", "xgboost"], "gradient_boosting"), (["--models", "random_forest"], "forest"),
+     (["--metric", "auc"], "roc_auc"), (["--metric", "logloss"], "log_loss")],
+)  # fmt: skip
+def test_names_from_elsewhere_get_the_name_that_is_meant(arguments, meant, capsys):
+    assert cli.run(["compare", "iris", "--plan", *arguments]) == 2
+    assert f"Did you mean '{meant}'?" in capsys.readouterr().err

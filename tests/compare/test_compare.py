@@ -76,7 +76,7 @@ def test_a_result_shows_itself(penguins, tmp_path):
 def test_a_printed_result_is_the_board_of_the_terminal(penguins):
     told = str(penguins)
     assert told == repr(penguins) and told.startswith("LEADERBOARD  accuracy, nested 3-fold CV")
-    assert "<- recommended" in told and "TEST PART" in told and "{" not in told
+    assert "<- recommended" in told and "TEST SET" in told and "{" not in told
     assert max(map(len, told.splitlines())) <= 96
 
 

@@ -24,7 +24,7 @@ def noted(content, **options):
 def test_runs_of_blanks_separate(content):
     table, remarks = noted(content)
     assert table.to_pydict() == {"OBS": [1, 10], "GPA": [2.66, 2.89], "who": ["ann", "bob"]}
-    assert "separated by blanks" in remarks[-1]
+    assert "blank-separated" in remarks[-1]
     assert next(batches(content, note=print)).to_pydict() == table.to_pydict()
 
 

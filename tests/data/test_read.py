@@ -235,20 +235,20 @@ def test_delimiter(lines, delimiter):
 def test_unusual_dialects_are_noted(file):
     table, remarks = noted(file("a.csv", "a;b\n1,5;x\n2,25;y\n"))
     assert table["a"].to_pylist() == [1.5, 2.25]
-    assert "separated by ';'" in remarks[0] and "decimal comma" in remarks[1]
+    assert "is semicolon-separated" in remarks[0] and "decimal comma" in remarks[1]
     table, remarks = noted(file("b.csv", "a;b\n1.5;x\n"))
     assert table["a"].to_pylist() == [1.5] and len(remarks) == 1
     table, remarks = noted(file("c.csv", "a\tb\n1\t2\n"))
-    assert table.column_names == ["a", "b"] and "tabs" in remarks[0]
+    assert table.column_names == ["a", "b"] and "is tab-separated" in remarks[0]
     assert noted(b"a;b\n1;2\n", delimiter=";")[1] == []
     assert noted(PLAIN)[1] == []
 
 
 def test_notes_are_warnings_by_default():
-    with pytest.warns(DataConversionWarning, match="';'") as caught:
+    with pytest.warns(DataConversionWarning, match="semicolon-separated") as caught:
         read(b"a;b\n1;2\n")
     assert caught[0].filename == __file__
-    with pytest.warns(DataConversionWarning, match="';'"):
+    with pytest.warns(DataConversionWarning, match="semicolon-separated"):
         batches(b"a;b\n1;2\n")
 
 

@@ -93,6 +93,8 @@ def test_confusion_example():
 
 def test_names():
     assert metric("neg_mean_squared_log_error").needs == "model"
+    with pytest.raises(ParameterError, match=r"unknown metric 'AUC'\. Did you mean 'roc_auc'\?"):
+        metric("AUC")
     with pytest.raises(ParameterError, match="unknown metric 'nope'"):
         metric("nope")
 

@@ -219,9 +219,12 @@ def test_a_test_score_outside_the_interval_of_the_folds_is_told(two, value, said
     loss = {**summary, "plan": {**summary["plan"], "greater_is_better": False}}
     turned = {"yes": "yes", "better": "worse", "worse": "better"}
     assert words.foretold(loss) == turned[words.foretold(summary)]
-    lines = terminal.test_part(summary, {})
-    mark = {"yes": "as foretold by the folds: yes", "worse": "! worse than the folds foretold"}
-    assert mark.get(words.foretold(summary), "better than the folds foretold") in lines[-1]
+    lines = terminal.test_set(summary, {})
+    mark = {
+        "yes": "matches cross-validation: yes",
+        "worse": "! worse than cross-validation predicted",
+    }
+    assert mark.get(words.foretold(summary), "better than cross-validation predicted") in lines[-1]
     assert max(map(len, lines)) <= 96
 
 

@@ -120,7 +120,7 @@ def report(error: BaseException, voice: Voice) -> int:
     text = one_line(error)
     if not isinstance(error, (PellucidError, OSError, click.ClickException)):
         text = f"internal: {type(error).__name__}: {text.rstrip('.')}. Please report it, with -vv."
-    click.echo(f"error: {text}", err=True)
+    voice.tell("error", text)
     return 2
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,11 @@ from typing import Any
 
 import click
 
+from pellucid.app.arguments import refuse_model
 from pellucid.app.options import gather_settings, read_config, toml_text
 from pellucid.app.voice import Voice
 from pellucid.errors import DataError
+from pellucid.report.screen import packed, width
 
 GATE = 1
 NO_RESULT = 2
@@ -48,7 +51,7 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
     if given["only_plan"]:
         from pellucid.app.planning import plan_text
 
-        click.echo(plan_text(plan, findings, given["format_"]), nl=False)
+        request.voice.show(plan_text(plan, findings, given["format_"], width()))
         return 0
     if request.folder is not None and (given["use"] or over is not None):
         from pellucid.compare.session import refuse_other
@@ -64,7 +67,7 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
         return show(request, *over)
     if given["strict"] and findings.errors:
         preface(request.voice, plan, findings)
-        click.echo("gate: --strict stops here; nothing was trained", err=True)
+        request.voice.tell("gate", "--strict stops here; nothing was trained")
         return GATE
     return race(request, plan, findings, began)
 
@@ -94,6 +97,7 @@ def understand(ctx: click.Context, data: str | None, given: dict[str, Any]) -> R
             raise DataError("the table of this run was read from standard input: it is gone.")
     if data is None:
         raise click.UsageError("Missing argument 'DATA'", ctx)
+    refuse_model(data, "compare DATA")
     if given["fail_under"] is not None and not math.isfinite(given["fail_under"]):
         raise click.UsageError("--fail-under must be a finite number", ctx)
     settings = gather_settings(ctx, given)
@@ -113,22 +117,21 @@ def race(request: Request, plan: Any, findings: Any, began: float) -> int:
     config = toml_text(values, "repeat this run: pellucid compare --config THIS_FILE")
     if given["out"] is None:
         files.link_latest(folder)
-    progress = make_progress(voice, plan, given["no_progress"], given["color"])
+    progress = make_progress(voice, plan, given["no_progress"])
     try:
         with progress:
             result = Session(plan, folder, progress.hear, findings, config, began).run()
         code = show(request, result.data, result.timings)
         reported = write_report(voice, result, folder)
     except KeyboardInterrupt:  # twice, or while the report was written
-        click.echo(f"stopped; what was done is kept. {how_to_continue(given)}", err=True)
+        voice.tell("stopped", f"what was done is kept. {how_to_continue(given)}")
         return INTERRUPTED
     if result.data["stopped"] == "Ctrl-C":
         done = sum(row["status"] != "stopped" for row in result.rows)
         partial = f"Partial report: {folder / 'report.html'}. " if reported else ""
-        click.echo(
-            f"stopped: {done} of {len(result.rows)} models finished. {partial}"
-            f"{how_to_continue(given)}",
-            err=True,
+        voice.tell(
+            "stopped",
+            f"{done} of {len(result.rows)} models finished. {partial}{how_to_continue(given)}",
         )
         return INTERRUPTED
     wrote(voice, folder, result, request.data)
@@ -166,10 +169,12 @@ def show(request: Request, data: dict[str, Any], timings: dict[str, Any]) -> int
     """The result on stdout in the wanted form; the exit code of the gate."""
     from pellucid.report import formats
 
-    click.echo(formats.render(request.given["format_"], data, timings), nl=False)
+    form = request.given["format_"]
+    text = formats.render(form, data, timings, width())
+    request.voice.show(text) if form == "text" else click.echo(text, nl=False)
     limit = request.given["fail_under"]
     if data["complete"] and data["recommended"] is None:
-        click.echo("error: no model has a score; the board says why", err=True)
+        request.voice.tell("error", "no model has a score; the board says why")
         return NO_RESULT
     if limit is None:
         return 0
@@ -178,15 +183,14 @@ def show(request: Request, data: dict[str, Any], timings: dict[str, Any]) -> int
     passed = best is not None and (best["mean"] >= limit if better else best["mean"] <= limit)
     if not passed:
         mean = "no score" if best is None else f"{best['mean']:.4g}"
-        click.echo(
-            f"gate: {data['plan']['metric']} {mean} does not reach --fail-under {limit:g}", err=True
-        )
+        name = data["plan"]["metric"]
+        request.voice.tell("gate", f"{name} {mean} does not reach --fail-under {limit:g}")
     return 0 if passed else GATE
 
 
 def say(voice: Voice, text: str) -> None:
     if voice.level >= 0:
-        click.echo(text, err=True)
+        voice.show(f"{text}\n", err=True)
 
 
 def preface(voice: Voice, plan: Any, findings: Any) -> None:
@@ -198,13 +202,16 @@ def preface(voice: Voice, plan: Any, findings: Any) -> None:
     from pellucid.report import terminal
 
     data, jobs = describe_data(plan), plan.settings.jobs or get_threads()
-    say(
-        voice,
-        f"pellucid {__version__}  seed {plan.settings.seed}  sha256 {data['sha256'][:8]}  "
-        f"python {platform.python_version()}  {jobs} job{'s' if jobs > 1 else ''}",
+    wide = width(sys.stderr)
+    facts = [
+        f"pellucid {__version__}", f"seed {plan.settings.seed}", f"sha256 {data['sha256'][:8]}",
+        f"python {platform.python_version()}", f"{jobs} job{'s' if jobs > 1 else ''}",
+    ]  # fmt: skip
+    lines = packed(facts, "", "  ", wide, gap="  ") + terminal.data_line(data, wide)
+    lines += terminal.check_lines(findings.plain(), findings.fine, wide)
+    lines += terminal.plan_lines(
+        describe_plan(plan), plan.settings.effort, estimate.told(plan), width=wide
     )
-    lines = terminal.data_line(data) + terminal.check_lines(findings.plain(), findings.fine)
-    lines += terminal.plan_lines(describe_plan(plan), plan.settings.effort, estimate.told(plan))
     say(voice, "\n".join(lines) + "\n")
 
 
@@ -214,6 +221,7 @@ def write_report(voice: Voice, result: Any, folder: Path) -> bool:
     from pellucid.report.summary import summarise
     from pellucid.report.writing import write_summary
 
+    say(voice, "\nwriting the report ...")
     page, facts = folder / "report.html", folder / "summary.json"
     for path in (facts, page):  # one of an earlier part of the run would tell something else
         path.unlink(missing_ok=True)
@@ -226,10 +234,10 @@ def write_report(voice: Voice, result: Any, folder: Path) -> bool:
     except Exception as error:  # the board has been printed and written
         run = quote(str(folder))
         again = f"report {run}" if facts.exists() else f"compare --resume --out {run}"
-        click.echo(
-            f"note: the report could not be written: {reason(error).rstrip('.')}. The comparison "
+        voice.tell(
+            "note",
+            f"the report could not be written: {reason(error).rstrip('.')}. The comparison "
             f"itself is complete and kept; to try again: pellucid {again}",
-            err=True,
         )
         return False
     return True
@@ -241,15 +249,15 @@ def wrote(voice: Voice, folder: Path, result: Any, data: str) -> None:
         return
     model, page = folder / "model.pellucid", folder / "report.html"
     made = [f"{p} ({_size(p)})" for p in (page, model) if p.exists()]
-    lines = ["", "WROTE  " + "\n       ".join(made or [str(folder / "results.json")])]
+    lines = ["WROTE  " + "\n       ".join(made or [str(folder / "results.json")])]
     if result.finish.get("saved"):
         lines.append(f"       no model file: {result.finish['saved']}")
     if model.exists():
-        lines.append(f"NEXT   pellucid predict {quote(str(model))} NEW.csv -o out.csv")
         run, rows = quote(str(folder)), " DATA" if data == "-" else ""
+        lines.append(f"NEXT   pellucid predict {run} NEW.csv -o out.csv")
         lines.append(f"       pellucid explain {run}{rows} --row 17")
         lines.append(f"       pellucid report {run} --open")
-    click.echo("\n".join(lines), err=True)
+    say(voice, "\n".join(lines))
 
 
 def _size(path: Path) -> str:

@@ -190,14 +190,3 @@ def _escaped(character: str) -> str:
         return "\\" + character
     code = ord(character)
     return f"\\u{code:04X}" if code < 32 or code == 127 else character
-
-
-def colour_wanted(choice: str, stream: Any) -> bool:
-    """Whether a stream may be coloured: NO_COLOR, FORCE_COLOR, TERM and --color are heard."""
-    if choice != "auto":
-        return choice == "always"
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return stream.isatty() and os.environ.get("TERM") != "dumb"

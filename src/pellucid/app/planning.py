@@ -9,8 +9,9 @@ from typing import Any
 from pellucid.compare import estimate, limits
 from pellucid.compare.describe import describe_data, describe_plan
 from pellucid.compare.journal import plain
-from pellucid.draw.table import text_table
+from pellucid.draw.text import clean
 from pellucid.report import terminal
+from pellucid.report.screen import PIPED, grid, wrapped
 
 
 def plan_facts(plan: Any, findings: Any) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def plan_facts(plan: Any, findings: Any) -> dict[str, Any]:
         "data": describe_data(plan),
         "plan": describe_plan(plan),
         "estimated_seconds": estimate.seconds(plan),
-        "limits": dict(limits.told(plan)),
+        "limits": dict(all_limits(plan)),
         "checks": findings.plain(),
         "models": [
             {
@@ -43,35 +44,85 @@ def _space(candidates: list[dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: list(dict.fromkeys(c[name] for c in candidates)) for name in names}
 
 
-def plan_text(plan: Any, findings: Any, format_: str) -> str:
+def all_limits(plan: Any) -> list[tuple[str, str]]:
+    """Every limit of a run, by name, in words: of work and time, of memory, of processes."""
+    jobs, memory = _machine(plan)
+    room = "none" if not memory else f"{memory:.1f} GB for each model"
+    return [*limits.told(plan), ("memory", room), ("processes", str(jobs))]
+
+
+def _machine(plan: Any) -> tuple[int, float]:
+    """Processes, and gigabytes for each of them (0: unknown)."""
+    from pellucid.compare.session import spare_memory
+    from pellucid.parallel import get_threads
+
+    jobs = plan.settings.jobs or get_threads()
+    return jobs, plan.settings.memory_limit or spare_memory() / jobs / 1e9
+
+
+def effective(plan: Any) -> dict[str, str]:
+    """What a setting that nobody gave comes to on this table and this machine."""
+    material, (jobs, memory) = plan.material, _machine(plan)
+    two = material.classes is not None and len(material.classes) == 2
+    return {
+        "target": material.target,
+        "task": f"auto: {material.task}",
+        "metric": f"auto: {plan.metric.name}",
+        "test": "no file",
+        "encoding": "detected",
+        "positive": str(material.classes[-1]) if two else "not used (not two classes)",
+        "models": "all",
+        "select": "all",
+        "time_limit": "no limit",
+        "model_timeout": f"no limit by the clock; {plan.model_timeout:g} s of estimated work",
+        "memory_limit": f"{memory:.1f} GB (free memory)" if memory else "no limit",
+        "jobs": f"{jobs} (one per CPU)",
+        **dict.fromkeys(("group", "time", "weights", "id", "drop"), "no column"),
+        **dict.fromkeys(("exclude", "ignore"), "none"),
+    }
+
+
+def limit_lines(plan: Any, width: int) -> list[str]:
+    """The limits for a reader."""
+    lines: list[str] = []
+    for name, text in all_limits(plan):
+        head = "        " if lines else "limits  "
+        lines += wrapped(f"{name}: {text}", head, "          ", width)
+    return lines
+
+
+def plan_text(plan: Any, findings: Any, format_: str, width: int = PIPED) -> str:
     """The plan for a reader, or as JSON."""
     facts = plan_facts(plan, findings)
     if format_ == "json":
         return json.dumps(plain(facts), ensure_ascii=False, indent=1) + "\n"
-    lines = terminal.data_line(facts["data"])
-    lines += terminal.check_lines(facts["checks"], findings.fine)
-    lines += terminal.plan_lines(facts["plan"], plan.settings.effort, estimate.told(plan), "")
-    lines.append(
-        f"        {facts['plan']['inner_folds']} inner folds | metric {facts['plan']['metric']}: "
-        f"{facts['plan']['metric_why']}"
-    )
+    lines = terminal.data_line(facts["data"], width)
+    lines += terminal.check_lines(facts["checks"], findings.fine, width)
+    told = estimate.told(plan)
+    lines += terminal.plan_lines(facts["plan"], plan.settings.effort, told, "", width)
+    why = f"{facts['plan']['metric']}: {facts['plan']['metric_why']}"
+    text = f"{facts['plan']['inner_folds']} inner folds | metric {why}"
+    lines += wrapped(text, "        ", "        ", width) + limit_lines(plan, width)
+    values = effective(plan)
     settings = [
-        [name, _shown(entry["value"]), entry["source"]] for name, entry in facts["settings"].items()
+        [name, shown(entry["value"], values.get(name, "none")), entry["source"]]
+        for name, entry in facts["settings"].items()
     ]
-    lines += ["", text_table(["setting", "value", "from"], settings)]
-    lines += ["", text_table(["limit", "value"], [list(one) for one in facts["limits"].items()])]
+    lines += ["", *grid(["setting", "value", "from"], settings, width, wraps=["value", "from"])]
     models = [
-        [m["model"], m["candidates"] if not m["skipped"] else "", _searched(m)]
+        [m["model"], "" if m["skipped"] else str(m["candidates"]), _searched(m)]
         for m in facts["models"]
     ]
-    lines += ["", text_table(["model", "candidates", "search"], models)]
+    heads = ["model", "candidates", "search"]
+    lines += ["", *grid(heads, models, width, wraps=["search"], right=["candidates"])]
     return "\n".join(lines) + "\n"
 
 
-def _shown(value: Any) -> str:
-    if value is None or value == ():
-        return "-"
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+def shown(value: Any, otherwise: str) -> str:
+    """A value that was given, else what happens without one."""
+    if value is None or value == () or value == "auto":
+        return clean(otherwise)
+    return clean(", ".join(map(str, value)) if isinstance(value, tuple) else value, 4000)
 
 
 def _searched(model: dict[str, Any]) -> str:
@@ -83,7 +134,7 @@ def _searched(model: dict[str, Any]) -> str:
 def searched(space: dict[str, Any], starred: Collection[str] = ()) -> str:
     """A search space in one line."""
     parts = [f"{k}{'*' if k in starred else ''} {_few(v)}" for k, v in space.items()]
-    return "; ".join(parts) or "nothing to choose"
+    return "; ".join(parts) or "no settings to tune"
 
 
 def _few(values: list[Any]) -> str:

@@ -1,6 +1,7 @@
-"""Progress of a comparison on stderr: a live board on a terminal, else one line per finished model.
+"""Progress of a comparison on stderr: a live board on a terminal, else one line per model.
 
-Both hear the events of the run; neither changes anything.
+Both hear the events of the run; neither changes anything. A model is *scored* when all its folds
+are, and *done* when it is also fitted on all training rows; its bar is full then, and not before.
 """
 
 from __future__ import annotations
@@ -12,12 +13,18 @@ from typing import Any
 import click
 
 from pellucid.app.voice import Voice
-from pellucid.draw.number import number
+from pellucid.draw.number import exponent, number
+from pellucid.draw.text import cells, fit_cells
+from pellucid.report.screen import MOST, packed
 
 BAR = 20
+FOLDS, FITS = "cross-validation", "final fits on all training rows"
+CTRL_C = "Ctrl-C stops, keeps what is done"
+WIDTH = 96  # of a notebook's board
+NARROW = 100  # columns below which bars are half as long
 
 
-def make_progress(voice: Voice, plan: Any, quiet: bool, colour: str) -> Any:
+def make_progress(voice: Voice, plan: Any, quiet: bool) -> Any:
     """The right kind for this stderr."""
     import os
 
@@ -28,13 +35,13 @@ def make_progress(voice: Voice, plan: Any, quiet: bool, colour: str) -> Any:
 
         return Notebook(voice, plan)
     live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
-    return Live(voice, plan, colour) if live else Lines(voice, plan)
+    return Live(voice, plan) if live else Lines(voice, plan)
 
 
 def for_python(plan: Any, asked: bool) -> Any:
     """Progress of a comparison that was started from Python; notebooks have it unasked."""
     quiet = not asked and notebook() is None
-    return make_progress(Voice(), plan, quiet=quiet, colour="auto")
+    return make_progress(Voice(), plan, quiet=quiet)
 
 
 def notebook() -> Any:
@@ -56,6 +63,9 @@ class Silent:
         self.recalled: dict[str, int] = {}  # so many of them before this run was resumed
         self.since: dict[str, float] = {}  # the first order for a model
         self.took: dict[str, str] = {}  # time until it had its score or its reason
+        self.margins: dict[str, str] = {}
+        self.phase = ""
+        self.decimals: int | None = None  # of all scores of this run
 
     def __enter__(self) -> Silent:
         return self
@@ -71,20 +81,37 @@ class Silent:
         kind, model = event["event"], event.get("model", "")
         if kind == "started":
             self.since.setdefault(model, time.monotonic())
+            self.enter(FITS if event["fold"] == "final" else FOLDS)
         elif kind == "failed":
             self.failed[model] = f"{event['how']}: {event['why']}"
             self.ended(model)
         elif kind == "done" and event["fold"] not in self.rounds.setdefault(model, set()):
-            self.rounds[model].add(event["fold"])
-            self.recalled[model] = self.recalled.get(model, 0) + ("recalled" in event)
-            if event["fold"] != "final":
-                own = self.scores.setdefault(model, [])
-                own.append(event["metrics"][self.plan.metric.name])
-                if len(own) == len(self.plan.folds):
-                    self.ended(model)
+            self.count(model, event)
+        elif kind == "finishing":
+            self.enter(f"testing and explaining {model}")
         elif kind == "stopping":
             self.stopping(event["times"])
         self.changed(event)
+
+    def count(self, model: str, event: dict[str, Any]) -> None:
+        """One more round of a model is done."""
+        self.rounds[model].add(event["fold"])
+        self.recalled[model] = self.recalled.get(model, 0) + ("recalled" in event)
+        if event["fold"] != "final":
+            own = self.scores.setdefault(model, [])
+            own.append(event["metrics"][self.plan.metric.name])
+            if len(own) == len(self.plan.folds):
+                self.ended(model)
+
+    def enter(self, phase: str) -> None:
+        """The run has come to another part of its work."""
+        later = self.phase in ("", FOLDS) or phase not in (FOLDS, FITS)
+        if phase != self.phase and later:
+            self.phase = phase
+            self.began_phase()
+
+    def began_phase(self) -> None:
+        """Another phase has begun."""
 
     def stopping(self, times: int) -> None:
         text = "stopping after the current fits ... (Ctrl-C again stops at once)"
@@ -103,21 +130,36 @@ class Silent:
         return time.monotonic() - self.since.get(model, self.began)
 
     def result(self, model: str) -> str:
-        """`done   0.987   +-0.011   1.3 s`, or the reason."""
+        """`scored  0.987 +-0.011     1.3 s`, later `done`, or the reason why there is no score."""
         if model in self.failed:
             return self.failed[model]
         mean = self.mean(model)
-        shown = "n/a" if mean is None else number(mean)
-        return f"done   {shown:<8} {self.margin(model):<9} {self.took[model]}"
+        shown = "n/a" if mean is None else self.shown(mean)
+        state = "done" if "final" in self.rounds.get(model, ()) else "scored"
+        return f"{state:<6}  {f'{shown} {self.margin(model)}':<17} {self.took[model]:>8}"
 
     def margin(self, model: str) -> str:
         """Half the width of the interval of the folds; the leaderboard will show that of the rows."""
         from pellucid.compare.pairs import interval_of_folds
 
-        if self.mean(model) is None:
-            return ""
-        low, high = interval_of_folds(self.plan, self.scores[model])
-        return f"+-{number((high - low) / 2, 2)}" if high > low else ""
+        if model not in self.margins:
+            half = 0.0
+            if self.mean(model) is not None:
+                low, high = interval_of_folds(self.plan, self.scores[model])
+                half = (high - low) / 2
+            self.margins[model] = f"+-{self.shown(half)}" if half > 0 else ""
+        return self.margins[model]
+
+    def shown(self, value: float) -> str:
+        """A score or its margin; all of a run have the same decimals."""
+        from pellucid.report.words import BOUNDED
+
+        if self.plan.metric.name in BOUNDED and abs(value) < 1000:
+            return f"{value:.3f}"
+        if self.decimals is None:  # four digits of the first score
+            self.decimals = max(0, 3 - exponent(value, 4)) if value else 3
+        lost = value != 0 and abs(value) < 10**-self.decimals
+        return number(value, 3) if lost or abs(value) >= 1e7 else f"{value:.{self.decimals}f}"
 
     def finished(self, model: str) -> None:
         """A model has its score or its reason."""
@@ -127,10 +169,14 @@ class Silent:
 
 
 class Lines(Silent):
-    """One plain line per finished model."""
+    """One plain line per model, and one per phase that follows."""
 
     def finished(self, model: str) -> None:
-        click.echo(f" {model:<18} {self.result(model)}", err=True)
+        self.voice.show(f" {model:<18} {self.result(model)}".rstrip() + "\n", err=True)
+
+    def began_phase(self) -> None:
+        if self.phase != FOLDS:
+            self.voice.show(f" {self.phase} ...\n", err=True)
 
 
 class Board(Silent):
@@ -139,6 +185,7 @@ class Board(Silent):
     def __init__(self, voice: Voice, plan: Any) -> None:
         super().__init__(voice, plan)
         self.active: dict[str, str] = {}
+        self.closing = False
 
     def draw(self) -> None:
         """Show the board as it is now."""
@@ -149,52 +196,61 @@ class Board(Silent):
         self.draw()
 
     def doing(self, event: dict[str, Any]) -> str:
-        """`fold 3/5, candidate 4/8`, or `last round`."""
+        """`fold 3/5, candidate 4/8`, or `final fit`."""
         final, own = event["fold"] == "final", next(
             c for c in self.plan.running if c.id == event["model"]
         )  # fmt: skip
-        where = "last round" if final else f"fold {int(event['fold']) + 1}/{len(self.plan.folds)}"
+        where = "final fit" if final else f"fold {int(event['fold']) + 1}/{len(self.plan.folds)}"
         if event["event"] == "started":
             return where
         return f"{where}, candidate {event['candidate'] + 1}/{len(own.candidates)}"
 
-    def board(self) -> str:
-        """All lines."""
-        rounds = len(self.plan.folds) + 1
-        lines: list[str] = []
-        waiting = []
-        best = self.leading()
-        for contender in self.plan.running:
-            model = contender.id
-            done = len(self.rounds.get(model, ()))
-            if model not in self.active and model not in self.failed and not done:
-                waiting.append(model)
-                continue
-            filled = BAR if model in self.failed else round(BAR * done / rounds)
-            over = model in self.failed or len(self.scores.get(model, ())) == len(self.plan.folds)
-            what = self.result(model) if over else self.now(model)
-            mark = "   <- leading" if over and model == best else ""
-            bar = "#" * filled + "-" * (BAR - filled)
-            lines.append(f" {model:<18} {bar}  {what[:46]}{mark}\n")
+    def board(self, width: int = WIDTH, height: int | None = None) -> str:
+        """All lines; if there are more than `height`, models that are done give theirs up first."""
+        models = [c.id for c in self.plan.running]
+        waiting = [m for m in models if not self.begun(m)]
+        begun = [m for m in models if self.begun(m)]
+        best, hidden = self.leading(), []
+        if height is not None:
+            most = height - 1 - bool(waiting)
+            over = [m for m in begun if self.is_over(m) and m != best]
+            hidden = over[: len(begun) + 1 - most] if len(begun) > most else []
+        lines = [self.line(m, best, width) for m in begun if m not in hidden]
+        if hidden:
+            lines.insert(0, f" {len(hidden)} more models have their scores")
         if waiting:
-            lines.append(f" {', '.join(waiting)[:60]} ...  waiting\n")
-        lines.append(self.total())
-        return "".join(lines)
+            lines.append(f" {some_of(waiting, width - 10)}  waiting")
+        return "\n".join([*lines, self.total(width)]) + "\n"
+
+    def begun(self, model: str) -> bool:
+        return model in self.active or model in self.failed or bool(self.rounds.get(model))
+
+    def is_over(self, model: str) -> bool:
+        """Whether a model has its score or its reason."""
+        return model in self.failed or len(self.scores.get(model, ())) == len(self.plan.folds)
+
+    def line(self, model: str, best: str | None, width: int) -> str:
+        """` tree  ##########  done    0.987 +-0.011  1.3 s  <- leading`."""
+        over = self.is_over(model)
+        what = self.result(model) if over else self.now(model)
+        mark = "  <- leading" if over and model == best else ""
+        head = f" {model:<18} {bar(self.share(model), width)}  "
+        return f"{head}{fit_cells(what, width - len(head) - len(mark))}{mark}"
 
     def now(self, model: str) -> str:
-        """`fold 3/5, candidate 4/8   41 s   left ~30 s`: the folds to come are like those done."""
+        """`fold 3/5, candidate 4/8  41 s  left ~30 s`: the folds to come are like those done."""
         done, age = len(self.scores.get(model, ())), self.age(model)
-        left = f"   left ~{age * (len(self.plan.folds) - done) / done:.0f} s" if done else ""
-        return f"{self.active.get(model, ''):<24}{age:4.0f} s{left}"
+        left = f"  left ~{age * (len(self.plan.folds) - done) / done:.0f} s" if done else ""
+        return f"{self.active.get(model, ''):<23} {age:4.0f} s{left}"
 
     def leading(self) -> str | None:
         sign = self.plan.metric.sign
-        full = [m for m, own in self.scores.items() if len(own) == len(self.plan.folds)]
+        full = [m for m, own in list(self.scores.items()) if len(own) == len(self.plan.folds)]
         means = {m: self.mean(m) for m in full if m not in self.failed}
         known = {m: sign * v for m, v in means.items() if v is not None}
         return max(known, key=lambda m: known[m]) if known else None
 
-    def total(self) -> str:
+    def total(self, width: int = WIDTH) -> str:
         """How far the run is; what an earlier part of a resumed run did says nothing of the time."""
         running, each = self.plan.running, len(self.plan.folds) + 1
         done = sum(self.share(c.id) for c in running) / max(1, len(running))
@@ -202,14 +258,13 @@ class Board(Silent):
         costs = {c.id: c.cost * max(1, len(c.candidates)) + 0.1 for c in running}
         whole = sum(costs.values())
         part = sum(costs[c.id] * self.share(c.id) for c in running)
-        now = part - sum(costs[m] * count / each for m, count in self.recalled.items())
-        left = f"left ~{_clock(spent * (whole - part) / now)}" if now > 0.05 * whole else ""
-        filled = round(BAR * done)
-        bar = "#" * filled + "-" * (BAR - filled)
-        return (
-            f" total {bar} {int(100 * done):>3} %  elapsed {_clock(spent)}  {left}  "
-            "Ctrl-C stops, keeps what is done\n"
-        )
+        now = part - sum(costs[m] * count / each for m, count in list(self.recalled.items()))
+        known = 0.05 * whole < now and part < whole
+        left = f"left ~{_clock(spent * (whole - part) / now)}" if known else ""
+        facts = [f"{int(100 * done):>3} %", f"elapsed {_clock(spent)}"]
+        facts += [] if self.closing else [left, self.phase, CTRL_C]
+        head = f" {'total':<18} {bar(done, width)}  "
+        return "\n".join(packed([fact for fact in facts if fact], head, " " * 20, width, "  "))
 
     def share(self, model: str) -> float:
         """How much of a model's work is done."""
@@ -220,31 +275,60 @@ class Board(Silent):
 class Live(Board):
     """A board that redraws itself on a terminal."""
 
-    def __init__(self, voice: Voice, plan: Any, colour: str) -> None:
+    def __init__(self, voice: Voice, plan: Any) -> None:
         super().__init__(voice, plan)
         from rich.console import Console
         from rich.live import Live as RichLive
 
-        from pellucid.app.options import colour_wanted
+        from pellucid.app.colour import colour_wanted
 
-        console = Console(stderr=True, no_color=not colour_wanted(colour, sys.stderr))
-        self.live = RichLive(console=console, refresh_per_second=8, transient=False)
+        self.coloured = colour_wanted(voice.colour, sys.stderr)
+        self.console = Console(
+            stderr=True, no_color=not self.coloured, color_system="256" if self.coloured else None
+        )
+        self.live = RichLive(
+            console=self.console, refresh_per_second=4, transient=False, get_renderable=self.page
+        )
         self.live.start()
 
-    def draw(self) -> None:
+    def page(self) -> Any:
+        """The board as it is now: it is also asked for between two events, for the clock's sake."""
         from rich.text import Text
 
-        self.live.update(Text(self.board(), no_wrap=True, overflow="ellipsis"))
+        from pellucid.app.colour import painted
+
+        size = self.console.size
+        height = None if self.closing else max(4, size.height - 2)
+        text = self.board(min(size.width, MOST), height).rstrip("\n")
+        shown = Text.from_ansi(painted(text)) if self.coloured else Text(text)
+        shown.no_wrap, shown.overflow = True, "crop"
+        return shown
 
     def close(self) -> None:
-        self.draw()
+        self.closing = True
         self.live.refresh()
         self.live.stop()
+        click.echo(err=True)  # the result stands apart from the board
 
     def stopping(self, times: int) -> None:
-        self.live.console.print(
-            "  stopping after the current fits ..." if times == 1 else "  stopped"
-        )
+        self.console.print("  stopping after the current fits ..." if times == 1 else "  stopped")
+
+
+def some_of(names: list[str], width: int) -> str:
+    """As many whole names as fit, and how many more there are."""
+    for count in range(len(names), 0, -1):
+        more = f" and {len(names) - count} more" if count < len(names) else ""
+        text = ", ".join(names[:count]) + more
+        if cells(text) <= width:
+            return text
+    return f"{len(names)} models"
+
+
+def bar(share: float, width: int) -> str:
+    """Full only where nothing is left to do."""
+    size = BAR if width >= NARROW else BAR // 2
+    filled = int(size * share + 1e-9)
+    return "#" * filled + "-" * (size - filled)
 
 
 def _clock(seconds: float) -> str:

@@ -145,7 +145,7 @@ def gather(
         table, target = _with_target(table, y, target)
     if target is None:
         raise DataError(
-            f"which column of {opened.source} is to be predicted? Name it with --target "
+            f"which column of {opened.source} is to be predicted? State it with --target "
             f"(target=...).{_likely(table.column_names)} {listing(table.column_names)}"
         )
     require(table, target, opened.source)
@@ -225,7 +225,18 @@ def require(table: Any, name: str, source: str) -> None:
         )
 
 
-TARGETS = {"class", "dependent", "label", "outcome", "output", "response", "result", "target", "y"}
+TARGETS = {
+    "class",
+    "dependent",
+    "label",
+    "outcome",
+    "output",
+    "response",
+    "result",
+    "survived",
+    "target",
+    "y",
+}
 
 
 def _likely(names: list[str]) -> str:
@@ -241,10 +252,13 @@ def _likely(names: list[str]) -> str:
 
 
 def shown(names: list[str], most: int = 12) -> str:
-    """Some names, and how many more there are; a very long name is cut."""
-    cut = [name if len(name) <= 60 else name[:57] + "..." for name in names[:most]]
+    """Some names, the last among them, and how many there are; a very long name is cut."""
+    some = names if len(names) <= most else [*names[: most - 1], names[-1]]
+    cut = [name if len(name) <= 60 else name[:57] + "..." for name in some]
     cut = [repr(name) if _unclear(name) else name for name in cut]
-    return ", ".join(cut) + (f" and {len(names) - most} more" if len(names) > most else "")
+    if len(names) <= most:
+        return ", ".join(cut)
+    return f"{', '.join(cut[:-1])}, ..., {cut[-1]} ({len(names)} columns)"
 
 
 def _unclear(name: str) -> bool:

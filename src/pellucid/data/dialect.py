@@ -23,7 +23,7 @@ MISSING = (
     *("NULL", "null", "None", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
 )
 
-_DELIMITERS = {",": "','", ";": "';'", "\t": "tabs", "|": "'|'", " ": "blanks"}
+_SEPARATED = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "blank"}
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?')  # as spreadsheets write above the header
 _UNIT = r"\s*([$€£¥₹%]|[A-Z]{3})?\s*"
 _DECIMAL_COMMA = re.compile(rf"[+-]?{_UNIT}(\d+|\d{{1,3}}(\.\d{{3}})+),\d+([eE][+-]?\d+)?{_UNIT}")
@@ -75,7 +75,7 @@ def settle(
     if delimiter is None:
         delimiter = sniff_delimiter(lines, quote)
         if delimiter != ",":
-            note(f"{source.name} is separated by {_DELIMITERS[delimiter]}, not by commas.")
+            note(f"{source.name} is {_SEPARATED[delimiter]}-separated.")
     if decimal is None:
         decimal = _sniff_decimal(lines, delimiter, quote)
         if decimal == ",":

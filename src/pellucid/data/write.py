@@ -104,7 +104,8 @@ def format_of(path: str) -> str:
     if ending not in WRITERS:
         known = ", ".join(f".{name}" for name in WRITERS)
         raise DataError(
-            f"{path}: cannot tell the format from '.{ending}' (known: {known}). Name it."
+            f"{path}: '.{ending}' is not a known output format (known: {known}). Use one of these "
+            "endings, or --format."
         )
     return ending
 

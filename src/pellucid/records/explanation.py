@@ -116,10 +116,19 @@ class Explanation:
         several = self.scale == "log-odds" and len(self.base) > 1
         return "score before softmax" if several else self.scale
 
+    def called_of(self, outcome: Outcome) -> str:
+        """The scale, and of two classes the one it is about."""
+        from ..draw.text import clean
+
+        return f"{self.called} of {clean(outcome.of, 60)}" if outcome.kind else self.called
+
     def towards(self, i: int) -> tuple[Outcome, np.ndarray]:
-        """What row `i` comes to, and the contributions towards it."""
+        """What row `i` comes to, and the contributions towards the class `outcome.of`.
+
+        That is the second of two classes in every row, and the predicted one of more.
+        """
         outcome = lead(self.base, self.prediction[i], self.classes, self.scale)
-        return outcome, outcome.sign * self.contributions[i, :, outcome.k]
+        return outcome, self.contributions[i, :, outcome.k]
 
     def _row(self, i: int) -> str:
         from ..draw.text import clean
@@ -148,7 +157,7 @@ class Explanation:
             terms.append("...")
         parts = [f"row {self._row(i)} -> {outcome}"]
         parts += [f"baseline {number(outcome.baseline, 3)}", *terms]
-        total = f"the {self.called} {number(outcome.total, 3)}"
+        total = f"the {self.called_of(outcome)} {number(outcome.total, 3)}"
         parts.append(f"sums exactly to {total}" if self._adds_up(i) else f"misses {total}")
         return "  ".join(parts)
 
@@ -174,10 +183,13 @@ class Explanation:
             terms = ", ".join(self._term(i, j, amounts[j]) for j in order)
             label = [] if outcome.label is None else [outcome.label]
             lines.append([self._row(i), *label, outcome.shown, outcome.baseline, terms])
-        note = f"Contributions to the {self.called}, found by: {self.method}."
+        first = self.towards(0)[0] if n else None
+        scale = self.called if first is None else self.called_of(first)
+        note = f"Contributions to the {scale}, found by: {self.method}."
         more = [f"{n - ROWS_SHOWN} more rows."] if n > ROWS_SHOWN else []
         label = [] if self.classes is None else ["prediction"]
         value = "probability" if self.scale == "log-odds" and label else self.scale
+        value = first.named if first is not None and first.kind else value
         heads = ["row", *label, value, "baseline", "strongest contributions"]
         table = html_table(heads, lines, title="Explanation", notes=[*more, note])
         return f"<div>{table}{self._chart() if n and self.columns else ''}</div>"
@@ -192,7 +204,7 @@ class Explanation:
             [self.columns[j] for j in order],
             {"contribution": amounts[order]},
             title=f"Row {self._row(0)}: {outcome}",
-            x_label=f"contribution to the {self.called}",
+            x_label=f"contribution to the {self.called_of(outcome)}",
             style=False,
         )
 

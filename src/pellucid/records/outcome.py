@@ -1,7 +1,7 @@
-"""What one prediction says: the label it leads to, and the number to show beside it.
+"""What one prediction says: the label it leads to, and the class that its numbers are about.
 
-Invariant: the words always speak about the predicted class; with K = 1 and the first of two
-classes ahead, base, contributions and prediction are those of the other side.
+Invariant: with two classes the numbers are always about the second one (the positive class), with
+more about the predicted one, so that a sign means the same in all rows, texts, tables and files.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ SCALES = ("response", "link", "log-odds", "votes", "probability")
 
 @dataclass(frozen=True)
 class Outcome:
-    """A prediction turned towards the class that it leads to.
+    """A prediction and the class that its numbers are about.
 
-    `k` is its position among the K predictions, `sign` -1 if contributions count against the
-    second of two classes; `shown` and `baseline` are probabilities where the scale has them.
+    `label` is the predicted class, `of` the class that contributions count towards and `k` its
+    position among the K predictions (both labels None for numbers); `shown` and `baseline` are
+    probabilities of `of` where the scale has them.
     """
 
     label: str | None
+    of: str | None
     k: int
-    sign: float
     shown: float
     baseline: float
     total: float
+    kind: str = ""  # of two classes: what `shown` is, such as "p", a probability
 
     def __str__(self) -> str:
         from ..draw import number
@@ -36,7 +38,17 @@ class Outcome:
 
         shown = number(self.shown, 3)
         shown = ">0.999" if shown == "1" and self.shown < 1 else shown  # near, but not certain
-        return shown if self.label is None else f"{clean(self.label, 60)} {shown}"
+        if self.label is None:
+            return shown
+        label = clean(self.label, 60)
+        return f"{label}  {self.named} {shown}" if self.kind else f"{label} {shown}"
+
+    @property
+    def named(self) -> str:
+        """`p(yes)`: the number that is shown of one of two classes."""
+        from ..draw.text import clean
+
+        return f"{self.kind}({clean(self.of, 60)})"
 
 
 def lead(
@@ -44,23 +56,20 @@ def lead(
 ) -> Outcome:
     """The outcome of one row of K predictions."""
     if classes is None:
-        return Outcome(None, 0, 1.0, float(prediction[0]), float(base[0]), float(prediction[0]))
+        return Outcome(None, None, 0, float(prediction[0]), float(base[0]), float(prediction[0]))
     if len(prediction) > 1 or len(classes) == 1:
         k = int(np.argmax(prediction))
+        label = str(classes[k])
         shown, baseline = _shares(prediction, scale)[k], _shares(base, scale)[k]
-        return Outcome(str(classes[k]), k, 1.0, shown, baseline, float(prediction[k]))
+        return Outcome(label, label, k, shown, baseline, float(prediction[k]))
     return _of_two(float(base[0]), float(prediction[0]), classes, scale)
 
 
 def _of_two(base: float, total: float, classes: tuple[Any, ...], scale: str) -> Outcome:
-    if scale == "probability":
-        if total > 0.5:
-            return Outcome(str(classes[1]), 0, 1.0, total, base, total)
-        return Outcome(str(classes[0]), 0, -1.0, 1 - total, 1 - base, 1 - total)
-    sign = 1.0 if total > 0 else -1.0
-    base, total = sign * base, sign * total
+    ahead = total > (0.5 if scale == "probability" else 0)
     shown, baseline = (total, base) if scale != "log-odds" else (_logistic(total), _logistic(base))
-    return Outcome(str(classes[int(sign > 0)]), 0, sign, shown, baseline, total)
+    kind = "p" if scale in ("log-odds", "probability") else scale
+    return Outcome(str(classes[int(ahead)]), str(classes[1]), 0, shown, baseline, total, kind)
 
 
 def _logistic(x: float) -> float:

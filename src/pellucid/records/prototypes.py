@@ -93,7 +93,7 @@ class Prototypes:
 
         assert self.base is not None
         outcome = lead(self.base, self.prediction[i], self.classes, self.scale)
-        votes = outcome.sign * self.votes[i, :, outcome.k]
+        votes = self.votes[i, :, outcome.k]
         order = np.lexsort((np.arange(len(votes)), self.distances[i], -np.abs(votes)))
         present = [j for j in order if self.rows[i, j] >= 0]
         terms = [

@@ -11,6 +11,7 @@ from typing import Any
 from pellucid.compare.journal import dump
 from pellucid.compare.result import board_columns, to_json
 from pellucid.report import markdown, terminal
+from pellucid.report.screen import PIPED
 
 Render = Callable[[dict[str, Any], dict[str, Any]], str]
 
@@ -41,7 +42,6 @@ def _cell(cell: Any) -> Any:
 
 
 FORMATS: dict[str, Render] = {
-    "text": terminal.board,
     "json": as_json,
     "jsonl": as_lines,
     "csv": as_csv,
@@ -49,6 +49,8 @@ FORMATS: dict[str, Render] = {
 }
 
 
-def render(name: str, data: dict[str, Any], timings: dict[str, Any]) -> str:
-    """The result as text of that format."""
+def render(name: str, data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) -> str:
+    """The result as text of that format; `width` is for readers and holds for "text" alone."""
+    if name == "text":
+        return terminal.board(data, timings, width)
     return FORMATS[name](data, timings)

@@ -17,14 +17,14 @@ def escaped(text: object, limit: int = 200) -> str:
 
 
 def board(data: dict[str, Any], timings: dict[str, Any]) -> str:
-    """Title, leaderboard, verdict, test part, checks."""
+    """Title, leaderboard, verdict, test set, checks."""
     plan, facts = data["plan"], data["data"]
     metric = plan["metric"]
     lines = [
         f"## {escaped(facts['name'], 60)}: {metric} of {plan['models']} models",
         "",
         f"{facts['rows']} rows, {len(facts['features'])} features, target "
-        f"{escaped(facts['target'], 60)}; nested {terminal.folds(plan)} cross validation on "
+        f"{escaped(facts['target'], 60)}; nested {terminal.folds(plan)} cross-validation on "
         f"{plan['train_rows']} rows.",
         "",
         "| | model | mean | 95 % interval | against the best | |",
@@ -35,7 +35,7 @@ def board(data: dict[str, Any], timings: dict[str, Any]) -> str:
     if any(words.starred(row) for row in data["leaderboard"] if row["place"]):
         lines += [f"\\* {words.STARRED}", ""]
     lines += [" ".join(terminal.verdict(data)), ""]
-    lines += ["```text", *terminal.test_part(data, timings), "```"]
+    lines += ["```text", *terminal.test_set(data, timings), "```"]
     if data["checks"]:
         lines.append("")
     for found in data["checks"]:

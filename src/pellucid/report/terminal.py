@@ -1,4 +1,4 @@
-"""The comparison as plain text of at most 96 columns, without colour: the marks carry the meaning.
+"""The comparison as plain text of a given width, without colour: the marks carry the meaning.
 
 Input is the content of results.json and timings.json, output is a string.
 """
@@ -6,28 +6,30 @@ Input is the content of results.json and timings.json, output is a string.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pellucid.draw.number import column as align_numbers
 from pellucid.draw.number import number
-from pellucid.draw.text import cells, clean, fit_cells
+from pellucid.draw.text import cells, clean
 from pellucid.report import words
+from pellucid.report.screen import GLUE, PIPED, packed, pad, wrapped
 from pellucid.report.words import BESIDE, EXACT, exact, p_digits, too_good
 
-WIDTH = 96
 TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "bal. acc.",
           "average_precision": "av. prec."}  # fmt: skip
 ADJECTIVES = {"number": "numeric"}
 MARKS = {"error": "!!", "warning": "!", "note": "."}
 FORETOLD = {
     "": "",
-    "yes": "as foretold by the folds: yes",
-    "better": "better than the folds foretold; the intervals overlap",
-    "worse": "! worse than the folds foretold; the intervals overlap",
-    "no": "! not as foretold by the folds",
+    "yes": "matches cross-validation: yes",
+    "better": "better than cross-validation predicted (the intervals overlap)",
+    "worse": "! worse than cross-validation predicted (the intervals overlap)",
+    "no": "! does not match cross-validation (the intervals do not overlap)",
 }
-GLUE = "\N{NO-BREAK SPACE}"  # a blank at which no line is broken
+TITLE = "LEADERBOARD  "
+# Columns that a narrow screen does without, the first one first; those beside the metric by place.
+DROPS = ("beside 2", "fit", "beside 1", "95 % interval", "vs best")
 
 
 def share(value: float | None, decimals: int = 3) -> str:
@@ -58,23 +60,10 @@ def p_value(p: float | None) -> str:
     return "p<.001" if p < 0.001 else f"p={share(p, p_digits(p))}"
 
 
-def wrapped(text: str, first: str, indent: str, width: int = WIDTH) -> list[str]:
-    """Words on lines of at most `width` cells, the first one after `first`."""
-    lines, line = [], first
-    for word in clean(text, 4000).replace(" %", f"{GLUE}%").split(" "):
-        longer = f"{line} {word}" if line.strip() and not line.endswith(" ") else f"{line}{word}"
-        if cells(longer) > width and line.strip() and line != indent:
-            lines.append(line.rstrip())
-            line = indent + fit_cells(word, width - len(indent))
-        else:
-            line = longer
-    return [text.rstrip().replace(GLUE, " ") for text in (*lines, line)]
-
-
 # Before the run -------------------------------------------------------------------------------
 
 
-def data_line(data: dict[str, Any]) -> list[str]:
+def data_line(data: dict[str, Any], width: int = PIPED) -> list[str]:
     """`data    569 rows x 30 features (30 number), target ...`."""
     kinds = ", ".join(f"{n} {ADJECTIVES.get(kind, kind)}" for kind, n in data["kinds"].items())
     count = len(data["features"])
@@ -91,9 +80,9 @@ def data_line(data: dict[str, Any]) -> list[str]:
     else:
         low, median, high = data["target_range"]
         text += f"{number(low)} to {number(high)}, median {number(median)}"
-    lines = wrapped(text, "data    ", "        ")
+    lines = wrapped(text, "data    ", "        ", width)
     for note in data["notes"]:
-        lines += wrapped(note, "        ", "        ")
+        lines += wrapped(note, "        ", "        ", width)
     return lines
 
 
@@ -103,49 +92,71 @@ def finding(found: dict[str, Any]) -> str:
     return f"{found['code']} {found['text']}" + ("" if done else f" ({found['action']})")
 
 
-def check_lines(checks: list[dict[str, Any]], fine: str) -> list[str]:
+def check_lines(checks: list[dict[str, Any]], fine: str, width: int = PIPED) -> list[str]:
     """Findings, loudest first, then what is fine."""
     lines: list[str] = []
     for found in checks:
         first = "        " if lines else "checks  "
-        lines += wrapped(f"{MARKS[found['level']]} {finding(found)}", first, "          ")
+        mark = MARKS[found["level"]]
+        lines += wrapped(finding(found), f"{first}{mark} ", " " * (9 + len(mark)), width)
     if fine:
-        lines += wrapped(f"ok  {fine}", "        " if lines else "checks  ", "            ")
+        lines += wrapped(fine, ("        " if lines else "checks  ") + "ok  ", " " * 12, width)
     return lines
 
 
 def plan_lines(
-    plan: dict[str, Any], effort: str, estimate: str, more: str = " (--plan shows all)"
+    plan: dict[str, Any],
+    effort: str,
+    estimate: str,
+    more: str = " (--plan shows all)",
+    width: int = PIPED,
 ) -> list[str]:
     """What is going to happen; `estimate` says how long it will take, `more` where more is told."""
     if plan["test_rows"]:
         usual = plan["test_why"] in ("stratified", "drawn")  # as the folds are
-        locked = f"test {plan['test_rows']} rows locked away"
+        locked = f"test set of {plan['test_rows']} rows held out"
         locked += "" if usual else f" ({plan['test_why']})"
     else:
-        locked = f"no test part{plan['test_why'].removeprefix('none')}"
+        locked = f"no test set{plan['test_why'].removeprefix('none')}"
     fewer = plan["n_folds"] // plan["repeats"] < plan["cv"]
     why = f" (too few rows for {plan['cv']})" if fewer else ""
-    text = (
-        f"{locked} | nested {folds(plan)} {plan['folds']} CV{why}, {effort} search "
-        f"| metric {plan['metric']}"
-    )
+    search = f"nested {folds(plan)} {plan['folds']} CV{why}, {effort} search"
+    parts = [f"{locked} |", f"{search} |", f"metric {plan['metric']}"]
     work = f"{plan['models']} models, about {plan['fits']:,} fits, {estimate}{more}"
-    return [*wrapped(text, "plan    ", "        "), *wrapped(work, "        ", "        ")]
+    lines = whole(parts, "plan    ", width)
+    return lines + wrapped(work, "        ", "        ", width)
+
+
+def whole(parts: list[str], first: str, width: int) -> list[str]:
+    """Parts side by side; a line ends between two of them, or inside one that needs more lines."""
+    indent = " " * len(first)
+    tokens: list[str] = []
+    for part in map(clean, parts):
+        fits = cells(part) <= width - len(indent)
+        tokens += [part.replace(" ", GLUE)] if fits else part.split(" ")
+    return packed(tokens, first, indent, width)
 
 
 # After the run --------------------------------------------------------------------------------
 
 
-def board(data: dict[str, Any], timings: dict[str, Any]) -> str:
-    """The leaderboard, the verdict, the test part and the notes."""
-    lines = title(data)
-    lines += table(data, timings)
-    lines += ["", *verdict(data), *test_part(data, timings)]
-    return "\n".join(lines + note_lines(data)) + "\n"
+def board(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) -> str:
+    """The leaderboard, the verdict, the test set and the notes."""
+    lines = wrapped(title(data)[0].removeprefix(TITLE), TITLE, " " * len(TITLE), width)
+    lines += [*table(data, timings, width), ""]
+    for said in verdict(data):
+        lines += wrapped(said, "", hanging(said), width)
+    lines += ["", *test_set(data, timings, width)]
+    return "\n".join(lines + note_lines(data, width)) + "\n"
 
 
-def note_lines(data: dict[str, Any]) -> list[str]:
+def hanging(text: str) -> str:
+    """What the further lines of a paragraph begin with: they stand behind its mark."""
+    mark = next((mark for mark in ("!!", "!") if text.startswith(f"{mark} ")), "")
+    return " " * (len(mark) + 1) if mark else ""
+
+
+def note_lines(data: dict[str, Any], width: int = PIPED) -> list[str]:
     """What was noted about models, each thing once with all it is true of."""
     of: dict[str, list[str]] = {}
     for row in data["leaderboard"]:
@@ -154,16 +165,16 @@ def note_lines(data: dict[str, Any]) -> list[str]:
     lines = [""] if of else []
     for k, (note, models) in enumerate(of.items()):
         head = "       " if k else "NOTES  "
-        lines += wrapped(f"{', '.join(models)}: {note}", head, "         ")
+        lines += wrapped(f"{', '.join(models)}: {note}", head, "         ", width)
     return lines
 
 
 def title(data: dict[str, Any]) -> list[str]:
     plan = data["plan"]
     better = "higher" if plan["greater_is_better"] else "lower"
-    stopped = "" if data["complete"] else "  (stopped early: partial)"
+    stopped = "" if data["complete"] else " (stopped early: partial)"
     return [
-        f"LEADERBOARD  {plan['metric']}, nested {folds(plan)} CV on {plan['train_rows']} "
+        f"{TITLE}{plan['metric']}, nested {folds(plan)} CV on {plan['train_rows']} "
         f"rows ({better} is better){stopped}"
     ]
 
@@ -174,77 +185,111 @@ def folds(plan: dict[str, Any]) -> str:
     return f"{each}-fold" + (f" x {times}" if times > 1 else "")
 
 
-def table(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
+@dataclass(frozen=True)
+class Column:
+    """One column of the board: what it is called in `DROPS`, its head and its cells."""
+
+    name: str
+    texts: list[str]
+    right: bool = False
+
+    @property
+    def size(self) -> int:
+        return max(map(cells, self.texts))
+
+
+def table(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) -> list[str]:
     """One line per model that was asked for."""
     metric = data["plan"]["metric"]
     beside = [m for m in BESIDE[data["data"]["task"]] if m != metric][:2]
     scored = [row for row in data["leaderboard"] if row["place"]]
     others = [row for row in data["leaderboard"] if not row["place"]]
-    marks = ["", *("=" if row["as_good"] else "x" for row in scored)]
     names = ["model", *(clean(row["model"], 24) for row in scored)]
-    uses = ["use", *map(use, scored)]
-    parts = [marks, names, *columns(scored, metric, beside, timings), uses]
-    sizes = [max(map(cells, column)) for column in parts]
-    sizes[1] = max([sizes[1], *(cells(clean(row["model"], 24)) for row in others)])
-    blanks = gaps(sizes)
-    lines = [aligned(cells_, sizes, blanks) for cells_ in zip(*parts)]
+    widest = max(map(cells, [*names, *(clean(row["model"], 24) for row in others)]))
+    parts = [
+        Column("mark", ["", *("=" if row["as_good"] else "x" for row in scored)]),
+        Column("model", [pad(name, widest) for name in names]),
+        *columns(scored, metric, beside, timings),
+        Column("use", ["use", *map(use, scored)]),
+    ]
+    kept = fitting(parts, width)
+    sizes = [column.size for column in kept]
+    blanks = gaps(sizes, width)
+    lines = [
+        "".join(" " * b + pad(c.texts[i], c.size, c.right) for c, b in zip(kept, blanks)).rstrip()
+        for i in range(len(names))
+    ]
     for row in others:
         state = "no score" if row["status"] == "ok" else row["status"]
         reason = f"{state}: {row['reason']}" if row["reason"] else state
-        head = aligned(("-", clean(row["model"], 24), "."), sizes, blanks)[:-1]
-        lines += wrapped(reason, head, " " * cells(head))
-    return lines + [part for line in words.legend(data) for part in wrapped(line, "  ", "    ")]
+        head = f"{' ' * blanks[0]}-{' ' * blanks[1]}{pad(clean(row['model'], 24), widest)}  "
+        lines += wrapped(reason, head, " " * cells(head), width)
+    gone = [column.texts[0] for column in parts if column not in kept]
+    told = words.legend(data)
+    told += [f"a wider terminal also shows: {', '.join(gone)}"] if gone else []
+    return lines + [part for line in told for part in wrapped(line, "  ", "    ", width)]
 
 
-def gaps(sizes: list[int]) -> list[int]:
+def fitting(parts: list[Column], width: int) -> list[Column]:
+    """The columns that fit side by side with a blank before each, by their importance."""
+    kept = list(parts)
+    for name in DROPS:
+        if sum(column.size + 1 for column in kept) <= width:
+            break
+        kept = [column for column in kept if column.name != name]
+    return kept
+
+
+def gaps(sizes: list[int], width: int) -> list[int]:
     """Blanks before each column: two, of which those to the right give one up in a wide table."""
-    spare = WIDTH - sum(sizes) - len(sizes)
+    spare = width - sum(sizes) - len(sizes)
     order = [2, 0, 1, *range(3, len(sizes))]  # the first are the last to do so
     return [2 if order.index(k) < spare else 1 for k in range(len(sizes))]
 
 
-def aligned(parts: Sequence[str], sizes: list[int], blanks: list[int]) -> str:
-    """The cells of one line."""
-    return "".join(" " * b + pad(p, size) for p, size, b in zip(parts, sizes, blanks)).rstrip()
-
-
-def pad(text: str, width: int) -> str:
-    return text + " " * (width - cells(text))
-
-
 def columns(
     scored: list[dict[str, Any]], metric: str, beside: list[str], timings: dict[str, Any]
-) -> list[list[str]]:
-    """The columns of the table, head first."""
+) -> list[Column]:
+    """The columns of numbers."""
     seconds = timings.get("models", {})
-    if is_share(metric):
-        means = [score(row["mean"], metric, 4) for row in scored]
-        ranges = [
-            f"{score(row['ci'][0], metric)} - {score(row['ci'][1], metric)}" for row in scored
-        ]
-    else:
-        means = align_numbers([row["mean"] for row in scored], 4)
-        lows = align_numbers([row["ci"][0] for row in scored], 4)
-        highs = align_numbers([row["ci"][1] for row in scored], 4)
-        ranges = [f"{low} - {high}" for low, high in zip(lows, highs)]
-    against = map(words.against, scored)
-    out = [["mean", *means], ["95 % interval", *ranges], ["vs best", *against]]
-    for name in beside:
-        values = [score(row["metrics"][name], name) for row in scored]
-        known = [row["metrics"][name] for row in scored]
-        if not is_share(name) and None not in known:
-            values = align_numbers(known, 4)
-        out.append([TITLES.get(name, name), *values])
-    fits = [seconds.get(row["model"], {}).get("fit") for row in scored]
-    out.append(["fit", *map(time_of, fits)])
-    return out
+    means = numbers([row["mean"] for row in scored], metric, 4)
+    lows, highs = (numbers([row["ci"][end] for row in scored], metric) for end in (0, 1))
+    ranges = [f"{low} - {high}" for low, high in zip(in_line(lows), in_line(highs))]
+    # As scores have none, p has no leading zero either.
+    against = [re.sub(r"p ([=<]) 0\.", r"p\1.", words.against(row)) for row in scored]
+    out = [
+        Column("mean", ["mean", *means], right=True),
+        Column("95 % interval", ["95 % interval", *ranges], right=True),
+        Column("vs best", ["vs best", *against]),
+    ]
+    for place, name in enumerate(beside, 1):
+        values = numbers([row["metrics"][name] for row in scored], name)
+        out.append(Column(f"beside {place}", [TITLES.get(name, name), *values], right=True))
+    fits = times([seconds.get(row["model"], {}).get("fit") for row in scored])
+    return [*out, Column("fit", ["fit", *fits], right=True)]
 
 
-def time_of(seconds: float | None) -> str:
-    """At most six characters up to some hours."""
-    if seconds is None:
-        return ""
-    return f"{seconds:.{2 if seconds < 9.995 else 1 if seconds < 99.95 else 0}f} s"
+def numbers(values: list[float | None], metric: str, decimals: int = 3) -> list[str]:
+    """Scores of one column: with the same decimals."""
+    if is_share(metric) or any(value is None or value != value for value in values):
+        return [score(value, metric, decimals) for value in values]
+    return align_numbers(values, 4)
+
+
+def in_line(texts: list[str]) -> list[str]:
+    """Texts that end below each other."""
+    size = max(map(cells, texts), default=0)
+    return [pad(text, size, right=True) for text in texts]
+
+
+def times(seconds: list[float | None]) -> list[str]:
+    """Times of one column: two decimals, or one if some take ten seconds or more."""
+    decimals = 1 if max((s for s in seconds if s is not None), default=0.0) >= 9.995 else 2
+    least = 10**-decimals
+    return [
+        "" if s is None else f"<{least:g} s" if s < least / 2 else f"{s:.{decimals}f} s"
+        for s in seconds
+    ]
 
 
 def use(row: dict[str, Any]) -> str:
@@ -260,50 +305,51 @@ def use(row: dict[str, Any]) -> str:
 
 
 def verdict(data: dict[str, Any]) -> list[str]:
-    """What may be concluded, in words: the answer, and checks that put it into doubt."""
+    """What may be concluded, in words: the answer, and checks that put it into doubt.
+
+    Paragraphs that are not wrapped yet.
+    """
     own = next((row for row in data["leaderboard"] if row["recommended"]), None)
     silent = own is not None and words.gives_no_probabilities(own)
     said = [*words.answer(data), *(["It gives no probabilities."] if silent else [])]
-    lines = wrapped(" ".join(said), "", "")
+    lines = [" ".join(said)]
     warning = too_good(data["verdict"])
-    lines += wrapped(f"! {warning}", "", "  ") if warning else []
+    lines += [f"! {warning}"] if warning else []
     for found in data["checks"]:  # the scores above probably mean nothing
         if found["level"] == "error":
-            lines += wrapped(f"{MARKS['error']} {finding(found)}", "", "   ")
+            lines.append(f"{MARKS['error']} {finding(found)}")
     return lines
 
 
-def test_part(data: dict[str, Any], timings: dict[str, Any]) -> list[str]:
-    """The locked rows, scored once."""
-    test = data["test"]
+def test_set(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) -> list[str]:
+    """The rows that were held out, scored once."""
+    test, head = data["test"], "TEST SET  "
     if test is None:
         why = "no model has a score" if data["complete"] else "the run is not complete"
         rows, none = data["plan"]["test_rows"], data["plan"]["test_why"]
-        return [f"TEST PART  still locked: {why}" if rows else f"TEST PART  {none}"]
+        return wrapped(f"not used yet: {why}" if rows else none, head, "  ", width)
     if "failed" in test:
-        return wrapped(
-            f"{test['model']} could not be fitted: {test['failed']}", "TEST PART  ", "  "
-        )
+        text = f"{test['model']} could not be fitted: {test['failed']}"
+        return wrapped(text, head, "  ", width)
     ranking = data["plan"]["metric"]
     names = [ranking, *(m for m in BESIDE[data["data"]["task"]] if m != ranking)][:3]
-    parts = [with_interval(name, test) for name in names]
-    times = timings.get("openings", 1)
-    opened = "opened once" if times <= 1 else f"opened {times} times"
+    opened = timings.get("openings", 1)
+    used = "used once" if opened <= 1 else f"used {opened} times"
     rows = f"{test['rows']} rows"
     if "groups" in test:
         rows += " of one group" if test["groups"] == 1 else f" of {test['groups']} groups"
-    text = f"({opened}, {test['model']} only, {rows}): " + "; ".join(parts)
-    lines = wrapped(text, "TEST PART  ", "  ")
+    scores = "; ".join(with_interval(name, test).replace(" ", GLUE) for name in names)
+    intro = f"({used}, {clean(test['model'], 60)} only, {rows}):"
+    lines = packed(f"{intro} {scores}".split(" "), head, "  ", width)
     own = score(test["baseline"].get(names[0]), names[0])
-    also = FORETOLD[words.foretold(data)]
-    whole = f"  the baseline on the same rows: {names[0]} {own}       {also}".rstrip()
-    lines += [whole] if len(whole) <= WIDTH else [whole.removesuffix(also).rstrip(), f"  {also}"]
+    lines += wrapped(f"the baseline on the same rows: {names[0]} {own}", "  ", "    ", width)
+    agrees = FORETOLD[words.foretold(data)]
+    lines += wrapped(agrees, "  ", "    ", width) if agrees else []
     if exact(test):
-        lines += wrapped(f"! {EXACT}", "  ", "    ")
-    if times > 1:
-        lines.append(
-            f"  ! test part opened {times} times for this data: treat this score as optimistic"
-        )
+        lines += wrapped(f"! {EXACT}", "  ", "    ", width)
+    if opened > 1:
+        text = f"! used {opened} times on this data: treat this score as optimistic"
+        lines += wrapped(text, "  ", "    ", width)
     return lines
 
 

@@ -10,6 +10,7 @@ from pellucid.compare.folder import write_whole
 from pellucid.errors import ParameterError
 from pellucid.report import markdown, terminal
 from pellucid.report.privacy import without_rows
+from pellucid.report.screen import width
 from pellucid.report.summary import summarise
 
 
@@ -39,7 +40,7 @@ def write_summary(summary: dict[str, Any], path: Path, rows: bool = True) -> Pat
 
 def board(result: Any) -> str:
     """The leaderboard and what it says, as the terminal shows it."""
-    return terminal.board(result.data, result.timings).rstrip()
+    return terminal.board(result.data, result.timings, width()).rstrip()
 
 
 def card(result: Any) -> str:

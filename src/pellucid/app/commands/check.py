@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from pellucid.app.arguments import refuse_model
 from pellucid.app.options import config_option, gather_settings, setting_options
 from pellucid.app.voice import voice_options
 
@@ -38,8 +39,10 @@ def check(ctx: click.Context, data: str | None, format_: str, as_json: bool, **g
 
     if data is None:
         raise click.UsageError("Missing argument 'DATA'", ctx)
+    refuse_model(data, "check DATA")
     plan, findings = prepare(data, gather_settings(ctx, given), note=ctx.obj.note)
-    click.echo(shown(findings, plan, "json" if as_json else format_, data), nl=False)
+    text = shown(findings, plan, "json" if as_json else format_, data)
+    ctx.obj.show(text) if text and not as_json and format_ == "text" else click.echo(text, nl=False)
     ctx.exit(1 if findings.errors else 0)
 
 
@@ -47,6 +50,7 @@ def shown(findings: Any, plan: Any, format_: str, source: str) -> str:
     """The findings as text, JSON, or annotations of a continuous integration."""
     from pellucid.compare.describe import describe_data
     from pellucid.report import terminal
+    from pellucid.report.screen import width
 
     found = findings.plain()
     if format_ == "json":
@@ -59,8 +63,8 @@ def shown(findings: Any, plan: Any, format_: str, source: str) -> str:
             f"{escaped(entry['text'])}\n"
             for entry in found
         )
-    lines = terminal.data_line(describe_data(plan))
-    return "\n".join(lines + terminal.check_lines(found, findings.fine)) + "\n"
+    lines = terminal.data_line(describe_data(plan), width())
+    return "\n".join(lines + terminal.check_lines(found, findings.fine, width())) + "\n"
 
 
 def escaped(text: str) -> str:

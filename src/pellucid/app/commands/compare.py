@@ -56,20 +56,13 @@ from pellucid.app.voice import voice_options
 @click.option(
     "--no-progress", is_flag=True, envvar="PELLUCID_NO_PROGRESS", help="No progress on stderr."
 )
-@click.option(
-    "--color",
-    default="auto",
-    envvar="PELLUCID_COLOR",
-    type=click.Choice(["auto", "always", "never"]),
-    help="Colour of the progress.",
-)
 @voice_options
 @click.pass_context
 def compare(ctx: click.Context, data: str | None, **given: Any) -> None:
     """Compare all suitable models on DATA (a file, '-', or the name of a built-in data set).
 
-    Locks a test part away, cross-validates every model with a search inside the folds, says which
-    are as good as the best, recommends the simplest of them, and keeps it as a safe model file.
+    Holds out a test set, cross-validates every model with a search inside the folds, shows which
+    are as good as the best, recommends the simplest of them, and saves it as a safe model file.
     """
     from pellucid.app.comparing import run_compare
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -12,6 +13,7 @@ import click
 
 from pellucid.app.commands.predict import encoding_option
 from pellucid.app.voice import Voice, voice_options
+from pellucid.report.screen import packed, terminal_width
 
 FIRST = 3  # rows that are explained if none is named
 
@@ -45,7 +47,11 @@ def explain(
 ) -> None:
     """Explain rows of DATA with MODEL (a file, or a run folder, which knows its own table).
 
-    The contributions of the columns add up exactly to the prediction.
+    The contributions of the columns add up exactly to the prediction. They count towards the
+    positive class if there are two classes, and towards the predicted class if there are more.
+
+    JSON has one object per row: row, prediction, class (what the contributions count towards),
+    baseline, contributions {column: amount} and total = baseline + all contributions.
     """
     import numpy as np
 
@@ -64,16 +70,18 @@ def explain(
         own = told.columns == tuple(part.column_names)  # a formula makes columns of its own
         told = replace(told, rows=chosen, values=_values(part) if own else told.values)
     form = "json" if as_json else format_
-    click.echo(str(told) if form == "text" else as_lines(told, form), nl=form == "text")
+    click.echo(as_text(told) if form == "text" else as_lines(told, form), nl=False)
 
 
 def find(model: str, data: str | None) -> tuple[str, str, str | None]:
     """The model file, the table and, if it is the run's own table, its encoding."""
+    from pellucid.app.arguments import refuse_table
     from pellucid.app.options import read_config
     from pellucid.compare.folder import find_run
     from pellucid.errors import DataError
 
     if Path(model).is_file():
+        refuse_table(model, data, "explain")
         if data is None:
             raise DataError(f"which rows? Say: pellucid explain {quote(model)} DATA --row 0")
         return model, data, None
@@ -141,13 +149,41 @@ def _values(table: Any) -> list[list[Any]]:
     return [["missing" if v is None or v != v else v for v in column] for column in cells]
 
 
+def as_text(told: Any) -> str:
+    """One line per row; a terminal breaks it between its parts."""
+    width = terminal_width(sys.stdout)
+    lines = str(told).splitlines()
+    if width is not None:
+        lines = [
+            part for line in lines for part in packed(line.split("  "), "", "    ", width, "  ")
+        ]
+    return "\n".join(lines) + "\n"
+
+
 def as_lines(told: Any, form: str) -> str:
-    """The numbers as JSON."""
+    """The numbers as JSON: one object per row, or per row and neighbour."""
     from pellucid.compare.journal import plain
 
-    columns = plain(told.frame())
-    entries = [dict(zip(columns, cells)) for cells in zip(*columns.values())]
+    if hasattr(told, "contributions"):
+        entries = [_entry(told, i) for i in range(len(told.prediction))]
+    else:
+        columns = told.frame()
+        entries = [dict(zip(columns, found)) for found in zip(*columns.values())]
+    entries = plain(entries)
     if form == "json":
-        facts = {"schema": 1, "scale": getattr(told, "called", None), "rows": entries}
+        facts = {"schema": 2, "scale": getattr(told, "called", None), "rows": entries}
         return json.dumps(facts, ensure_ascii=False, indent=1) + "\n"
     return "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
+
+
+def _entry(told: Any, i: int) -> dict[str, Any]:
+    """One explained row, with the class and the signs that the text has."""
+    outcome, amounts = told.towards(i)
+    return {
+        "row": told.rows[i],
+        "prediction": outcome.total if outcome.label is None else outcome.label,
+        "class": outcome.of,
+        "baseline": told.base[outcome.k],
+        "contributions": dict(zip(told.columns, amounts.tolist())),
+        "total": outcome.total,
+    }

@@ -25,8 +25,7 @@ def models(task: str, effort: str, as_json: bool) -> None:
     """List the models: name, simplicity (0 is simplest), candidates, what is searched."""
     from pellucid.app.planning import searched
     from pellucid.compare.registry import entries
-    from pellucid.draw.table import text_table
-    from pellucid.report.terminal import wrapped
+    from pellucid.report.screen import grid, width, wrapped
 
     tasks = ["classification", "regression"] if task == "all" else [task]
     facts: list[dict[str, Any]] = [
@@ -48,16 +47,17 @@ def models(task: str, effort: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
         return
+    wide = width()
     for which in tasks:
         own = [f for f in facts if f["task"] == which]
-        rows = [[f["model"], f["rank"], f["candidates"], f["says"]] for f in own]
+        rows = [[f["model"], str(f["rank"]), str(f["candidates"]), f["says"]] for f in own]
         heads = ["model", "rank", "candidates", "what it does"]
-        click.echo(text_table(heads, rows, title=which))
-        click.echo("searched:")
+        lines = grid(heads, rows, wide, wraps=heads[3:], right=["rank", "candidates"])
+        lines = [which, *lines, "searched:"]
         for f in own:
             if f["space"]:
                 found = f"{f['model']}: {searched(f['space'], f['in_units'])}"
-                click.echo("\n".join(wrapped(found, "  ", "    ")))
+                lines += wrapped(found, "  ", "    ", wide)
         if which == "regression":
-            click.echo("* in standard deviations of the target")
-        click.echo()
+            lines.append("* in standard deviations of the target")
+        click.echo("\n".join(lines) + "\n")

@@ -1,5 +1,6 @@
-"""`pellucid predict MODEL FILE`: the rows of a file, predicted with a saved model."""
+"""`pellucid predict MODEL DATA`: the rows of a file, predicted with a saved model."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -20,7 +21,7 @@ def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
     """
     from pathlib import Path
 
-    from pellucid.errors import DataError, ModelFileError
+    from pellucid.app.arguments import refuse_model, refuse_table
     from pellucid.persist import load
 
     if Path(model).is_dir():
@@ -28,24 +29,14 @@ def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
         from pellucid.compare.folder import find_run
 
         model = str(model_of_run(find_run(model)))
-    try:
-        return model, load(model)
-    except ModelFileError:
-        try:
-            other = None if data in (None, "-") else load(str(data))
-        except (ModelFileError, OSError):
-            other = None
-        if other is None:
-            raise
-    raise DataError(
-        f"{data} is a model and {model} is none: the model comes first. Say: pellucid {command} "
-        f"{data} {model}"
-    )
+    refuse_table(model, data, command)
+    refuse_model(data, f"{command} MODEL DATA")
+    return model, load(model)
 
 
 @click.command()
 @click.argument("model")
-@click.argument("file")
+@click.argument("file", metavar="DATA")
 @click.option("-o", "--out", default="-", show_default="stdout", help="Where to write.")
 @click.option(
     "--format",
@@ -60,10 +51,10 @@ def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="Add the N strongest reasons of each row as columns why_1, why_2, ...",
+    help="Add the N strongest reasons of each row as columns why_1, why_2, ..., and why_class.",
 )
 @click.option(
-    "--allow-missing", is_flag=True, help="Treat columns that FILE lacks as missing values."
+    "--allow-missing", is_flag=True, help="Treat columns that DATA lacks as missing values."
 )
 @encoding_option
 @voice_options
@@ -79,11 +70,16 @@ def predict(
     allow_missing: bool,
     encoding: str | None,
 ) -> None:
-    """Predict the rows of FILE (CSV, TSV, Parquet, JSON or Excel; '-' is stdin) with MODEL.
+    """Predict the rows of DATA (CSV, TSV, Parquet, JSON or Excel; '-' is stdin) with MODEL.
 
-    MODEL is a model file, or the folder of a run. Writes one row per row of FILE: the column
+    MODEL is a model file, or the folder of a run. Writes one row per row of DATA: the column
     'prediction' and, for a classifier that knows probabilities, one column 'p_<class>' for each
     class.
+
+    With --explain, 'why_1' reads 'column (amount)': what the column adds to the score of the class
+    in 'why_class'. That is the positive class in every row if there are two classes, and the
+    predicted class of the row if there are more; numbers have no 'why_class'. 'pellucid explain'
+    and its JSON use the same class and the same signs.
     """
     from pellucid.data.write import format_of, write
 
@@ -114,14 +110,22 @@ def refuse_twice(kept: dict[str, Any], said: dict[str, Any]) -> None:
 
 
 def reasons(fitted: Any, rows: Any, most: int, model: str) -> dict[str, list[str]]:
-    """`why_1`, `why_2`, ...: the strongest contributions towards what is predicted."""
+    """`why_class`, then `why_1`, `why_2`, ...: the strongest contributions towards that class."""
+    classes: list[str | None] = []
     told: list[list[str]] = []
     for start in range(0, rows.num_rows, EXPLAINED_ROWS):
-        told += _strongest(fitted, rows.slice(start, EXPLAINED_ROWS), most, model)
-    return {f"why_{k + 1}": [row[k] if k < len(row) else "" for row in told] for k in range(most)}
+        for of, terms in _strongest(fitted, rows.slice(start, EXPLAINED_ROWS), most, model):
+            classes.append(of)
+            told.append(terms)
+    named = {} if None in classes else {"why_class": [str(label) for label in classes]}
+    return named | {
+        f"why_{k + 1}": [row[k] if k < len(row) else "" for row in told] for k in range(most)
+    }
 
 
-def _strongest(fitted: Any, rows: Any, most: int, model: str) -> list[list[str]]:
+def _strongest(
+    fitted: Any, rows: Any, most: int, model: str
+) -> Iterator[tuple[str | None, list[str]]]:
     import warnings
 
     from pellucid.errors import DataError, UnseenLevelWarning
@@ -134,12 +138,11 @@ def _strongest(fitted: Any, rows: Any, most: int, model: str) -> list[list[str]]
             f"{model} holds a {type(fitted).__name__}, which gives no reasons by column: leave "
             "--explain out."
         )
-    out = []
     for i in range(len(told.prediction)):
-        own = told.towards(i)[1].tolist()
+        outcome, amounts = told.towards(i)
+        own = amounts.tolist()
         order = sorted(range(len(own)), key=lambda j: -abs(own[j]))[:most]
-        out.append([f"{told.columns[j]} ({own[j]:+.3g})" for j in order])
-    return out
+        yield outcome.of, [f"{told.columns[j]} ({own[j]:+.3g})" for j in order]
 
 
 def warn_outside(fitted: Any, rows: Any, voice: Voice) -> None:

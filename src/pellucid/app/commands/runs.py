@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +27,14 @@ RUNS = "runs"
 @voice_options
 @click.pass_obj
 def runs(voice: Any, folder: str, format_: str, as_json: bool) -> None:
-    """List the runs in FOLDER (default: runs)."""
+    """List the runs in FOLDER (default: runs), newest last.
+
+    On a terminal that is too narrow for all columns some are left out; run names are always whole.
+    In a pipe, and in JSON, nothing is left out.
+    """
     from pellucid.compare.folder import runs as found
-    from pellucid.draw.table import text_table
     from pellucid.errors import DataError
-    from pellucid.report.words import score
+    from pellucid.report.screen import terminal_width
 
     if folder != RUNS and not Path(folder).is_dir():
         raise DataError(f"there is no folder {folder}.")
@@ -45,11 +50,49 @@ def runs(voice: Any, folder: str, format_: str, as_json: bool) -> None:
     if not entries:
         voice.note(f"no runs in {folder}: start one with 'pellucid compare DATA'")
         return
-    columns = ["run", "data", "target", "state", "models", "recommended", "metric", "mean"]
+    click.echo("\n".join(listed(entries, terminal_width(sys.stdout))))
+
+
+def listed(entries: list[dict[str, Any]], width: int | None) -> list[str]:
+    """The runs as a table; a narrow terminal has fewer columns, but always the whole names."""
+    from pellucid.draw.text import clean
+    from pellucid.report.screen import grid
+    from pellucid.report.words import score
+
+    columns = [
+        "run", "date", "took", "data", "target", "state", "models", "recommended", "metric", "mean",
+    ]  # fmt: skip
+    rows = []
     for entry in entries:
+        told = entry | {"took": duration(entry["seconds"])}
+        told["date"] = (entry["date"] or "")[:16].replace("T", " ")
         if entry["mean"] is not None:
-            entry["mean"] = score(entry["mean"], entry["metric"], 4)
-    click.echo(text_table(columns, [[entry[c] for c in columns] for entry in entries]))
+            told["mean"] = score(entry["mean"], entry["metric"], 4)
+        rows.append(["" if told[c] is None else clean(told[c]) for c in columns])
+    wraps, drops = ["state", "target", "data"], ["models", "data", "target", "state", "metric"]
+    right = ["took", "models", "mean"]
+    return grid(columns, rows, width, wraps, [*drops, "recommended", "mean", "took", "date"], right)
+
+
+def duration(seconds: float | None) -> str:
+    """`12 s`, `3 min 04 s`, `1 h 05 min`."""
+    if seconds is None:
+        return ""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def began(path: Path, seconds: float | None) -> str | None:
+    """When a run began, by its files: settings are written first, results last."""
+    for name, spent in (("config.toml", 0.0), ("results.json", seconds), ("events.jsonl", 0.0)):
+        if spent is not None and (path / name).is_file():
+            clock = time.localtime((path / name).stat().st_mtime - spent)
+            return time.strftime("%Y-%m-%dT%H:%M:%S", clock)
+    return None
 
 
 def facts(path: Path) -> dict[str, Any]:
@@ -57,11 +100,11 @@ def facts(path: Path) -> dict[str, Any]:
     entry: dict[str, Any] = dict.fromkeys(
         ("data", "target", "models", "recommended", "metric", "mean")
     )
-    entry |= {"run": path.name, "state": "unfinished"}
-    try:
-        data = json.loads((path / "results.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return entry
+    data, timings = read(path / "results.json"), read(path / "timings.json")
+    seconds = (timings or {}).get("total")
+    entry |= {"run": path.name, "date": began(path, seconds), "seconds": seconds}
+    if data is None:
+        return entry | {"state": "unfinished"}
     best: dict[str, Any] = next((row for row in data["leaderboard"] if row["recommended"]), {})
     return entry | {
         "data": data["data"]["name"],
@@ -72,3 +115,11 @@ def facts(path: Path) -> dict[str, Any]:
         "metric": data["plan"]["metric"],
         "mean": best.get("mean"),
     }
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    """The content of a JSON file; None if it is not there, or not whole."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None

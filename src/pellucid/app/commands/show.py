@@ -5,32 +5,38 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import re
+import sys
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 import click
 
-from pellucid.app.voice import voice_options
+from pellucid.app.voice import Voice, voice_options
+from pellucid.draw.text import cells
+from pellucid.report.screen import PIPED, packed, terminal_width, width
 
 LATEST = "runs/latest"
+ITEM = re.compile(r"[\w, *]+ : |\d+\. |- ")  # what begins a line of its own: `C : float`, `1. `
 
 
 @click.command()
 @click.argument("what", default=LATEST)
 @click.option("--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="As JSON.")
 @voice_options
-def show(what: str, as_json: bool) -> None:
+@click.pass_obj
+def show(voice: Voice, what: str, as_json: bool) -> None:
     """Show WHAT: a method ('logistic'), a model file, or a run folder (default: runs/latest).
 
-    A method is told by its objective and the place of its source. A model file is described
-    without building the model: no code of a file can run.
+    A method is described by its objective, its parameters and where its source is. A model file is
+    described without building the model: no code of a file can run.
     """
     path = Path(what)
     if path.is_file():
         show_model(what, as_json)
     elif what == LATEST or path.exists() or (Path("runs") / what).exists():
-        show_run(what, as_json)
+        show_run(what, as_json, voice)
     else:
         show_method(what, as_json)
 
@@ -39,13 +45,18 @@ def show_model(path: str, as_json: bool) -> None:
     """What a model file says of itself."""
     from pellucid.persist import describe
 
-    told = describe(path)
-    click.echo(
-        json.dumps(vars(told), ensure_ascii=False, indent=1, default=str) if as_json else str(told)
-    )
+    told, wide = describe(path), terminal_width(sys.stdout)
+    if as_json:
+        click.echo(json.dumps(vars(told), ensure_ascii=False, indent=1, default=str))
+        return
+    lines = str(told).splitlines()
+    if wide is not None:
+        starts = [(" " * _indent(line), line.strip().split(" ")) for line in lines]
+        lines = [p for indent, parts in starts for p in packed(parts, indent, "      ", wide)]
+    click.echo("\n".join(lines))
 
 
-def show_run(what: str, as_json: bool) -> None:
+def show_run(what: str, as_json: bool, voice: Voice) -> None:
     """The board of a run."""
     from pellucid.compare.folder import find_run
     from pellucid.errors import DataError
@@ -63,12 +74,12 @@ def show_run(what: str, as_json: bool) -> None:
         return
     data = json.loads(path.read_text(encoding="utf-8"))
     timings = json.loads((folder / "timings.json").read_text(encoding="utf-8"))
-    click.echo(terminal.board(data, timings), nl=False)
+    voice.show(terminal.board(data, timings, width()))
 
 
 def show_method(name: str, as_json: bool) -> None:
     """What a method is, its objective, and where its source stands."""
-    from pellucid.compare.registry import ENTRIES
+    from pellucid.compare.registry import ALIASES, ENTRIES
     from pellucid.data.source import did_you_mean
     from pellucid.errors import DataError
     from pellucid.names import ESTIMATORS
@@ -83,8 +94,10 @@ def show_method(name: str, as_json: bool) -> None:
     if not found and not others:
         ids = sorted({e.id for e in ENTRIES if e.available})
         classes = [known for names in ESTIMATORS.values() for known in names]
+        meant = [known for known in ALIASES.get(name.lower().replace("_", ""), ()) if known in ids]
+        hint = f" Did you mean '{meant[0]}'?" if meant else did_you_mean(name, [*ids, *classes])
         raise DataError(
-            f"{name} is no method, model file or run.{did_you_mean(name, [*ids, *classes])} "
+            f"'{name}' is not a method, model file or run.{hint} "
             f"Methods: {', '.join(ids)}; or the name of any class."
         )
     facts = [method_facts(entry) for entry in found]
@@ -92,7 +105,7 @@ def show_method(name: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
         return
-    click.echo("\n".join(method_text(fact) for fact in facts), nl=False)
+    click.echo("\n".join(method_text(fact, width()) for fact in facts), nl=False)
 
 
 def method_facts(entry: Any) -> dict[str, Any]:
@@ -127,17 +140,52 @@ def _source(model: type, module: str) -> dict[str, Any]:
     }
 
 
-def method_text(fact: dict[str, Any]) -> str:
+def method_text(fact: dict[str, Any], width: int = PIPED) -> str:
     """For a reader."""
     from pellucid.app.planning import searched
 
-    lines = [
-        f"{fact['id']} ({fact['task']}): {fact['says']}",
-        f"class   {fact['class']}",
-        f"source  {fact['source']}",
-        *([] if fact["space"] is None else [f"search  {searched(fact['space'])}"]),
-        "",
-        fact["about"].split("\nExamples\n")[0].rstrip(),
-        "",
-    ]
-    return "\n".join(lines) + "\n"
+    facts = {"class": fact["class"], "source": fact["source"]}
+    if fact["space"] is not None:
+        facts["search"] = searched(fact["space"])
+    lines = packed(f"{fact['id']} ({fact['task']}): {fact['says']}".split(" "), "", "  ", width)
+    for name, text in facts.items():
+        first, *rest = str(text).split(" ")  # a path stands behind its name, however long it is
+        lines += packed(rest, f"{name:<8}{first} ", " " * 8, width)
+    about = fact["about"].split("\nExamples\n")[0].rstrip()
+    return "\n".join([*lines, "", *reflowed(about, width), ""]) + "\n"
+
+
+def reflowed(text: str, width: int) -> list[str]:
+    """A docstring in a narrower page: paragraphs with too long a line are filled anew.
+
+    Lines of one indentation belong together unless they are set in columns, as formulas are.
+    """
+    lines: list[str] = []
+    block: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if block and (not line.strip() or _indent(line) != _indent(block[0])):
+            lines += _filled(block, width)
+            block = []
+        if line.strip():
+            block.append(line)
+        else:
+            lines.append("")
+    return lines[:-1]
+
+
+def _filled(block: list[str], width: int) -> list[str]:
+    if all(cells(line) <= width for line in block):
+        return block
+    indent = " " * _indent(block[0])
+    together = not any("  " in line.strip() or ITEM.match(line.strip()) for line in block)
+    parts = [" ".join(line.strip() for line in block)] if together else block
+    out: list[str] = []
+    for part in parts:
+        more = indent if together else indent + "    "
+        fits = cells(part) <= width
+        out += [part] if fits else packed(part.strip().split(" "), indent, more, width)
+    return out
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
