@@ -63,7 +63,8 @@ def test_stderr_tells_data_checks_plan_and_one_line_per_model(here):
     assert told.count(" scored ") == 2 and "\x1b" not in told and "\r" not in told
     after = ["final fits on all training rows ...", "testing and explaining tree ..."]
     places = [told.index(phase) for phase in [*after, "writing the report ..."]]
-    assert told.rindex(" scored ") < places[0] and places == sorted(places)
+    # A final fit may begin while the last fold of another model still runs.
+    assert told.index(" scored ") < places[0] and places == sorted(places)
     assert max(map(len, told.splitlines())) <= 100
 
 

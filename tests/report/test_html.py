@@ -152,7 +152,7 @@ def test_what_cannot_be_computed_is_not_zero(two):
 
 
 def test_marks_of_ties_are_explained_where_they_stand(two):
-    """p is that of one comparison: 0.04 and tied want a word, in table, cards and Markdown."""
+    """p is that of one comparison: 0.04 and as good want a word, in table, cards and Markdown."""
     summary = copy.deepcopy(two)
     for row in summary["leaderboard"]:
         row["p"] = 0.2
@@ -163,7 +163,7 @@ def test_marks_of_ties_are_explained_where_they_stand(two):
     assert text.count(words.STARRED) == 2
     summary["plan"]["repeats"], summary["recommended"] = 1, summary["verdict"]["recommended"]
     told = markdown.board(summary, {})
-    assert "tie p=.04\\* |" in told and words.STARRED in told
+    assert "as good, p = 0.04\\* |" in told and words.STARRED in told
 
 
 def test_a_far_baseline_does_not_squeeze_the_others(two_page):
