@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pellucid.compare.verdict import BEST, NEAR, SAME, Board, judge
-from pellucid.report import words
+from pellucid.report import conclusion
 
 NUMBER = r"(-?\d+(?:\.\d+)?)"
 RANKS = {"mean": 0, "ridge": 1, "ols": 1, "tree": 2, "knn": 3, "forest": 5, "mlp": 6}
@@ -187,7 +187,7 @@ def test_every_sentence_agrees_with_the_numbers(models, seed, prefer, alike, tes
             "foretold": bool(rng.integers(2)),
         }  # fmt: skip
     reader = Reader(data)
-    for sentence in words.answer(data):
+    for sentence in conclusion.answer(data):
         reader.read(sentence)
 
 
@@ -201,19 +201,21 @@ def test_a_test_set_that_disagrees_changes_the_first_sentence():
         "model": "forest", "rows": 40, "metrics": {"rmse": 1.05}, "baseline": {"rmse": 4.1},
         "intervals": {"rmse": [0.9, 1.2]}, "foretold": True,
     }  # fmt: skip
-    assert words.answer(plainly(test=test))[0] == "Use forest to predict price."
+    assert conclusion.answer(plainly(test=test))[0] == "Use forest to predict price."
     far = test | {"metrics": {"rmse": 2.5}, "foretold": False}
-    assert words.answer(plainly(test=far))[0].startswith("Do not rely on forest: on the test set")
+    assert conclusion.answer(plainly(test=far))[0].startswith(
+        "Do not rely on forest: on the test set"
+    )
     worse = test | {"metrics": {"rmse": 107308.0}}
-    first = words.answer(plainly(test=worse))[0]
+    first = conclusion.answer(plainly(test=worse))[0]
     assert "107308, worse than the baseline's 4.100" in first
     better = test | {"metrics": {"rmse": 0.2}, "foretold": False}
-    assert words.answer(plainly(test=better))[0] == "Use forest to predict price."
+    assert conclusion.answer(plainly(test=better))[0] == "Use forest to predict price."
 
 
 def test_a_leak_is_told_before_the_choice():
     leak = {"code": "D011", "level": "error", "text": "...", "columns": ["boat", "body"]}
     harmless = {"code": "D008", "level": "warning", "text": "...", "columns": ["age"]}
-    first, second, *_ = words.answer(plainly(checks=[leak, harmless]))
+    first, second, *_ = conclusion.answer(plainly(checks=[leak, harmless]))
     assert "boat, body" in first and "D011" in first and "age" not in first
     assert second == "Use forest to predict price."

@@ -7,6 +7,7 @@ from sklearn import metrics as sk
 from pellucid.draw.text import distinct
 from pellucid.report import (
     cards,
+    conclusion,
     insight_pictures,
     model_pictures,
     model_sections,
@@ -173,10 +174,10 @@ def test_every_class_has_the_band_of_its_folds(rng):
 
 def test_a_tie_that_alone_would_be_a_difference_is_marked():
     row = {"place": 3, "why": "not significantly worse", "p": 0.005}
-    assert words.against(row) == "as good, p = 0.005*"
-    assert words.against({**row, "p": 0.2}) == "as good, p = 0.20"
-    assert words.against({**row, "why": "significantly worse"}) == "worse, p = 0.005"
-    assert words.against({**row, "p": None}) == "as good"
+    assert conclusion.against(row) == "as good, p = 0.005*"
+    assert conclusion.against({**row, "p": 0.2}) == "as good, p = 0.20"
+    assert conclusion.against({**row, "why": "significantly worse"}) == "worse, p = 0.005"
+    assert conclusion.against({**row, "p": None}) == "as good"
 
 
 def test_classes_whose_names_begin_alike_are_all_drawn():

@@ -8,7 +8,16 @@ from html.parser import HTMLParser
 
 import pytest
 
-from pellucid.report import html, markdown, model_pictures, pictures, sections, terminal, words
+from pellucid.report import (
+    conclusion,
+    html,
+    markdown,
+    model_pictures,
+    pictures,
+    sections,
+    terminal,
+    words,
+)
 from pellucid.report.privacy import without_rows
 from pellucid.report.tree_picture import tree
 from tests.report import sample
@@ -156,14 +165,14 @@ def test_marks_of_ties_are_explained_where_they_stand(two):
     summary = copy.deepcopy(two)
     for row in summary["leaderboard"]:
         row["p"] = 0.2
-    assert words.STARRED not in html.render(summary)
+    assert conclusion.STARRED not in html.render(summary)
     summary["leaderboard"][2]["p"] = 0.04
     text = Page(html.render(summary)).words
     assert text.count("as good, p = 0.04*") == 2, "in the table and on the card"
-    assert text.count(words.STARRED) == 2
+    assert text.count(conclusion.STARRED) == 2
     summary["plan"]["repeats"], summary["recommended"] = 1, summary["verdict"]["recommended"]
     told = markdown.board(summary, {})
-    assert "as good, p = 0.04\\* |" in told and words.STARRED in told
+    assert "as good, p = 0.04\\* |" in told and conclusion.STARRED in told
 
 
 def test_a_far_baseline_does_not_squeeze_the_others(two_page):
@@ -188,7 +197,7 @@ def test_no_model_has_a_score(two):
                 "reason": "no memory"}  # fmt: skip
     summary["verdict"] |= {"as_good": [], "scored": 0, "recommended": None, "beats_baseline": False}
     summary |= {"cards": {}, "learned": {}, "pairwise": None, "test": None, "regions": None,
-                "rows": None, "answer": words.answer(summary)}  # fmt: skip
+                "rows": None, "answer": conclusion.answer(summary)}  # fmt: skip
     text = Page(html.render(summary)).words
     assert text.count("no memory") == len(summary["leaderboard"])
     assert "No model could be fitted" in text
@@ -479,7 +488,7 @@ def test_the_answer_says_when_nothing_beats_the_baseline(two):
     for row in summary["leaderboard"]:
         row["recommended"] = row["baseline"]
     summary["verdict"] |= {"recommended": "majority", "beats_baseline": False}
-    _, first, *rest = words.answer(summary)
+    _, first, *rest = conclusion.answer(summary)
     assert first == (
         "No model predicts diagnosis significantly better than majority, which ignores the columns."
     )
@@ -487,7 +496,7 @@ def test_the_answer_says_when_nothing_beats_the_baseline(two):
 
 
 def test_the_answer_names_leak_model_score_baseline_and_alternatives(two):
-    leak, first, second, third, fourth = words.answer(two)
+    leak, first, second, third, fourth = conclusion.answer(two)
     assert "answer away" in leak and first == "Use logistic to predict diagnosis."
     assert "ROC AUC is 0.990 in cross-validation (95 % interval 0.980 to 0.995)" in second
     assert "significantly better than the 0.500 of majority" in second
@@ -496,7 +505,7 @@ def test_the_answer_names_leak_model_score_baseline_and_alternatives(two):
     assert fourth.startswith("On the test set of")
     alone = copy.deepcopy(two)
     alone["verdict"]["as_good"] = ["logistic"]
-    assert words.answer(alone)[3] == "None of the other 15 models is as good."
+    assert conclusion.answer(alone)[3] == "None of the other 15 models is as good."
 
 
 def test_the_answer_claims_no_more_simplicity_than_there_is(two):
@@ -507,10 +516,10 @@ def test_the_answer_claims_no_more_simplicity_than_there_is(two):
     said = (
         f"the one with the lowest log loss among the {number} simplest models as good as the best."
     )
-    assert words.answer(summary)[3].endswith(said)
+    assert conclusion.answer(summary)[3].endswith(said)
     next(row for row in summary["leaderboard"] if row["model"] == "logistic")["rank"] = 0
     said = f"logistic is the simplest of the {number} models as good as the best."
-    assert words.answer(summary)[3].endswith(said)
+    assert conclusion.answer(summary)[3].endswith(said)
 
 
 def test_the_regions_say_what_is_drawn():

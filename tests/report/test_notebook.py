@@ -5,7 +5,7 @@ import pytest
 
 from pellucid.app.notebook import FRAME, framed
 from pellucid.linear_model import LogisticRegression
-from pellucid.report import notebook_card, words
+from pellucid.report import conclusion, notebook_card, words
 from tests.report import sample
 from tests.report.test_html import Page, hostile
 
@@ -82,7 +82,7 @@ def test_the_result_tells_answer_test_score_warnings_and_board():
     page = Page(notebook_card.card(data, {"openings": 2}))
     metric = data["plan"]["metric"]
     told = page.words
-    assert words.answer(data)[0] in told
+    assert conclusion.answer(data)[0] in told
     assert words.score(data["test"]["metrics"][metric], metric) in told
     assert words.interval(data["test"]["intervals"][metric], metric) in told
     assert "used 2 times: treat the score as optimistic" in told

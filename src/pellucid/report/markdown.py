@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pellucid.draw.text import clean
-from pellucid.report import terminal, words
+from pellucid.report import conclusion, terminal
 
 
 def escaped(text: object, limit: int = 200) -> str:
@@ -32,8 +32,8 @@ def board(data: dict[str, Any], timings: dict[str, Any]) -> str:
         *(_row(row, metric) for row in data["leaderboard"]),
         "",
     ]
-    if any(words.starred(row) for row in data["leaderboard"] if row["place"]):
-        lines += [f"\\* {words.STARRED}", ""]
+    if any(conclusion.starred(row) for row in data["leaderboard"] if row["place"]):
+        lines += [f"\\* {conclusion.STARRED}", ""]
     lines += [" ".join(terminal.verdict(data)), ""]
     lines += ["```text", *terminal.test_set(data, timings), "```"]
     if data["checks"]:
@@ -49,7 +49,7 @@ def _row(row: dict[str, Any], metric: str) -> str:
         reason = escaped(f"{row['status']}: {row['reason']}".rstrip(": "), 300)
         return f"| - | {name} | n/a | | | {reason} |"
     low, high = (terminal.score(v, metric) for v in row["ci"])
-    against = words.against(row).replace("<", "\\<").replace(words.STAR, "\\*")
+    against = conclusion.against(row).replace("<", "\\<").replace(conclusion.STAR, "\\*")
     mark = "=" if row["as_good"] else "x"
     use = "**recommended**" if row["recommended"] else "baseline" if row["baseline"] else ""
     mean = terminal.score(row["mean"], metric, 4)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from pellucid.draw.number import number
-from pellucid.report import insight_pictures, model_pictures, words
+from pellucid.report import conclusion, insight_pictures, model_pictures, words
 from pellucid.report.views import Detail, best_of, chosen_first, shade
 
 
@@ -32,7 +32,7 @@ def _card(row: dict[str, Any], card: dict[str, Any], metric: str, tables: bool) 
         "params": words.params(row["params"]) if row.get("params") else "",
         "score": words.score(row.get("mean"), metric),
         "interval": words.interval(row.get("ci"), metric),
-        "against": words.against(row) if row["place"] else row["status"],
+        "against": conclusion.against(row) if row["place"] else row["status"],
         "notes": row["notes"],
         "confusion": confusion_table(card.get("confusion")),
         "recalls": model_pictures.recalls(card.get("confusion")),

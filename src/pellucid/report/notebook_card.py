@@ -10,7 +10,7 @@ from typing import Any
 from pellucid.draw import html_table, style_sheet, svg
 from pellucid.draw.table import fact_list
 from pellucid.draw.text import clean, escape
-from pellucid.report import pictures, words
+from pellucid.report import conclusion, pictures, words
 from pellucid.report.sections import FORETOLD, is_leak
 
 MORE = 'Everything else: result.report("report.html").'
@@ -22,7 +22,7 @@ def card(data: dict[str, Any], timings: dict[str, Any]) -> str:
     state = "complete" if data["complete"] else "partial: stopped early"
     head = svg.element("span", escape(f"{name}: predicting {target}"), class_="pl-name")
     head += svg.element("span", state, class_="pl-state")
-    first, *others = words.answer(data)
+    first, *others = conclusion.answer(data)
     parts = [
         style_sheet(),
         svg.element("div", head),
@@ -98,5 +98,5 @@ def _row(row: dict[str, Any], metric: str) -> list[str]:
         return [row["model"], words.NOT_AVAILABLE, "", row["status"], row["reason"]]
     return [
         row["model"], words.score(row["mean"], metric, 4), words.interval(row["ci"], metric),
-        words.against(row), words.verdict(row),
+        conclusion.against(row), words.verdict(row),
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 
 from pellucid.draw.dates import date
 from pellucid.draw.number import number
-from pellucid.report import pictures, words
+from pellucid.report import conclusion, pictures, words
 from pellucid.report.model_sections import confusion_table
 from pellucid.report.views import Detail, best_of, cell, chosen_first, shade
 
@@ -156,9 +156,9 @@ def board(summary: dict[str, Any]) -> dict[str, Any]:
         "heads": ["model", words.metric_name(metric), "95 % interval", "against the best",
                   *map(words.metric_name, beside), "fit", "predict"],
         "rows": [_board_row(row, metric, beside) for row in scored],
-        "legend": words.legend(summary),
-        "star": f"{words.STAR} {words.STARRED}" if any(map(words.starred, scored)) else "",
-        "rule": words.rule(summary),
+        "legend": conclusion.legend(summary),
+        "star": conclusion.STARRED if any(map(conclusion.starred, scored)) else "",
+        "rule": conclusion.rule(summary),
         "mute": any(map(words.gives_no_probabilities, scored)),
         "failed": [row for row in summary["leaderboard"] if not row["place"]],
         "notes": [(row["model"], note) for row in scored for note in row["notes"]],
@@ -175,7 +175,7 @@ def _board_row(row: dict[str, Any], metric: str, beside: list[str]) -> dict[str,
         cell(row["model"]),
         cell(words.score(row["mean"], metric, 4), row["mean"]),
         cell(words.interval(row["ci"], metric), "" if row["ci"][0] is None else row["ci"][0]),
-        cell(words.against(row), row["place"]),
+        cell(conclusion.against(row), row["place"]),
     ]
     for name in beside:
         value = row["metrics"].get(name)

@@ -90,7 +90,7 @@ from pellucid.compare.plan import BOUNDED
 from pellucid.compare.result import Result
 from pellucid.compare.settings import BY_NAME
 from pellucid.draw.region_chart import MOST_CLASSES
-from pellucid.report import words
+from pellucid.report import conclusion
 from pellucid.report.cards import card
 from pellucid.report.privacy import without_rows
 from pellucid.report.searchable_rows import searchable
@@ -115,7 +115,7 @@ def summarise(result: Result, rows: bool = True) -> Summary:
     summary = {
         "schema": SCHEMA,
         "title": data["data"]["name"],
-        "answer": words.answer(data),
+        "answer": conclusion.answer(data),
         "data": {**data["data"], **_columns(details)},
         "checks": data["checks"],
         "fine": details["fine"],

@@ -12,7 +12,7 @@ from typing import Any
 from pellucid.draw.number import column as align_numbers
 from pellucid.draw.number import number
 from pellucid.draw.text import cells, clean
-from pellucid.report import words
+from pellucid.report import conclusion, words
 from pellucid.report.screen import GLUE, PIPED, packed, pad, wrapped
 from pellucid.report.words import BESIDE, EXACT, exact, p_digits, too_good
 
@@ -225,7 +225,7 @@ def table(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) -> 
         head = f"{' ' * blanks[0]}-{' ' * blanks[1]}{pad(clean(row['model'], 24), widest)}  "
         lines += wrapped(reason, head, " " * cells(head), width)
     gone = [column.texts[0] for column in parts if column not in kept]
-    told = words.legend(data)
+    told = conclusion.legend(data)
     told += [f"a wider terminal also shows: {', '.join(gone)}"] if gone else []
     return lines + [part for line in told for part in wrapped(line, "  ", "    ", width)]
 
@@ -256,7 +256,7 @@ def columns(
     lows, highs = (numbers([row["ci"][end] for row in scored], metric) for end in (0, 1))
     ranges = [f"{low} - {high}" for low, high in zip(in_line(lows), in_line(highs))]
     # As scores have none, p has no leading zero either.
-    against = [re.sub(r"p ([=<]) 0\.", r"p\1.", words.against(row)) for row in scored]
+    against = [re.sub(r"p ([=<]) 0\.", r"p\1.", conclusion.against(row)) for row in scored]
     out = [
         Column("mean", ["mean", *means], right=True),
         Column("95 % interval", ["95 % interval", *ranges], right=True),
@@ -311,7 +311,7 @@ def verdict(data: dict[str, Any]) -> list[str]:
     """
     own = next((row for row in data["leaderboard"] if row["recommended"]), None)
     silent = own is not None and words.gives_no_probabilities(own)
-    said = [*words.answer(data), *(["It gives no probabilities."] if silent else [])]
+    said = [*conclusion.answer(data), *(["It gives no probabilities."] if silent else [])]
     lines = [" ".join(said)]
     warning = too_good(data["verdict"])
     lines += [f"! {warning}"] if warning else []

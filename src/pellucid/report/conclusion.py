@@ -1,0 +1,250 @@
+"""The answer in sentences, and the marks of the board: what may be concluded, said once for all readers.
+
+Terminal, report, Markdown and notebooks show these sentences. Invariant: each is made from the one
+verdict of a comparison, so none can contradict another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pellucid.compare.verdict import BELOW, BEST, LOWER, NEAR, NO_BETTER, SAME, WORSE
+from pellucid.draw.text import clean
+from pellucid.report.words import (
+    METRICS,
+    foretold,
+    interval,
+    listing,
+    metric_name,
+    p_value,
+    percent,
+    plural,
+    score,
+)
+
+STAR = "*"
+STARRED = "significant alone, not after Holm's correction"
+STANDINGS = {
+    BEST: "best", SAME: "as good", NEAR: "as good", WORSE: "worse", LOWER: "lower",
+    NO_BETTER: "no gain", BELOW: "no gain",
+}  # fmt: skip
+LEAKS = ("D010", "D011", "D016", "D017")
+
+
+def against(row: Mapping[str, Any]) -> str:
+    """How a row of the board compares with the best."""
+    word, p = STANDINGS.get(row.get("why", ""), ""), p_value(row.get("p"))
+    if row.get("why") == BEST or not p:
+        return word
+    return f"{word}, {p}{STAR if starred(row) else ''}"
+
+
+def starred(row: Mapping[str, Any]) -> bool:
+    """A difference that is significant alone, but not among so many comparisons."""
+    return bool(row.get("why") == SAME and row.get("p") is not None and row["p"] < 0.05)
+
+
+def legend(data: Mapping[str, Any]) -> list[str]:
+    """What the marks of the board mean, each that is there once."""
+    rows = [row for row in data["leaderboard"] if row["place"]]
+    reasons = {row["why"] for row in rows}
+    if len(rows) < 2:
+        return []
+    family = sum(row.get("p_holm") is not None for row in rows)
+    over = f"Holm over {family}" if family > 1 else "one comparison"
+    margin = percent(data["verdict"]["margin"])
+    lines = [
+        f"= as good as the best: not significantly worse (paired by rows, {over}), or it loses less "
+        f"than {margin} of the best's gain over the baseline"
+    ]
+    if any(map(starred, rows)):
+        lines.append(f"{STAR} {STARRED}")
+    if LOWER in reasons:
+        lines.append("lower: it scores below a model that is significantly worse")
+    if reasons & {NO_BETTER, BELOW}:
+        lines.append("no gain: not significantly better than the baseline, while another model is")
+    return lines
+
+
+def answer(data: Mapping[str, Any]) -> list[str]:
+    """Which model, how good, against the baseline, the alternatives, the test set, and leaks."""
+    best = data["verdict"]["recommended"]
+    if best is None:
+        return ["No model could be fitted: the reasons stand below the leaderboard."]
+    own = next(row for row in data["leaderboard"] if row["model"] == best)
+    metric = data["plan"]["metric"]
+    return [
+        *_warnings(data),
+        _choice(data, own),
+        f"Its {metric_name(metric)} is {score(own['mean'], metric)} in cross-validation (95 % interval "
+        f"{interval(own['ci'], metric)}){_over_baseline(data, own)}.",
+        *rare_class(data, own),
+        *alternatives(data, own),
+        *_on_test_set(data, own),
+    ]
+
+
+def _choice(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+    target, model = clean(data["data"]["target"], 60), own["model"]
+    if not own["baseline"]:
+        return f"Use {model} to predict {target}."
+    if data["verdict"]["scored"] == 1:
+        return f"Only {model}, which ignores the columns, has a score: the others cannot be judged."
+    return (
+        f"No model predicts {target} significantly better than {model}, which ignores the columns."
+    )
+
+
+def _over_baseline(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+    """The baseline's score beside the recommended one's, and whether the difference is significant."""
+    base = next((r for r in data["leaderboard"] if r["baseline"] and r["place"]), None)
+    if base is None or own["baseline"]:
+        return ""
+    value = score(base["mean"], data["plan"]["metric"])
+    word = "significantly better than" if data["verdict"]["beats_baseline"] else "against"
+    return f", {word} the {value} of {base['model']}, which ignores the columns"
+
+
+def rare_class(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
+    """How many rows of the rarest class the model finds, where a class is rare."""
+    found, classes = own.get("recall"), data["data"].get("classes")
+    if not found or not classes or own["baseline"]:
+        return []
+    rarest = min(classes, key=lambda c: c["rows"])
+    share = rarest["rows"] / sum(c["rows"] for c in classes)
+    recall = found.get(rarest["label"])
+    if recall is None or recall != recall:
+        return []
+    return [
+        f"Its labels find {percent(recall)} of the rows of {clean(rarest['label'], 60)!r}, the "
+        f"rarest class ({percent(share)} of the rows)."
+    ]
+
+
+def alternatives(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
+    """Which other models are as good, why this one is preferred, and what that costs."""
+    verdict, metric = data["verdict"], data["plan"]["metric"]
+    others, good = verdict["scored"] - 1, len(verdict["as_good"]) - 1
+    if not others:
+        return ["No other model has a score."]
+    if own["baseline"]:
+        return []
+    if own["model"] == verdict["best"]:
+        if not good:
+            which = "The other model is" if others == 1 else f"None of the other {others} models is"
+            return [f"{which} {'not ' if others == 1 else ''}as good."]
+        return [f"{_as_good(good, others)} as good; {own['model']} is {why_it(data, own)}."]
+    top = next(row for row in data["leaderboard"] if row["model"] == verdict["best"])
+    gap = f"{top['model']} scores {score(top['mean'], metric)}"
+    reason = (
+        f"less than {percent(verdict['margin'])} of its gain over the baseline better"
+        if own["why"] == NEAR
+        else f"not significantly better ({p_value(own['p_holm'])}{_among(data)})"
+    )
+    return [
+        f"{gap}, {reason}; {own['model']} is {why_it(data, own)}.",
+        f"If the score matters more than simplicity, use {top['model']} (--prefer score).",
+    ]
+
+
+def _as_good(good: int, others: int) -> str:
+    return f"{good} of the other {others} models {'is' if good == 1 else 'are'}"
+
+
+def _among(data: Mapping[str, Any]) -> str:
+    family = sum(row.get("p_holm") is not None for row in data["leaderboard"])
+    return f", Holm over {family}" if family > 1 else ""
+
+
+def why_it(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+    """Why the recommended model is preferred to those that are as good."""
+    if data["verdict"]["prefer"] == "score":
+        return "the one with the best score"
+    good = [r for r in data["leaderboard"] if r.get("as_good")]
+    alike = [r for r in good if r["rank"] == own["rank"]]
+    if len(alike) == 1:
+        return f"the simplest of the {len(good)} models as good as the best"
+    loss = "log_loss" if data["data"]["task"] == "classification" else data["plan"]["metric"]
+    known = own["metrics"].get(loss)
+    best = "best" if known is None or known != known or loss not in METRICS else "lowest"
+    named = metric_name(loss if best == "lowest" else data["plan"]["metric"])
+    best = "highest" if best == "lowest" and loss == "r2" else best
+    return f"the one with the {best} {named} among the {len(alike)} simplest models as good as the best"
+
+
+def rule(data: Mapping[str, Any]) -> str:
+    """By which rule a model is recommended."""
+    if data["verdict"]["prefer"] == "score":
+        return "the one with the best score (--prefer score)"
+    loss = "log loss" if data["data"]["task"] == "classification" else "loss"
+    return (
+        "the simplest of those as good as the best; among equally simple ones, the one with the lowest "
+        f"{loss}"
+    )
+
+
+def _on_test_set(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
+    test, metric = data.get("test"), data["plan"]["metric"]
+    if not test or "failed" in test or metric not in test["metrics"]:
+        return []
+    known = test["intervals"].get(metric)
+    ends = f" (95 % interval {interval(known, metric)})" if known else ""
+    base = (
+        ""
+        if own["baseline"]
+        else f"; the baseline has {score(test['baseline'].get(metric), metric)}"
+    )
+    return [
+        f"On the test set of {plural(test['rows'], 'row')} it is "
+        f"{score(test['metrics'][metric], metric)}{ends}{base}."
+    ]
+
+
+def _warnings(data: Mapping[str, Any]) -> list[str]:
+    """What must be read before the choice: a test set that disagrees, and columns that may leak."""
+    return [text for text in (test_disagrees(data), leak_warning(data)) if text]
+
+
+def test_disagrees(data: Mapping[str, Any]) -> str:
+    """A sentence if the recommended model fails on the test set; empty if not."""
+    test, metric = data.get("test"), data["plan"]["metric"]
+    if not test or "failed" in test or not test.get("baseline"):
+        return ""
+    own = next((r for r in data["leaderboard"] if r["model"] == test["model"]), None)
+    value, base = test["metrics"].get(metric), test["baseline"].get(metric)
+    if own is None or own["baseline"] or value is None or base is None:
+        return ""
+    sign, called = 1 if data["plan"]["greater_is_better"] else -1, metric_name(metric)
+    said = (
+        f"on the test set of {plural(test['rows'], 'row')} its {called} is {score(value, metric)}"
+    )
+    if sign * value < sign * base:
+        said += f", worse than the baseline's {score(base, metric)}"
+        return f"Do not rely on {test['model']}: {said}."
+    if foretold(data) == "no" and sign * value < sign * own["mean"]:
+        return (
+            f"Do not rely on {test['model']}: {said}, worse than cross-validation allows "
+            f"({interval(own['ci'], metric)})."
+        )
+    return ""
+
+
+def leak_warning(data: Mapping[str, Any]) -> str:
+    """A sentence if a check suspects that columns give the answer away; empty if none does."""
+    found = [check for check in data.get("checks", []) if is_leak(check)]
+    columns = list(dict.fromkeys(name for check in found for name in check.get("columns", ())))
+    if not found:
+        return ""
+    codes = ", ".join(sorted({check["code"] for check in found}))
+    which = "A column gives" if len(columns) == 1 else "Some columns give"
+    named = f" ({listing(columns)})" if columns else ""
+    return (
+        f"{which} the answer away, it seems{named}: if it is not known before the target, these scores "
+        f"will not hold for new rows (check {codes})."
+    )
+
+
+def is_leak(check: Mapping[str, Any]) -> bool:
+    """Whether a check is about a column that may be known only together with the target."""
+    return bool(check.get("leak", check["code"] in LEAKS))
