@@ -168,8 +168,9 @@ def show(request: Request, data: dict[str, Any], timings: dict[str, Any]) -> int
 
     click.echo(formats.render(request.given["format_"], data, timings), nl=False)
     limit = request.given["fail_under"]
-    if data["complete"] and data["recommended"] is None:
-        click.echo("error: no model has a score; the board says why", err=True)
+    if data["recommended"] is None and data["stopped"] != "Ctrl-C":
+        more = "; raise --time-limit" if data["stopped"] else "; the board says why"
+        click.echo(f"error: no model has a score{more}", err=True)
         return NO_RESULT
     if limit is None:
         return 0

@@ -159,7 +159,7 @@ class Runner:
         needs = self.clock.round(contender, 1) * rounds / self.n_jobs
         done, folds = len(self.plan.folds) - rounds, len(self.plan.folds)
         what = f"{done} of {folds} folds done; the others need" if done else "not begun: it needs"
-        why = f"{what} about {needs:.0f} s, {max(0.0, self.clock.left):.0f} s were left"
+        why = f"{what} about {max(1.0, needs):.0f} s, {max(0.0, self.clock.left):.0f} s were left"
         record = {"event": "failed", "model": contender.id, "fold": fold, "how": "stopped"}
         self.memory.add({**record, "why": why})
         self.hear({**record, "why": why})
