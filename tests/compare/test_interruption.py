@@ -170,6 +170,8 @@ def test_both_ways_to_stop_early_treat_the_test_part_alike(how, tmp_path, monkey
     assert opened.data["stopped"] == how and not opened.complete
     assert opened.recommended == opened.data["test"]["model"] == "lda"
     assert opened.best_.predict is not None and opened.timings["openings"] == 1
+    best = next(row for row in opened.rows if row["model"] == "lda")
+    assert (how == "time limit") == any("cut short by the time limit" in n for n in best["notes"])
     late = next(row for row in opened.rows if row["model"] == "mlp")
     assert late["status"] == "stopped"
     assert (how == "time limit") == late["reason"].startswith("not begun: it needs about")

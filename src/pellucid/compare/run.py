@@ -166,10 +166,9 @@ class Runner:
         self.end_others(contender.id)
 
     def do_without_last_round(self, model: str) -> None:
-        """Take what the folds chose, because the time is up; a continued run searches again."""
-        self.memory.add(
-            {"event": "done", "model": model, "fold": FINAL, **self.without_search(model)}
-        )
+        """Take what the folds chose, because all must end; a continued run searches again."""
+        known = self.without_search(model) | {"cut": not self.stopping}  # the time limit did it
+        self.memory.add({"event": "done", "model": model, "fold": FINAL, **known})
 
     def others_scored(self) -> bool:
         """Whether a model other than the baseline has all its folds."""
