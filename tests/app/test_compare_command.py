@@ -459,6 +459,16 @@ def test_a_report_that_fails_is_a_note_and_costs_no_board(part, tmp_path, monkey
     assert (tmp_path / "r" / "results.json").read_bytes() == before
 
 
+def test_a_time_limit_that_lets_no_model_run_is_no_result(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run = ["compare", "iris", "--models", "tree", "--effort", "quick", "-o", "r", "-qq"]
+    code, out, err = call(capsys, *run, "--time-limit", "0.01s")
+    assert code == 2 and "error: no model has a score; raise --time-limit" in err
+    assert "stopped: not begun: it needs about 1 s, 0 s were left" in out
+    code, out, _ = call(capsys, "compare", "--resume", "r", "-qq")  # without a limit: to the end
+    assert code == 0 and "<- recommended" in out
+
+
 def test_any_model_of_a_run_can_be_kept(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run = ["compare", "iris", "--models", "tree,lda", "--effort", "quick", "--cv", "2", "-qq"]

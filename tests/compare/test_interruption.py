@@ -170,6 +170,8 @@ def test_both_ways_to_stop_early_treat_the_test_part_alike(how, tmp_path, monkey
     assert opened.data["stopped"] == how and not opened.complete
     assert opened.recommended == opened.data["test"]["model"] == "lda"
     assert opened.best_.predict is not None and opened.timings["openings"] == 1
+    best = next(row for row in opened.rows if row["model"] == "lda")
+    assert (how == "time limit") == any("cut short by the time limit" in n for n in best["notes"])
     late = next(row for row in opened.rows if row["model"] == "mlp")
     assert late["status"] == "stopped"
     assert (how == "time limit") == late["reason"].startswith("not begun: it needs about")
@@ -268,7 +270,7 @@ def test_no_child_outlives_a_killed_parent(tmp_path):
     seen = 0
     for line in process.stdout:  # five folds of the baseline, then the one that hangs
         seen += line.startswith("started")
-        if seen == 7:
+        if seen == 6:
             break
     group = children_of(process.pid)
     process.kill()

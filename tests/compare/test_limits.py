@@ -68,7 +68,10 @@ def test_every_limit_is_told():
     assert told["work"] == "120 s of estimated work for each model, whatever the machine"
     assert told["model timeout"] == told["time limit"] == "none"
     assert told["hanging"] == "200 s of processor time in a round, or 300 s of none"
-    told = dict(limits.told(plan_of(model_timeout=60, time_limit="5m")))
+    assert told["last fit"] == "2400 s by the clock, 240 s for its part of the report"
+    assert told["memory"].endswith("GB a process, its part of what is free now")
+    told = dict(limits.told(plan_of(model_timeout=60, time_limit="5m", memory_limit=1.5)))
+    assert told["memory"] == "1.5 GB a process"
     assert told["model timeout"] == "60 s by the clock, 10 s a round"
     assert told["time limit"] == "300 s by the clock, including the report"
 

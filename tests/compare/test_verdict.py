@@ -128,7 +128,8 @@ def test_marks_are_monotone_and_the_recommended_model_is_one_of_the_good(
     fallen = False
     for name in made.order:
         fallen = fallen or marks[name].why in (WORSE, LOWER)
-        assert not (fallen and marks[name].as_good)
+        unbeaten = name == "mean" and not found.beats_baseline
+        assert not (fallen and marks[name].as_good) or unbeaten
         assert not (marks[name].as_good and scores[name] < base)
         if found.beats_baseline and marks[name].as_good:
             assert drawn.get(frozenset((name, "mean")), 0) < 0.05 or "mean" not in scores

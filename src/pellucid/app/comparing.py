@@ -173,8 +173,9 @@ def show(request: Request, data: dict[str, Any], timings: dict[str, Any]) -> int
     text = formats.render(form, data, timings, width())
     request.voice.show(text) if form == "text" else click.echo(text, nl=False)
     limit = request.given["fail_under"]
-    if data["complete"] and data["recommended"] is None:
-        request.voice.tell("error", "no model has a score; the board says why")
+    if data["recommended"] is None and data["stopped"] != "Ctrl-C":
+        more = "; raise --time-limit" if data["stopped"] else "; the board says why"
+        request.voice.tell("error", f"no model has a score{more}")
         return NO_RESULT
     if limit is None:
         return 0

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field, replace
 
 from pellucid.compare import estimate
 from pellucid.compare.plan import Contender, Plan
+from pellucid.compare.settings import Settings
+from pellucid.parallel import get_threads
 
 BEYOND = 10.0  # times its share of the planned work, in processor time, that a round may take
 LEAST_BEYOND = 60.0  # seconds of the processor that any round may take
@@ -55,6 +57,23 @@ def most_processor_seconds(plan: Plan) -> float:
     return max(LEAST_BEYOND, BEYOND * plan.model_timeout / (len(plan.folds) + 1))
 
 
+def last_fit_seconds(plan: Plan) -> tuple[float, float]:
+    """By the clock, so long that only what hangs meets it: for the fit of the recommended model on
+    all training rows with its test scores, and for what the report tells of it beside them."""
+    return 20 * plan.model_timeout, 2 * plan.model_timeout
+
+
+def process_memory(settings: Settings, jobs: int) -> float:
+    """Bytes that one process may take: as asked, else its part of what is free now (0: unknown)."""
+    if settings.memory_limit:
+        return settings.memory_limit * 1e9
+    try:
+        free = 0.8 * os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") + 2e9
+    except (ValueError, OSError):
+        return 0.0
+    return free / jobs
+
+
 def told(plan: Plan) -> list[tuple[str, str]]:
     """All limits of a run by name, in words, for a reader of the plan."""
     asked, limit, rounds = (
@@ -71,7 +90,17 @@ def told(plan: Plan) -> list[tuple[str, str]]:
         work, guard = "none, because of the model timeout", "see model timeout"
         clock = f"{asked:g} s by the clock, {asked / rounds:.3g} s a round"
     whole = "none" if limit is None else f"{limit:g} s by the clock, including the report"
-    return [("work", work), ("model timeout", clock), ("time limit", whole), ("hanging", guard)]
+    fit, rest = last_fit_seconds(plan)
+    memory = process_memory(plan.settings, plan.settings.jobs or get_threads())
+    free = "" if plan.settings.memory_limit else ", its part of what is free now"
+    return [
+        ("work", work),
+        ("model timeout", clock),
+        ("time limit", whole),
+        ("hanging", guard),
+        ("last fit", f"{fit:g} s by the clock, {rest:g} s for its part of the report"),
+        ("memory", f"{memory / 1e9:.2g} GB a process{free}" if memory else "none"),
+    ]
 
 
 @dataclass

@@ -107,7 +107,7 @@ class Plan:
     folds_name: str
     inner: int
     contenders: list[Contender]
-    model_timeout: float
+    model_timeout: float  # seconds of one model: by the clock if asked for, else of estimated work
 
     @property
     def running(self) -> list[Contender]:

@@ -160,17 +160,16 @@ class Runner:
         needs = self.clock.round(contender, 1) * rounds / self.n_jobs
         done, folds = len(self.plan.folds) - rounds, len(self.plan.folds)
         what = f"{done} of {folds} folds done; the others need" if done else "not begun: it needs"
-        why = f"{what} about {needs:.0f} s, {max(0.0, self.clock.left):.0f} s were left"
+        why = f"{what} about {max(1.0, needs):.0f} s, {max(0.0, self.clock.left):.0f} s were left"
         record = {"event": "failed", "model": contender.id, "fold": fold, "how": "stopped"}
         self.memory.add({**record, "why": why})
         self.hear({**record, "why": why})
         self.end_others(contender.id)
 
     def do_without_last_round(self, model: str) -> None:
-        """Take what the folds chose, because the time is up; a continued run searches again."""
-        self.memory.add(
-            {"event": "done", "model": model, "fold": FINAL, **self.without_search(model)}
-        )
+        """Take what the folds chose, because all must end; a continued run searches again."""
+        known = self.without_search(model) | {"cut": not self.stopping}  # the time limit did it
+        self.memory.add({"event": "done", "model": model, "fold": FINAL, **known})
 
     def others_scored(self) -> bool:
         """Whether a model other than the baseline has all its folds."""

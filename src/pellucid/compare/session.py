@@ -10,7 +10,6 @@ tells beside the results can fail without harm to them (`aside`).
 
 from __future__ import annotations
 
-import os
 import pickle
 import signal
 import tempfile
@@ -35,6 +34,7 @@ from pellucid.compare.job import FINAL, reason
 from pellucid.compare.journal import Journal, Memory
 from pellucid.compare.keep import Keeper, share
 from pellucid.compare.ledger import collect, log_text, timings_of, wide
+from pellucid.compare.limits import last_fit_seconds, process_memory
 from pellucid.compare.plan import Plan
 from pellucid.compare.registry import BASELINES
 from pellucid.compare.result import Result, board_columns, to_json
@@ -43,7 +43,6 @@ from pellucid.errors import DataError
 from pellucid.parallel import get_threads
 
 HURRY = 5.0  # seconds for what is told of the kept model beyond its scores, after Ctrl-C
-LONGEST_FIT = 20.0  # times the time of a model: the fit on all training rows, its test scores
 
 Hear = Callable[[dict[str, Any]], None]
 
@@ -128,12 +127,11 @@ class Session:
     def runner(self, shared: Shared, memory: Memory, crew: Crew) -> Runner:
         settings = self.plan.settings
         n_jobs = settings.jobs or get_threads()
-        limit = settings.memory_limit
         return Runner(
             self.plan, shared, self.journal, memory, self.parts, n_jobs, self.hear,
             crew, Clock(self.plan, n_jobs, self.began), lambda: self.best(memory),
             plane=self.profile["plane"],
-            memory_limit=limit * 1e9 if limit else spare_memory() / n_jobs,
+            memory_limit=process_memory(settings, n_jobs),
         )  # fmt: skip
 
     # 4 -----------------------------------------------------------------------------------------
@@ -167,7 +165,7 @@ class Session:
         """What the process tells that fits the recommended model."""
         task = self.finish_task(shared, memory, best, runner.memory_limit)
         member, clock = runner.crew.order(finish, task, task.job.estimator), runner.clock
-        seconds, more = LONGEST_FIT * self.plan.model_timeout, 2 * self.plan.model_timeout
+        seconds, more = last_fit_seconds(self.plan)
         if clock.limit is not None:  # what is told beside the scores must leave time for the report
             left = clock.end - clock.report - time.monotonic()
             seconds, more = max(clock.limit / 20, left), max(0.2, left)
@@ -251,14 +249,6 @@ def interrupting(runner: Runner, hear: Hear) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def spare_memory() -> float:
-    """Most of the memory that is free now, in bytes; 0 where that is unknown."""
-    try:
-        return 0.8 * os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") + 2e9
-    except (ValueError, OSError):
-        return 0.0
 
 
 def refuse_other(folder: Path, plan: Plan) -> None:

@@ -7,7 +7,8 @@
    the highest score among them.
 3. One of these is as good as the best if it is not significantly worse (Holm over them), or if it
    loses less than `margin` of what the best gains over the baseline.
-4. Marks follow the order of scores: below a model that is significantly worse, none is as good.
+4. Marks follow the order of scores: below a model that is significantly worse, none is as good (but
+   for a baseline that no model beats).
 5. Recommended is the simplest of those as good as the best (`prefer="simple"`; among equally simple
    ones that with the lowest loss), or the best itself (`prefer="score"`).
 
@@ -97,6 +98,8 @@ def judge(
         if name not in marks:
             p, why = _known(board.p_of(best, name)), _outside(board, name)
             marks[name] = Mark(p, None, None, None, False, why)
+    if not better and board.baseline in marks and best != board.baseline:  # rule 1
+        marks[board.baseline] = replace(marks[board.baseline], as_good=True, why=SAME)
     marks = {name: _against_baseline(board, best, name, marks[name]) for name in board.order}
     wanted = best if better and prefer == "score" else recommend(marks, ranks, losses)
     return Verdict(marks, best, wanted, bool(better))
