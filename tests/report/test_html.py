@@ -666,3 +666,13 @@ def test_the_search_of_five_thousand_rows_is_small():
     summary["rows"]["all"] = {"row": list(range(10_000, 10_000 + n)), "actual": [1] * n,
                               "predicted": [0] * n, "p": [0.12345] * n, "rows": n}  # fmt: skip
     assert html.size(html.render(summary)) - small < 130_000
+
+
+def test_without_rows_a_tree_tells_no_date():
+    summary = dated()
+    name = summary["data"]["columns"][0]["name"]
+    nodes = [{"id": 0, "rows": 9, "value": [4, 5], "label": "benign", "left": None, "right": None,
+              "column": name, "test": f"{name} <= 2012-06-15"}]  # fmt: skip
+    summary["learned"]["logistic"]["tree"] = {"nodes": nodes, "depth": 0}
+    kept = without_rows(summary)["learned"]["logistic"]["tree"]["nodes"][0]
+    assert kept["test"] == f"{name}: up to a date"
