@@ -273,3 +273,17 @@ def test_the_keyboard_reaches_controls_and_details(browser, pages):
     )
     assert browser.ask(reach) == 0
     assert browser.ask("document.querySelectorAll('td[data-actual][tabindex]').length") == 4
+
+
+def test_cells_of_pairs_stay_on_one_line_and_trees_fit(browser, pages):
+    browser.open(pages / "two.html", width=1280)
+    browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
+    heights = "[...document.querySelectorAll('.grid td')].map(c => c.offsetHeight)"
+    assert max(browser.ask(heights)) < 30
+    beyond = "[...document.querySelectorAll('.tree')].map(t => t.scrollWidth - t.clientWidth)"
+    assert set(browser.ask(beyond)) == {0}
+    browser.open(pages / "two.html", width=360)
+    browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert max(browser.ask(heights)) < 30
+    wide = "Math.min(...[...document.querySelectorAll('.tree svg')].map(s => s.clientWidth))"
+    assert browser.ask(wide) > 500, "a telephone scrolls a tree; it does not shrink it to nothing"

@@ -660,3 +660,37 @@ def test_the_search_says_which_rows_it_knows(two):
 
 def test_numbers_of_rows_have_commas():
     assert words.plural(2381, "row") == "2,381 rows" and html.count(2381) == "2,381"
+
+
+def test_small_pages_tell_every_point_large_ones_those_of_the_recommended_model(two):
+    """Bands and tooltips of the other models are the first to go."""
+    plane = sections.regions(two)
+
+    def cards(detail):
+        page = html._page(two, detail, plane)
+        return page.split('<section id="cards"')[1].split("</section>")[0].split('class="card"')[1:]
+
+    tip = "<title>malignant: "  # of a point of the calibration chart
+    assert all(tip in card and "Shaded" in card for card in cards(html.GENTLE[0]))
+    first, *others = cards(html.GENTLE[2])
+    assert tip in first and "Shaded" in first
+    assert not any(tip in card or "Shaded" in card for card in others)
+
+
+def test_the_search_of_five_thousand_rows_is_small():
+    summary = sample.classification(models=("logistic", "majority"))
+    small = html.size(html.render(summary))
+    n = 5000
+    summary["rows"]["all"] = {"row": list(range(10_000, 10_000 + n)), "actual": [1] * n,
+                              "predicted": [0] * n, "p": [0.12345] * n, "rows": n}  # fmt: skip
+    assert html.size(html.render(summary)) - small < 130_000
+
+
+def test_without_rows_a_tree_tells_no_date():
+    summary = dated()
+    name = summary["data"]["columns"][0]["name"]
+    nodes = [{"id": 0, "rows": 9, "value": [4, 5], "label": "benign", "left": None, "right": None,
+              "column": name, "test": f"{name} <= 2012-06-15"}]  # fmt: skip
+    summary["learned"]["logistic"]["tree"] = {"nodes": nodes, "depth": 0}
+    kept = without_rows(summary)["learned"]["logistic"]["tree"]["nodes"][0]
+    assert kept["test"] == f"{name}: up to a date"

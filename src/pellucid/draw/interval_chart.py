@@ -66,7 +66,7 @@ def intervals(
         *_behind(panel, band, reference),
         _strokes(panel, single[:shown]),
         _rows(panel, middles[:shown], lows[:shown], highs[:shown]),
-        *_told(panel, list(zip(names, middles, lows, highs))[:shown]),
+        *(_told(panel, list(zip(names, middles, lows, highs))[:shown]) if settings.tips else ()),
     ]
     rows = list(zip(names, middles, lows, highs))
     facts = [f"{len(names)} rows", span(settings.x_label or "Values", *ends)]

@@ -134,7 +134,9 @@ def _line(panel: Panel, points: Points, index: int, name: str) -> str:
         parts.append(
             svg.element("path", d=path, fill="none", stroke_dasharray=dash(index), **stroke)
         )
-    if len(placed) <= MARKED_POINTS:
+    if len(placed) <= MARKED_POINTS and not panel.settings.tips:
+        parts.append(svg.points([place for run in runs(placed) for place in run], index))
+    elif len(placed) <= MARKED_POINTS:
         dates = panel.settings.x_dates, panel.settings.y_dates
         told = [f"{name}: {shown(x, dates[0])}, {shown(y, dates[1])}" for x, y in points]
         parts.append(svg.told_points(placed, told, index))

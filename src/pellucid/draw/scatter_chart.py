@@ -55,8 +55,9 @@ def scatter(
     )
     called = [words.clean(n) for part in series for n in (names or {}).get(part, ())]
     marks = [*reference_marks(panel, thin), *point_marks(panel, shown.values())]
-    if called:
+    if called and settings.tips:
         marks.append(_told(panel, [p for part in groups.values() for p in part], called))
+    if called:
         marks += beside_points(panel, [p for part in groups.values() for p in part], called)
     facts = [
         span(settings.x_label or "x", *x_extent, settings.x_dates),

@@ -20,6 +20,7 @@ class Look(TypedDict, total=False):
     height: int
     table: bool
     style: bool
+    tips: bool
     x_dates: bool
     y_dates: bool
 
@@ -28,6 +29,7 @@ class Look(TypedDict, total=False):
 class Settings:
     """`Look` with its defaults; `height` is that of the plot without title and labels.
 
+    tips: marks tell a pointer what they are.
     x_dates, y_dates: the numbers of that axis are days since 1970, shown as dates.
     """
 
@@ -39,6 +41,7 @@ class Settings:
     height: int = 240
     table: bool = True
     style: bool = True
+    tips: bool = True
     x_dates: bool = False
     y_dates: bool = False
 

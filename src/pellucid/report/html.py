@@ -39,8 +39,9 @@ GENTLE = (
         rows=12,
         searchable=2000,
         dependences="recommended",
-        said="To keep this file small, data tables and dependences are given for the recommended "
-        "model only, and fewer columns and rows are drawn.",
+        bands="recommended",
+        said="To keep this file small, data tables, dependences and the bands of curves are given for "
+        "the recommended model only, and fewer columns and rows are drawn.",
     ),
     Detail(
         tables="recommended",
@@ -48,14 +49,16 @@ GENTLE = (
         rows=4,
         searchable=1000,
         dependences="recommended",
-        said="To keep this file small, data tables and dependences are given for the recommended "
-        "model only, and few columns and rows are drawn.",
+        bands="recommended",
+        said="To keep this file small, data tables, dependences and the bands of curves are given for "
+        "the recommended model only, and few columns and rows are drawn.",
     ),
 )
 HARSH = (
     Detail(
         tables="none",
         dependences="recommended",
+        bands="recommended",
         cards="good",
         columns=12,
         rows=8,
@@ -66,6 +69,7 @@ HARSH = (
     Detail(
         tables="none",
         dependences="recommended",
+        bands="recommended",
         cards="recommended",
         columns=6,
         rows=5,
@@ -77,6 +81,7 @@ HARSH = (
     Detail(
         tables="none",
         dependences="recommended",
+        bands="recommended",
         cards="none",
         columns=0,
         rows=0,

@@ -18,12 +18,20 @@ def cards(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
     metric = summary["plan"]["metric"]
     shown = [row for row in chosen_first(summary) if row["model"] in known and detail.shows(row)]
     return [
-        _card(row, known[row["model"]], metric, detail.tables_of(row["model"], best))
+        _card(
+            row,
+            known[row["model"]],
+            metric,
+            detail.tables_of(row["model"], best),
+            detail.bands_of(row["model"], best),
+        )
         for row in shown
     ]
 
 
-def _card(row: dict[str, Any], card: dict[str, Any], metric: str, tables: bool) -> dict[str, Any]:
+def _card(
+    row: dict[str, Any], card: dict[str, Any], metric: str, tables: bool, bands: bool
+) -> dict[str, Any]:
     return {
         "model": row["model"],
         "best": row["recommended"],
@@ -37,7 +45,7 @@ def _card(row: dict[str, Any], card: dict[str, Any], metric: str, tables: bool) 
         "confusion": confusion_table(card.get("confusion")),
         "recalls": model_pictures.recalls(card.get("confusion")),
         "thresholds": _thresholds(card.get("thresholds")),
-        "charts": [chart for chart in _card_charts(card, metric, tables) if chart],
+        "charts": [chart for chart in _card_charts(card, metric, tables, bands) if chart],
         "edge": []
         if any("edge" in note for note in row["notes"])
         else (card.get("search") or {}).get("edge") or [],
@@ -45,11 +53,11 @@ def _card(row: dict[str, Any], card: dict[str, Any], metric: str, tables: bool) 
     }
 
 
-def _card_charts(card: dict[str, Any], metric: str, tables: bool) -> list[Any]:
+def _card_charts(card: dict[str, Any], metric: str, tables: bool, bands: bool) -> list[Any]:
     charts: list[Any] = []
     cut = default_cut(card.get("thresholds"))
     curves = [kind for kind in ("roc", "pr") if card.get(kind)]
-    charts += [model_pictures.curve(card[kind], kind, tables, cut) for kind in curves]
+    charts += [model_pictures.curve(card[kind], kind, tables, cut, bands) for kind in curves]
     if card.get("calibration"):
         charts.append(model_pictures.calibration(card["calibration"], tables))
     if card.get("histogram"):

@@ -97,6 +97,6 @@ def _row(row: dict[str, Any], metric: str) -> list[str]:
     if not row["place"]:
         return [row["model"], words.NOT_AVAILABLE, "", row["status"], row["reason"]]
     return [
-        row["model"], words.score(row["mean"], metric, 4), words.interval(row["ci"], metric),
+        row["model"], words.score(row["mean"], metric), words.interval(row["ci"], metric),
         conclusion.against(row), words.verdict(row),
     ]  # fmt: skip

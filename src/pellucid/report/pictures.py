@@ -33,7 +33,9 @@ def markup(text: str) -> Markup:
 
 
 def look_of(title: str, tables: bool, **more: Any) -> dict[str, Any]:
-    return {"title": title, "width": NARROW, "table": tables, "style": False, **more}
+    """What all charts share; those without a data table save the bytes of tooltips too."""
+    own = {"title": title, "width": NARROW, "table": tables, "tips": tables, "style": False}
+    return {**own, **more}
 
 
 def in_percent(counts: list[float]) -> list[float]:
@@ -50,7 +52,7 @@ def board(summary: dict[str, Any], width: int, table: bool = True) -> Markup:
     metric = summary["plan"]["metric"]
     rows, away = _near(summary)
     good = [row["mean"] for row in rows if row.get("as_good")]
-    look = look_of(f"{words.metric_name(metric)} of each model", table, width=width)
+    look = look_of(f"{words.metric_name(metric)} of each model", table, width=width, tips=True)
     look["note"] = "Dot: mean. Line: 95 % interval. Strokes: folds. Shaded: as good as the best."
     look["note"] += away
     return markup(

@@ -51,7 +51,8 @@ def _without_levels(learned: dict[str, Any], features: list[str], kinds: dict[st
         (learned.get("tree") or {}).pop(name, None)
     for node in (learned.get("tree") or {}).get("nodes", []):
         if node.get("column") is not None and kinds.get(node["column"], "") != "number":
-            node["test"] = f"{node['column']}: one of some levels"
+            dated = kinds.get(node["column"]) == "datetime"
+            node["test"] = f"{node['column']}: {'up to a date' if dated else 'one of some levels'}"
 
 
 def _anonymous(terms: list[str], features: list[str]) -> list[str]:

@@ -173,7 +173,7 @@ def board(summary: dict[str, Any]) -> dict[str, Any]:
 def _board_row(row: dict[str, Any], metric: str, beside: list[str]) -> dict[str, Any]:
     shown = [
         cell(row["model"]),
-        cell(words.score(row["mean"], metric, 4), row["mean"]),
+        cell(words.score(row["mean"], metric), row["mean"]),
         cell(words.interval(row["ci"], metric), "" if row["ci"][0] is None else row["ci"][0]),
         cell(conclusion.against(row), row["place"]),
     ]

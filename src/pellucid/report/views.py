@@ -17,10 +17,14 @@ class Detail:
     searchable: int = 5000  # rows that the search knows
     regions: bool = True
     dependences: str = "all"  # of all models, or of the recommended one
+    bands: str = "all"  # of the curves of all models, or of the recommended one
     said: str = ""
 
     def tables_of(self, model: str, best: str | None) -> bool:
         return self.tables == "all" or (self.tables == "recommended" and model == best)
+
+    def bands_of(self, model: str, best: str | None) -> bool:
+        return self.bands == "all" or model == best
 
     def dependences_of(self, recommended: bool) -> int:
         """How many columns are followed."""
