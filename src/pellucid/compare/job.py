@@ -100,7 +100,7 @@ class Worker:
 
     def __init__(self, job: Job, channel: Any, heard: list[Any]) -> None:
         self.job, self.channel, self.heard = job, channel, heard
-        self.start = time.monotonic()
+        self.start, self.began = time.monotonic(), time.process_time()
         self.bench = Bench(job.shared, job.model, job.estimator, job.dropped, job.foreign)
         self.ranking = metric(job.metrics[0])
         self.tables: dict[Any, Any] = {}
@@ -122,7 +122,8 @@ class Worker:
             own = replace(job, best=best, deadline=job.deadline - spent)
             with warnings.catch_warnings():  # how many refits it makes depends on the clock
                 warnings.simplefilter("ignore")
-                message["portrait"] = portrait(self.bench, fitted, own, spent)
+                used = time.process_time() - self.began  # what others do must not add to it
+                message["portrait"] = portrait(self.bench, fitted, own, used)
         else:
             message |= self.score(fitted)
         return message | {"warnings": counted(self.heard[searched:])}

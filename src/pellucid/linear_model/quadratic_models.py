@@ -17,6 +17,8 @@ import numpy as np
 from pellucid import parallel
 from pellucid.linear_model import _prox
 
+SWEEPS = (25, 1000)  # by rows, between two jumps
+JUMP = 1e6  # operations that a jump takes at least
 CELL = 4  # a cell of A costs so many times an entry of H: it is visited twice, out of order
 MOST_CELLS = 2**24  # of a dense table that is written out column by column
 
@@ -139,8 +141,6 @@ class RowCurvature:
 class ByRows:
     """Without H: the changes of the scores follow every move."""
 
-    sweeps = 1000  # far cheaper than a jump
-
     def __init__(
         self, entries: Entries, columns: Columns, rows: RowCurvature, column: np.ndarray,
         cls: np.ndarray, ridge: np.ndarray, curves: np.ndarray,
@@ -148,6 +148,9 @@ class ByRows:
         self.entries, self.columns, self.rows = entries, columns, rows
         self.column, self.cls = column.astype(np.intp), cls.astype(np.intp)
         self.ridge, self.curves = ridge, curves
+        # As many as cost what the factorisation of a jump does.
+        jump = JUMP + np.count_nonzero(entries.b) ** 3 / 24
+        self.sweeps = int(np.clip(jump / (CELL * columns.size(column)), *SWEEPS))
         self.move(np.zeros(len(column)))
 
     @property
