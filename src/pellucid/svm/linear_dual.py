@@ -83,7 +83,7 @@ def _along_the_dual(line: primal.Line, tol: float, max_iter: int, source: str) -
             beta, inside = options.moves(interior.solve(options, stop.array))[:, 0], True  # 2
             stop.check()
         # While the way from inside is still to come, many free multipliers are left to it.
-        room = BEFORE if options.fits and not inside else 20 * TOGETHER
+        room = BEFORE if options.fits and not inside else np.inf
         beta = _solved_together(boxes, beta, room)  # 3
         v = line.pull(beta)  # without the rounding of many steps
         violation, batch = boxes.violation(beta, v), min(2 * batch, MOST_EPOCHS)
@@ -110,8 +110,8 @@ def row_parts(line: primal.Line) -> tuple[np.ndarray, np.ndarray, np.ndarray, bo
 
 
 def _solved_together(boxes: Boxes, beta: np.ndarray, room: float) -> np.ndarray:
-    """The free multipliers moved to the solution of their equations, limit by limit, if that takes
-    no more than so many operations.
+    """The free multipliers moved to the solution of their equations, limit by limit; where there are
+    more of them than columns, only if that takes no more than so many operations.
     """
     line, beta, work = boxes.line, beta.copy(), 0.0
     while work < TOGETHER:
@@ -121,7 +121,10 @@ def _solved_together(boxes: Boxes, beta: np.ndarray, room: float) -> np.ndarray:
         once = len(free) * min(len(free), size) ** 2.0 + 1e4
         work += once
         # Each round holds one multiplier at a limit; too many of them are left to the epochs.
-        if not len(free) or work > TOGETHER or max(len(free) - size, 1) * once > room:
+        excess = len(free) - size
+        if not len(free) or work > TOGETHER or max(excess, 1) * once > 20 * TOGETHER:
+            break
+        if excess > 0 and excess * once > room:
             break
         A = line.X[free] if isinstance(line.X, np.ndarray) else line.X[free].toarray()
         A = np.column_stack([A, np.full(len(free), line.bias)])
