@@ -182,3 +182,18 @@ def test_a_portrait_fails_in_no_part(fitted, model):
     bench, found, job = fitted("penguins", model)
     told = portrait(bench, found, job, 0.5)
     assert {name: why for name, why in told.items() if name.endswith("_why")} == {}
+
+
+def test_a_busy_machine_does_not_lengthen_portraits(fitted, monkeypatch):
+    """What a round has spent is counted by the processor, not by the clock on the wall."""
+    from pellucid.compare import job as jobs
+
+    *_, job = fitted("iris", "tree")
+    told, wall = [], jobs.time.monotonic
+    monkeypatch.setattr(
+        "pellucid.compare.portrait.portrait", lambda bench, model, own, spent: told.append(spent)
+    )
+    worker = jobs.Worker(replace(job, candidates=job.candidates[:1]), None, [])
+    monkeypatch.setattr(jobs.time, "monotonic", lambda: wall() + 30.0)  # others had the processor
+    worker.run()
+    assert 0 < told[0] < 10

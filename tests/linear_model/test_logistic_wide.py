@@ -48,20 +48,19 @@ def test_lasso_is_exact_with_a_weak_penalty_too(C, l1_ratio):
 
 def test_a_jump_solves_for_all_coefficients_at_once():
     from pellucid.linear_model.proximal_newton import _jump
+    from pellucid.linear_model.quadratic_models import ByProducts, Entries
 
     rng = np.random.default_rng(1)
     A = rng.normal(size=(30, 6))
     H, g, l1 = A.T @ A, rng.normal(size=6), np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.0])
-    b, d = np.array([5.0, -5.0, 5.0, 0.0, 5.0, 0.0]), np.zeros(6)
-
-    def model(v):
-        return g @ v + 0.5 * v @ H @ v + l1 @ np.abs(b + v)
-
-    values = [model(d)]
+    b = np.array([5.0, -5.0, 5.0, 0.0, 5.0, 0.0])
+    model = ByProducts(Entries(g, l1, b), H)
+    values = [model.value(model.d)]
     for _ in range(6):
-        assert _jump(H, g, l1, b, d)
-        values.append(model(d))
+        assert _jump(model)
+        values.append(model.value(model.d))
     assert all(np.diff(values) <= 1e-12) and values[-1] < values[0]
+    d = model.d
     used = (b + d != 0) | (l1 == 0)
     slope = (g + H @ d + l1 * np.sign(b + d))[used]
     np.testing.assert_allclose(slope, 0, atol=1e-10)

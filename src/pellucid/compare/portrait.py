@@ -32,7 +32,8 @@ NO_TIME = "no time was left"
 
 
 def portrait(bench: Bench, fitted: Any, job: Any, spent: float) -> dict[str, Any]:
-    """All that a model shows of itself; no part takes longer than the round has taken so far."""
+    """All that a model shows of itself; no part takes longer than the round has taken so far
+    (`spent`), both in seconds of the processor."""
     seconds, out = min(job.deadline, max(QUICKLY, spent)), dict[str, Any]()
     end = time.monotonic() + job.deadline  # of all parts, by the clock on the wall
     parts = {  # those that cost next to nothing first

@@ -51,14 +51,18 @@ class Clouds:
         return (apart * self.share[:, None]).T @ apart
 
 
+def check_pairs(problem: Problem, many: int) -> None:
+    """Refuse more words than so many covariance matrices have room for."""
+    if TEXT in problem.schema.kinds:
+        what, fits = f"covariance matrices ({many} of them)", int((PAIRS / many) ** 0.5)
+        check_room(problem.schema, what, many * problem.p**2, PAIRS, fits)
+
+
 def clouds(problem: Problem, own: bool) -> Clouds:
     """One pass over the table."""
     assert problem.classes is not None
     K, units, w = len(problem.classes), problem.schema.units(EXTREME), problem.weights
-    if TEXT in problem.schema.kinds:
-        many = K if own else 1
-        what, fits = f"covariance matrices ({many} of them)", int((PAIRS / many) ** 0.5)
-        check_room(problem.schema, what, many * problem.p**2, PAIRS, fits)
+    check_pairs(problem, K if own else 1)
     X = np.ldexp(problem.X, -units) if units.any() else problem.X
     w = np.ldexp(w, -int(np.frexp(w.max())[1]))
     found = class_moments(X, problem.y, w, K, "own" if own else "shared")

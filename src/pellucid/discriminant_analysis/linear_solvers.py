@@ -12,6 +12,7 @@ from pellucid.data import Problem
 from pellucid.discriminant_analysis.clouds import (
     FAR,
     Clouds,
+    check_pairs,
     chosen_priors,
     clouds,
     log_priors,
@@ -22,6 +23,13 @@ from pellucid.discriminant_analysis.clouds import (
     turned,
     whitened,
 )
+from pellucid.discriminant_analysis.row_space import (
+    SharedCovariance,
+    class_rows,
+    shrunk_within,
+    whitened_rows,
+    wide,
+)
 from pellucid.errors import DataError
 from pellucid.records import Status
 
@@ -30,6 +38,8 @@ SINGULAR = 1e-7  # spread, in units of the columns' own, below which a direction
 
 def solve(model: Any, problem: Problem, n_directions: int) -> dict[str, Any]:
     """Learned attributes of a `LinearDiscriminantAnalysis`."""
+    if model.solver != "eigen" and model.covariance_estimator is None and wide(problem):
+        return _solve_wide(model, problem, n_directions)
     found = clouds(problem, own=model.solver != "svd" and model.priors is not None)
     priors = chosen_priors(model.priors, found.share, type(model).__name__)
     xbar = priors @ found.means
@@ -46,14 +56,56 @@ def _solved(
     xbar: np.ndarray, shift: np.ndarray,
 ) -> dict[str, Any]:  # fmt: skip
     if model.solver == "svd":
-        coef, offset, more, flat = _by_svd(found, priors, xbar, shift, model.tol)
+        white = whitened(found.pooled, model.tol)
+        coef, offset, more = _by_svd(found.means, white[0], priors, xbar, shift, model.tol)
+        flat = white[1]
         if model.store_covariance:
             more["covariance_"] = found.pooled
     else:
         within = _within(model, problem, found, priors)
         coef, offset, more, flat = _by_covariance(model, problem, found, priors, shift, within)
         more["covariance_"] = within
-    units = found.units
+    place = (found.units, found.means, xbar, shift)
+    return _learned(model, problem, n_directions, place, priors, coef, offset, more, flat)
+
+
+def _solve_wide(model: Any, problem: Problem, n_directions: int) -> dict[str, Any]:
+    """With more columns than rows: from the rows, without a matrix of columns x columns."""
+    check_pairs(problem, 1)
+    found = class_rows(problem)
+    priors = chosen_priors(model.priors, found.share, type(model).__name__)
+    xbar, spread = priors @ found.means, np.sqrt(found.pooled)
+    far = np.abs(xbar) > FAR[model.solver] * np.where(spread > 0, spread, 1.0)
+    shift = xbar if bool(far.any()) else np.zeros_like(xbar)
+    more: dict[str, Any] = {}
+    if model.solver == "svd":
+        within = SharedCovariance(found.within(found.share), np.zeros(len(xbar)))
+        W, flat = whitened_rows(within.B, model.tol)
+        coef, offset, more = _by_svd(found.means, W, priors, xbar, shift, model.tol)
+    else:
+        within = shrunk_within(found, priors, model.shrinkage)
+        means = found.means - shift
+        if within.sure:
+            coef, flat = within.solve(means), np.empty(0, dtype=np.intp)
+        else:
+            W, flat = whitened(within.dense(), SINGULAR) if within.D.any() else (
+                whitened_rows(within.B, SINGULAR)
+            )  # fmt: skip
+            coef = (means @ W) @ W.T
+        offset = -0.5 * (means * coef).sum(axis=1) + log_priors(priors)
+        more["explained_variance_ratio_"] = np.empty(0)
+    if model.solver == "lsqr" or model.store_covariance:
+        more["covariance_"] = within.dense()
+    place = (np.zeros(len(xbar), dtype=np.int64), found.means, xbar, shift)
+    return _learned(model, problem, n_directions, place, priors, coef, offset, more, flat)
+
+
+def _learned(
+    model: Any, problem: Problem, n_directions: int, place: tuple, priors: np.ndarray,
+    coef: np.ndarray, offset: np.ndarray, more: dict[str, Any], flat: np.ndarray,
+) -> dict[str, Any]:  # fmt: skip
+    """All attributes, in the user's units; `place` holds the units, means, their mean, the shift."""
+    units, means, xbar, shift = place
     if "covariance_" in more:
         more["covariance_"] = to_user(more["covariance_"], units[:, None] + units)
     if "scalings_" in more:
@@ -68,7 +120,7 @@ def _solved(
         "intercept_": offset - coef @ shift,
         "offset_": offset,
         "shift_": to_user(shift, units),
-        "means_": to_user(found.means, units),
+        "means_": to_user(means, units),
         "xbar_": to_user(xbar, units),
         "priors_": priors,
         "n_directions_": n_directions,
@@ -100,19 +152,19 @@ def _within(model: Any, problem: Problem, found: Clouds, priors: np.ndarray) -> 
 
 
 def _by_svd(
-    found: Clouds, priors: np.ndarray, xbar: np.ndarray, shift: np.ndarray, tol: float
-) -> tuple[np.ndarray, np.ndarray, dict[str, Any], np.ndarray]:
-    """Whiten, then turn to the principal axes of the class means; last, columns without spread."""
-    W, flat = whitened(found.pooled, tol)
-    apart = (np.sqrt(priors)[:, None] * (found.means - xbar)) @ W
+    means: np.ndarray, W: np.ndarray, priors: np.ndarray, xbar: np.ndarray, shift: np.ndarray,
+    tol: float,
+) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:  # fmt: skip
+    """Whiten by W, then turn to the principal axes of the class means."""
+    apart = (np.sqrt(priors)[:, None] * (means - xbar)) @ W
     _, S, axes = np.linalg.svd(apart, full_matrices=False)
     rank = int((tol * S[0] < S).sum()) if S.size and S[0] > 0 else 0
     scalings = turned(W @ axes.T[:, :rank])
     share = (S / S[0]) ** 2 / ((S / S[0]) ** 2).sum() if rank else S
-    position = (found.means - xbar) @ scalings
+    position = (means - xbar) @ scalings
     coef = position @ scalings.T
     offset = -0.5 * (position**2).sum(axis=1) + log_priors(priors) + coef @ (shift - xbar)
-    return coef, offset, {"scalings_": scalings, "explained_variance_ratio_": share}, flat
+    return coef, offset, {"scalings_": scalings, "explained_variance_ratio_": share}
 
 
 def _by_covariance(

@@ -6,8 +6,23 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.discriminant_analysis.clouds import chosen_priors, clouds, shrunk, shrunk_by_class
-from pellucid.discriminant_analysis.quadratic import QuadraticClassifier, usable
+from pellucid.discriminant_analysis.clouds import (
+    NO_VARIANCE,
+    check_pairs,
+    chosen_priors,
+    clouds,
+    shrunk,
+    shrunk_by_class,
+)
+from pellucid.discriminant_analysis.quadratic import QuadraticClassifier, usable, usable_in_span
+from pellucid.discriminant_analysis.row_space import (
+    class_rows,
+    plain_shapes,
+    principal_axes,
+    regular_shapes,
+    span_of,
+    wide,
+)
 from pellucid.errors import ParameterError
 from pellucid.parameters import Array, Boolean, Choice, Either, Learner, Nothing, Real
 
@@ -39,7 +54,9 @@ class QuadraticDiscriminantAnalysis(QuadraticClassifier):
     ----------
     means_ : (classes, terms), in the order of `terms_`
     priors_, classes_
-    scalings_, rotations_ : lists of the variances along, and the directions of, the principal axes
+    scalings_, rotations_ : lists of the variances along, and the directions of, the principal axes;
+        with more columns than rows only those along which the rows of the class vary (along all
+        others the variance is `reg_param`)
     covariance_ : list, with store_covariance=True
     collinear_ : columns by class in which it does not vary; status_
     n_features_in_, feature_names_in_, schema_
@@ -94,6 +111,9 @@ class QuadraticDiscriminantAnalysis(QuadraticClassifier):
                 "or reg_param."
             )
         with parallel.one_blas_thread():
+            learned = self._fit_wide(problem) if self.solver == "svd" and wide(problem) else None
+            if learned is not None:
+                return learned
             found = clouds(problem, own=True)
             assert found.own is not None
             priors = chosen_priors(self.priors, found.share, type(self).__name__)
@@ -101,6 +121,32 @@ class QuadraticDiscriminantAnalysis(QuadraticClassifier):
             covariances = special if special is not None else self._regular(found.own, found.units)
             learned = usable(found, covariances, problem.classes, problem.schema.terms)
             return learned | {"priors_": priors} | self._axes(covariances, found.units)
+
+    def _fit_wide(self, problem: Problem) -> dict[str, Any] | None:
+        """With more columns than rows, from the rows; None if some variances are next to nothing."""
+        check_pairs(problem, problem.n_classes)
+        found, reg = class_rows(problem), float(self.reg_param)
+        priors = chosen_priors(self.priors, found.share, type(self).__name__)
+        middle = found.between()
+        total = found.pooled + np.einsum("ij,ij->j", middle, middle)
+        spread = np.sqrt(np.where(total > 0, total, 1.0))
+        if reg and not (reg > NO_VARIANCE * spread**2).all():
+            return None
+        if reg:
+            span = span_of(found, np.ones_like(spread), 1.0 / reg)
+            shapes = regular_shapes(found, span, reg)
+        else:
+            span = span_of(found, spread, 0.0)
+            shapes = plain_shapes(found, span, spread)
+        learned = usable_in_span(found, span, shapes, problem.classes, problem.schema.terms)
+        axes = [principal_axes(found, k) for k in range(len(priors))]
+        learned |= {"scalings_": [(1 - reg) * values + reg for values, _ in axes]}
+        learned |= {"rotations_": [vectors for _, vectors in axes], "priors_": priors}
+        if self.store_covariance:
+            parts = [found.of(k) for k in range(len(priors))]
+            one = np.diag(np.full(problem.p, reg))
+            learned["covariance_"] = [(1 - reg) * (rows.T @ rows) + one for rows in parts]
+        return learned
 
     def _regular(self, own: np.ndarray, units: np.ndarray) -> np.ndarray:
         if self.solver == "eigen":

@@ -42,3 +42,58 @@ def quadratic_lasso(
             if not best > tol:
                 break
     return sweep + 1
+
+
+def quadratic_lasso_by_rows(
+    const double[::1] cells, const int[::1] rows, const int[::1] starts,
+    const Py_ssize_t[::1] column, const Py_ssize_t[::1] cls,
+    const double[:, ::1] slopes, const double[:, ::1] shares,
+    const double[::1] curves, const double[::1] ridge, const double[::1] g,
+    const double[::1] strength, const double[::1] b, double[::1] d, double[:, ::1] Z,
+    double[::1] means, double tol, Py_ssize_t max_sweeps,
+):
+    """As `quadratic_lasso`, with H never formed: entry i of d belongs to a column and a class.
+
+    Row r has the curvature slopes[r, k] (1[k = l] - shares[r, l]) by its scores of classes k and l,
+    `ridge` is added to the diagonal of H, and `curves` is that diagonal. Columns stand one after the
+    other (cells, rows, starts). Z (n, q) are the changes of the scores, means[r] = sum_l shares Z[r].
+    A visit of an entry costs the cells of its column.
+    """
+    cdef Py_ssize_t i, j, k, r, e, sweep = 0, m = g.shape[0]
+    cdef double slope, curve, target, goal, step, gain, best, move
+    with nogil:
+        for sweep in range(max_sweeps):
+            best = 0.0
+            for i in range(m):
+                curve = curves[i]
+                if not curve > 0.0:
+                    continue
+                j = column[i]
+                k = cls[i]
+                slope = g[i] + ridge[i] * d[i]
+                for e in range(starts[j], starts[j + 1]):
+                    r = rows[e]
+                    slope += cells[e] * (slopes[r, k] * (Z[r, k] - means[r]))
+                target = b[i] + d[i] - slope / curve
+                goal = strength[i] / curve
+                if target > goal:
+                    target -= goal
+                elif target < -goal:
+                    target += goal
+                else:
+                    target = 0.0
+                step = target - b[i] - d[i]
+                if step == 0.0:
+                    continue
+                d[i] += step
+                for e in range(starts[j], starts[j + 1]):
+                    r = rows[e]
+                    move = step * cells[e]
+                    Z[r, k] += move
+                    means[r] += shares[r, k] * move
+                gain = curve * step * step
+                if gain > best:
+                    best = gain
+            if not best > tol:
+                break
+    return sweep + 1

@@ -15,6 +15,7 @@ from pellucid import parallel
 from pellucid.linear_model.glm_objective import GLMObjective
 from pellucid.linear_model.glm_solver import LARGEST_PENALTY, Task, start
 from pellucid.linear_model.proximal_newton import proximal_newton
+from pellucid.linear_model.quadratic_models import RowCurvature
 from pellucid.numerics.families import GLMLoss
 from pellucid.numerics.linalg import cholesky_factor
 from pellucid.numerics.tables import Rows
@@ -55,6 +56,14 @@ class SparseGLM:
             loss, g = value - 0.5 * float(pull @ x[:-1]), g.copy()
             g[:-1] -= pull
         return loss, g[None], self.objective.last["eta"]
+
+    @property
+    def columns(self) -> None:
+        """Rows of other families than the logistic may bend downwards: always by products."""
+        return None
+
+    def row_curvature(self, seen: np.ndarray) -> RowCurvature:
+        raise NotImplementedError
 
     def farthest(self, step: np.ndarray) -> float:
         """The largest change of a linear predictor."""

@@ -17,6 +17,7 @@ from pellucid import parallel
 from pellucid.linear_model import _loops
 from pellucid.linear_model.logistic_solvers import Prepared, Setting, prepare
 from pellucid.linear_model.proximal_newton import FIRST_SET, proximal_newton
+from pellucid.linear_model.quadratic_models import MOST_CELLS, Columns, RowCurvature
 from pellucid.numerics.tables import Rows
 from pellucid.records import Recorder, Solution, Status
 
@@ -78,6 +79,17 @@ class Task:
 
         squares = parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
         return np.append(squares, self.w.sum()) / 4
+
+    @functools.cached_property
+    def columns(self) -> Columns | None:
+        """The table by columns; None if a dense one is too large for a second copy."""
+        if not self.X.sparse and self.X.n * self.X.p > MOST_CELLS:
+            return None
+        return Columns.of(self.block(slice(None)))
+
+    def row_curvature(self, P: np.ndarray) -> RowCurvature:
+        """Curvature of the rows by their scores, from the chances of the classes."""
+        return RowCurvature(self.w[:, None] * P, P)
 
     def farthest(self, step: np.ndarray) -> float:
         """The largest score, or change of one."""
@@ -147,19 +159,89 @@ def solve_sparse(
     task = Task(
         inner.X, y, w, n_classes, l1, inner.alpha * (1 - l1_ratio), setting.intercept, inner.shift
     )
-    B = np.zeros((task.q, task.X.p + 1))
-    if setting.x0 is not None:
-        B = _inward(prepared, setting.x0)
-    elif (small := _sampled(task)) is not None:
-        B, *_ = _solved(small, B, 8, Recorder("start", 8), prepared, 1e-3)
-    elif task.X.p > FIRST_SET:
-        B = _approach(task, B, prepared)
-    recorder = Recorder("coordinate descent", setting.max_iter)
-    B, status, done = _solved(task, B, setting.max_iter, recorder, prepared, ACCURACY)
-    return Solution(_outward(prepared, B), status, recorder.history(), done)
+    spread = np.append(np.maximum(prepared.spread, 1e-300), 1.0)
+    B0 = None if setting.x0 is None else _inward(prepared, setting.x0)
+    same = equal_columns(task)
+    if same is None:
+        B, status, history, done = _from_start(task, B0, setting.max_iter, spread)
+    else:
+        B0 = None if B0 is None else same.inward(B0)
+        spread = np.append(spread[same.first], 1.0)
+        B, status, history, done = _from_start(same.task, B0, setting.max_iter, spread)
+        B = same.outward(B)
+    return Solution(_outward(prepared, B), status, history, done)
 
 
-def _approach(task: Task, B: np.ndarray, prepared: Prepared) -> np.ndarray:
+def _from_start(
+    task: Task, B0: np.ndarray | None, max_iter: int, spread: np.ndarray
+) -> tuple[np.ndarray, Status, dict[str, np.ndarray], int]:
+    """The optimum, from B0 or from a rough solution."""
+    B = np.zeros((task.q, task.X.p + 1)) if B0 is None else B0
+    if B0 is None and (small := _sampled(task)) is not None:
+        B, *_ = _solved(small, B, 8, Recorder("start", 8), spread, 1e-3)
+    elif B0 is None and task.X.p > FIRST_SET:
+        B = _approach(task, B, spread)
+    recorder = Recorder("coordinate descent", max_iter)
+    B, status, done = _solved(task, B, max_iter, recorder, spread, ACCURACY)
+    return B, status, recorder.history(), done
+
+
+@dataclass(frozen=True)
+class EqualColumns:
+    """A task whose equal columns are one column each: levels and words that name the same rows.
+
+    Only the sum t of their coefficients matters to the loss. Absolute values cost the same however
+    t is shared out, so the first column has it all; squares cost least if all have the same share.
+    """
+
+    task: Task
+    first: np.ndarray  # of each column that is left, its position in the whole table
+    group: np.ndarray  # (p,): of each column, which of those it equals
+    shared: np.ndarray  # (p,): the share of each column
+
+    def inward(self, B: np.ndarray) -> np.ndarray:
+        """Sums of the coefficients of equal columns."""
+        out = np.zeros((len(B), len(self.first) + 1))
+        np.add.at(out, (slice(None), self.group), B[:, :-1])
+        out[:, -1] = B[:, -1]
+        return out
+
+    def outward(self, B: np.ndarray) -> np.ndarray:
+        """Coefficients of all columns."""
+        return np.column_stack([B[:, self.group] * self.shared, B[:, -1]])
+
+
+def equal_columns(task: Task) -> EqualColumns | None:
+    """The task with each set of equal columns made one; None if there are none.
+
+    Dense tables are not searched: in those of measured numbers no two columns are equal.
+    """
+    if not task.X.sparse or task.X.p < 2:
+        return None
+    X, p = task.X.X.tocsc(), task.X.p
+    marks = np.random.default_rng(0).normal(size=(task.X.n, 2))
+    key = np.column_stack([X.T @ marks, task.l1, task.l2])  # equal columns have equal bits here
+    _, first, group = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    if len(first) == p:
+        return None
+    order = np.argsort(first)
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    first, group = first[order], place[group.ravel()]
+    later = np.flatnonzero(first[group] != np.arange(p))
+    if (X[:, later] != X[:, first[group[later]]]).nnz:
+        return None  # equal marks by chance
+    count = np.bincount(group)
+    even = task.l2 > 0
+    shared = np.where(even, 1.0 / count[group], first[group] == np.arange(p))
+    small = replace(
+        task, X=Rows(task.X.X[:, first]), l1=task.l1[first], l2=task.l2[first] / count,
+        shift=None if task.shift is None else task.shift[first],
+    )  # fmt: skip
+    return EqualColumns(small, first, group, shared)
+
+
+def _approach(task: Task, B: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """Rough solutions of tenfold weaker and weaker penalties: the working set stays small."""
     _, G, _ = task.evaluate(B)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -167,7 +249,7 @@ def _approach(task: Task, B: np.ndarray, prepared: Prepared) -> np.ndarray:
     factor = start / PATH_RATIO
     while np.isfinite(factor) and factor > PATH_RATIO:
         stage = replace(task, l1=task.l1 * factor, l2=task.l2 * factor)
-        B, *_ = _solved(stage, B, STAGE_STEPS, Recorder("start", STAGE_STEPS), prepared, 1e-3)
+        B, *_ = _solved(stage, B, STAGE_STEPS, Recorder("start", STAGE_STEPS), spread, 1e-3)
         factor /= PATH_RATIO
     return B
 
@@ -203,11 +285,10 @@ def _solved(
     B: np.ndarray,
     max_iter: int,
     recorder: Recorder,
-    prepared: Prepared,
+    spread: np.ndarray,
     accuracy: float,
 ) -> tuple[np.ndarray, Status, int]:
     """Proximal Newton from B; slopes are measured by those at 0."""
-    spread = np.append(np.maximum(prepared.spread, 1e-300), 1.0)
     scale = None
     if B.any():
         slope = task.evaluate(np.zeros_like(B))[1]

@@ -1,16 +1,18 @@
 """Logistic regression with more columns than rows, on as many columns as there are rows.
 
-    X = U S V' with orthonormal columns in V, so X b = U S c for c = V' b, and |b| >= |c|
+    X = L V' with orthonormal columns in V, so X b = L c for c = V' b, and |b| >= |c|
 
 A ridge penalty lets b have no part outside the rows of X, hence b = V c and |b| = |c|: the problem
-in c is of the same kind, has the same objective, and is small enough for Newton's method. Directions
-of mere rounding (repeated rows) are left out. With a very weak penalty the small problem would be
-nearly singular; that is left to L-BFGS.
+in c is of the same kind, has the same objective, and is small enough for Newton's method. L is the
+triangle of a QR decomposition of X', a quarter of the work of singular values; columns of L that are
+mere rounding (repeated rows) have coefficients of mere rounding. With a very weak penalty the small
+problem would be nearly singular; that is left to L-BFGS.
 """
 
 from dataclasses import replace
 
 import numpy as np
+from scipy import linalg
 
 from pellucid.linear_model import logistic_solvers as smooth
 from pellucid.linear_model.likelihood import Likelihood
@@ -19,6 +21,7 @@ from pellucid.records import Solution
 
 REPEATED = 2000  # rows up to which repeated ones are looked for
 DENSE_CELLS = 2**22  # of a sparse table that may be written out
+POWERS = 30
 WEAK = 1e-9  # penalty relative to the curvature of the loss below which Newton's method is not used
 
 
@@ -42,15 +45,15 @@ def _distinct(whole: Likelihood) -> int:
 
 
 def solve_wide(prepared: smooth.Prepared, setting: smooth.Setting) -> Solution | None:
-    """The optimum in the columns of `prepared`, found in those of U S; None if nearly singular."""
+    """The optimum in the columns of `prepared`, found in those of L; None if nearly singular."""
     whole = prepared.likelihood
     table = whole.block(slice(None))
     table = table if isinstance(table, np.ndarray) else table.toarray()
-    U, sizes, Vt = np.linalg.svd(table, full_matrices=False)
-    kept = sizes > max(table.shape) * np.finfo(float).eps * sizes[0]
-    if not kept.any() or whole.alpha[0] < WEAK * sizes[0] ** 2 * whole.weights.max():
+    V, T = linalg.qr(table.T, mode="economic", check_finite=False)
+    small = np.ascontiguousarray(T.T)
+    size = _largest(small)
+    if not size > 0 or whole.alpha[0] < WEAK * size * whole.weights.max():
         return None
-    small, V = np.ascontiguousarray(U[:, kept] * sizes[kept]), Vt[kept].T
     r = small.shape[1]
     turned = smooth.Prepared(
         replace(whole, X=Rows(small), alpha=np.full(r, whole.alpha[0]), shift=None, last={}),
@@ -64,3 +67,15 @@ def solve_wide(prepared: smooth.Prepared, setting: smooth.Setting) -> Solution |
     found = smooth.solve_newton(turned, replace(setting, x0=x0))
     C = found.x.reshape(whole.q, -1)
     return replace(found, x=np.column_stack([C[:, :-1] @ V.T, C[:, -1]]).ravel())
+
+
+def _largest(L: np.ndarray) -> float:
+    """Nearly the largest eigenvalue of LL', by powers of it."""
+    v, size = np.ones(len(L)), 0.0
+    for _ in range(POWERS):
+        v = L @ (L.T @ v)
+        size = float(np.linalg.norm(v))
+        if not size > 0:
+            return 0.0
+        v /= size
+    return size

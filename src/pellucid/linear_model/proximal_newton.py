@@ -15,8 +15,15 @@ from typing import Protocol
 
 import numpy as np
 
-from pellucid import parallel
-from pellucid.linear_model import _prox
+from pellucid.linear_model.quadratic_models import (
+    CELL,
+    ByProducts,
+    ByRows,
+    Columns,
+    Entries,
+    QuadraticModel,
+    RowCurvature,
+)
 from pellucid.numerics.optimise import converged, out_of_iterations
 from pellucid.numerics.tables import Rows
 from pellucid.parallel import StopFlag
@@ -27,7 +34,9 @@ FIRST_SET = 256  # so many at first; the set may double at every step
 SMALL_SET = 200  # coefficients whose inner problem is solved to the last digit
 HALVINGS = 30
 FARTHEST = 10.0  # that a score may move in one step, beyond doubling the largest
-SWEEPS, JUMPS = 25, 60  # of an inner problem: sweeps between two jumps, jumps at most
+JUMPS = 60  # of an inner problem, at most
+# Coordinate descent creeps along the nearly flat sum of all classes: a little ridge helps.
+FLAT = 1e-10
 
 
 class SparseTask(Protocol):
@@ -55,6 +64,11 @@ class SparseTask(Protocol):
     def farthest(self, step: np.ndarray) -> float: ...
 
     def curvature(self, seen: np.ndarray, chosen: np.ndarray) -> np.ndarray: ...
+
+    @property
+    def columns(self) -> Columns | None: ...  # None: the model is always made by products
+
+    def row_curvature(self, seen: np.ndarray) -> RowCurvature: ...
 
 
 def _violation(task: SparseTask, B: np.ndarray, G: np.ndarray) -> np.ndarray:
@@ -112,7 +126,7 @@ def proximal_newton(
         short = float(np.abs(new - B).max()) < 0.7 * float(np.abs(step).max())
         damping = max(10 * damping, 1e-6) if short else damping / 10 * (damping > 1e-9)
         B = new
-        inner_tol = max(min(inner_tol * 0.1, fallen), 1e-24)
+        inner_tol = max(min(inner_tol, 0.01 * fallen), 1e-24)
         _note(recorder, k, value, task, B, G, reach)
     worst = float(np.max(_violation(task, B, G)))
     return B, out_of_iterations(max_iter, f"the largest slope is {worst:.2g}"), max_iter
@@ -126,38 +140,49 @@ def _direction(
 
     `damping` is the share of the largest curvature there can be that is added to the model's.
     """
-    H = task.curvature(P, chosen)
-    width = task.X.p + 1
-    column = chosen % width
-    free = column == task.X.p
-    l2, l1 = (np.append(v, 0.0)[column] for v in (task.l2, task.l1))
-    H[np.diag_indices(len(H))] += l2
-    if damping > 0:
-        H[np.diag_indices(len(H))] += damping * task.largest_curvature[column]
-    if not task.intercept:
-        H[free] = H[:, free] = 0.0
-        H[free, free] = 1.0  # its slope is 0, so it stays; and H can be factored
-    # Coordinate descent creeps along the nearly flat sum of all classes: a little ridge helps.
-    H[np.diag_indices(len(H))] *= 1 + 1e-10
-    d, Hd = np.zeros(len(chosen)), np.zeros(len(chosen))
-    g, b = G.ravel()[chosen], B.ravel()[chosen]
-    reach = float(np.max(g * g / np.maximum(np.diagonal(H), 1e-300), initial=0.0))
+    model = _model(task, B, G, P, chosen, damping)
+    reach = model.reach
     if len(chosen) <= SMALL_SET:  # a visit of the rows costs more than the last digit
         tol, jumps = 1e-24, JUMPS
     for _ in range(jumps):
-        made = parallel.interruptible(
-            _prox.quadratic_lasso, H, g, l1, b, d, Hd, tol * reach, SWEEPS
-        )
-        if made < SWEEPS or not _jump(H, g, l1, b, d):
+        if model.sweep(tol * reach, model.sweeps) < model.sweeps or not _jump(model):
             break
-        Hd = H @ d
     step = np.zeros(B.size)
-    step[chosen] = d
+    step[chosen] = model.d
     return step.reshape(B.shape)
 
 
-def _jump(H: np.ndarray, g: np.ndarray, l1: np.ndarray, b: np.ndarray, d: np.ndarray) -> bool:
-    """Move d to the minimum over the coefficients that are not 0, signs kept.
+def _model(
+    task: SparseTask, B: np.ndarray, G: np.ndarray, P: np.ndarray, chosen: np.ndarray,
+    damping: float,
+) -> QuadraticModel:  # fmt: skip
+    """By products of columns, or by rows where that is less work."""
+    width = task.X.p + 1
+    cls, column = np.divmod(chosen, width)
+    free = column == task.X.p
+    l2, l1 = (np.append(v, 0.0)[column] for v in (task.l2, task.l1))
+    ridge = l2 + damping * task.largest_curvature[column] if damping > 0 else l2
+    entries = Entries(G.ravel()[chosen], l1, B.ravel()[chosen])
+    columns = task.columns if CELL * len(chosen) < task.X.n * task.X.p else None
+    if columns is not None and CELL * columns.size(column) < len(chosen) ** 2:
+        rows = task.row_curvature(P)
+        bend = rows.diagonal(columns)[cls, column]
+        ridge = ridge + FLAT * (bend + ridge)
+        curves = bend + ridge
+        if not task.intercept:
+            curves[free] = 0.0  # never visited
+        return ByRows(entries, columns, rows, column, cls, ridge, curves)
+    H = task.curvature(P, chosen)
+    H[np.diag_indices(len(H))] += ridge
+    if not task.intercept:
+        H[free] = H[:, free] = 0.0
+        H[free, free] = 1.0  # its slope is 0, so it stays; and H can be factored
+    H[np.diag_indices(len(H))] *= 1 + FLAT
+    return ByProducts(entries, H)
+
+
+def _jump(model: QuadraticModel) -> bool:
+    """Move to the minimum over the coefficients that are not 0, signs kept.
 
     Sweeps creep where columns are nearly dependent; this solves for all of them at once. If signs
     would change, those coefficients become 0, or, where that is not lower, the first of them does:
@@ -165,30 +190,28 @@ def _jump(H: np.ndarray, g: np.ndarray, l1: np.ndarray, b: np.ndarray, d: np.nda
     """
     from scipy.linalg import lapack
 
+    b, l1, d = model.entries.b, model.entries.l1, model.d
     used = np.flatnonzero((b + d != 0) | (l1 == 0))
     now = (b + d)[used]
-    slope = g[used] + (H @ d)[used] + l1[used] * np.sign(now)
-    scale = 1 / np.sqrt(np.maximum(np.diagonal(H)[used], 1e-300))
-    part = H[np.ix_(used, used)] * scale * scale[:, None]
-    _, move, failed = lapack.dposv(part, -slope * scale, lower=0)
+    slope = model.slope()[used] + l1[used] * np.sign(now)
+    H = model.curvature(used)
+    scale = 1 / np.sqrt(np.maximum(np.diagonal(H), 1e-300))
+    _, move, failed = lapack.dposv(H * scale * scale[:, None], -slope * scale, lower=0)
     if failed or not np.isfinite(move).all():
         return False
     move = move * scale
     with np.errstate(divide="ignore", invalid="ignore"):
         meets = np.where((l1[used] > 0) & (now * move < 0), -now / move, np.inf)
     first = int(np.argmin(meets))
-    if meets[first] >= 1.0:
-        d[used] += move
-        return True
     near, far = d.copy(), d.copy()
+    if meets[first] >= 1.0:
+        far[used] += move
+        model.move(far)
+        return True
     near[used] += meets[first] * move
     near[used[first]] = -b[used[first]]
     far[used] = np.where(meets < 1.0, -b[used], d[used] + move)
-
-    def model(v: np.ndarray) -> float:
-        return float(g @ v + 0.5 * v @ (H @ v) + l1 @ np.abs(b + v))
-
-    d[:] = far if model(far) < model(near) else near
+    model.move(far if model.value(far) < model.value(near) else near)
     return True
 
 

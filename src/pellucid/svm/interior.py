@@ -50,16 +50,18 @@ class Options:
         cells = X if isinstance(X, np.ndarray) else X.data
         return max(float(cells.max(initial=0.0)), -float(cells.min(initial=0.0)), self.line.bias)
 
+    @property
+    def fits(self) -> bool:
+        """Whether steps are not too large."""
+        return self.work <= WORK and self.B.shape[1] * (self.line.X.shape[1] + 1) <= SIZE
+
     def due(self, epochs: int) -> bool:
         """Whether so many epochs of descent have cost an eighth of all steps (at a fifth of the price of
         other operations) and steps are not too large.
         """
         n, p = self.line.X.shape
-        q = self.B.shape[1]
-        small = self.work <= WORK and q * (p + 1) <= SIZE
-        return (
-            small and epochs >= FEWEST and 8.0 * epochs * n * q * (p + 1) >= USUAL / 5 * self.work
-        )
+        spent = 8.0 * epochs * n * self.B.shape[1] * (p + 1)
+        return self.fits and epochs >= FEWEST and spent >= USUAL / 5 * self.work
 
     def values(self, V: np.ndarray) -> np.ndarray:
         """d_ik + B_k V z_i."""

@@ -18,6 +18,7 @@ from pellucid.svm import _loops, interior, primal
 
 MOST_EPOCHS = 32  # between two looks at the conditions
 TOGETHER = 1e8  # operations spent on the equations of the free multipliers, per batch of epochs
+BEFORE = 2e6  # as many while the way from inside, which costs less, is still to come
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,9 @@ def _along_the_dual(line: primal.Line, tol: float, max_iter: int, source: str) -
         if not inside and options.due(epoch):
             beta, inside = options.moves(interior.solve(options, stop.array))[:, 0], True  # 2
             stop.check()
-        beta = _solved_together(boxes, beta)  # 3
+        # While the way from inside is still to come, many free multipliers are left to it.
+        room = BEFORE if options.fits and not inside else np.inf
+        beta = _solved_together(boxes, beta, room)  # 3
         v = line.pull(beta)  # without the rounding of many steps
         violation, batch = boxes.violation(beta, v), min(2 * batch, MOST_EPOCHS)
         _note_gap(boxes, recorder, epoch, beta, v, violation)
@@ -106,8 +109,10 @@ def row_parts(line: primal.Line) -> tuple[np.ndarray, np.ndarray, np.ndarray, bo
     return cells, columns, starts, isinstance(X, np.ndarray), curves
 
 
-def _solved_together(boxes: Boxes, beta: np.ndarray) -> np.ndarray:
-    """The free multipliers moved to the solution of their equations, limit by limit."""
+def _solved_together(boxes: Boxes, beta: np.ndarray, room: float) -> np.ndarray:
+    """The free multipliers moved to the solution of their equations, limit by limit; where there are
+    more of them than columns, only if that takes no more than so many operations.
+    """
     line, beta, work = boxes.line, beta.copy(), 0.0
     while work < TOGETHER:
         inside = (beta > boxes.low) & (beta < boxes.high)
@@ -116,7 +121,10 @@ def _solved_together(boxes: Boxes, beta: np.ndarray) -> np.ndarray:
         once = len(free) * min(len(free), size) ** 2.0 + 1e4
         work += once
         # Each round holds one multiplier at a limit; too many of them are left to the epochs.
-        if not len(free) or work > TOGETHER or max(len(free) - size, 1) * once > 20 * TOGETHER:
+        excess = len(free) - size
+        if not len(free) or work > TOGETHER or max(excess, 1) * once > 20 * TOGETHER:
+            break
+        if excess > 0 and excess * once > room:
             break
         A = line.X[free] if isinstance(line.X, np.ndarray) else line.X[free].toarray()
         A = np.column_stack([A, np.full(len(free), line.bias)])
