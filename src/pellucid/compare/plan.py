@@ -335,7 +335,7 @@ def _contender(
     elif entry.only == "skewed" and not skewed(y):
         why = "the target is not skewed to the right"
     elif dropped and len(dropped) == len(material.kinds):
-        why = "reads no text, and the table has nothing else"
+        why = "cannot use text, and there are no other columns"
     elif entry.max_rows is not None and len(y) > entry.max_rows:
         why = f"too slow for {len(y)} rows (its limit is {entry.max_rows})"
     dropped = dropped if not why else ()

@@ -45,7 +45,7 @@ SETTINGS = (
     Setting("time", "text", None, "Column of times: the past predicts the future."),
     Setting("weights", "text", None, "Column of weights: how often a row counts."),
     Setting("id", "columns", (), "Columns that only name a row: kept out of training; repeatable."),
-    Setting("encoding", "text", None, "Encoding of the file, such as cp1252; default: found."),
+    Setting("encoding", "text", None, "Encoding of the file, such as cp1252; default: detected."),
     Setting("drop", "columns", (), "Columns to leave out; repeatable."),
     Setting("positive", "text", None, "Positive class of two-class metrics; default: the last."),
     Setting("models", "list", (), "Only these models."),

@@ -10,7 +10,7 @@ from pellucid.app.voice import Voice, voice_options
 NAMED = 5  # so many column names are written out in a message
 EXPLAINED_ROWS = 4096  # at a time: contributions are rows x columns x classes
 encoding_option = click.option(
-    "--encoding", metavar="TEXT", help="Encoding of the file, such as cp1252; default: found."
+    "--encoding", metavar="TEXT", help="Encoding of the file, such as cp1252; default: detected."
 )
 
 
