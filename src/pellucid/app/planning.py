@@ -45,19 +45,16 @@ def _space(candidates: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def all_limits(plan: Any) -> list[tuple[str, str]]:
-    """Every limit of a run, by name, in words: of work and time, of memory, of processes."""
-    jobs, memory = _machine(plan)
-    room = "none" if not memory else f"{memory:.1f} GB for each model"
-    return [*limits.told(plan), ("memory", room), ("processes", str(jobs))]
+    """Every limit of a run, by name, in words: of work, time and memory, and of processes."""
+    return [*limits.told(plan), ("processes", str(_machine(plan)[0]))]
 
 
 def _machine(plan: Any) -> tuple[int, float]:
     """Processes, and gigabytes for each of them (0: unknown)."""
-    from pellucid.compare.session import spare_memory
     from pellucid.parallel import get_threads
 
     jobs = plan.settings.jobs or get_threads()
-    return jobs, plan.settings.memory_limit or spare_memory() / jobs / 1e9
+    return jobs, limits.process_memory(plan.settings, jobs) / 1e9
 
 
 def effective(plan: Any) -> dict[str, str]:

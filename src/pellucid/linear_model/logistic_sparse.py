@@ -202,7 +202,7 @@ class EqualColumns:
     def inward(self, B: np.ndarray) -> np.ndarray:
         """Sums of the coefficients of equal columns."""
         out = np.zeros((len(B), len(self.first) + 1))
-        np.add.at(out, (slice(None), self.group), B[:, :-1])
+        np.add.at(out.T, self.group, B[:, :-1].T)
         out[:, -1] = B[:, -1]
         return out
 
