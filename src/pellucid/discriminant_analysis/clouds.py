@@ -51,6 +51,13 @@ class Clouds:
         return (apart * self.share[:, None]).T @ apart
 
 
+def wide(problem: Problem) -> bool:
+    """Whether the rows are fewer than the columns, and of ordinary size."""
+    assert problem.classes is not None
+    few = problem.n + len(problem.classes) < problem.p
+    return few and not problem.schema.units(EXTREME).any()
+
+
 def check_pairs(problem: Problem, many: int) -> None:
     """Refuse more words than so many covariance matrices have room for."""
     if TEXT in problem.schema.kinds:

@@ -22,13 +22,13 @@ from pellucid.discriminant_analysis.clouds import (
     to_user,
     turned,
     whitened,
+    wide,
 )
 from pellucid.discriminant_analysis.row_space import (
     SharedCovariance,
     class_rows,
     shrunk_within,
     whitened_rows,
-    wide,
 )
 from pellucid.errors import DataError
 from pellucid.records import Status

@@ -13,16 +13,9 @@ from pellucid.discriminant_analysis.clouds import (
     clouds,
     shrunk,
     shrunk_by_class,
-)
-from pellucid.discriminant_analysis.quadratic import QuadraticClassifier, usable, usable_in_span
-from pellucid.discriminant_analysis.row_space import (
-    class_rows,
-    plain_shapes,
-    principal_axes,
-    regular_shapes,
-    span_of,
     wide,
 )
+from pellucid.discriminant_analysis.quadratic import QuadraticClassifier, usable, usable_in_span
 from pellucid.errors import ParameterError
 from pellucid.parameters import Array, Boolean, Choice, Either, Learner, Nothing, Real
 
@@ -124,6 +117,14 @@ class QuadraticDiscriminantAnalysis(QuadraticClassifier):
 
     def _fit_wide(self, problem: Problem) -> dict[str, Any] | None:
         """With more columns than rows, from the rows; None if some variances are next to nothing."""
+        from pellucid.discriminant_analysis.row_space import (
+            class_rows,
+            plain_shapes,
+            principal_axes,
+            regular_shapes,
+            span_of,
+        )
+
         check_pairs(problem, problem.n_classes)
         found, reg = class_rows(problem), float(self.reg_param)
         priors = chosen_priors(self.priors, found.share, type(self).__name__)

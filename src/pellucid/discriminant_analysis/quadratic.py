@@ -1,18 +1,22 @@
 """Predicting with a normal distribution per class: what QDA and the Gaussian Bayes classifier share."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pellucid.base import ProbabilisticClassifier
 from pellucid.discriminant_analysis.clouds import Clouds, log_priors, shape_of, to_user
-from pellucid.discriminant_analysis.row_space import ClassRows, Span, SpanShape
 from pellucid.errors import DataError
 from pellucid.numerics import bayes
 from pellucid.numerics.densities import LARGEST, triangular, whitened_log_density
 from pellucid.numerics.scores import linear_scores
 from pellucid.persist.state import expect_array, n_terms
 from pellucid.records import Status
+
+if TYPE_CHECKING:  # predicting needs no SciPy
+    from pellucid.discriminant_analysis.row_space import ClassRows, Span, SpanShape
 
 
 def usable(found: Clouds, covariances: np.ndarray, labels: Any, terms: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import linalg
 
 from pellucid.data import Problem
-from pellucid.discriminant_analysis.clouds import EXTREME, LEAST_SHARE, NO_VARIANCE, PART
+from pellucid.discriminant_analysis.clouds import LEAST_SHARE, NO_VARIANCE, PART
 from pellucid.numerics.groups import class_moments
 
 REFINEMENTS = 2  # of a solution by its own residual
@@ -54,13 +54,6 @@ class ClassRows:
         """Rows whose products are the covariances of the classes, weighted by their chances."""
         factor = np.sqrt(priors / np.where(self.total > 0, self.total, 1.0))
         return self.rows * factor[self.y][:, None]
-
-
-def wide(problem: Problem) -> bool:
-    """Whether the rows are fewer than the columns, and of ordinary size."""
-    assert problem.classes is not None
-    few = problem.n + len(problem.classes) < problem.p
-    return few and not problem.schema.units(EXTREME).any()
 
 
 def class_rows(problem: Problem) -> ClassRows:

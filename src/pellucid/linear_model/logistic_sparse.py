@@ -201,10 +201,9 @@ class EqualColumns:
 
     def inward(self, B: np.ndarray) -> np.ndarray:
         """Sums of the coefficients of equal columns."""
-        out = np.zeros((len(B), len(self.first) + 1))
-        np.add.at(out.T, self.group, B[:, :-1].T)
-        out[:, -1] = B[:, -1]
-        return out
+        width = len(self.first)
+        sums = [np.bincount(self.group, row, width) for row in B[:, :-1]]
+        return np.column_stack([sums, B[:, -1]])
 
     def outward(self, B: np.ndarray) -> np.ndarray:
         """Coefficients of all columns."""

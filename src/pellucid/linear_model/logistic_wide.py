@@ -12,7 +12,6 @@ problem would be nearly singular; that is left to L-BFGS.
 from dataclasses import replace
 
 import numpy as np
-from scipy import linalg
 
 from pellucid.linear_model import logistic_solvers as smooth
 from pellucid.linear_model.likelihood import Likelihood
@@ -46,6 +45,8 @@ def _distinct(whole: Likelihood) -> int:
 
 def solve_wide(prepared: smooth.Prepared, setting: smooth.Setting) -> Solution | None:
     """The optimum in the columns of `prepared`, found in those of L; None if nearly singular."""
+    from scipy import linalg
+
     whole = prepared.likelihood
     table = whole.block(slice(None))
     table = table if isinstance(table, np.ndarray) else table.toarray()
