@@ -1,12 +1,13 @@
 """Which models are as good as the best, and which one is recommended: rules fixed in advance.
 
-1. The baseline is asked first. A model counts as better than the baseline if its score is higher and
-   p < 0.05. Some model is better if that holds for the one with the highest score, or for any after
-   Holm's correction. If none is, the baseline is recommended.
-2. If some model is better, only models better than the baseline can be as good as the best, which is
-   the highest score among them.
-3. One of these is as good as the best if it is not significantly worse (Holm over them), or if it
-   loses less than `margin` of what the best gains over the baseline.
+1. The baseline is asked first. Some model is better than the baseline if p < GATE for the one with the
+   highest score (stricter than 0.05, because the highest of many scores is high by selection too), or
+   p < 0.05 for any after Holm's correction. If none is, the baseline is recommended.
+2. If some model is better, only models that are (p < 0.05) can be as good as the best, which is the
+   highest score among them.
+3. One of these is as good as the best if it loses less than `margin` of what the best gains over the
+   baseline, or if it is not significantly worse (Holm over them) and loses at most MOST_LOST of that
+   gain: too few rows to show a difference are no reason to accept a large one.
 4. Marks follow the order of scores: below a model that is significantly worse, none is as good (but
    for a baseline that no model beats).
 5. Recommended is the simplest of those as good as the best (`prefer="simple"`; among equally simple
@@ -24,8 +25,11 @@ from dataclasses import dataclass, replace
 from pellucid.compare.statistics import LEVEL, holm
 
 MARGIN = 0.01
+MOST_LOST = 0.1  # of the best's gain over the baseline: who loses more is not as good
+GATE = 0.02  # p at which the highest score beats the baseline
 BEST, SAME, NEAR = "best", "not significantly worse", "within the margin"
 WORSE, LOWER = "significantly worse", "below a model that is significantly worse"
+FAR = f"loses more than {MOST_LOST:.0%} of the best's gain over the baseline"
 NO_BETTER, BELOW = "not significantly better than the baseline", "below the baseline"
 
 
@@ -76,7 +80,7 @@ class Board:
         if self.baseline not in self.scores:
             return above
         p = [self.p_of(name, self.baseline) for name in above]
-        opened = any(q < 1 - LEVEL for q in (*p[:1], *holm(p)))
+        opened = any(q < GATE for q in p[:1]) or any(q < 1 - LEVEL for q in holm(p))
         return [name for name, q in zip(above, p) if q < 1 - LEVEL] if opened else []
 
     def gain(self, best: str) -> float:
@@ -93,7 +97,7 @@ def judge(
     if not pool:
         return Verdict({}, None, None, False)
     best = pool[0]
-    marks = _within(board, pool, best)
+    marks = _within(board, pool, best, board.gain(best) if better else float("nan"))
     for name in board.order:
         if name not in marks:
             p, why = _known(board.p_of(best, name)), _outside(board, name)
@@ -105,21 +109,26 @@ def judge(
     return Verdict(marks, best, wanted, bool(better))
 
 
-def _within(board: Board, pool: list[str], best: str) -> dict[str, Mark]:
-    """Rules 3 and 4, for the models that can be as good as the best."""
+def _within(board: Board, pool: list[str], best: str, gain: float) -> dict[str, Mark]:
+    """Rules 3 and 4, for the models that can be as good as the best; `gain` is NaN if none has one."""
     others = pool[1:]
     p = [board.p_of(best, name) for name in others]
-    gain, fallen = board.gain(best), False
+    fallen = False
     marks = {best: Mark(None, None, None, None, True, BEST)}
     for name, alone, adjusted in zip(others, p, holm(p)):
-        near = board.scores[best] - board.scores[name] <= board.margin * gain
-        worse = adjusted < 1 - LEVEL and not near
-        why = WORSE if worse else NEAR if near and adjusted < 1 - LEVEL else SAME
-        if fallen and not worse:
-            why = LOWER
-        fallen = fallen or worse
+        lost = board.scores[best] - board.scores[name]
+        why = _reason(adjusted < 1 - LEVEL, lost <= board.margin * gain, lost > MOST_LOST * gain)
+        why = LOWER if fallen and why in (SAME, NEAR) else why
+        fallen = fallen or why in (WORSE, FAR)
         marks[name] = Mark(_known(alone), _known(adjusted), None, None, not fallen, why)
     return marks
+
+
+def _reason(significant: bool, near: bool, far: bool) -> str:
+    """Rule 3."""
+    if significant:
+        return NEAR if near else WORSE
+    return FAR if far else SAME
 
 
 def _outside(board: Board, name: str) -> str:

@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pellucid.compare.verdict import BELOW, BEST, LOWER, NEAR, NO_BETTER, SAME, WORSE
+from pellucid.compare.verdict import (
+    BELOW,
+    BEST,
+    FAR,
+    LOWER,
+    MOST_LOST,
+    NEAR,
+    NO_BETTER,
+    SAME,
+    WORSE,
+)
 from pellucid.draw.text import clean
 from pellucid.report.words import (
     METRICS,
@@ -26,7 +36,7 @@ from pellucid.report.words import (
 STAR = "*"
 STARRED = "significant alone, not after Holm's correction"
 STANDINGS = {
-    BEST: "best", SAME: "as good", NEAR: "as good", WORSE: "worse", LOWER: "lower",
+    BEST: "best", SAME: "as good", NEAR: "as good", WORSE: "worse", LOWER: "lower", FAR: "lower",
     NO_BETTER: "no gain", BELOW: "no gain",
 }  # fmt: skip
 LEAKS = ("D010", "D011", "D016", "D017")
@@ -52,16 +62,19 @@ def legend(data: Mapping[str, Any]) -> list[str]:
     if len(rows) < 2:
         return []
     family = sum(row.get("p_holm") is not None for row in rows)
-    over = f"Holm over {family}" if family > 1 else "one comparison"
+    over = f"paired by rows, Holm over {family}" if family > 1 else "paired by rows"
     margin = percent(data["verdict"]["margin"])
     lines = [
-        f"= as good as the best: not significantly worse (paired by rows, {over}), or it loses less "
-        f"than {margin} of the best's gain over the baseline"
+        f"= as good as the best: loses less than {margin} of its gain over the baseline, or is not "
+        f"significantly worse ({over}) and loses at most {percent(MOST_LOST)}"
     ]
     if any(map(starred, rows)):
         lines.append(f"{STAR} {STARRED}")
-    if LOWER in reasons:
-        lines.append("lower: it scores below a model that is significantly worse")
+    if reasons & {LOWER, FAR}:
+        lines.append(
+            f"lower: not significantly worse, but it loses more than {percent(MOST_LOST)}, or it stands "
+            "below a model that is worse"
+        )
     if reasons & {NO_BETTER, BELOW}:
         lines.append("no gain: not significantly better than the baseline, while another model is")
     return lines
