@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scorecard.statistics.card import chosen, conclusions
-from scorecard.statistics.rules import NOW, Rows
+from scorecard.statistics.rules import NOW, ByRows
 from scorecard.statistics.simulate import simulate
 
 
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             simulate(todo, cache, options.processes)
         if options.stage == "simulate":
             return 0
-        asked = [Rows(float(factor)) for factor in options.factor.split(",") if factor]
+        asked = [ByRows(float(factor)) for factor in options.factor.split(",") if factor]
         figures = conclusions(todo, cache, options.quick, asked or [NOW])
     return int(any(not figure.kept for figure in figures))
 

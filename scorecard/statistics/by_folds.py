@@ -36,10 +36,9 @@ class ByFolds:
 
     name = "by folds"
     kind = "by folds"
-    baseline_level = 0.05
 
     def contribute(
-        self, metric: str, y: np.ndarray, fold: np.ndarray, told: np.ndarray, rank: int
+        self, metric: str, y: np.ndarray, fold: np.ndarray, told: np.ndarray
     ) -> FoldScores:
         parts = [fold == f for f in np.unique(fold)]
         scores = np.array([_SCORES[metric](y[part], told[part]) for part in parts])

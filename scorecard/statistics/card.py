@@ -107,8 +107,8 @@ def _pair_line(before: Pairs, now: Pairs, figures: list[Figure]) -> str:
     return (
         f"{cell.n:5} {cell.data:9} {cell.learner:8} {now.metric:9} "
         f"{_both(before.alarms(), now.alarms(), 'false alarms' in broken)} "
-        f"{_both(before.coverage(), now.coverage(), 'coverage' in broken)} "
-        f"{_both(before.coverage(True), now.coverage(True), False)} "
+        f"{_both(before.coverage(), now.coverage(), False)} "
+        f"{_both(before.coverage(True), now.coverage(True), 'coverage' in broken)} "
         f"{'>'.join(single):15} {'>'.join(holm)}{mark}"
     ).rstrip(" >")
 

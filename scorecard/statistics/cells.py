@@ -50,16 +50,9 @@ class Cell:
         return ("A", "B", *weak, *(("twin",) if self.learner == "network" else ()))
 
     @property
-    def makers(self) -> dict[str, tuple[int, learners.Maker]]:
-        """The board's models: name, rank and maker."""
+    def makers(self) -> dict[str, learners.Maker]:
+        """The board's models by name."""
         return learners.BOARD_CLASSIFIERS if self.classes else learners.BOARD_REGRESSORS
-
-    def rank(self, model: str) -> int:
-        """Of simplicity, as in the comparison's registry."""
-        if self.arm == "noise":
-            return self.makers[model][0] if model in self.makers else 0
-        tree = self.arm == "board" and model.startswith("tree")
-        return learners.RANKS["tree" if tree else "linear" if self.arm == "board" else self.learner]
 
     def rho(self, model: str) -> float:
         """How much of their signal the columns of a model tell."""

@@ -21,7 +21,6 @@ from pellucid import (
 )
 
 LEARNERS = ("linear", "tree", "1-NN", "boosting", "network")
-RANKS = {"linear": 1, "tree": 2, "1-NN": 3, "boosting": 5, "network": 6}  # of simplicity
 _BOOST: dict[str, Any] = {
     "max_iter": 30,
     "max_leaf_nodes": 8,
@@ -57,34 +56,33 @@ REGRESSORS: dict[str, Maker] = {
     "network": lambda n, seed: neural_network.MLPRegressor(**_network(n, seed)),
 }
 
-# name: (rank of simplicity, maker), as in the comparison's registry.
-BOARD_CLASSIFIERS: dict[str, tuple[int, Maker]] = {
-    "naive_bayes": (1, lambda n, seed: naive_bayes.GaussianNB()),
-    "lda": (1, lambda n, seed: discriminant_analysis.LinearDiscriminantAnalysis()),
-    "logistic": (1, lambda n, seed: linear_model.LogisticRegression()),
-    "logistic_strict": (1, lambda n, seed: linear_model.LogisticRegression(C=0.01)),
-    "qda": (3, lambda n, seed: discriminant_analysis.QuadraticDiscriminantAnalysis(reg_param=0.1)),
-    "tree": (2, lambda n, seed: tree.DecisionTreeClassifier(min_samples_leaf=5)),
-    "stump": (2, lambda n, seed: tree.DecisionTreeClassifier(max_depth=2)),
-    "knn": (3, lambda n, seed: neighbors.KNeighborsClassifier(9)),
-    "1-NN": (3, lambda n, seed: neighbors.KNeighborsClassifier(1)),
-    "forest": (5, lambda n, seed: ensemble.RandomForestClassifier(20, random_state=seed)),
-    "boosting": (5, CLASSIFIERS["boosting"]),
-    "network": (6, CLASSIFIERS["network"]),
+BOARD_CLASSIFIERS: dict[str, Maker] = {
+    "naive_bayes": lambda n, seed: naive_bayes.GaussianNB(),
+    "lda": lambda n, seed: discriminant_analysis.LinearDiscriminantAnalysis(),
+    "logistic": lambda n, seed: linear_model.LogisticRegression(),
+    "logistic_strict": lambda n, seed: linear_model.LogisticRegression(C=0.01),
+    "qda": lambda n, seed: discriminant_analysis.QuadraticDiscriminantAnalysis(reg_param=0.1),
+    "tree": lambda n, seed: tree.DecisionTreeClassifier(min_samples_leaf=5),
+    "stump": lambda n, seed: tree.DecisionTreeClassifier(max_depth=2),
+    "knn": lambda n, seed: neighbors.KNeighborsClassifier(9),
+    "1-NN": lambda n, seed: neighbors.KNeighborsClassifier(1),
+    "forest": lambda n, seed: ensemble.RandomForestClassifier(20, random_state=seed),
+    "boosting": CLASSIFIERS["boosting"],
+    "network": CLASSIFIERS["network"],
 }
-BOARD_REGRESSORS: dict[str, tuple[int, Maker]] = {
-    "ols": (1, lambda n, seed: linear_model.LinearRegression()),
-    "ridge": (1, lambda n, seed: linear_model.Ridge(alpha=10.0)),
-    "ridge_strict": (1, lambda n, seed: linear_model.Ridge(alpha=1000.0)),
-    "lasso": (1, lambda n, seed: linear_model.Lasso(alpha=0.1)),
-    "tree": (2, lambda n, seed: tree.DecisionTreeRegressor(min_samples_leaf=5)),
-    "stump": (2, lambda n, seed: tree.DecisionTreeRegressor(max_depth=2)),
-    "knn": (3, lambda n, seed: neighbors.KNeighborsRegressor(9)),
-    "1-NN": (3, lambda n, seed: neighbors.KNeighborsRegressor(1)),
-    "svm_rbf": (4, lambda n, seed: svm.SVR()),
-    "forest": (5, lambda n, seed: ensemble.RandomForestRegressor(20, random_state=seed)),
-    "boosting": (5, REGRESSORS["boosting"]),
-    "network": (6, REGRESSORS["network"]),
+BOARD_REGRESSORS: dict[str, Maker] = {
+    "ols": lambda n, seed: linear_model.LinearRegression(),
+    "ridge": lambda n, seed: linear_model.Ridge(alpha=10.0),
+    "ridge_strict": lambda n, seed: linear_model.Ridge(alpha=1000.0),
+    "lasso": lambda n, seed: linear_model.Lasso(alpha=0.1),
+    "tree": lambda n, seed: tree.DecisionTreeRegressor(min_samples_leaf=5),
+    "stump": lambda n, seed: tree.DecisionTreeRegressor(max_depth=2),
+    "knn": lambda n, seed: neighbors.KNeighborsRegressor(9),
+    "1-NN": lambda n, seed: neighbors.KNeighborsRegressor(1),
+    "svm_rbf": lambda n, seed: svm.SVR(),
+    "forest": lambda n, seed: ensemble.RandomForestRegressor(20, random_state=seed),
+    "boosting": REGRESSORS["boosting"],
+    "network": REGRESSORS["network"],
 }
 
 

@@ -115,7 +115,7 @@ def _contributions(
     kinds = {rule.kind: rule for rule in asked}
     return {
         kind: {
-            model: rule.contribute(metric, table.y, table.fold, told, cell.rank(model))
+            model: rule.contribute(metric, table.y, table.fold, told)
             for model, told in table.told.items()
         }
         for kind, rule in kinds.items()

@@ -1,10 +1,7 @@
 """The seam between the simulation and what it judges: what a rule is, and the rules there are.
 
 A rule turns out-of-fold predictions into a contribution (whatever it needs to know of one model), and
-contributions into scores, intervals, p-values and a recommendation.
-
-To judge the comparison's own functions, `Rows.contribute` calls them instead of `influence`, and
-`Rows.p` and `Rows.interval` theirs instead of the formulas below.
+contributions into scores, intervals, p-values and a verdict.
 """
 
 from __future__ import annotations
@@ -14,14 +11,17 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
-from scorecard.statistics.by_folds import LEVEL, LOSSES, ByFolds
-from scorecard.statistics.influence import influences
+from pellucid.compare.evidence import SHARED, SHARED_BY_SCORE, Evidence, Trial, difference, gather
+from pellucid.compare.score_intervals import score_interval
+from pellucid.compare.statistics import Behind, holm
+from pellucid.compare.verdict import Board, judge
+from pellucid.model_selection.metrics import METRICS
+from scorecard.statistics.by_folds import LEVEL, ByFolds
 from scorecard.statistics.truth import SIGN
 
-STEADY = 1  # rank up to which models hardly vary with their training rows
-UNSEEN = 10.0
+RATIO = 1 / 4  # test rows / training rows of 5 folds
+BASELINE = "baseline"
 
 
 class Rule(Protocol):
@@ -29,12 +29,9 @@ class Rule(Protocol):
 
     name: str
     kind: str
-    baseline_level: float  # at which the best model of a board beats the baseline
 
-    def contribute(
-        self, metric: str, y: np.ndarray, fold: np.ndarray, told: np.ndarray, rank: int
-    ) -> Any:
-        """What is kept of one model; `rank` is its rank of simplicity in the comparison's registry."""
+    def contribute(self, metric: str, y: np.ndarray, fold: np.ndarray, told: np.ndarray) -> Any:
+        """What is kept of one model."""
 
     def score(self, one: Any) -> float:
         """The score of a model, as it is printed."""
@@ -48,102 +45,47 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Contribution:
-    """Influence values of one model, and whether it hardly varies with its training rows."""
+    """What the comparison knows of one model."""
 
-    metric: str
-    score: float
-    values: np.ndarray
-    steady: bool
+    trial: Trial
+    evidence: Evidence
+    behind: Behind | None
 
 
-class Rows:
-    """Paired by rows: variance = factor * variance of the rows / n, with n - 1 degrees of freedom.
+class ByRows:
+    """The comparison's own functions; with a `factor`, that of all variances instead of its own."""
 
-    Intervals of scores may have another factor than differences, `wide`; so may models that hardly
-    vary with their training rows (of rank 0 and 1), `steady`; a pair has the larger one. `ratios` puts
-    losses on a scale of logarithms. `unseen` widens the upper end of an RMSE by one more row: a heavy
-    tail may not have shown its largest error yet.
-    """
-
-    baseline_level = 0.01
-
-    def __init__(
-        self,
-        factor: float,
-        wide: float | None = None,
-        steady: float | None = None,
-        folded: bool = True,
-        ratios: bool = False,
-        unseen: bool = False,
-    ) -> None:
-        self.factor, self.wide = factor, factor if wide is None else wide
-        self.steady = np.inf if steady is None else steady
-        self.folded, self.ratios, self.unseen = folded, ratios or unseen, unseen
-        self.kind = "rows" if folded else "rows, pooled"
-        words = [self.kind, *(["ratios"] if ratios else []), *(["unseen"] if unseen else [])]
-        factors = "/".join(f"{x:g}" for x in (factor, wide, steady) if x is not None)
-        self.name = f"{', '.join(words)} x {factors}"
+    def __init__(self, factor: float | None = None) -> None:
+        self.shared = (SHARED, SHARED_BY_SCORE)
+        if factor is not None:
+            self.shared = ((factor - 1) / (5 * RATIO),) * 2
+        self.name = self.kind = "by rows" if factor is None else f"by rows x {factor:g}"
 
     def contribute(
-        self, metric: str, y: np.ndarray, fold: np.ndarray, told: np.ndarray, rank: int
+        self, metric: str, y: np.ndarray, fold: np.ndarray, told: np.ndarray
     ) -> Contribution:
-        values = influences(metric, y, fold, told, self.folded)
-        return Contribution(metric, float(values.mean()), values, rank <= STEADY)
+        """Probabilities of the second class, or numbers."""
+        n, classes = len(y), METRICS[metric].needs != "numbers"
+        rows, behind = {"rows": np.arange(n), "fold": fold, "labels": told}, None
+        if classes:
+            y = y.astype(int)
+            rows |= {"labels": (told > 0.5).astype(int), "proba": np.column_stack([1 - told, told])}
+            behind = Behind(metric, (float((y == 0).sum()), float(y.sum())))
+        trial = Trial(
+            METRICS[metric], y, np.ones(n), 2 * classes, np.arange(n), 5, RATIO, 1, *self.shared
+        )  # fmt: skip
+        found = gather(trial, rows)
+        assert found is not None  # every fold has both classes
+        return Contribution(trial, found, behind)
 
     def score(self, one: Contribution) -> float:
-        return one.score
+        return one.evidence.score
 
     def interval(self, one: Contribution) -> tuple[float, float]:
-        n, factor = len(one.values), min(self.wide, self.steady if one.steady else np.inf)
-        reach = stdtrit(n - 1, (1 + LEVEL) / 2) * np.sqrt(factor)
-        half = reach * _error(one.values)
-        if not (self.ratios and one.metric in LOSSES and one.score > 0):
-            return one.score - half, one.score + half
-        above = half / one.score
-        if self.unseen and one.metric == "rmse":
-            above = reach * np.sqrt((n + 1) / n) * _share_with_one_more(one)
-        return one.score * float(np.exp(-half / one.score)), one.score * float(np.exp(above))
+        return score_interval(one.trial, one.evidence, one.behind)
 
     def p(self, one: Contribution, other: Contribution) -> float:
-        factor = min(self.factor, self.steady if one.steady and other.steady else np.inf)
-        difference = one.values - other.values
-        mean = one.score - other.score
-        if self.ratios and one.metric in LOSSES and min(one.score, other.score) > 0:
-            difference = one.values / one.score - other.values / other.score
-            mean = float(np.log(one.score / other.score))
-        error = np.sqrt(factor) * _error(difference)
-        if error <= 1e-12 * max(1.0, float(np.abs(difference).max())):
-            return 1.0 if abs(mean) <= 1e-12 else 0.0
-        return float(2 * stdtr(len(difference) - 1, -abs(mean / error)))
-
-
-def _error(values: np.ndarray) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values)))
-
-
-def _share_with_one_more(one: Contribution) -> float:
-    """Standard error / RMSE, had there been a row with a larger error than all others.
-
-    Its squared error is 10^h times the largest, h being Hill's estimate of the tail (about .3 of
-    normal errors, .8 of log-normal ones) from the sqrt(n) largest squared errors.
-    """
-    root = one.score
-    square = np.maximum(2 * root * one.values - root**2, 0.0)
-    top = np.sort(square)[-int(np.ceil(np.sqrt(len(square)))) - 1 :]
-    if top[0] <= 0:
-        return _error(one.values) / root
-    beyond = top[-1] * UNSEEN ** float(np.log(top[1:] / top[0]).mean())
-    more = np.append(square, beyond)
-    return _error(more) / (2 * float(more.mean()))
-
-
-def holm(p: Mapping[str, float]) -> dict[str, float]:
-    """Holm's adjusted p-values."""
-    adjusted, running = {}, 0.0
-    for position, name in enumerate(sorted(p, key=lambda name: p[name])):
-        running = max(running, min(1.0, p[name] * (len(p) - position)))
-        adjusted[name] = running
-    return adjusted
+        return difference(one.trial, one.evidence, other.evidence).p
 
 
 def best_of(rule: Rule, metric: str, board: Mapping[str, Any]) -> str:
@@ -154,21 +96,22 @@ def best_of(rule: Rule, metric: str, board: Mapping[str, Any]) -> str:
 def worse(rule: Rule, metric: str, board: Mapping[str, Any]) -> set[str]:
     """The models that are told from the best one, after Holm's correction."""
     best = best_of(rule, metric, board)
-    p = {name: rule.p(board[best], board[name]) for name in board if name != best}
-    return {name for name, value in holm(p).items() if value < 1 - LEVEL}
+    others = [name for name in board if name != best]
+    p = holm([rule.p(board[best], board[name]) for name in others])
+    return {name for name, value in zip(others, p) if value < 1 - LEVEL}
 
 
 def beats_baseline(rule: Rule, metric: str, board: Mapping[str, Any], baseline: Any) -> bool:
-    """Whether the best model is told from the baseline, which is asked first.
-
-    The best of a dozen models without any signal has an AUC above one half by selection alone; a rule
-    that allows for that has a smaller `baseline_level`.
-    """
-    best = board[best_of(rule, metric, board)]
-    better = SIGN[metric] * (rule.score(best) - rule.score(baseline)) > 0
-    return better and rule.p(best, baseline) < rule.baseline_level
+    """Whether some model is better than the baseline: by the verdict of the comparison."""
+    known = {**board, BASELINE: baseline}
+    if not isinstance(rule, ByRows):  # the rule as it was: the best one, asked alone
+        best = known[best_of(rule, metric, board)]
+        better = SIGN[metric] * (rule.score(best) - rule.score(baseline)) > 0
+        return better and rule.p(best, baseline) < 1 - LEVEL
+    scores = {name: SIGN[metric] * rule.score(one) for name, one in known.items()}
+    made = Board(scores, lambda one, other: rule.p(known[one], known[other]), BASELINE)
+    return judge(made, dict.fromkeys(known, 1), {}).beats_baseline
 
 
 BEFORE = ByFolds()
-FACTORS = (1.0, 1.25, 1.56, 1.8, 2.25)
-NOW: Rule = Rows(1.7, unseen=True)
+NOW: Rule = ByRows()

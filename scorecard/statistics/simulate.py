@@ -134,7 +134,7 @@ def _in_folds(
 
 def _made(cell: Cell, learner: str, n: int, seed: int) -> Any:
     if cell.arm == "noise":
-        return cell.makers[learner][1](n, seed)
+        return cell.makers[learner](n, seed)
     return (learners.CLASSIFIERS if cell.classes else learners.REGRESSORS)[learner](n, seed)
 
 

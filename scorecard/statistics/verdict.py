@@ -3,7 +3,7 @@
 A figure breaks its promise if it lies beyond the limit by more than `slack` Monte Carlo errors.
 
 false alarms   at most 5 % of equally good pairs are told apart
-coverage       93 to 98 % of the 95 % intervals hold the expected score
+coverage       93 to 98 % of the 95 % intervals hold the true score of the models that were fitted
 power          after Holm over 17 models, at least 3 times that of the rule by folds where the latter
                tells fewer than a third apart
 boards         in at most 5 % of boards some model is told from the best that is as good
@@ -44,7 +44,7 @@ def of_pairs(now: Pairs, before: Pairs, slack: float) -> Iterator[Figure]:
     """The promises that a cell of pairs can break."""
     where = f"n = {now.cell.n}, {now.cell.data}, {now.cell.learner}, {now.metric}"
     yield _at_most(where, "false alarms", now.alarms(), ALARMS, slack)
-    covered = now.coverage()
+    covered = now.coverage(conditional=True)
     far = max(COVERAGE[0] - covered.share, covered.share - COVERAGE[1])
     limit = f"{100 * COVERAGE[0]:g}-{100 * COVERAGE[1]:g} %"
     yield Figure(where, "coverage", covered, limit, far <= slack * covered.error)

@@ -10,7 +10,6 @@ from scorecard.rows import Row
 from scorecard.statistics import __main__ as command
 from scorecard.statistics import by_folds, card, populations, rules, simulate, store, truth, verdict
 from scorecard.statistics.cells import Cell, cells
-from scorecard.statistics.influence import influences
 from scorecard.statistics.rates import Pairs, judge_pairs
 
 METRICS = ("accuracy", "log_loss", "roc_auc", "f1", "rmse", "r2", "mae")
@@ -27,25 +26,12 @@ def drawn(metric, seed=0, n=200):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_mean_of_influence_values_is_the_mean_of_the_fold_scores(metric):
+def test_both_rules_have_the_same_score(metric):
     y, fold, told = drawn(metric, n=203)
-    by_rows = influences(metric, y, fold, told).mean()
-    if metric in ("accuracy", "log_loss", "mae"):  # rows count alike
-        y, fold, told = y[:200], fold[:200], told[:200]
-        by_rows = influences(metric, y, fold, told).mean()
-    folds = by_folds.ByFolds().contribute(metric, y, fold, told, rank=1)
-    assert by_rows == pytest.approx(folds.scores.mean(), rel=1e-12)
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_influence_values_are_those_of_the_jackknife(metric):
-    y, _, told = drawn(metric, n=2000)
-    score, n = by_folds._SCORES[metric], 2000
-    values = influences(metric, y, np.zeros(n), told, folded=False)
-    rows = np.arange(0, n, 97)
-    without = np.array([score(np.delete(y, i), np.delete(told, i)) for i in rows])
-    left_out = n * score(y, told) - (n - 1) * without
-    assert values[rows] == pytest.approx(left_out, abs=0.01 * values.std())
+    scores = [
+        rule.score(rule.contribute(metric, y, fold, told)) for rule in (rules.BEFORE, rules.NOW)
+    ]
+    assert scores[0] == pytest.approx(scores[1], rel=1e-12)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -103,11 +89,6 @@ def test_models_on_either_half_of_the_columns_are_equally_good(tmp_path):
     assert abs(gap.mean()) < 3 * gap.std() / np.sqrt(40)
 
 
-def test_holm_steps_down():
-    adjusted = rules.holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.9})
-    assert adjusted == pytest.approx({"a": 0.04, "c": 0.09, "b": 0.09, "d": 0.9})
-
-
 def pairs(alarms, covered, told, tables=400):
     """What a rule would have said that is right and wrong so often."""
     one = Pairs(Cell("pair", "normal", "linear", 300, tables), "rmse", "toy")
@@ -150,7 +131,7 @@ def broken(figures):
 @pytest.mark.slow
 def test_a_rule_that_claims_too_much_is_found(predictions, capsys):
     todo = card.chosen(quick=True, tables=None)
-    figures = card.conclusions(todo, predictions, True, [rules.Rows(0.3)])
+    figures = card.conclusions(todo, predictions, True, [rules.ByRows(0.3)])
     assert {"false alarms", "coverage", "boards with a false alarm"} <= broken(figures)
     assert "!" in capsys.readouterr().out
 

@@ -44,6 +44,7 @@ class Trial:
     y, w : truth and weight by row of the table; classes : their number, 0 for numbers
     units : by row of the table, which independent unit (row, group, block of times) it belongs to
     folds : how many, with repeats; ratio : test rows / training rows of a fold, on average
+    shared, shared_by_score : how much training rows that models share count
     """
 
     metric: Metric
@@ -54,6 +55,8 @@ class Trial:
     folds: int
     ratio: float
     repeats: int = 1
+    shared: float = SHARED
+    shared_by_score: float = SHARED_BY_SCORE
 
     def inflation(self, shared: float) -> float:
         """By what the variance of rows is multiplied."""
@@ -152,7 +155,7 @@ class Difference:
 def difference(trial: Trial, one: Evidence, other: Evidence) -> Difference:
     """Of two models that were tested on the same rows; above 0 if `one` is better."""
     mean, parts, log = _on_scale(trial.metric, one, other)
-    factor, df = trial.inflation(SHARED), len(parts) - 1
+    factor, df = trial.inflation(trial.shared), len(parts) - 1
     scale = max(1.0 if log else abs(one.score) + abs(other.score), ROUNDING)
     parts = np.where(np.abs(parts) * len(parts) > ROUNDING * scale, parts, 0.0)
     error = standard_error(parts, factor)

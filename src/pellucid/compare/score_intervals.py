@@ -14,7 +14,6 @@ import numpy as np
 from pellucid.compare import statistics
 from pellucid.compare.evidence import (
     ROUNDING,
-    SHARED_BY_SCORE,
     Evidence,
     Trial,
     as_loss,
@@ -28,7 +27,7 @@ Ends = tuple[float, float]
 
 def score_interval(trial: Trial, found: Evidence, behind: Behind | None) -> Ends:
     """Of one model; `behind` tells of the tested rows of each class."""
-    factor = trial.inflation(SHARED_BY_SCORE)
+    factor = trial.inflation(trial.shared_by_score)
     if behind is not None and behind.rows is not None:
         return _of_share(found, behind, factor)
     if behind is not None and trial.metric.name == "roc_auc":
