@@ -256,3 +256,15 @@ def test_a_model_without_a_score_says_why(rng):
     found = pellucid.compare(late, "y", models="tree", time="t", effort="quick", cv=3, test_size=0)
     assert found.recommended is None
     assert all("roc_auc is not defined for one class" in row["reason"] for row in found.rows)
+
+
+def test_log_loss_is_a_second_witness_against_the_baseline_of_labels(rng):
+    """Three classes whose shares depend on a column, but of which the first is always the largest."""
+    x = rng.random(240)
+    y = np.where(rng.random(240) < 0.5, "a", np.where(rng.random(240) < x, "b", "c"))
+    table = pd.DataFrame({"x": x, "y": y})
+    found = pellucid.compare(table, "y", models="logistic", effort="quick", test_size=0)
+    row = next(row for row in found.rows if row["model"] == "logistic")
+    assert row["metrics"]["log_loss"] < found.rows[-1]["metrics"]["log_loss"]
+    p = found.data["pairs"]["p"]
+    assert p[0][1] == p[1][0] and (row["mean"] <= 0.52 or p[0][1] < 0.05)

@@ -194,3 +194,9 @@ def test_equally_good_models_are_rarely_told_apart_and_others_are(rng):
     weaker = [simulated_p(rng, 400, 0.7, 0.2) < 0.05 for _ in range(100)]
     assert np.mean(alike) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
     assert np.mean(weaker) >= 0.8
+
+
+def test_two_witnesses_that_agree_pay_for_being_two():
+    one, other = (evidence.Difference(0.1, 0.1, 99, p) for p in (0.3, 0.004))
+    assert one.or_by(other).p == pytest.approx(0.008) and one.or_by(other).mean == one.mean
+    assert one.or_by(other.reversed).p == 0.3  # one that disagrees is not heard

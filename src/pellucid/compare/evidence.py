@@ -147,6 +147,13 @@ class Difference:
         """Probability that the first one is better (flat prior): one with the p-value."""
         return 1 - self.p / 2 if self.mean > 0 else self.p / 2
 
+    def or_by(self, witness: Difference) -> Difference:
+        """With the p of two witnesses that agree: the smaller one, doubled."""
+        if witness.mean * self.mean <= 0:
+            return self
+        p = min(1.0, 2 * min(self.p, witness.p))
+        return Difference(self.mean, self.error, self.df, p, self.log)
+
     @property
     def reversed(self) -> Difference:
         return Difference(-self.mean, self.error, self.df, self.p, self.log)

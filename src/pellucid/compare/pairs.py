@@ -14,12 +14,13 @@ import numpy as np
 
 from pellucid.compare import statistics
 from pellucid.compare.by_folds import LOSS, fold_difference, fold_interval
-from pellucid.compare.evidence import Difference, Trial, difference, gather
+from pellucid.compare.evidence import Difference, Evidence, Trial, difference, gather
 from pellucid.compare.plan import Plan, bounds_of
 from pellucid.compare.registry import BASELINES
 from pellucid.compare.score_intervals import score_interval
-from pellucid.model_selection.metrics import recall_by_class
+from pellucid.model_selection.metrics import METRICS, recall_by_class
 
+LOG_LOSS = METRICS["log_loss"]
 RARE = 0.2  # a class with a smaller share of the rows: accuracy says little of it
 FoldScores = dict[str, list[float]]
 
@@ -92,12 +93,29 @@ def _by_rows(
         ends = score_interval(trial, known[name], behind)
         return max(low, ends[0]), min(high, ends[1])
 
-    return Comparison(
-        folds,
-        {name: _mean(folds[name][plan.metric.name]) for name in known},
-        lambda one, other: difference(trial, known[one], known[other]),
-        interval,
-    )
+    witness = _by_log_loss(plan, trial, answers) if plan.metric.needs == "labels" else {}
+
+    def pair(one: str, other: str) -> Difference:
+        found = difference(trial, known[one], known[other])
+        if BASELINES[plan.material.task] not in (one, other) or not {one, other} <= witness.keys():
+            return found
+        return found.or_by(
+            difference(replace(trial, metric=LOG_LOSS), witness[one], witness[other])
+        )
+
+    means = {name: _mean(folds[name][plan.metric.name]) for name in known}
+    return Comparison(folds, means, pair, interval)
+
+
+def _by_log_loss(
+    plan: Plan, trial: Trial, answers: Mapping[str, Mapping[str, np.ndarray]]
+) -> dict[str, Evidence]:
+    """Labels that are right or wrong say little of whether columns help at all; probabilities more.
+
+    So the log loss is a second witness where a metric of labels asks whether a model beats the baseline.
+    """
+    found = {name: gather(replace(trial, metric=LOG_LOSS), said) for name, said in answers.items()}
+    return {name: evidence for name, evidence in found.items() if evidence is not None}
 
 
 def _by_folds(plan: Plan, folds: Mapping[str, FoldScores]) -> Comparison:
