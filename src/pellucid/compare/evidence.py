@@ -22,7 +22,7 @@ Metrics that are not ours have no row values: they are judged by folds (`statist
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -65,11 +65,16 @@ class Trial:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One model: its score, what each unit adds to it (sum 0), and the plain loss of each unit."""
+    """One model: its score, what each unit adds to it (sum 0), and the plain loss of each unit.
+
+    `pooled` is that of R2 over all rows: the variance of the few rows of a small fold makes fold scores
+    too low on average.
+    """
 
     score: float
     parts: np.ndarray = field(repr=False)
     losses: np.ndarray | None = field(default=None, repr=False)
+    pooled: Evidence | None = field(default=None, repr=False)
 
 
 def gather(trial: Trial, answers: Mapping[str, np.ndarray]) -> Evidence | None:
@@ -96,7 +101,11 @@ def gather(trial: Trial, answers: Mapping[str, np.ndarray]) -> Evidence | None:
     units = trial.units[rows[there]]
     parts = np.bincount(units, (share * (values - score))[there], size)
     used = np.bincount(units, minlength=size) > 0
-    return Evidence(score, parts[used], _losses(trial, rows, said, share, used))
+    losses, pooled = _losses(trial, rows, said, share, used), None
+    if metric.name == "r2" and trial.folds > trial.repeats:
+        per = trial.folds // trial.repeats
+        pooled = gather(replace(trial, folds=trial.repeats), {**answers, "fold": fold // per})
+    return Evidence(score, parts[used], losses, pooled)
 
 
 def _needed(metric: Metric, answers: Mapping[str, np.ndarray]) -> np.ndarray | None:

@@ -21,7 +21,7 @@ from pellucid.compare.evidence import (
 )
 from pellucid.compare.statistics import LEVEL, Behind
 
-HIDDEN = 2.0  # times the skewness of the rows: large losses are rare, so samples show less of it
+HIDDEN = 3.0  # times the skewness of the rows: large losses are rare, so samples show less of it
 Ends = tuple[float, float]
 
 
@@ -38,7 +38,12 @@ def score_interval(trial: Trial, found: Evidence, behind: Behind | None) -> Ends
         half = reach * standard_error(found.parts, factor)
         return found.score - half, found.score + half
     low, high = _of_loss(loss, factor)
-    return (1 - high, 1 - low) if trial.metric.name == "r2" else (low, high)
+    if trial.metric.name != "r2":
+        return low, high
+    if found.pooled is not None:
+        again = _of_loss(Evidence(1 - found.pooled.score, -found.pooled.parts), factor)
+        low, high = min(low, again[0]), max(high, again[1])
+    return 1 - high, 1 - low
 
 
 def _of_share(found: Evidence, behind: Behind, factor: float) -> Ends:
