@@ -47,7 +47,7 @@ def test_quiet_complete_and_inside_the_window(browser, pages, name, width, dark)
     assert browser.ask(f"{hidden}.length") == 1, "the board in the other width"
     other = "small" if width > 768 else "broad"
     assert browser.ask(f"{hidden}[0].closest('div').className") == other
-    assert browser.ask("document.querySelector('#board .scroll').scrollWidth") <= max(width, 700)
+    assert browser.ask("document.querySelector('#board .scroll').scrollWidth") <= max(width, 720)
     assert browser.ask("document.documentElement.scrollWidth") <= width, "with everything open"
     assert browser.ask("typeof window.hacked") == "undefined"
 
