@@ -5,8 +5,8 @@ AUC                                       DeLong's placements among rows of the 
 RMSE, R2                                  squared errors by the delta method
 F1                                        hits and false alarms by the delta method
 
-`folded` scores every fold and takes the mean, as the comparison prints it; otherwise all rows are
-scored as one sample, whatever model predicted them.
+RMSE and R2 of few rows are biased, so all rows are scored as one sample; AUC and F1 are the mean of
+the folds' scores, because models of different folds do not share one scale. `folded` overrules that.
 """
 
 from __future__ import annotations
@@ -17,19 +17,25 @@ import numpy as np
 
 from scorecard.statistics.truth import TINY
 
+POOLED = ("rmse", "r2")
+ROWS = ("accuracy", "log_loss", "mae")  # the mean over rows, whatever the fold
+
 
 def influences(
-    metric: str, y: np.ndarray, fold: np.ndarray, told: np.ndarray, folded: bool = True
+    metric: str, y: np.ndarray, fold: np.ndarray, told: np.ndarray, folded: bool | None = None
 ) -> np.ndarray:
     """One value for each row; the mean over rows is the score."""
-    if not folded or metric in ("accuracy", "log_loss", "mae"):
+    if metric in ROWS or not (metric not in POOLED if folded is None else folded):
         return _INFLUENCE[metric](y, told)
     out = np.empty(len(y))
     parts = [fold == f for f in np.unique(fold)]
     for part in parts:
-        own = _INFLUENCE[metric](y[part], told[part])
-        # Folds count alike in the mean of their scores, also if one has a row less.
-        out[part] = own + own.mean() * (len(y) / (len(parts) * part.sum()) - 1)
+        own, size = _INFLUENCE[metric](y[part], told[part]), int(part.sum())
+        score = own.mean()
+        # Folds count alike in the mean of their scores, also if one has a row less; and values lie
+        # around the score of their own fold, which takes a degree of freedom (of the AUC, see there).
+        spread = 1.0 if metric == "roc_auc" else np.sqrt(size / max(size - 1, 1))
+        out[part] = score * len(y) / (len(parts) * size) + (own - score) * spread
     return out
 
 
@@ -51,7 +57,8 @@ def _auc(y: np.ndarray, told: np.ndarray) -> np.ndarray:
     place = np.where(y > 0, below[rank], above[rank])
     auc = float((pos * below).sum() / n_pos)
     share = np.where(y > 0, n_pos, n_neg) / len(y)
-    return auc + (place - auc) / share
+    spread = np.sqrt(share * len(y) / np.maximum(share * len(y) - 1, 1))  # DeLong's n - 1
+    return auc + (place - auc) / share * spread
 
 
 def _f1(y: np.ndarray, told: np.ndarray) -> np.ndarray:
