@@ -48,7 +48,7 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Contribution:
-    """Influence values of one model, and the variance factor of models of its kind."""
+    """Influence values of one model, and whether it hardly varies with its training rows."""
 
     metric: str
     score: float
@@ -59,9 +59,10 @@ class Contribution:
 class Rows:
     """Paired by rows: variance = factor * variance of the rows / n, with n - 1 degrees of freedom.
 
-    Models that hardly vary with their training rows (of rank 0 and 1) may have a factor of their own,
-    `steady`; a pair has the larger one. `ratios` puts losses on a scale of logarithms. `unseen` widens
-    the upper end of an RMSE by one more row: a heavy tail may not have shown its largest error yet.
+    Intervals of scores may have another factor than differences, `wide`; so may models that hardly
+    vary with their training rows (of rank 0 and 1), `steady`; a pair has the larger one. `ratios` puts
+    losses on a scale of logarithms. `unseen` widens the upper end of an RMSE by one more row: a heavy
+    tail may not have shown its largest error yet.
     """
 
     baseline_level = 0.01
@@ -69,16 +70,18 @@ class Rows:
     def __init__(
         self,
         factor: float,
+        wide: float | None = None,
         steady: float | None = None,
         folded: bool | None = None,
         ratios: bool = False,
         unseen: bool = False,
     ) -> None:
-        self.factor, self.steady = factor, factor if steady is None else steady
+        self.factor, self.wide = factor, factor if wide is None else wide
+        self.steady = np.inf if steady is None else steady
         self.folded, self.ratios, self.unseen = folded, ratios or unseen, unseen
         self.kind = {None: "rows", True: "rows, folded", False: "rows, pooled"}[folded]
         words = [self.kind, *(["ratios"] if ratios else []), *(["unseen"] if unseen else [])]
-        factors = f"{factor:g}" if steady is None else f"{self.steady:g}/{factor:g}"
+        factors = "/".join(f"{x:g}" for x in (factor, wide, steady) if x is not None)
         self.name = f"{', '.join(words)} x {factors}"
 
     def contribute(
@@ -91,7 +94,7 @@ class Rows:
         return one.score
 
     def interval(self, one: Contribution) -> tuple[float, float]:
-        n, factor = len(one.values), self.steady if one.steady else self.factor
+        n, factor = len(one.values), min(self.wide, self.steady if one.steady else np.inf)
         reach = stdtrit(n - 1, (1 + LEVEL) / 2) * np.sqrt(factor)
         half = reach * _error(one.values)
         if not (self.ratios and one.metric in LOSSES and one.score > 0):
@@ -102,7 +105,7 @@ class Rows:
         return one.score * float(np.exp(-half / one.score)), one.score * float(np.exp(above))
 
     def p(self, one: Contribution, other: Contribution) -> float:
-        factor = self.steady if one.steady and other.steady else self.factor
+        factor = min(self.factor, self.steady if one.steady and other.steady else np.inf)
         difference = one.values - other.values
         mean = one.score - other.score
         if self.ratios and one.metric in LOSSES and min(one.score, other.score) > 0:
@@ -168,4 +171,4 @@ def beats_baseline(rule: Rule, metric: str, board: Mapping[str, Any], baseline: 
 
 BEFORE = ByFolds()
 FACTORS = (1.0, 1.25, 1.56, 1.8, 2.25)
-NOW: Rule = Rows(2.0, steady=1.25, unseen=True)
+NOW: Rule = Rows(1.8, wide=1.6, unseen=True)
