@@ -5,8 +5,9 @@ AUC                                       DeLong's placements among rows of the 
 RMSE, R2                                  squared errors by the delta method
 F1                                        hits and false alarms by the delta method
 
-RMSE and R2 of few rows are biased, so all rows are scored as one sample; AUC and F1 are the mean of
-the folds' scores, because models of different folds do not share one scale. `folded` overrules that.
+The score is the mean of the folds' scores, as the comparison prints it. Unless `folded`, all rows are
+scored as one sample, whatever model predicted them: then RMSE and R2 have less bias, the AUC more, and
+a few large errors decide over all rows instead of those of their fold.
 """
 
 from __future__ import annotations
@@ -17,15 +18,14 @@ import numpy as np
 
 from scorecard.statistics.truth import TINY
 
-POOLED = ("rmse", "r2")
 ROWS = ("accuracy", "log_loss", "mae")  # the mean over rows, whatever the fold
 
 
 def influences(
-    metric: str, y: np.ndarray, fold: np.ndarray, told: np.ndarray, folded: bool | None = None
+    metric: str, y: np.ndarray, fold: np.ndarray, told: np.ndarray, folded: bool = True
 ) -> np.ndarray:
     """One value for each row; the mean over rows is the score."""
-    if metric in ROWS or not (metric not in POOLED if folded is None else folded):
+    if metric in ROWS or not folded:
         return _INFLUENCE[metric](y, told)
     out = np.empty(len(y))
     parts = [fold == f for f in np.unique(fold)]

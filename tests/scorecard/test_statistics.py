@@ -29,10 +29,10 @@ def drawn(metric, seed=0, n=200):
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_mean_of_influence_values_is_the_mean_of_the_fold_scores(metric):
     y, fold, told = drawn(metric, n=203)
-    by_rows = influences(metric, y, fold, told, folded=True).mean()
+    by_rows = influences(metric, y, fold, told).mean()
     if metric in ("accuracy", "log_loss", "mae"):  # rows count alike
         y, fold, told = y[:200], fold[:200], told[:200]
-        by_rows = influences(metric, y, fold, told, folded=True).mean()
+        by_rows = influences(metric, y, fold, told).mean()
     folds = by_folds.ByFolds().contribute(metric, y, fold, told, rank=1)
     assert by_rows == pytest.approx(folds.scores.mean(), rel=1e-12)
 
