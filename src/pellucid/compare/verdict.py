@@ -6,8 +6,9 @@
 2. If some model is better, only models that are (p < 0.05) can be as good as the best, which is the
    highest score among them.
 3. One of these is as good as the best if it loses less than `margin` of what the best gains over the
-   baseline, or if it is not significantly worse (Holm over them) and loses at most MOST_LOST of that
-   gain: too few rows to show a difference are no reason to accept a large one.
+   baseline, or if it is not significantly worse (Holm over them) and its loss is at most MOST_LOST of
+   that gain, once it is weighted by how sure it is, 1 - p: too few rows to show a difference are no
+   reason to accept a large one.
 4. Marks follow the order of scores: below a model that is significantly worse, none is as good (but
    for a baseline that no model beats).
 5. Recommended is the simplest of those as good as the best (`prefer="simple"`; among equally simple
@@ -25,11 +26,11 @@ from dataclasses import dataclass, replace
 from pellucid.compare.statistics import LEVEL, holm
 
 MARGIN = 0.01
-MOST_LOST = 0.1  # of the best's gain over the baseline: who loses more is not as good
+MOST_LOST = 0.1  # of the best's gain over the baseline, times 1 - p: who loses more is not as good
 GATE = 0.02  # p at which the highest score beats the baseline
 BEST, SAME, NEAR = "best", "not significantly worse", "within the margin"
 WORSE, LOWER = "significantly worse", "below a model that is significantly worse"
-FAR = f"loses more than {MOST_LOST:.0%} of the best's gain over the baseline"
+FAR = f"probably loses more than {MOST_LOST:.0%} of the best's gain over the baseline"
 NO_BETTER, BELOW = "not significantly better than the baseline", "below the baseline"
 
 
@@ -117,7 +118,8 @@ def _within(board: Board, pool: list[str], best: str, gain: float) -> dict[str, 
     marks = {best: Mark(None, None, None, None, True, BEST)}
     for name, alone, adjusted in zip(others, p, holm(p)):
         lost = board.scores[best] - board.scores[name]
-        why = _reason(adjusted < 1 - LEVEL, lost <= board.margin * gain, lost > MOST_LOST * gain)
+        far = lost * (1 - alone) > MOST_LOST * gain
+        why = _reason(adjusted < 1 - LEVEL, lost <= board.margin * gain, far)
         why = LOWER if fallen and why in (SAME, NEAR) else why
         fallen = fallen or why in (WORSE, FAR)
         marks[name] = Mark(_known(alone), _known(adjusted), None, None, not fallen, why)
