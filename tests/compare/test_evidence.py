@@ -66,6 +66,24 @@ def test_few_rows_that_differ_are_never_surer_than_their_sign_test(rng):
     assert difference(shared, one, one).p == 1.0
 
 
+@pytest.mark.parametrize("metric", ["rmse", "mae", "r2", "poisson_deviance"])
+def test_a_few_large_losses_are_never_surer_than_their_sign_test(rng, metric):
+    y, fold = rng.poisson(4, 300).astype(float), np.arange(300) % 5
+    said = y + rng.uniform(0.5, 1, 300)
+    failed = said.copy()
+    failed[:3] += 600
+    shared = trial(metric, y)
+    one, other = (gather(shared, answers(each, fold)) for each in (said, failed))
+    assert difference(shared, one, other).p >= 2 * 0.5**3
+
+
+def test_a_difference_that_is_the_same_in_all_of_few_rows_is_no_certainty():
+    y = np.array([0, 1, 0, 1, 1])
+    shared = trial("accuracy", y, classes=2)
+    one, other = (gather(shared, answers(each, np.arange(5))) for each in (y, 1 - y))
+    assert difference(shared, one, other).p == pytest.approx(2 * 0.5**5)
+
+
 def test_repeats_average_the_values_of_a_row_and_tell_of_no_further_rows(rng):
     y = rng.normal(size=60)
     said = y + rng.normal(size=60)

@@ -175,13 +175,27 @@ def difference(trial: Trial, one: Evidence, other: Evidence) -> Difference:
     scale = max(1.0 if log else abs(one.score) + abs(other.score), ROUNDING)
     parts = np.where(np.abs(parts) * len(parts) > ROUNDING * scale, parts, 0.0)
     error = standard_error(parts, factor)
-    if error <= ROUNDING * scale:
-        return Difference(float(mean), 0.0, df, 1.0 if abs(mean) <= ROUNDING * scale else 0.0, log)
+    if error <= ROUNDING * scale:  # the same in every unit
+        p = 1.0 if abs(mean) <= ROUNDING * scale else _unanimous(len(parts))
+        return Difference(float(mean), 0.0, df, p, log)
     p = statistics.t_two_sided(mean / error, df)
     if carriers(parts) < FEW:
         p = min(1.0, 2 * min(p, _by_signs(one, other, mean, factor)))
-    least = 2.0 ** (1 - min(int((parts != 0).sum()), 1000))
-    return Difference(float(mean), error, df, max(p, min(1.0, least)), log)
+    p = max(p, _unanimous(_differing(one, other, parts)))
+    return Difference(float(mean), error, df, p, log)
+
+
+def _differing(one: Evidence, other: Evidence, parts: np.ndarray) -> int:
+    """In how many units the models differ; by losses if there are any, which no other row changes."""
+    if one.losses is None or other.losses is None:
+        return int((parts != 0).sum())
+    size = np.abs(one.losses) + np.abs(other.losses)
+    return int((np.abs(one.losses - other.losses) > ROUNDING * size).sum())
+
+
+def _unanimous(units: int) -> float:
+    """p of the sign test if all these units speak for one model."""
+    return min(1.0, 2.0 ** (1 - min(units, 1000)))
 
 
 def _on_scale(metric: Metric, one: Evidence, other: Evidence) -> tuple[float, np.ndarray, bool]:
