@@ -134,6 +134,12 @@ class Reader:
         assert top == self.verdict["best"] != self.own["model"]
         assert self.verdict["prefer"] == "simple"
 
+        assert self.own["rank"] < self.rows[top]["rank"]
+
+    def alike(self, top):
+        assert top == self.verdict["best"] != self.own["model"]
+        assert self.own["rank"] == self.rows[top]["rank"]
+
     def tested(self, rows, value, low, high, base=None):
         test = self.data["test"]
         assert int(rows) == test["rows"]
@@ -172,6 +178,7 @@ SENTENCES = [
     (rf"(\w+) scores {NUMBER}, (not significantly better \(.+?\)|less than 1 % of its gain over the "
      r"baseline better); (\w+) is (.+)\.", Reader.trade),
     (r"If the score matters more than simplicity, use (\w+) \(--prefer score\)\.", Reader.rather),
+    (r"If the score alone matters, use (\w+) \(--prefer score\)\.", Reader.alike),
     (rf"On the test set of {ROWS} it is {NUMBER} \(95 % interval {NUMBER} to {NUMBER}\)"
      rf"(?:; the baseline has {NUMBER})?\.", Reader.tested),
     (rf"Do not rely on (\w+): on the test set of {ROWS} its RMSE is {NUMBER}, worse than the "
@@ -238,6 +245,15 @@ def test_a_leak_is_told_before_the_choice():
     assert second == "Use forest to predict price."
     first, *_ = conclusion.answer(plainly(checks=[leak | {"columns": ["boat"]}]))
     assert "gives the answer away" in first and "if it is not known" in first
+
+
+def test_among_equally_simple_models_simplicity_is_no_reason():
+    p = {frozenset((a, b)): 1e-6 for a in RANKS for b in RANKS if a < b}
+    p[frozenset(("ridge", "ols"))] = 0.5
+    data = made({"ols": 1.0, "ridge": 1.01, "mean": 4.0}, p)
+    own = next(row for row in data["leaderboard"] if row["model"] == "ridge")
+    told = conclusion.alternatives(data, own)  # as a lower log loss recommends classifiers
+    assert told[-1] == "If the score alone matters, use ols (--prefer score)."
 
 
 def test_models_with_the_same_score_are_no_trade():

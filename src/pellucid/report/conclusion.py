@@ -178,9 +178,11 @@ def alternatives(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
         if own["why"] == NEAR
         else f"not significantly better ({p_value(own['p_holm'])}{_among(data)})"
     )
+    alike = own["rank"] == top["rank"]
+    matters = "alone matters" if alike else "matters more than simplicity"
     return [
         f"{gap}, {reason}; {own['model']} is {why_it(data, own)}.",
-        f"If the score matters more than simplicity, use {top['model']} (--prefer score).",
+        f"If the score {matters}, use {top['model']} (--prefer score).",
     ]
 
 
