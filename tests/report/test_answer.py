@@ -282,7 +282,7 @@ def test_the_legend_names_the_margin_and_what_was_paired():
     data, told = legend({"forest": 1.0, "tree": 1.5, "mean": 4.0}, {}, margin=0.005)
     assert "less than 0.5 % of its gain" in told[0] and "paired by rows" in told[0]
     for name, shown in (("group", "paired by groups"), ("time", "paired by blocks of times")):
-        assert shown in conclusion.legend(data | {"settings": {name: "when"}})[0]
+        assert shown in conclusion.legend(data | {"plan": data["plan"] | {"folds": name}})[0]
     data["plan"]["metric"] = "max_error"  # of scikit-learn: it has no row values
     assert "paired by folds" in conclusion.legend(data)[0]
 

@@ -91,10 +91,7 @@ def _paired_by(data: Mapping[str, Any]) -> str:
     """What varies independently in a difference; metrics that are not ours are judged by folds."""
     if data["plan"]["metric"] not in METRICS:
         return "folds"
-    settings = data.get("settings", {})
-    if settings.get("group"):
-        return "groups"
-    return "blocks of times" if settings.get("time") else "rows"
+    return {"group": "groups", "time": "blocks of times"}.get(data["plan"].get("folds", ""), "rows")
 
 
 def _margin(data: Mapping[str, Any]) -> str:
