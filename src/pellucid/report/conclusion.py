@@ -102,7 +102,7 @@ def answer(data: Mapping[str, Any]) -> list[str]:
     """Which model, how good, against the baseline, the alternatives, the test set, and leaks."""
     best = data["verdict"]["recommended"]
     if best is None:
-        return ["No model could be fitted: the reasons stand below the leaderboard."]
+        return ["No model has a score: the reasons stand below the leaderboard."]
     own = next(row for row in data["leaderboard"] if row["model"] == best)
     metric = data["plan"]["metric"]
     return [
