@@ -1,10 +1,14 @@
 """Models compared by rows: closed forms, relations, and simulations where the truth is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.signal import lfilter
 
 from pellucid.compare import evidence
+from pellucid.compare.by_folds import fold_difference
 from pellucid.compare.evidence import Evidence, Trial, difference, gather
 from pellucid.compare.score_intervals import score_interval
 from pellucid.compare.statistics import Behind, wilson
@@ -218,3 +222,21 @@ def test_two_witnesses_that_agree_pay_for_being_two():
     one, other = (evidence.Difference(0.1, 0.1, 99, p) for p in (0.3, 0.004))
     assert one.or_by(other).p == pytest.approx(0.008) and one.or_by(other).mean == one.mean
     assert one.or_by(other.reversed).p == 0.3  # one that disagrees is not heard
+
+
+def test_errors_that_last_longer_than_a_block_of_times_are_no_evidence(rng):
+    n, false = 300, 0
+    units = (np.arange(n) / np.sqrt(n)).astype(int)
+    shared = replace(trial("rmse", np.zeros(n), units=units), in_time=True)
+    for _ in range(200):
+        said = lfilter([1], [1, -0.98], rng.normal(size=(2, n + 400)), axis=1)[:, 400:]
+        one, other = (gather(shared, answers(each, np.arange(n) // 60)) for each in said)
+        false += difference(shared, one, other).p < 0.05
+    assert false / 200 < 0.08  # 0.11 to 0.20 if blocks are taken for independent
+
+
+def test_repeated_folds_of_foreign_scores_tell_of_no_further_rows(rng):
+    a, b = rng.normal(0.8, 0.05, 5), rng.normal(0.75, 0.05, 5)
+    once, often = (fold_difference(np.tile(a, k), np.tile(b, k), 0.25, repeats=k) for k in (1, 40))
+    assert once.df == often.df == 4
+    assert once.p <= 2 * often.p and often.error == pytest.approx(once.error, rel=0.15)

@@ -124,7 +124,7 @@ def _by_folds(plan: Plan, folds: Mapping[str, FoldScores]) -> Comparison:
 
     def pair(one: str, other: str) -> Difference:
         return fold_difference(
-            scores[one], scores[other], plan.ratio, plan.metric.sign, bounds == LOSS
+            scores[one], scores[other], plan.ratio, plan.metric.sign, bounds == LOSS, plan.repeats
         )
 
     means = {name: _mean(own) for name, own in scores.items() if np.isfinite(own).all()}
@@ -170,7 +170,7 @@ def trial_of(plan: Plan) -> Trial:
     material = plan.material
     return Trial(
         plan.metric, material.y, material.weights, len(material.classes or ()), units_of(plan),
-        len(plan.folds), plan.ratio, plan.repeats,
+        len(plan.folds), plan.ratio, plan.repeats, material.beside[0] == "time",
     )  # fmt: skip
 
 
