@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from scipy.signal import lfilter
 
+import pellucid
 from pellucid.compare import evidence
 from pellucid.compare.by_folds import fold_difference
 from pellucid.compare.evidence import Evidence, Trial, difference, gather
@@ -240,3 +242,14 @@ def test_repeated_folds_of_foreign_scores_tell_of_no_further_rows(rng):
     once, often = (fold_difference(np.tile(a, k), np.tile(b, k), 0.25, repeats=k) for k in (1, 40))
     assert once.df == often.df == 4
     assert once.p <= 2 * often.p and often.error == pytest.approx(once.error, rel=0.15)
+
+
+def test_a_fold_of_one_row_has_no_r2_and_its_models_no_score(rng, tmp_path):
+    table = pd.DataFrame({"g": [0] + [1] * 20 + [2] * 20, "x": rng.normal(size=41)})
+    table["y"] = table.x + rng.normal(size=41)
+    found = pellucid.compare(
+        table, target="y", group="g", metric="r2", models="ols", effort="quick", cv=3, test_size=0,
+        out=tmp_path / "run",
+    )  # fmt: skip
+    assert found.recommended is None
+    assert "r2 is n/a in 1 of 3 folds" in found.data["leaderboard"][0]["reason"]

@@ -82,7 +82,8 @@ def _by_rows(
 ) -> Comparison:
     trial, behind = trial_of(plan), rows_behind(plan)
     found = {name: gather(trial, answers[name]) for name in folds}
-    known = {name: evidence for name, evidence in found.items() if evidence is not None}
+    scored = {name for name in folds if np.isfinite(folds[name][plan.metric.name]).all()}
+    known = {name: e for name, e in found.items() if e is not None and name in scored}
 
     def interval(name: str) -> tuple[float, float]:
         if name not in known:
