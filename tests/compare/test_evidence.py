@@ -1,10 +1,16 @@
 """Models compared by rows: closed forms, relations, and simulations where the truth is known."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
+from scipy.signal import lfilter
 
+import pellucid
 from pellucid.compare import evidence
+from pellucid.compare.by_folds import fold_difference
 from pellucid.compare.evidence import Evidence, Trial, difference, gather
 from pellucid.compare.score_intervals import score_interval
 from pellucid.compare.statistics import Behind, wilson
@@ -64,6 +70,24 @@ def test_few_rows_that_differ_are_never_surer_than_their_sign_test(rng):
     one, other = (gather(shared, answers(said, fold)) for said in (y, wrong))
     assert difference(shared, one, other).p >= 2 * 0.5**4
     assert difference(shared, one, one).p == 1.0
+
+
+@pytest.mark.parametrize("metric", ["rmse", "mae", "r2", "poisson_deviance"])
+def test_a_few_large_losses_are_never_surer_than_their_sign_test(rng, metric):
+    y, fold = rng.poisson(4, 300).astype(float), np.arange(300) % 5
+    said = y + rng.uniform(0.5, 1, 300)
+    failed = said.copy()
+    failed[:3] += 600
+    shared = trial(metric, y)
+    one, other = (gather(shared, answers(each, fold)) for each in (said, failed))
+    assert difference(shared, one, other).p >= 2 * 0.5**3
+
+
+def test_a_difference_that_is_the_same_in_all_of_few_rows_is_no_certainty():
+    y = np.array([0, 1, 0, 1, 1])
+    shared = trial("accuracy", y, classes=2)
+    one, other = (gather(shared, answers(each, np.arange(5))) for each in (y, 1 - y))
+    assert difference(shared, one, other).p == pytest.approx(2 * 0.5**5)
 
 
 def test_repeats_average_the_values_of_a_row_and_tell_of_no_further_rows(rng):
@@ -200,3 +224,32 @@ def test_two_witnesses_that_agree_pay_for_being_two():
     one, other = (evidence.Difference(0.1, 0.1, 99, p) for p in (0.3, 0.004))
     assert one.or_by(other).p == pytest.approx(0.008) and one.or_by(other).mean == one.mean
     assert one.or_by(other.reversed).p == 0.3  # one that disagrees is not heard
+
+
+def test_errors_that_last_longer_than_a_block_of_times_are_no_evidence(rng):
+    n, false = 300, 0
+    units = (np.arange(n) / np.sqrt(n)).astype(int)
+    shared = replace(trial("rmse", np.zeros(n), units=units), in_time=True)
+    for _ in range(200):
+        said = lfilter([1], [1, -0.98], rng.normal(size=(2, n + 400)), axis=1)[:, 400:]
+        one, other = (gather(shared, answers(each, np.arange(n) // 60)) for each in said)
+        false += difference(shared, one, other).p < 0.05
+    assert false / 200 < 0.08  # 0.11 to 0.20 if blocks are taken for independent
+
+
+def test_repeated_folds_of_foreign_scores_tell_of_no_further_rows(rng):
+    a, b = rng.normal(0.8, 0.05, 5), rng.normal(0.75, 0.05, 5)
+    once, often = (fold_difference(np.tile(a, k), np.tile(b, k), 0.25, repeats=k) for k in (1, 40))
+    assert once.df == often.df == 4
+    assert once.p <= 2 * often.p and often.error == pytest.approx(once.error, rel=0.15)
+
+
+def test_a_fold_of_one_row_has_no_r2_and_its_models_no_score(rng, tmp_path):
+    table = pd.DataFrame({"g": [0] + [1] * 20 + [2] * 20, "x": rng.normal(size=41)})
+    table["y"] = table.x + rng.normal(size=41)
+    found = pellucid.compare(
+        table, target="y", group="g", metric="r2", models="ols", effort="quick", cv=3, test_size=0,
+        out=tmp_path / "run",
+    )  # fmt: skip
+    assert found.recommended is None
+    assert "r2 is n/a in 1 of 3 folds" in found.data["leaderboard"][0]["reason"]

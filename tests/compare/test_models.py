@@ -90,6 +90,17 @@ def test_skewed_targets_are_also_modelled_by_their_logarithm(name, takes_part):
     assert bool(asked["ridge_log"].skipped) is not takes_part
 
 
+def test_models_without_weights_are_skipped_where_rows_have_weights():
+    asked = {"models": "knn,tree", "weights": "b"}
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=80), "b": rng.integers(1, 4, 80)})
+    table["y"] = rng.normal(size=80)
+    for weights, why in ((table.b, "it takes no weights"), (1, "")):
+        known = Settings.of({"target": "y", "effort": "quick", **asked})
+        found = make_plan(gather(table.assign(b=weights), known), known).contenders
+        assert {c.id: c.skipped for c in found} == {"knn": why, "tree": "", "mean": ""}
+
+
 def test_log_links_of_the_comparison_are_bounded():
     made = {e.id: e.make() for e in entries("regression")}
     for name in ("poisson", "gamma", "ridge_log"):

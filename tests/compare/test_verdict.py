@@ -186,3 +186,15 @@ def test_an_unknown_p_marks_nobody_as_worse():
 
 def test_holm_is_monotone_in_p():
     assert holm([0.04]) == [0.04] and holm([0.01, 0.02]) == [0.02, 0.02]
+
+
+def test_a_wide_margin_also_holds_where_a_difference_is_not_significant():
+    scores = {"forest": 0.90, "tree": 0.84, "mean": 0.5}  # tree loses 15 % of the gain
+    assert reasons(verdict(scores, margin=0.2))["tree"] == SAME
+    assert reasons(verdict(scores, {"tree": 1e-5}, margin=0.2))["tree"] == NEAR
+    assert reasons(verdict(scores))["tree"] == FAR
+
+
+def test_a_score_equal_to_that_of_the_baseline_is_not_called_below_it():
+    scores = {"mean": 0.5, "tree": 0.5, "knn": 0.4}
+    assert reasons(verdict(scores)) == {"mean": BEST, "tree": NO_BETTER, "knn": BELOW}

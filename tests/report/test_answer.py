@@ -15,9 +15,11 @@ NUMBER = r"(-?\d+(?:\.\d+)?)"
 RANKS = {"mean": 0, "ridge": 1, "ols": 1, "tree": 2, "knn": 3, "forest": 5, "mlp": 6}
 
 
-def made(scores, p, test=None, prefer="simple", checks=()):
+def made(scores, p, test=None, prefer="simple", checks=(), margin=0.01):
     """A finished comparison with these RMSEs and p-values, as far as the words need it."""
-    board = Board({n: -s for n, s in scores.items()}, lambda a, b: p[frozenset((a, b))], "mean")
+    board = Board(
+        {n: -s for n, s in scores.items()}, lambda a, b: p[frozenset((a, b))], "mean", margin
+    )
     found = judge(board, RANKS, scores, prefer)
     rows = [
         {
@@ -34,7 +36,7 @@ def made(scores, p, test=None, prefer="simple", checks=()):
         "plan": {"metric": "rmse", "greater_is_better": False},
         "verdict": {
             "best": found.best, "as_good": [n for n, m in found.marks.items() if m.as_good],
-            "scored": len(rows), "recommended": found.recommended, "margin": 0.01, "prefer": prefer,
+            "scored": len(rows), "recommended": found.recommended, "margin": margin, "prefer": prefer,
             "beats_baseline": found.beats_baseline,
         },
     }  # fmt: skip
@@ -61,6 +63,10 @@ class Reader:
         assert float(shown) == pytest.approx(value, rel=1e-3, abs=1e-3)
 
     def choice(self, model):
+        assert not conclusion.test_disagrees(self.data)
+        self.chosen(model)
+
+    def chosen(self, model):
         assert model == self.own["model"] and not self.own["baseline"]
         assert self.verdict["beats_baseline"]
 
@@ -79,13 +85,21 @@ class Reader:
             self.near(base, self.rows[name]["mean"])
             assert self.own["p_baseline"] < 0.05 and self.own["mean"] < self.rows[name]["mean"]
 
+    def cautious_choice(self, model):
+        assert conclusion.test_disagrees(self.data)
+        self.chosen(model)
+
+    def the_other(self, model, why):
+        self.others(1, 1, model, why)
+
     def no_other(self, *count):
         assert len(self.good) == 1 and self.own["why"] == BEST
         assert not count or int(count[0]) == len(self.rows) - 1
 
     def others(self, good, rivals, model, why):
         assert (int(good), int(rivals)) == (len(self.good) - 1, len(self.rows) - 1)
-        assert model == self.own["model"] == self.verdict["best"]
+        assert model == self.own["model"]
+        assert self.own["mean"] == self.rows[self.verdict["best"]]["mean"]
         self.reason(why)
 
     def reason(self, why):
@@ -120,6 +134,12 @@ class Reader:
         assert top == self.verdict["best"] != self.own["model"]
         assert self.verdict["prefer"] == "simple"
 
+        assert self.own["rank"] < self.rows[top]["rank"]
+
+    def alike(self, top):
+        assert top == self.verdict["best"] != self.own["model"]
+        assert self.own["rank"] == self.rows[top]["rank"]
+
     def tested(self, rows, value, low, high, base=None):
         test = self.data["test"]
         assert int(rows) == test["rows"]
@@ -142,6 +162,7 @@ class Reader:
 ROWS = r"(\d+) rows?"
 SENTENCES = [
     (r"Use (\w+) to predict price\.", Reader.choice),
+    (r"Cross-validation alone would recommend (\w+) to predict price\.", Reader.cautious_choice),
     (r"No model predicts price significantly better than (\w+), which ignores the columns\.",
      Reader.nothing_better),
     (r"Only (\w+), which ignores the columns, has a score: the others cannot be judged\.",
@@ -151,11 +172,13 @@ SENTENCES = [
      Reader.score),
     (r"None of the other (\d+) models is as good\.", Reader.no_other),
     (r"The other model is not as good\.", Reader.no_other),
+    (r"The other model is as good; (\w+) is (.+)\.", Reader.the_other),
     (r"No other model has a score\.", lambda reader: reader.alone(reader.own["model"])),
-    (r"(\d+) of the other (\d+) models (?:is|are) as good; (\w+) is (.+)\.", Reader.others),
+    (r"(\d+) of the other ([2-9]|\d\d+) models (?:is|are) as good; (\w+) is (.+)\.", Reader.others),
     (rf"(\w+) scores {NUMBER}, (not significantly better \(.+?\)|less than 1 % of its gain over the "
      r"baseline better); (\w+) is (.+)\.", Reader.trade),
     (r"If the score matters more than simplicity, use (\w+) \(--prefer score\)\.", Reader.rather),
+    (r"If the score alone matters, use (\w+) \(--prefer score\)\.", Reader.alike),
     (rf"On the test set of {ROWS} it is {NUMBER} \(95 % interval {NUMBER} to {NUMBER}\)"
      rf"(?:; the baseline has {NUMBER})?\.", Reader.tested),
     (rf"Do not rely on (\w+): on the test set of {ROWS} its RMSE is {NUMBER}, worse than the "
@@ -218,4 +241,55 @@ def test_a_leak_is_told_before_the_choice():
     harmless = {"code": "D008", "level": "warning", "text": "...", "columns": ["age"]}
     first, second, *_ = conclusion.answer(plainly(checks=[leak, harmless]))
     assert "boat, body" in first and "D011" in first and "age" not in first
+    assert "give the answer away" in first and "if they are not known" in first
     assert second == "Use forest to predict price."
+    first, *_ = conclusion.answer(plainly(checks=[leak | {"columns": ["boat"]}]))
+    assert "gives the answer away" in first and "if it is not known" in first
+
+
+def test_among_equally_simple_models_simplicity_is_no_reason():
+    p = {frozenset((a, b)): 1e-6 for a in RANKS for b in RANKS if a < b}
+    p[frozenset(("ridge", "ols"))] = 0.5
+    data = made({"ols": 1.0, "ridge": 1.01, "mean": 4.0}, p)
+    own = next(row for row in data["leaderboard"] if row["model"] == "ridge")
+    told = conclusion.alternatives(data, own)  # as a lower log loss recommends classifiers
+    assert told[-1] == "If the score alone matters, use ols (--prefer score)."
+
+
+def test_models_with_the_same_score_are_no_trade():
+    p = {frozenset((a, b)): 1e-6 for a in RANKS for b in RANKS if a < b}
+    p[frozenset(("forest", "tree"))] = 1.0
+    told = conclusion.answer(made({"forest": 1.0, "tree": 1.0, "mean": 4.0}, p))
+    assert "1 of the other 2 models is as good; tree is the simplest of the 2" in " ".join(told)
+    assert "--prefer score" not in " ".join(told)
+
+
+def legend(scores, p, **more):
+    p = {frozenset((a, b)): p.get((a, b), 1e-6) for a in RANKS for b in RANKS if a < b}
+    data = made(scores, p, **more)
+    return data, conclusion.legend(data)
+
+
+def test_the_legend_says_of_no_other_model_that_it_is_better_if_none_is():
+    none = {("mean", "tree"): 0.9, ("forest", "mean"): 0.9, ("forest", "tree"): 0.5}
+    _, told = legend({"forest": 2.0, "mean": 2.1, "tree": 2.3}, none)
+    assert "no gain: not better than the baseline" in told
+    assert not any("while another model is" in line for line in told)
+    assert not any("its gain over the baseline" in line for line in told)
+
+
+def test_the_legend_names_the_margin_and_what_was_paired():
+    data, told = legend({"forest": 1.0, "tree": 1.5, "mean": 4.0}, {}, margin=0.005)
+    assert "less than 0.5 % of its gain" in told[0] and "paired by rows" in told[0]
+    for name, shown in (("group", "paired by groups"), ("time", "paired by blocks of times")):
+        assert shown in conclusion.legend(data | {"plan": data["plan"] | {"folds": name}})[0]
+    data["plan"]["metric"] = "max_error"  # of scikit-learn: it has no row values
+    assert "paired by folds" in conclusion.legend(data)[0]
+
+
+def test_a_difference_significant_alone_has_its_star_wherever_it_is_shown():
+    p = {("forest", "ridge"): 0.03, ("forest", "tree"): 0.03, ("forest", "knn"): 0.04}
+    data, told = legend({"forest": 1.0, "tree": 1.5, "ridge": 1.6, "knn": 1.7, "mean": 4.0}, p)
+    rows = {row["model"]: row for row in data["leaderboard"]}
+    assert conclusion.against(rows["tree"]) == "lower, p = 0.03*"
+    assert any(line.startswith("*") for line in told)

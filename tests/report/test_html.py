@@ -200,7 +200,7 @@ def test_no_model_has_a_score(two):
                 "rows": None, "answer": conclusion.answer(summary)}  # fmt: skip
     text = Page(html.render(summary)).words
     assert text.count("no memory") == len(summary["leaderboard"])
-    assert "No model could be fitted" in text
+    assert "No model has a score" in text
 
 
 def test_test_part_that_failed_or_was_opened_often(two):

@@ -42,16 +42,24 @@ def fold_interval(
 
 
 def fold_difference(
-    one: Sequence[float], other: Sequence[float], ratio: float, sign: int = 1, losses: bool = False
+    one: Sequence[float],
+    other: Sequence[float],
+    ratio: float,
+    sign: int = 1,
+    losses: bool = False,
+    repeats: int = 1,
 ) -> Difference:
-    """How much better `one` is, paired by fold; NaN where a fold has no score."""
+    """How much better `one` is, paired by fold; NaN where a fold has no score.
+
+    Repeats tell of no further rows, as in `fold_interval`.
+    """
     pair = np.array([one, other], dtype=float)
     log = bool(losses and (pair > 0).all())
     difference = np.log(pair[1] / pair[0]) if log else sign * (pair[0] - pair[1])
-    df = len(difference) - 1
+    df = len(difference) // repeats - 1
     if df < 1 or not np.isfinite(difference).all():
         return Difference(float("nan"), float("nan"), max(df, 1), float("nan"), log)
-    mean, error = float(difference.mean()), corrected_error(difference, ratio)
+    mean, error = float(difference.mean()), corrected_error(difference, ratio, repeats)
     # Differences that vary by rounding only are constant.
     if error <= ROUNDING * max(1.0, float(np.abs(difference).max())):
         return Difference(mean, 0.0, df, 1.0 if abs(mean) <= ROUNDING else 0.0, log)

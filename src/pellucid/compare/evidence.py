@@ -34,6 +34,7 @@ LOSSES = ("log_loss", "mae", "rmse", "poisson_deviance")
 SHARED = 0.72  # of Nadeau and Bengio's term in the variance of a difference
 SHARED_BY_SCORE = 0.24  # likewise in the variance of a score, which the tested rows dominate
 FEW = 20.0  # units that carry the variance: if fewer, signs are heard too
+LONGEST = 0.9  # correlation of neighbouring blocks of times that is allowed for
 ROUNDING = 1e-12
 
 
@@ -44,6 +45,7 @@ class Trial:
     y, w : truth and weight by row of the table; classes : their number, 0 for numbers
     units : by row of the table, which independent unit (row, group, block of times) it belongs to
     folds : how many, with repeats; ratio : test rows / training rows of a fold, on average
+    in_time : whether units follow one another in time, so that neighbours may be alike
     shared, shared_by_score : how much training rows that models share count
     """
 
@@ -55,6 +57,7 @@ class Trial:
     folds: int
     ratio: float
     repeats: int = 1
+    in_time: bool = False
     shared: float = SHARED
     shared_by_score: float = SHARED_BY_SCORE
 
@@ -174,14 +177,40 @@ def difference(trial: Trial, one: Evidence, other: Evidence) -> Difference:
     factor, df = trial.inflation(trial.shared), len(parts) - 1
     scale = max(1.0 if log else abs(one.score) + abs(other.score), ROUNDING)
     parts = np.where(np.abs(parts) * len(parts) > ROUNDING * scale, parts, 0.0)
+    if trial.in_time and parts.any():
+        factor *= _lasting(parts)
     error = standard_error(parts, factor)
-    if error <= ROUNDING * scale:
-        return Difference(float(mean), 0.0, df, 1.0 if abs(mean) <= ROUNDING * scale else 0.0, log)
+    if error <= ROUNDING * scale:  # the same in every unit
+        p = 1.0 if abs(mean) <= ROUNDING * scale else _unanimous(len(parts))
+        return Difference(float(mean), 0.0, df, p, log)
     p = statistics.t_two_sided(mean / error, df)
     if carriers(parts) < FEW:
         p = min(1.0, 2 * min(p, _by_signs(one, other, mean, factor)))
-    least = 2.0 ** (1 - min(int((parts != 0).sum()), 1000))
-    return Difference(float(mean), error, df, max(p, min(1.0, least)), log)
+    p = max(p, _unanimous(_differing(one, other, parts)))
+    return Difference(float(mean), error, df, p, log)
+
+
+def _lasting(parts: np.ndarray) -> float:
+    """By what errors that last longer than a block multiply the variance: (1 + r) / (1 - r).
+
+    r is the correlation of neighbouring blocks, of which their number hides 1 / n, and at least 0.
+    """
+    r = float((parts[1:] * parts[:-1]).sum() / (parts**2).sum()) + 1 / len(parts)
+    r = min(max(r, 0.0), LONGEST)
+    return (1 + r) / (1 - r)
+
+
+def _differing(one: Evidence, other: Evidence, parts: np.ndarray) -> int:
+    """In how many units the models differ; by losses if there are any, which no other row changes."""
+    if one.losses is None or other.losses is None:
+        return int((parts != 0).sum())
+    size = np.abs(one.losses) + np.abs(other.losses)
+    return int((np.abs(one.losses - other.losses) > ROUNDING * size).sum())
+
+
+def _unanimous(units: int) -> float:
+    """p of the sign test if all these units speak for one model."""
+    return min(1.0, 2.0 ** (1 - min(units, 1000)))
 
 
 def _on_scale(metric: Metric, one: Evidence, other: Evidence) -> tuple[float, np.ndarray, bool]:

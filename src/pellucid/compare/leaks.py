@@ -90,10 +90,11 @@ def suspects(facts: Facts) -> Iterator[Finding]:
     far = (1 - first) < FAR_AHEAD * (1 - second)
     if STRONG <= first < GIVEN_AWAY and far:
         word = "AUC" if facts.material.classes is not None else "R2"
+        later = ranked[0] in {found[0] for found in _of_one_class(facts)}  # D016 is not told then
         yield Finding("D015", "warning", f"{short(ranked[0])} alone predicts "
                       f"{short(facts.material.target)} with {word} {first:.3f}, the next best column "
                       f"with {second:.3f}: is it known before the outcome?",
-                      f"if not: {option('--drop', ranked[0])}", (ranked[0],))  # fmt: skip
+                      f"if not: {option('--drop', ranked[0])}", (ranked[0],), leak=later)  # fmt: skip
 
 
 def one_sided(facts: Facts) -> Iterator[Finding]:

@@ -82,7 +82,8 @@ def _by_rows(
 ) -> Comparison:
     trial, behind = trial_of(plan), rows_behind(plan)
     found = {name: gather(trial, answers[name]) for name in folds}
-    known = {name: evidence for name, evidence in found.items() if evidence is not None}
+    scored = {name for name in folds if np.isfinite(folds[name][plan.metric.name]).all()}
+    known = {name: e for name, e in found.items() if e is not None and name in scored}
 
     def interval(name: str) -> tuple[float, float]:
         if name not in known:
@@ -124,7 +125,7 @@ def _by_folds(plan: Plan, folds: Mapping[str, FoldScores]) -> Comparison:
 
     def pair(one: str, other: str) -> Difference:
         return fold_difference(
-            scores[one], scores[other], plan.ratio, plan.metric.sign, bounds == LOSS
+            scores[one], scores[other], plan.ratio, plan.metric.sign, bounds == LOSS, plan.repeats
         )
 
     means = {name: _mean(own) for name, own in scores.items() if np.isfinite(own).all()}
@@ -170,7 +171,7 @@ def trial_of(plan: Plan) -> Trial:
     material = plan.material
     return Trial(
         plan.metric, material.y, material.weights, len(material.classes or ()), units_of(plan),
-        len(plan.folds), plan.ratio, plan.repeats,
+        len(plan.folds), plan.ratio, plan.repeats, material.beside[0] == "time",
     )  # fmt: skip
 
 

@@ -338,6 +338,8 @@ def _contender(
         why = "cannot use text, and there are no other columns"
     elif entry.max_rows is not None and len(y) > entry.max_rows:
         why = f"too slow for {len(y)} rows (its limit is {entry.max_rows})"
+    elif not entry.weighted and (material.weights[train] != 1.0).any():
+        why = "it takes no weights"
     dropped = dropped if not why else ()
     note = f"without {', '.join(dropped)} (text)" if dropped else ""
     if dropped and entry.only == "text":

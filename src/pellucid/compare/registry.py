@@ -91,6 +91,13 @@ class Entry:
     def available(self) -> bool:
         return self.class_name in ESTIMATORS.get(self.module, ())
 
+    @property
+    def weighted(self) -> bool:
+        """Whether rows can have weights."""
+        from inspect import signature
+
+        return "sample_weight" in signature(self.model_class().fit).parameters
+
     def works(self) -> bool:
         """Whether the class takes the fixed parameters (a family may offer them later)."""
         from pellucid.errors import PellucidError

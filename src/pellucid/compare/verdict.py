@@ -130,14 +130,14 @@ def _reason(significant: bool, near: bool, far: bool) -> str:
     """Rule 3."""
     if significant:
         return NEAR if near else WORSE
-    return FAR if far else SAME
+    return FAR if far and not near else SAME
 
 
 def _outside(board: Board, name: str) -> str:
     """Why a model cannot be as good as the best, which is better than the baseline."""
     if name == board.baseline:
         return WORSE
-    return NO_BETTER if board.above(name) else BELOW
+    return BELOW if board.scores[name] < board.scores[board.baseline] else NO_BETTER
 
 
 def _against_baseline(board: Board, best: str, name: str, mark: Mark) -> Mark:

@@ -52,7 +52,8 @@ def against(row: Mapping[str, Any]) -> str:
 
 def starred(row: Mapping[str, Any]) -> bool:
     """A difference that is significant alone, but not among so many comparisons."""
-    return bool(row.get("why") == SAME and row.get("p") is not None and row["p"] < 0.05)
+    alone, among = row.get("p"), row.get("p_holm")
+    return alone is not None and among is not None and alone < 0.05 <= among
 
 
 def legend(data: Mapping[str, Any]) -> list[str]:
@@ -62,11 +63,13 @@ def legend(data: Mapping[str, Any]) -> list[str]:
     if len(rows) < 2:
         return []
     family = sum(row.get("p_holm") is not None for row in rows)
-    over = f"paired by rows, Holm over {family}" if family > 1 else "paired by rows"
-    margin = percent(data["verdict"]["margin"])
+    over = f"paired by {_paired_by(data)}" + (f", Holm over {family}" if family > 1 else "")
+    beaten = data["verdict"]["beats_baseline"]
     lines = [
-        f"= as good as the best: loses less than {margin} of its gain over the baseline, or is not "
-        f"significantly worse ({over}) and loses at most {percent(MOST_LOST)}"
+        f"= as good as the best: loses less than {_margin(data)} of its gain over the baseline, or is "
+        f"not significantly worse ({over}) and loses at most {percent(MOST_LOST)}"
+        if beaten
+        else f"= as good as the best: not significantly worse ({over})"
     ]
     if any(map(starred, rows)):
         lines.append(f"{STAR} {STARRED}")
@@ -76,15 +79,30 @@ def legend(data: Mapping[str, Any]) -> list[str]:
             "below a model that is worse"
         )
     if reasons & {NO_BETTER, BELOW}:
-        lines.append("no gain: not significantly better than the baseline, while another model is")
+        lines.append(
+            "no gain: not significantly better than the baseline, while another model is"
+            if beaten
+            else "no gain: not better than the baseline"
+        )
     return lines
+
+
+def _paired_by(data: Mapping[str, Any]) -> str:
+    """What varies independently in a difference; metrics that are not ours are judged by folds."""
+    if data["plan"]["metric"] not in METRICS:
+        return "folds"
+    return {"group": "groups", "time": "blocks of times"}.get(data["plan"].get("folds", ""), "rows")
+
+
+def _margin(data: Mapping[str, Any]) -> str:
+    return f"{100 * data['verdict']['margin']:.3g} %"
 
 
 def answer(data: Mapping[str, Any]) -> list[str]:
     """Which model, how good, against the baseline, the alternatives, the test set, and leaks."""
     best = data["verdict"]["recommended"]
     if best is None:
-        return ["No model could be fitted: the reasons stand below the leaderboard."]
+        return ["No model has a score: the reasons stand below the leaderboard."]
     own = next(row for row in data["leaderboard"] if row["model"] == best)
     metric = data["plan"]["metric"]
     return [
@@ -100,6 +118,8 @@ def answer(data: Mapping[str, Any]) -> list[str]:
 
 def _choice(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     target, model = clean(data["data"]["target"], 60), own["model"]
+    if test_disagrees(data):
+        return f"Cross-validation alone would recommend {model} to predict {target}."
     if not own["baseline"]:
         return f"Use {model} to predict {target}."
     if data["verdict"]["scored"] == 1:
@@ -143,25 +163,29 @@ def alternatives(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
         return ["No other model has a score."]
     if own["baseline"]:
         return []
-    if own["model"] == verdict["best"]:
+    top = next(row for row in data["leaderboard"] if row["model"] == verdict["best"])
+    if own["mean"] == top["mean"]:
         if not good:
             which = "The other model is" if others == 1 else f"None of the other {others} models is"
             return [f"{which} {'not ' if others == 1 else ''}as good."]
         return [f"{_as_good(good, others)} as good; {own['model']} is {why_it(data, own)}."]
-    top = next(row for row in data["leaderboard"] if row["model"] == verdict["best"])
     gap = f"{top['model']} scores {score(top['mean'], metric)}"
     reason = (
-        f"less than {percent(verdict['margin'])} of its gain over the baseline better"
+        f"less than {_margin(data)} of its gain over the baseline better"
         if own["why"] == NEAR
         else f"not significantly better ({p_value(own['p_holm'])}{_among(data)})"
     )
+    alike = own["rank"] == top["rank"]
+    matters = "alone matters" if alike else "matters more than simplicity"
     return [
         f"{gap}, {reason}; {own['model']} is {why_it(data, own)}.",
-        f"If the score matters more than simplicity, use {top['model']} (--prefer score).",
+        f"If the score {matters}, use {top['model']} (--prefer score).",
     ]
 
 
 def _as_good(good: int, others: int) -> str:
+    if others == 1:
+        return "The other model is"
     return f"{good} of the other {others} models {'is' if good == 1 else 'are'}"
 
 
@@ -250,11 +274,12 @@ def leak_warning(data: Mapping[str, Any]) -> str:
     if not found:
         return ""
     codes = ", ".join(sorted({check["code"] for check in found}))
-    which = "A column gives" if len(columns) == 1 else "Some columns give"
+    one = len(columns) == 1
+    which, they_are = ("A column gives", "it is") if one else ("Some columns give", "they are")
     named = f" ({listing(columns)})" if columns else ""
     return (
-        f"{which} the answer away, it seems{named}: if it is not known before the target, these scores "
-        f"will not hold for new rows (check {codes})."
+        f"{which} the answer away, it seems{named}: if {they_are} not known before the target, these "
+        f"scores will not hold for new rows (check {codes})."
     )
 
 
