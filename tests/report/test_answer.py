@@ -141,27 +141,27 @@ class Reader:
 
 ROWS = r"(\d+) rows?"
 SENTENCES = [
-    (r"Use (\w+) to predict price\.", Reader.choice),
-    (r"No model predicts price significantly better than (\w+), which ignores the columns\.",
-     Reader.nothing_better),
+    (r"(?:Use|Cross-validation recommends) (\w+) to predict price\.", Reader.choice),
+    (r"No model predicts price significantly better than the baseline \((\w+)\), which ignores the "
+     r"columns\.", Reader.nothing_better),
     (r"Only (\w+), which ignores the columns, has a score: the others cannot be judged\.",
      Reader.alone),
     (rf"Its RMSE is {NUMBER} in cross-validation \(95 % interval {NUMBER} to {NUMBER}\)"
-     rf"(?:, significantly better than the {NUMBER} of (\w+), which ignores the columns)?\.",
+     rf"(?:, significantly better than the baseline's {NUMBER} \((\w+), which ignores the columns\))?\.",
      Reader.score),
     (r"None of the other (\d+) models is as good\.", Reader.no_other),
     (r"The other model is not as good\.", Reader.no_other),
     (r"No other model has a score\.", lambda reader: reader.alone(reader.own["model"])),
     (r"(\d+) of the other (\d+) models (?:is|are) as good; (\w+) is (.+)\.", Reader.others),
-    (rf"(\w+) scores {NUMBER}, (not significantly better \(.+?\)|less than 1 % of its gain over the "
-     r"baseline better); (\w+) is (.+)\.", Reader.trade),
+    (rf"(\w+) scores {NUMBER}, (not significantly better \(.+?\)|better by less than 1 % of its gain "
+     r"over the baseline); (\w+) is (.+)\.", Reader.trade),
     (r"If the score matters more than simplicity, use (\w+) \(--prefer score\)\.", Reader.rather),
-    (rf"On the test set of {ROWS} it is {NUMBER} \(95 % interval {NUMBER} to {NUMBER}\)"
-     rf"(?:; the baseline has {NUMBER})?\.", Reader.tested),
+    (rf"On the test set of {ROWS} its RMSE is {NUMBER} \(95 % interval {NUMBER} to {NUMBER}\)"
+     rf"(?:; the baseline's is {NUMBER})?\.", Reader.tested),
     (rf"Do not rely on (\w+): on the test set of {ROWS} its RMSE is {NUMBER}, worse than the "
      rf"baseline's {NUMBER}\.", Reader.unreliable),
-    (rf"Do not rely on (\w+): on the test set of {ROWS} its RMSE is {NUMBER}, worse than "
-     rf"cross-validation allows \({NUMBER} to {NUMBER}\)\.", Reader.disagrees),
+    (rf"Do not rely on the cross-validation score of (\w+): on the test set of {ROWS} its RMSE is "
+     rf"{NUMBER}, worse than cross-validation allows \({NUMBER} to {NUMBER}\)\.", Reader.disagrees),
 ]  # fmt: skip
 
 
@@ -203,9 +203,9 @@ def test_a_test_set_that_disagrees_changes_the_first_sentence():
     }  # fmt: skip
     assert conclusion.answer(plainly(test=test))[0] == "Use forest to predict price."
     far = test | {"metrics": {"rmse": 2.5}, "foretold": False}
-    assert conclusion.answer(plainly(test=far))[0].startswith(
-        "Do not rely on forest: on the test set"
-    )
+    first, second, *_ = conclusion.answer(plainly(test=far))
+    assert first.startswith("Do not rely on the cross-validation score of forest: on the test set")
+    assert second == "Cross-validation recommends forest to predict price."
     worse = test | {"metrics": {"rmse": 107308.0}}
     first = conclusion.answer(plainly(test=worse))[0]
     assert "107308, worse than the baseline's 4.100" in first
@@ -219,3 +219,12 @@ def test_a_leak_is_told_before_the_choice():
     first, second, *_ = conclusion.answer(plainly(checks=[leak, harmless]))
     assert "boat, body" in first and "D011" in first and "age" not in first
     assert second == "Use forest to predict price."
+
+
+def test_where_no_model_beats_the_baseline_the_legend_claims_no_other():
+    p = {frozenset((a, b)): 0.6 for a in RANKS for b in RANKS if a < b}
+    data = made({"forest": 3.9, "mean": 4.0, "tree": 4.2}, p)
+    assert not data["verdict"]["beats_baseline"]
+    legend = conclusion.legend(data)
+    assert "no gain: scores no higher than the baseline" in legend
+    assert not any("another model is" in line or "gain over" in line for line in legend)

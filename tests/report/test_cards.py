@@ -173,10 +173,13 @@ def test_every_class_has_the_band_of_its_folds(rng):
 
 
 def test_a_tie_that_alone_would_be_a_difference_is_marked():
-    row = {"place": 3, "why": "not significantly worse", "p": 0.005}
+    row = {"place": 3, "why": "not significantly worse", "p": 0.005, "p_holm": 0.06}
     assert conclusion.against(row) == "as good, p = 0.005*"
     assert conclusion.against({**row, "p": 0.2}) == "as good, p = 0.20"
-    assert conclusion.against({**row, "why": "significantly worse"}) == "worse, p = 0.005"
+    far = {**row, "why": "loses more than 10% of the best's gain over the baseline"}
+    assert conclusion.against(far) == "lower, p = 0.005*"
+    worse = {**row, "why": "significantly worse", "p_holm": 0.03}
+    assert conclusion.against(worse) == "worse, p = 0.005"
     assert conclusion.against({**row, "p": None}) == "as good"
 
 
