@@ -233,3 +233,10 @@ def test_settings_of_several_parameters_are_told_by_what_varies():
     ]
     drawn = str(model_pictures.search({"candidates": tried, "rounds": 6}, "accuracy", False))
     assert "leaf, share" in drawn and "6× 1, 0.5" in drawn
+
+
+def test_a_solver_that_watched_no_rows_gets_no_empty_picture():
+    found = {"iteration": [1, 2], "objective": [3.0, 2.0], "validation_score": [None, None]}
+    assert "Validation" not in str(model_pictures.history(found, False))
+    watched = {**found, "validation_score": [None, 0.5]}
+    assert "Validation score by iteration" in str(model_pictures.history(watched, False))

@@ -354,8 +354,7 @@ def test_set(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) 
 
 
 def with_interval(name: str, test: dict[str, Any]) -> str:
-    value = score(test["metrics"].get(name), name)
-    if name not in test["intervals"] or None in test["intervals"][name]:
-        return f"{name} {value}"
-    low, high = test["intervals"][name]
-    return f"{name} {value} [{score(low, name)}, {score(high, name)}]"
+    ends = test["intervals"].get(name) or [None]
+    values = [test["metrics"].get(name), *([] if None in ends else ends)]
+    value, *shown = (score(v, name) if is_share(name) else words.score(v, name) for v in values)
+    return f"{name} {value}" + (f" [{', '.join(shown)}]" if shown else "")
