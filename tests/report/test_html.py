@@ -288,10 +288,10 @@ def test_columns_that_change_nothing_are_counted_not_drawn():
 
 
 def test_columns_that_say_the_same_are_named_beside_the_importances(two, two_page):
-    assert "nearly the same as others ( mean radius, mean texture )" in Page(two_page).words
+    assert "strongly correlated with others ( mean radius, mean texture )" in Page(two_page).words
     calm = copy.deepcopy(two)
     calm["checks"] = []
-    assert "nearly the same as others" not in Page(html.render(calm)).words
+    assert "strongly correlated with others" not in Page(html.render(calm)).words
 
 
 def test_equal_summaries_give_equal_bytes(two, two_page):
@@ -653,7 +653,7 @@ def test_a_numeric_target_has_a_histogram_that_no_rows_leaves_out():
 
 def test_the_search_says_which_rows_it_knows(two):
     text = Page(html.render(two)).words
-    assert "knows the predictions of all 455 training rows" in text
+    assert "covers the out-of-fold predictions of all 455 training rows" in text
     large = copy.deepcopy(two)
     large["rows"]["all"]["rows"] = 39_073
     text = Page(html.render(large)).words
