@@ -480,7 +480,7 @@ def test_any_model_of_a_run_can_be_kept(tmp_path, monkeypatch, capsys):
     assert code == 0, err
     assert f"saved {other}, fitted on 120 training rows: r/{other}.pellucid" in out
     assert "test set, 30 rows: accuracy" in out and "the test set has been used 2 times" in out
-    assert f"{other} was your choice, not the rule's" in out
+    assert f"you chose {other}; the recommended model is " in out
     code, out, _ = call(capsys, "compare", "--resume", "--out", "r", "--use", other, "--json")
     told = json.loads(out)
     assert told["test_used"] == 2 and told["recommended"] == best  # the same model: nothing new

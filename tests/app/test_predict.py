@@ -15,7 +15,7 @@ from pyarrow import parquet
 from pellucid.app import cli
 from pellucid.cluster import KMeans
 from pellucid.decomposition import PCA
-from pellucid.linear_model import LinearRegression, LogisticRegression
+from pellucid.linear_model import GammaRegressor, LinearRegression, LogisticRegression
 from pellucid.tree import DecisionTreeClassifier
 
 COMMAND = f"{sys.executable} -c 'from pellucid.app.cli import main; main()'"
@@ -471,3 +471,20 @@ def test_a_row_outside_the_training_range_is_told_in_plain_numbers(tmp_path, mon
     assert cli.run(["predict", "p.pellucid", "new.csv"]) == 0
     said = capsys.readouterr().err
     assert "1 of 2 rows lies outside the training range (price > 15940)" in said
+
+
+def test_explain_shows_the_prediction_in_the_units_of_the_target(here, rng, capsys):
+    """Contributions of a log-linear model add up on the link scale, not in these units."""
+    table = pa.table({"size": rng.normal(size=80), "weight": rng.normal(size=80)})
+    y = np.exp(3 + 0.5 * table["size"].to_numpy()) * rng.gamma(20, 1 / 20, size=80)
+    model = GammaRegressor().fit(table, y)
+    model.save("m.pellucid")
+    write_csv(table, "new.csv")
+    expected = model.predict(table)[4]
+    assert cli.run(["explain", "m.pellucid", "new.csv", "--row", "4", "--json"]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)["rows"]
+    assert entry["prediction"] == pytest.approx(expected)
+    assert entry["total"] == pytest.approx(np.log(expected))
+    assert cli.run(["explain", "m.pellucid", "new.csv", "--row", "4"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"row 4 -> {expected:.3g} (link {np.log(expected):.3g})")

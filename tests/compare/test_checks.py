@@ -35,9 +35,9 @@ def test_a_skew_that_logarithms_do_not_mend_gets_no_such_advice(rng):
     assert "log" not in said.text
 
 
-def test_counts_are_told_that_poisson_deviance_is_shown(rng):
+def test_counts_are_told_that_poisson_deviance_suits_them(rng):
     (said,) = found(regression(rng, rng.poisson(np.exp(rng.normal(size=400)))), "D021")
-    assert "Poisson deviance is shown" in said.text
+    assert "Poisson deviance suits it better" in said.text
     assert not found(regression(rng, rng.poisson(np.exp(rng.normal(size=400)))), "D020")
     ratings, prices = (
         rng.choice(6, 400, p=[0.02, 0.08, 0.4, 0.4, 0.08, 0.02]),

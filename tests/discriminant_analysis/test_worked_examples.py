@@ -210,7 +210,7 @@ def test_class_with_one_row_takes_the_pooled_shape():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 4, [[10.0, -6.0]]])
     y = np.repeat([0, 1, 2], [40, 40, 1])
-    with pytest.warns(ConvergenceWarning, match="within class 2 "):
+    with pytest.warns(ConvergenceWarning, match="in class 2 "):
         model = QuadraticDiscriminantAnalysis().fit(X, y)
     assert model.predict([[9.5, -5.5]])[0] == 2
 

@@ -173,10 +173,13 @@ def test_every_class_has_the_band_of_its_folds(rng):
 
 
 def test_a_tie_that_alone_would_be_a_difference_is_marked():
-    row = {"place": 3, "why": "not significantly worse", "p": 0.005}
+    row = {"place": 3, "why": "not significantly worse", "p": 0.005, "p_holm": 0.06}
     assert conclusion.against(row) == "as good, p = 0.005*"
     assert conclusion.against({**row, "p": 0.2}) == "as good, p = 0.20"
-    assert conclusion.against({**row, "why": "significantly worse"}) == "worse, p = 0.005"
+    far = {**row, "why": "loses more than 10% of the best's gain over the baseline"}
+    assert conclusion.against(far) == "lower, p = 0.005*"
+    worse = {**row, "why": "significantly worse", "p_holm": 0.03}
+    assert conclusion.against(worse) == "worse, p = 0.005"
     assert conclusion.against({**row, "p": None}) == "as good"
 
 
@@ -230,3 +233,10 @@ def test_settings_of_several_parameters_are_told_by_what_varies():
     ]
     drawn = str(model_pictures.search({"candidates": tried, "rounds": 6}, "accuracy", False))
     assert "leaf, share" in drawn and "6× 1, 0.5" in drawn
+
+
+def test_a_solver_that_watched_no_rows_gets_no_empty_picture():
+    found = {"iteration": [1, 2], "objective": [3.0, 2.0], "validation_score": [None, None]}
+    assert "Validation" not in str(model_pictures.history(found, False))
+    watched = {**found, "validation_score": [None, 0.5]}
+    assert "Validation score by iteration" in str(model_pictures.history(watched, False))

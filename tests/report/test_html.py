@@ -164,7 +164,7 @@ def test_marks_of_ties_are_explained_where_they_stand(two):
     """p is that of one comparison: 0.04 and as good want a word, in table, cards and Markdown."""
     summary = copy.deepcopy(two)
     for row in summary["leaderboard"]:
-        row["p"] = 0.2
+        row["p"] = row["p_holm"] = 0.2
     assert conclusion.STARRED not in html.render(summary)
     summary["leaderboard"][2]["p"] = 0.04
     text = Page(html.render(summary)).words
@@ -288,10 +288,10 @@ def test_columns_that_change_nothing_are_counted_not_drawn():
 
 
 def test_columns_that_say_the_same_are_named_beside_the_importances(two, two_page):
-    assert "nearly the same as others ( mean radius, mean texture )" in Page(two_page).words
+    assert "strongly correlated with others ( mean radius, mean texture )" in Page(two_page).words
     calm = copy.deepcopy(two)
     calm["checks"] = []
-    assert "nearly the same as others" not in Page(html.render(calm)).words
+    assert "strongly correlated with others" not in Page(html.render(calm)).words
 
 
 def test_equal_summaries_give_equal_bytes(two, two_page):
@@ -490,16 +490,20 @@ def test_the_answer_says_when_nothing_beats_the_baseline(two):
     summary["verdict"] |= {"recommended": "majority", "beats_baseline": False}
     _, first, *rest = conclusion.answer(summary)
     assert first == (
-        "No model predicts diagnosis significantly better than majority, which ignores the columns."
+        "No model predicts diagnosis significantly better than the baseline (majority), which "
+        "ignores the columns."
     )
     assert len(rest) == 2 and "cross-validation" in rest[0] and "test set" in rest[1]
 
 
 def test_the_answer_names_leak_model_score_baseline_and_alternatives(two):
     leak, first, second, third, fourth = conclusion.answer(two)
-    assert "answer away" in leak and first == "Use logistic to predict diagnosis."
+    assert "may leak the target" in leak and first == "Use logistic to predict diagnosis."
     assert "ROC AUC is 0.990 in cross-validation (95 % interval 0.980 to 0.995)" in second
-    assert "significantly better than the 0.500 of majority" in second
+    assert (
+        "significantly better than the baseline's 0.500 (majority, which ignores the columns)"
+        in second
+    )
     good = len(two["verdict"]["as_good"]) - 1
     assert third.startswith(f"{good} of the other {len(sample.MODELS) - 1} models are as good;")
     assert fourth.startswith("On the test set of")
@@ -649,7 +653,7 @@ def test_a_numeric_target_has_a_histogram_that_no_rows_leaves_out():
 
 def test_the_search_says_which_rows_it_knows(two):
     text = Page(html.render(two)).words
-    assert "knows the predictions of all 455 training rows" in text
+    assert "covers the out-of-fold predictions of all 455 training rows" in text
     large = copy.deepcopy(two)
     large["rows"]["all"]["rows"] = 39_073
     text = Page(html.render(large)).words

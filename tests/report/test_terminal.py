@@ -17,7 +17,11 @@ def row(model, place, mean, **metrics):
 
 
 def table(task, metric, *rows):
-    facts = {"plan": {"metric": metric}, "data": {"task": task}, "verdict": {"margin": 0.01}}
+    facts = {
+        "plan": {"metric": metric},
+        "data": {"task": task},
+        "verdict": {"margin": 0.01, "beats_baseline": True},
+    }
     return terminal.table(facts | {"leaderboard": list(rows)}, {})
 
 
@@ -62,7 +66,7 @@ def test_a_wide_board_keeps_to_its_width_and_its_columns():
     late = row("svm_rbf", None, 0.0) | {"status": "timed out", "reason": "a round " * 20}
     seconds = {"models": {"gradient_boosting": {"fit": 123.456}}}
     facts = {"plan": {"metric": "roc_auc"}, "data": {"task": "classification"}}
-    facts["verdict"] = {"margin": 0.01}
+    facts["verdict"] = {"margin": 0.01, "beats_baseline": True}
     lines = terminal.table(facts | {"leaderboard": [best, mute, late]}, seconds)
     assert max(map(len, lines)) <= 100
     assert lines[1].endswith(" 123.5 s <- recommended")

@@ -78,12 +78,12 @@ def told(facts: dict[str, Any], plan: Any) -> str:
         times = facts["test_used"]
         used = "once" if times == 1 else f"{times} times"
         lines.append(
-            f"note: {model} was your choice, not the rule's"
+            f"note: you chose {model}; the recommended model is {facts['recommended']}"
             if model != facts["recommended"]
             else f"note: {model} is the recommended model"
         )
         lines.append(
-            f"      the test set has been used {used}; each use makes its scores less honest"
+            f"      the test set has been used {used}; each use makes its scores more optimistic"
         )
     lines.append(f"NEXT  pellucid predict {quote(facts['path'])} NEW.csv -o out.csv")
     return "\n".join(lines)

@@ -73,7 +73,7 @@ def compare(
     metric : the score that ranks: one of ours, the name of a scikit-learn scorer, or "auto"
     cv : folds of the cross validation
     repeats : how often the folds are drawn anew
-    test_size : share of the rows locked away as test part; 0 for none
+    test_size : share of the rows held out as the test set; 0 for none
     test : a file whose rows are the locked test part
     group : column of groups: rows of one group stay together
     time : column of times: the past predicts the future

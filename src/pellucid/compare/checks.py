@@ -231,9 +231,12 @@ def _skewness(y: np.ndarray) -> float:
 def counts(facts: Facts) -> Iterator[Finding]:
     """D021"""
     if facts.material.classes is None and looks_counted(facts.material.y[facts.rows]):
-        text = f"the target {short(facts.material.target)} looks like a count: Poisson deviance is "
+        text = f"the target {short(facts.material.target)} looks like a count: Poisson deviance "
         yield Finding(
-            "D021", "note", text + "shown, since the variance of counts grows with their mean"
+            "D021",
+            "note",
+            text
+            + "suits it better than RMSE, because the variance of counts grows with their mean",
         )
 
 

@@ -199,6 +199,7 @@ def _assemble(
         found = replace(found, why="a known data set")
     if task == "auto" and (note := maybe_classes(found, target)):
         notes.append(note)
+    notes += [f"{name!r} orders the rows (--time) and is not a feature" for name in roles["time"]]
     _refuse_untaught(found, n_train, settings.test)
     apart = {target, *(name for names in roles.values() for name in names)}
     features = exchange.without(table, apart)

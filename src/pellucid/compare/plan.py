@@ -216,7 +216,7 @@ def _lock(material: Material, settings: Settings) -> tuple[np.ndarray, np.ndarra
     if share == 0:
         return np.arange(n), np.empty(0, dtype=int), "none asked for"
     if round(n * share) < LEAST_TEST:
-        return np.arange(n), np.empty(0, dtype=int), f"none: {n} rows are too few to lock some away"
+        return np.arange(n), np.empty(0, dtype=int), f"none: {n} rows are too few to hold some out"
     train, test = holdout(
         material.y,
         share,

@@ -76,10 +76,10 @@ def _guess(raw: Any, type_name: str) -> tuple[str, str]:
         return "classification", "true or false"
     values = np.unique(raw.values)
     if raw.kind == "number" and (values == np.floor(values)).all() and len(values) <= FEW_VALUES:
-        return "classification", f"{len(values)} whole numbers"
+        return "classification", f"{len(values)} different whole numbers"
     if raw.kind == "datetime":
         return "regression", "dates"
-    return "regression", f"{len(values)} numbers"
+    return "regression", f"{len(values)} different numbers"
 
 
 def maybe_classes(found: Target, name: str) -> str:

@@ -84,8 +84,8 @@ def status(named: list[tuple[Any, list[str]]]) -> Status:
     more = f", and {len(named) - 3} more" if len(named) > 3 else ""
     return Status(
         "collinear",
-        f"Columns, or sums of them, do not vary within {', '.join(shown)}{more}. In these directions "
-        "the variance of all classes together is used.",
+        f"Singular covariance in {', '.join(shown)}{more}: columns are constant or collinear. In these "
+        "directions the variance of all classes together is used.",
         "Leave out columns that others determine, or give the classes more rows or a shrinkage.",
     )
 

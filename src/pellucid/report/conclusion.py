@@ -64,26 +64,22 @@ def legend(data: Mapping[str, Any]) -> list[str]:
         return []
     family = sum(row.get("p_holm") is not None for row in rows)
     over = f"paired by {_paired_by(data)}" + (f", Holm over {family}" if family > 1 else "")
-    beaten = data["verdict"]["beats_baseline"]
+    if not data["verdict"]["beats_baseline"]:
+        return _legend_without_gain(reasons, over)
     lines = [
-        f"= as good as the best: loses less than {_margin(data)} of its gain over the baseline, or is "
-        f"not significantly worse ({over}) and loses at most {percent(MOST_LOST)}"
-        if beaten
-        else f"= as good as the best: not significantly worse ({over})"
+        f"= as good as the best: loses less than {_margin(data)} of the best model's gain over the "
+        f"baseline, or is not significantly worse ({over}) and probably loses at most "
+        f"{percent(MOST_LOST)}"
     ]
     if any(map(starred, rows)):
         lines.append(f"{STAR} {STARRED}")
     if reasons & {LOWER, FAR}:
         lines.append(
-            f"lower: not significantly worse, but it loses more than {percent(MOST_LOST)}, or it stands "
-            "below a model that is worse"
+            f"lower: not significantly worse, but loses more than {percent(MOST_LOST)} of that gain, or "
+            "stands below a model that is not as good"
         )
     if reasons & {NO_BETTER, BELOW}:
-        lines.append(
-            "no gain: not significantly better than the baseline, while another model is"
-            if beaten
-            else "no gain: not better than the baseline"
-        )
+        lines.append("no gain: not significantly better than the baseline, while another model is")
     return lines
 
 
@@ -96,6 +92,14 @@ def _paired_by(data: Mapping[str, Any]) -> str:
 
 def _margin(data: Mapping[str, Any]) -> str:
     return f"{100 * data['verdict']['margin']:.3g} %"
+
+
+def _legend_without_gain(reasons: set[str], over: str) -> list[str]:
+    """The marks where no model is significantly better than the baseline."""
+    lines = [f"= no significant difference from the baseline ({over})"]
+    if reasons & {NO_BETTER, BELOW}:
+        lines.append("no gain: scores no higher than the baseline")
+    return lines
 
 
 def answer(data: Mapping[str, Any]) -> list[str]:
@@ -125,7 +129,8 @@ def _choice(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     if data["verdict"]["scored"] == 1:
         return f"Only {model}, which ignores the columns, has a score: the others cannot be judged."
     return (
-        f"No model predicts {target} significantly better than {model}, which ignores the columns."
+        f"No model predicts {target} significantly better than the baseline ({model}), which "
+        "ignores the columns."
     )
 
 
@@ -136,7 +141,7 @@ def _over_baseline(data: Mapping[str, Any], own: Mapping[str, Any]) -> str:
         return ""
     value = score(base["mean"], data["plan"]["metric"])
     word = "significantly better than" if data["verdict"]["beats_baseline"] else "against"
-    return f", {word} the {value} of {base['model']}, which ignores the columns"
+    return f", {word} the baseline's {value} ({base['model']}, which ignores the columns)"
 
 
 def rare_class(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
@@ -150,8 +155,8 @@ def rare_class(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
     if recall is None or recall != recall:
         return []
     return [
-        f"Its labels find {percent(recall)} of the rows of {clean(rarest['label'], 60)!r}, the "
-        f"rarest class ({percent(share)} of the rows)."
+        f"Its recall for {clean(rarest['label'], 60)!r}, the rarest class ({percent(share)} of the "
+        f"rows), is {percent(recall)}."
     ]
 
 
@@ -171,7 +176,7 @@ def alternatives(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
         return [f"{_as_good(good, others)} as good; {own['model']} is {why_it(data, own)}."]
     gap = f"{top['model']} scores {score(top['mean'], metric)}"
     reason = (
-        f"less than {_margin(data)} of its gain over the baseline better"
+        f"better by less than {_margin(data)} of its gain over the baseline"
         if own["why"] == NEAR
         else f"not significantly better ({p_value(own['p_holm'])}{_among(data)})"
     )
@@ -230,10 +235,10 @@ def _on_test_set(data: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
     base = (
         ""
         if own["baseline"]
-        else f"; the baseline has {score(test['baseline'].get(metric), metric)}"
+        else f"; the baseline's is {score(test['baseline'].get(metric), metric)}"
     )
     return [
-        f"On the test set of {plural(test['rows'], 'row')} it is "
+        f"On the test set of {plural(test['rows'], 'row')} its {metric_name(metric)} is "
         f"{score(test['metrics'][metric], metric)}{ends}{base}."
     ]
 
@@ -261,24 +266,23 @@ def test_disagrees(data: Mapping[str, Any]) -> str:
         return f"Do not rely on {test['model']}: {said}."
     if foretold(data) == "no" and sign * value < sign * own["mean"]:
         return (
-            f"Do not rely on {test['model']}: {said}, worse than cross-validation allows "
-            f"({interval(own['ci'], metric)})."
+            f"Do not rely on the cross-validation score of {test['model']}: {said}, worse than "
+            f"cross-validation allows ({interval(own['ci'], metric)})."
         )
     return ""
 
 
 def leak_warning(data: Mapping[str, Any]) -> str:
-    """A sentence if a check suspects that columns give the answer away; empty if none does."""
+    """A sentence if a check suspects that columns leak the target; empty if none does."""
     found = [check for check in data.get("checks", []) if is_leak(check)]
     columns = list(dict.fromkeys(name for check in found for name in check.get("columns", ())))
     if not found:
         return ""
     codes = ", ".join(sorted({check["code"] for check in found}))
-    one = len(columns) == 1
-    which, they_are = ("A column gives", "it is") if one else ("Some columns give", "they are")
+    which, whose = ("A column", "its") if len(columns) == 1 else ("Some columns", "their")
     named = f" ({listing(columns)})" if columns else ""
     return (
-        f"{which} the answer away, it seems{named}: if {they_are} not known before the target, these "
+        f"{which} may leak the target{named}: unless {whose} values are known before the target, these "
         f"scores will not hold for new rows (check {codes})."
     )
 

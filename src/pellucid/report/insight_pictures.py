@@ -80,7 +80,7 @@ def support(found: dict[str, Any], labels: list[str], tables: bool) -> Markup:
             {"support vectors": found["vectors"], "not needed": rest},
             stacked=True,
             x_label="training rows",
-            note=f"{share} of the rows carry the boundary; the others could be left out.",
+            note=f"{share} of the rows are support vectors; the model does not depend on the others.",
             **look_of("Support vectors", tables),
         )
     )

@@ -324,8 +324,8 @@ def history(found: dict[str, Any], tables: bool) -> Markup | None:
 
 def _validation(found: dict[str, Any], tables: bool) -> Markup:
     """Scores on rows set aside, where the solver watched some."""
-    aside = found.get("validation_score") or found.get("validation_loss")
-    if not aside:
+    aside = found.get("validation_score") or found.get("validation_loss") or []
+    if all(value is None or value != value for value in aside):
         return Markup("")
     word = "score" if found.get("validation_score") else "loss"
     return markup(

@@ -98,9 +98,9 @@ def score_by_time(summary: dict[str, Any], key: str, title: str) -> Markup | Non
     rows = [row for row in near if row.get(key)]
     if len(rows) < 3:
         return None
-    groups: dict[str, list[Any]] = {"as good as the best": [], "worse": []}
+    groups: dict[str, list[Any]] = {"as good as the best": [], "not as good": []}
     for row in rows:
-        groups["as good as the best" if row.get("as_good") else "worse"].append(row)
+        groups["as good as the best" if row.get("as_good") else "not as good"].append(row)
     shown = {name: part for name, part in groups.items() if part}
     return markup(
         draw.scatter(

@@ -23,7 +23,8 @@ FORETOLD = {
     "better": "It is better than cross-validation predicted (the intervals overlap): this may be luck.",
     "worse": "It is worse than cross-validation predicted (the intervals overlap): this may be bad "
     "luck, or cross-validation was optimistic.",
-    "no": "It does not match cross-validation: the intervals do not overlap. Be careful.",
+    "no": "It does not match cross-validation: they differ by more than the uncertainty of both. "
+    "Be careful.",
 }
 LEAKS = ("D010", "D011", "D016", "D017")  # checks that say a column gives the target away
 LIGHTS = {"error": ("red", "✕"), "warning": ("amber", "!"), "note": ("grey", "i")}

@@ -25,7 +25,7 @@ FORETOLD = {
     "yes": "matches cross-validation: yes",
     "better": "better than cross-validation predicted (the intervals overlap)",
     "worse": "! worse than cross-validation predicted (the intervals overlap)",
-    "no": "! does not match cross-validation (the intervals do not overlap)",
+    "no": "! does not match cross-validation (they differ by more than the uncertainty of both)",
 }
 TITLE = "LEADERBOARD  "
 # Columns that a narrow screen does without, the first one first; those beside the metric by place.
@@ -256,7 +256,7 @@ def columns(
     lows, highs = (numbers([row["ci"][end] for row in scored], metric) for end in (0, 1))
     ranges = [f"{low} - {high}" for low, high in zip(in_line(lows), in_line(highs))]
     # As scores have none, p has no leading zero either.
-    against = [re.sub(r"p ([=<]) 0\.", r"p\1.", conclusion.against(row)) for row in scored]
+    against = [re.sub(r"p ([=<]) 0?", r"p\1", conclusion.against(row)) for row in scored]
     out = [
         Column("mean", ["mean", *means], right=True),
         Column("95 % interval", ["95 % interval", *ranges], right=True),
@@ -354,8 +354,7 @@ def test_set(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) 
 
 
 def with_interval(name: str, test: dict[str, Any]) -> str:
-    value = score(test["metrics"].get(name), name)
-    if name not in test["intervals"] or None in test["intervals"][name]:
-        return f"{name} {value}"
-    low, high = test["intervals"][name]
-    return f"{name} {value} [{score(low, name)}, {score(high, name)}]"
+    ends = test["intervals"].get(name) or [None]
+    values = [test["metrics"].get(name), *([] if None in ends else ends)]
+    value, *shown = (score(v, name) if is_share(name) else words.score(v, name) for v in values)
+    return f"{name} {value}" + (f" [{', '.join(shown)}]" if shown else "")

@@ -99,8 +99,8 @@ def exact(test: Mapping[str, Any]) -> bool:
 
 
 def foretold(data: Mapping[str, Any]) -> str:
-    """How the locked score lies to the interval of the folds: "yes" (inside), "better" or "worse"
-    (outside, but the intervals overlap), "no" (they do not), or "" where that is not known.
+    """How the test score lies to the interval of cross-validation: "yes" (inside), "better" or "worse"
+    (outside, but no further than both are uncertain), "no" (further), or "" where that is not known.
     """
     test, plan = data["test"], data["plan"]
     own = next((r for r in data["leaderboard"] if r["model"] == test["model"] and r["place"]), None)

@@ -69,8 +69,9 @@ def explain(
     if hasattr(told, "contributions"):
         own = told.columns == tuple(part.column_names)  # a formula makes columns of its own
         told = replace(told, rows=chosen, values=_values(part) if own else told.values)
-    form = "json" if as_json else format_
-    click.echo(as_text(told) if form == "text" else as_lines(told, form), nl=False)
+    form, answers = "json" if as_json else format_, predicted(fitted, part, told)
+    text = as_text(told, answers) if form == "text" else as_lines(told, form, answers)
+    click.echo(text, nl=False)
 
 
 def find(model: str, data: str | None) -> tuple[str, str, str | None]:
@@ -149,10 +150,24 @@ def _values(table: Any) -> list[list[Any]]:
     return [["missing" if v is None or v != v else v for v in column] for column in cells]
 
 
-def as_text(told: Any) -> str:
+def predicted(fitted: Any, rows: Any, told: Any) -> list[float] | None:
+    """Predictions of numbers in the units of the target, where contributions are on the link scale."""
+    if getattr(told, "scale", "") != "link" or told.classes is not None:
+        return None
+    return [float(value) for value in fitted.predict(rows)]
+
+
+def as_text(told: Any, answers: list[float] | None = None) -> str:
     """One line per row; a terminal breaks it between its parts."""
+    from pellucid.draw.number import number
+
     width = terminal_width(sys.stdout)
     lines = str(told).splitlines()
+    for i, answer in enumerate((answers or [])[: len(lines)]):
+        head, sign, rest = lines[i].partition(" -> ")
+        total, _, terms = rest.partition("  ")
+        if sign:
+            lines[i] = f"{head} -> {number(answer, 3)} (link {total})  {terms}"
     if width is not None:
         lines = [
             part for line in lines for part in packed(line.split("  "), "", "    ", width, "  ")
@@ -160,12 +175,14 @@ def as_text(told: Any) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_lines(told: Any, form: str) -> str:
+def as_lines(told: Any, form: str, answers: list[float] | None = None) -> str:
     """The numbers as JSON: one object per row, or per row and neighbour."""
     from pellucid.compare.journal import plain
 
     if hasattr(told, "contributions"):
         entries = [_entry(told, i) for i in range(len(told.prediction))]
+        for entry, answer in zip(entries, answers or ()):
+            entry["prediction"] = answer
     else:
         columns = told.frame()
         entries = [dict(zip(columns, found)) for found in zip(*columns.values())]
