@@ -96,7 +96,7 @@ class Entry:
         """Whether rows can have weights."""
         from inspect import signature
 
-        return "sample_weight" in signature(self.model_class().fit).parameters
+        return "sample_weight" in signature(self.make().fit).parameters
 
     def works(self) -> bool:
         """Whether the class takes the fixed parameters (a family may offer them later)."""
