@@ -192,7 +192,7 @@ def test_a_wide_margin_also_holds_where_a_difference_is_not_significant():
     scores = {"forest": 0.90, "tree": 0.84, "mean": 0.5}  # tree loses 15 % of the gain
     assert reasons(verdict(scores, margin=0.2))["tree"] == SAME
     assert reasons(verdict(scores, {"tree": 1e-5}, margin=0.2))["tree"] == NEAR
-    assert reasons(verdict(scores))["tree"] == FAR
+    assert reasons(verdict(scores, {"tree": 0.1}))["tree"] == FAR
 
 
 def test_a_score_equal_to_that_of_the_baseline_is_not_called_below_it():

@@ -228,7 +228,7 @@ def test_a_test_set_that_disagrees_changes_the_first_sentence():
     far = test | {"metrics": {"rmse": 2.5}, "foretold": False}
     first, second, *_ = conclusion.answer(plainly(test=far))
     assert first.startswith("Do not rely on the cross-validation score of forest: on the test set")
-    assert second == "Cross-validation recommends forest to predict price."
+    assert second == "Cross-validation alone would recommend forest to predict price."
     worse = test | {"metrics": {"rmse": 107308.0}}
     first = conclusion.answer(plainly(test=worse))[0]
     assert "107308, worse than the baseline's 4.100" in first
