@@ -17,7 +17,7 @@ from pellucid.persist.aliases import FORMAT_1
 
 def estimator_label(cls: type) -> str | None:
     """The label among the estimators: the name of the class."""
-    return _label(cls, _estimators())
+    return _label(cls, _estimators(cls.__name__))
 
 
 def record_label(cls: type) -> str | None:
@@ -42,7 +42,7 @@ def find_record(text: Any, version: int) -> Any:
 
 def estimator_place(text: Any, version: int) -> str:
     """Where users import the estimator from, such as `pellucid.dummy.DummyClassifier`."""
-    return _place(text, version, _estimators())
+    return _place(text, version, _estimators(label_in(text, version)))
 
 
 def label_in(text: Any, version: int) -> str | None:
@@ -52,10 +52,12 @@ def label_in(text: Any, version: int) -> str | None:
     return FORMAT_1.get(text) if version == 1 else text
 
 
-def _estimators() -> dict[str, str]:
-    """The place of every estimator by its label."""
-    listed = names.ESTIMATORS.items()
-    return {name: f"{module}.{name}" for module, members in listed for name in members}
+def _estimators(label: str | None) -> dict[str, str]:
+    """The place of the estimator with this label, if there is one."""
+    for module, members in names.ESTIMATORS.items():
+        if label in members:
+            return {label: f"{module}.{label}"}
+    return {}
 
 
 def _label(cls: type, places: dict[str, str]) -> str | None:
