@@ -1,6 +1,7 @@
 """The only list of public classes: lazy imports, model files, contract and compare read it.
 
-A family joins Pellucid by adding its names here.
+A family joins Pellucid by adding its names here. The name of an estimator is its label in model
+files; `PARTS` has the labels of all else that a file may hold.
 """
 
 ESTIMATORS: dict[str, tuple[str, ...]] = {
@@ -73,25 +74,22 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
     "pellucid.tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
 }
 
-# Frozen dataclasses that may occur inside a fitted model, and so inside a model file.
-RECORDS: dict[str, tuple[str, ...]] = {
-    "pellucid.data.schema": ("Schema",),
-    "pellucid.ensemble.boosting_trees": ("BoostedTrees",),
-    "pellucid.records": ("Status",),
-    "pellucid.tree.nodes": ("Nodes",),
+# What else a model file may hold, by its label there, and where that class is found today: frozen
+# dataclasses inside a fitted model, plain objects with get_params, wrappers around an estimator.
+# A label never changes, and no path enters a file: classes may move and be renamed freely.
+PARTS: dict[str, str] = {
+    "BoostedTrees": "pellucid.ensemble.boosting_trees.BoostedTrees",
+    "Design": "pellucid.formula.design.Design",
+    "FormulaModel": "pellucid.formula.model.FormulaModel",
+    "Nodes": "pellucid.tree.nodes.Nodes",
+    "Schema": "pellucid.data.schema.Schema",
+    "Status": "pellucid.records.Status",
+    "Table": "pellucid.data.table.Table",
+    "Text": "pellucid.data.text.Text",
 }
 
-# Frozen dataclasses around an estimator that a model file may hold in its place.
-WRAPPERS: dict[str, tuple[str, ...]] = {
-    "pellucid.formula.model": ("FormulaModel",),
-}
-
-# Plain objects with get_params that may be a part of a model.
-OPTIONS: dict[str, tuple[str, ...]] = {
-    "pellucid.data.table": ("Table",),
-    "pellucid.data.text": ("Text",),
-    "pellucid.formula.design": ("Design",),
-}
+# The parts that hold an estimator and that a model file may hold in its place.
+WRAPPERS: tuple[str, ...] = ("FormulaModel",)
 
 # Modules at the top of the package that hold functions, not estimators.
 MODULES: tuple[str, ...] = ("formula", "inspection")

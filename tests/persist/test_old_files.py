@@ -13,7 +13,9 @@ import pytest
 
 import pellucid
 from pellucid.dummy import DummyClassifier, DummyRegressor
+from pellucid.ensemble import HistGradientBoostingRegressor
 from pellucid.linear_model import LinearRegression
+from pellucid.naive_bayes import MultinomialNB
 from pellucid.persist import FORMAT
 from pellucid.persist.container import open_file
 from pellucid.tree import DecisionTreeClassifier
@@ -38,15 +40,18 @@ def table():
 
 
 def models():
-    """One model of each kind of state: labels, arrays, records, text, options."""
+    """One model of each kind of state: labels, arrays, text, and every record and option."""
     i = np.arange(ROWS)
     labels, number = np.array(["no", "oui", "så"])[(i * 11) % 7 % 3], ((i * 29) % 83) / 3.0
     options = pellucid.Table(kinds={"site": "categorical"})
+    words = pellucid.Table(kinds={"colour": "text"}, text=pellucid.Text(mode="binary"))
     return {
         "dummy_classifier": DummyClassifier(strategy="prior", table=options).fit(table(), labels),
         "dummy_regressor": DummyRegressor(strategy="quantile", quantile=0.3).fit(table(), number),
         "linear_regression": LinearRegression().fit(table(), number),
         "decision_tree": DecisionTreeClassifier(random_state=0).fit(table(), labels),
+        "boosting": HistGradientBoostingRegressor(max_iter=2, random_state=0).fit(table(), number),
+        "words": MultinomialNB(table=words).fit(table(), labels),
         "formula": pellucid.formula.ols(
             "number ~ scale(length) * C(colour)", table().append_column("number", [number])
         ),

@@ -59,13 +59,15 @@ class Unlisted(Toy):
         return self
 
 
+PARTS = {"Pair": "pellucid.toys.Pair", "Options": "pellucid.toys.Options"}
+
+
 @contextlib.contextmanager
 def registered():
     """Within this context Toy, Pair and Options belong to Pellucid."""
     with (
         mock.patch.dict(names.ESTIMATORS, {"pellucid.toys": ("Toy",)}),
-        mock.patch.dict(names.RECORDS, {"pellucid.toys": ("Pair",)}),
-        mock.patch.dict(names.OPTIONS, {"pellucid.toys": ("Options",)}),
+        mock.patch.dict(names.PARTS, PARTS),
         mock.patch.dict(sys.modules, {"pellucid.toys": sys.modules[__name__]}),
     ):
         yield

@@ -3,13 +3,14 @@
 `save` writes a model, `load` rebuilds it with equal bits, `describe` looks inside without building
 anything. The parts: `container` (bytes on disk <-> checked header and buffer), `encode` and
 `decode` (Python values <-> JSON tree and tensors), `checks` (of the single parts of a tree),
-`state` (of whole models), `registry` (the only classes a file may name), `description`.
+`state` (of whole models), `registry` (the only classes a file may name), `aliases` (how format 1
+named them), `description`.
 Invariant: whatever bytes a file holds, reading it gives a model that passes all checks or a
 `ModelFileError`; no module outside `names.py` is imported for it and no pickle is read.
 
 A file is `safetensors` with one metadata key, `pellucid`, whose JSON text reads
 
-    {"sha256": ..., "format": 1, "reader": "0.1", "model": {...}, "provenance": {...}}
+    {"sha256": ..., "format": 2, "reader": "0.1", "model": {...}, "provenance": {...}}
 
 - `sha256` is taken over the whole file with these 64 digits as zeros: every changed bit shows.
 - `reader` is the first release that can read the file; keys a reader does not know are skipped.
@@ -17,7 +18,12 @@ A file is `safetensors` with one metadata key, `pellucid`, whose JSON text reads
   array is a list). Every object is tagged by `@`: float (inf, nan), int, bytes, date, datetime,
   scalar, str_, bytes_, tuple, set, frozenset, dict, array, objects, texts, numbers, repeat, csr,
   record, same (a record again), estimator.
+- A record or an estimator names its class by a label: a word of `names.py` such as "Nodes" or
+  "DummyClassifier", never the path of a module. Labels do not change when classes move.
 - Arrays are tensors named after the attribute that holds them.
+
+`load` reads every format since 1. Format 1 differs only in its paths ("pellucid.tree.nodes.Nodes")
+in place of labels.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from pellucid.errors import CannotSaveError, ModelFileError, PellucidError
 
-FORMAT = 1  # what this reader understands; a change of meaning raises it
+FORMAT = 2  # what is written; formats from 1 on are read; a change of meaning raises it
 READER = "0.1"  # the first release that reads FORMAT
 KEY = "pellucid"
 MAX_HEADER = 1 << 26

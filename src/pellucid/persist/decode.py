@@ -65,6 +65,7 @@ class Decoder:
     """Builds values bottom-up; each tensor may be used once, so no two arrays share memory."""
 
     def __init__(self, contents: Contents) -> None:
+        self._version = contents.document["format"]
         self._tensors = dict(contents.tensors)
         self._data = contents.data
         self._records: list[tuple[Any, int]] = []  # each with the records it stands for
@@ -253,7 +254,7 @@ class Decoder:
 
     def _record(self, tree: dict[str, Any]) -> Any:
         before = self._n_records
-        cls = find_record(tree.get("class"))
+        cls = find_record(tree.get("class"), self._version)
         record = _build(cls, self._table(tree, "fields"))
         self._n_records += 1
         self._records.append((record, self._n_records - before))
@@ -271,7 +272,7 @@ class Decoder:
         return record
 
     def _estimator(self, tree: dict[str, Any]) -> Any:
-        cls = find_estimator(tree.get("class"))
+        cls = find_estimator(tree.get("class"), self._version)
         model = _build(cls, self._table(tree, "parameters"))
         learned = self._table(tree, "learned")
         for name in learned:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pellucid.errors import ModelFileError
 from pellucid.persist.container import MAX_DEPTH, MAX_ITEMS, Contents, Tensor, blame
+from pellucid.persist.registry import estimator_place, label_in
 
 SHOWN = 20  # so many items of a list are shown
 WIDTH = 200  # so many characters of a line
@@ -31,7 +32,7 @@ _SCALARS = {  # of NumPy scalars: code of `struct`
 class Description:
     """A model file in plain values; `vars(description)` can be printed as JSON.
 
-    estimator : class of the model, such as "pellucid.dummy.DummyClassifier"
+    estimator : where the class of the model is imported from, as "pellucid.dummy.DummyClassifier"
     parameters, learned, provenance : by name; long lists are cut, large arrays told by their shape
     columns : name and kind of each training column, and levels where it has them
     size : bytes of the file; arrays : number of arrays; format, sha256 : of the file
@@ -88,12 +89,12 @@ def _describe(contents: Contents) -> Description:
     if model["@"] == "record":  # a wrapper: what it adds stands among the parameters
         formula, model = {"formula": model["fields"]["formula"]}, model["fields"]["model"]
     origin = document.get("provenance", {"@": "dict", "items": []})
-    if model["@"] != "estimator" or type(model["class"]) is not str or origin["@"] != "dict":
+    if model["@"] != "estimator" or origin["@"] != "dict":
         raise ModelFileError("it holds no model")
     learned = {name: item for name, item in model["learned"].items() if name != "schema_"}
     return Description(
         path=contents.name,
-        estimator=model["class"],
+        estimator=estimator_place(model["class"], document["format"]),
         parameters=reader.table(formula | model["parameters"]),
         learned=reader.table(learned),
         columns=reader.columns(model["learned"].get("schema_")),
@@ -124,7 +125,7 @@ class Reader:
 
     def __init__(self, contents: Contents) -> None:
         self._tensors, self._data = contents.tensors, memoryview(contents.data)
-        self._depth = 0
+        self._version, self._depth = contents.document["format"], 0
         self._records = list(_records(contents.document["model"]))
 
     def table(self, entries: dict[str, Any]) -> dict[str, Any]:
@@ -223,11 +224,15 @@ class Reader:
         return float(tree["value"]) if tree["value"] in ("inf", "-inf") else float("nan")
 
     def _record(self, tree: dict[str, Any]) -> dict[str, Any]:
-        return {"class": tree["class"], **self.table(tree["fields"])}
+        return {"class": self._label(tree), **self.table(tree["fields"])}
 
     def _estimator(self, tree: dict[str, Any]) -> str:
         arguments = (f"{name}={item!r}" for name, item in self.table(tree["parameters"]).items())
-        return f"{tree['class'].rpartition('.')[2]}({', '.join(arguments)})"[:WIDTH]
+        return f"{self._label(tree)}({', '.join(arguments)})"[:WIDTH]
+
+    def _label(self, tree: dict[str, Any]) -> str:
+        """What the file calls the class of a record or inner estimator; `load` asks if it exists."""
+        return str(label_in(tree["class"], self._version) or tree["class"])[:WIDTH]
 
 
 _SHOW: dict[Any, Callable[[Reader, Any], Any]] = {

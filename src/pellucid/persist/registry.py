@@ -1,5 +1,7 @@
-"""Which classes a model file may name: those of `names.py`, by module and name, and no others.
+"""Which classes a model file may name: the labels of `names.py` and no others.
 
+A label is a word such as "DummyClassifier" or "Nodes": it says what is meant, and `names.py` says
+where that class is found today. Files of format 1 hold paths instead; `aliases.py` has their labels.
 Invariant: nothing here imports other modules than those listed in `names.py`.
 """
 
@@ -10,47 +12,69 @@ from typing import Any
 
 from pellucid import names
 from pellucid.errors import ModelFileError
-
-
-def _label(cls: type, listed: dict[str, tuple[str, ...]]) -> str | None:
-    """The name, such as `pellucid.dummy.DummyClassifier`, under which `_find` gives back `cls`."""
-    for module, classes in listed.items():
-        if cls.__name__ in classes and getattr(import_module(module), cls.__name__, None) is cls:
-            return f"{module}.{cls.__name__}"
-    return None
+from pellucid.persist.aliases import FORMAT_1
 
 
 def estimator_label(cls: type) -> str | None:
-    """The name among the estimators."""
-    return _label(cls, names.ESTIMATORS)
+    """The label among the estimators: the name of the class."""
+    return _label(cls, _estimators(cls.__name__))
 
 
 def record_label(cls: type) -> str | None:
-    """The name among the records and options, which are data: fields that a constructor takes."""
-    return next(filter(None, (_label(cls, listed) for listed in _data())), None)
+    """The label among the parts, which are data: fields that a constructor takes."""
+    return _label(cls, names.PARTS)
 
 
 def is_model(cls: type) -> bool:
     """Whether a file may hold an object of this class by itself."""
-    return estimator_label(cls) is not None or _label(cls, names.WRAPPERS) is not None
+    return estimator_label(cls) is not None or record_label(cls) in names.WRAPPERS
 
 
-def _data() -> tuple[dict[str, tuple[str, ...]], ...]:
-    return names.RECORDS, names.OPTIONS, names.WRAPPERS
+def find_estimator(text: Any, version: int) -> Any:
+    """The estimator class that a file of this format version calls `text`."""
+    return _class_at(estimator_place(text, version))
 
 
-def find_estimator(text: Any) -> Any:
-    """The estimator class that a file calls `text`."""
-    return _find(text, names.ESTIMATORS)
+def find_record(text: Any, version: int) -> Any:
+    """The class of a part that a file of this format version calls `text`."""
+    return _class_at(_place(text, version, names.PARTS))
 
 
-def find_record(text: Any) -> Any:
-    """The class of records or options that a file calls `text`."""
-    return _find(text, *_data())
+def estimator_place(text: Any, version: int) -> str:
+    """Where users import the estimator from, such as `pellucid.dummy.DummyClassifier`."""
+    return _place(text, version, _estimators(label_in(text, version)))
 
 
-def _find(text: Any, *lists: dict[str, tuple[str, ...]]) -> Any:
-    module, _, name = text.rpartition(".") if type(text) is str else ("", "", "")
-    if not any(name in listed.get(module, ()) for listed in lists):
+def label_in(text: Any, version: int) -> str | None:
+    """The label that `text` stands for in a file of this format version, if it can be one."""
+    if type(text) is not str:
+        return None
+    return FORMAT_1.get(text) if version == 1 else text
+
+
+def _estimators(label: str | None) -> dict[str, str]:
+    """The place of the estimator with this label, if there is one."""
+    for module, members in names.ESTIMATORS.items():
+        if label in members:
+            return {label: f"{module}.{label}"}
+    return {}
+
+
+def _label(cls: type, places: dict[str, str]) -> str | None:
+    """The label under which `_place` and `_class_at` give back `cls`."""
+    for label, place in places.items():
+        if place.endswith(f".{cls.__name__}") and _class_at(place) is cls:
+            return label
+    return None
+
+
+def _place(text: Any, version: int, places: dict[str, str]) -> str:
+    label = label_in(text, version)
+    if label is None or label not in places:
         raise ModelFileError(f"it names the class {str(text)[:80]!r}, which Pellucid does not have")
+    return places[label]
+
+
+def _class_at(place: str) -> Any:
+    module, _, name = place.rpartition(".")
     return getattr(import_module(module), name)
