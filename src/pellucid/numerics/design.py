@@ -8,10 +8,10 @@ from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
 
-from .. import parallel
-from .double_double import loops
-from .linalg import EPS, block_qr
-from .tables import Rows
+from pellucid import parallel
+from pellucid.numerics.double_double import loops
+from pellucid.numerics.linalg import EPS, block_qr
+from pellucid.numerics.tables import Rows
 
 NEAR = 4.0  # offset of a column, in units of its spread, that costs products no digit
 FEW_EDGES = 3

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .families import BINOMIAL, GAMMA, INVERSE_GAUSSIAN, POISSON, glm_loss
-from .families import negative_binomial as _negative_binomial
-from .families import tweedie as _tweedie
-from .links import expit
+from pellucid.numerics.families import BINOMIAL, GAMMA, INVERSE_GAUSSIAN, POISSON, glm_loss
+from pellucid.numerics.families import negative_binomial as _negative_binomial
+from pellucid.numerics.families import tweedie as _tweedie
+from pellucid.numerics.links import expit
 
 Array = np.ndarray
 Formula = Callable[[Array, Array], Array]

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import ParameterError, shown
-from ..parallel import StopFlag
-from ..records import Recorder, Solution, Status
-from .penalties import Penalty
+from pellucid.errors import ParameterError, shown
+from pellucid.numerics.penalties import Penalty
+from pellucid.parallel import StopFlag
+from pellucid.records import Recorder, Solution, Status
 
 Array = np.ndarray
 Evaluate = Callable[[Array], tuple[float, Array]]  # x -> value, gradient

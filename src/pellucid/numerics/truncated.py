@@ -8,9 +8,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..parallel import StopFlag
-from ..records import Recorder, Solution, Status
-from .optimise import Evaluate, Point, converged, largest, line_search, note, out_of_iterations
+from pellucid.numerics.optimise import (
+    Evaluate,
+    Point,
+    converged,
+    largest,
+    line_search,
+    note,
+    out_of_iterations,
+)
+from pellucid.parallel import StopFlag
+from pellucid.records import Recorder, Solution, Status
 
 ROUGH = 0.03  # of the slopes that a step may leave
 PRODUCTS = 1000  # of the curvature that a step may ask for

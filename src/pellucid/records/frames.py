@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from ..errors import ParameterError
+from pellucid.errors import ParameterError
 
 _BACKENDS = {
     "pandas": ("pandas", "DataFrame"),

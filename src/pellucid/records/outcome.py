@@ -33,8 +33,8 @@ class Outcome:
     kind: str = ""  # of two classes: what `shown` is, such as "p", a probability
 
     def __str__(self) -> str:
-        from ..draw import number
-        from ..draw.text import clean
+        from pellucid.draw import number
+        from pellucid.draw.text import clean
 
         shown = number(self.shown, 3)
         shown = ">0.999" if shown == "1" and self.shown < 1 else shown  # near, but not certain
@@ -46,7 +46,7 @@ class Outcome:
     @property
     def named(self) -> str:
         """`p(yes)`: the number that is shown of one of two classes."""
-        from ..draw.text import clean
+        from pellucid.draw.text import clean
 
         return f"{self.kind}({clean(self.of, 60)})"
 

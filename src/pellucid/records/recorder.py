@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ParameterError
+from pellucid.errors import ParameterError
 
 HISTORY_ROWS = 10_000
 
