@@ -18,6 +18,7 @@ from pellucid.numerics.links import expit
 
 Array = np.ndarray
 Formula = Callable[[Array, Array], Array]
+Curve = Callable[[Array], Array]  # of the margin alone
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def _binomial_curvature(y: Array, z: Array) -> Array:
     return small / (1.0 + small) ** 2
 
 
-def _margin(name: str, phi: Callable, slope: Callable, bend: Callable) -> Loss:
+def _margin(name: str, phi: Curve, slope: Curve, bend: Curve) -> Loss:
     """A loss of m = y z with y in {-1, 1}."""
     return Loss(
         name,

@@ -5,6 +5,7 @@ do not say: along directions of little curvature they lead far down.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def truncated_newton(
     max_iter: int,
     recorder: Recorder,
     done: int = 0,
-    measure: Callable[[Point], dict] | None = None,
+    measure: Callable[[Point], dict[str, Any]] | None = None,
     stop: Callable[[Point], Status | None] | None = None,
 ) -> Solution:
     """From x0, after `done` iterations of another solver, whose history is gone on with.

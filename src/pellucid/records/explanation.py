@@ -99,7 +99,7 @@ class Explanation:
         row, which, base, prediction = (
             unused(name, taken) for name in ("row", "class", "baseline", "prediction")
         )
-        result: dict[str, list] = {row: [name for name in self.rows or () for _ in range(K)]}
+        result: dict[str, list[Any]] = {row: [name for name in self.rows or () for _ in range(K)]}
         if self.classes is not None:
             result[which] = list(self.classes[-K:]) * n
         elif K > 1:

@@ -17,7 +17,7 @@ _BACKENDS = {
 }
 
 
-def frame(columns: dict[str, list], backend: str | None = None) -> Any:
+def frame(columns: dict[str, list[Any]], backend: str | None = None) -> Any:
     """The columns as they are, or as the data frame of a package that is installed.
 
     Parameters

@@ -78,13 +78,16 @@ def _logistic(x: float) -> float:
 
 def _shares(scores: np.ndarray, scale: str) -> list[float]:
     """Softmax of log-odds; other scales as they are."""
-    if scale != "log-odds":
-        return scores.tolist()
-    top = np.max(scores)
-    if not np.isfinite(top):
-        return (scores == top).astype(float).tolist()
-    weights = np.exp(scores - top)
-    return (weights / weights.sum()).tolist()
+    shares = scores
+    if scale == "log-odds":
+        top = np.max(scores)
+        if np.isfinite(top):
+            weights = np.exp(scores - top)
+            shares = weights / weights.sum()
+        else:
+            shares = (scores == top).astype(float)
+    listed: list[float] = shares.tolist()
+    return listed
 
 
 def largest_gap(total: np.ndarray, prediction: np.ndarray) -> float:

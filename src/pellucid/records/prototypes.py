@@ -76,7 +76,7 @@ class Prototypes:
         `backend`: None for a dict of lists, or "pandas", "polars", "arrow".
         """
         i, j = np.nonzero(self.rows >= 0)
-        result: dict[str, list] = {
+        result: dict[str, list[Any]] = {
             "row": i.tolist(),
             "prototype": self.rows[i, j].tolist(),
             "distance": self.distances[i, j].tolist(),
