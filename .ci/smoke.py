@@ -22,7 +22,7 @@ def check_contents(wheel: str) -> None:
     assert sources, "the wheel has no loops"
     for source in sources:
         stem = source.removesuffix("pyx")
-        compiled = any(name.startswith(stem) and name.endswith(".so") for name in names)
+        compiled = any(name.startswith(stem) and name.endswith((".so", ".pyd")) for name in names)
         assert compiled, f"{source} is not compiled"
     assert "pellucid/py.typed" in names
     packages = {name.split("/")[0] for name in names}

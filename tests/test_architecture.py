@@ -144,6 +144,13 @@ def test_module_names_say_what_is_inside():
     assert not wrong, wrong
 
 
+def test_every_folder_of_tests_is_a_package():
+    # Two test files may then have one name, and helpers are imported by their full names.
+    folders = {p.parent for p in (ROOT / "tests").rglob("*.py")}
+    wrong = [str(f.relative_to(ROOT)) for f in folders if not (f / "__init__.py").is_file()]
+    assert not wrong, sorted(wrong)
+
+
 def test_every_module_says_what_lives_there():
     opening = re.compile(r'r?"""\S.{15,}|# \S.{15,}')
     silent = [str(p.relative_to(ROOT)) for p in SOURCES if not opening.match(p.read_text())]

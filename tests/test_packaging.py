@@ -6,11 +6,15 @@ from importlib.metadata import distribution, entry_points
 from importlib.resources import files
 
 import pytest
+import yaml
 
 from tests.source_tree import PACKAGE, ROOT, source_files
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT, TOOLS = SETTINGS["project"], SETTINGS["tool"]
+WORKFLOWS = ROOT / ".github" / "workflows"
 INSTALLED = distribution("pellucid")
+CHECKERS = ("ruff", "mypy", "codespell")
 
 
 def installed_paths() -> list[str]:
@@ -69,5 +73,40 @@ def test_requirements_have_a_lower_bound_and_no_upper_bound():
 def test_ci_pins_everything_that_is_required():
     pins = re.findall(r"^([\w.-]+)==", (ROOT / ".ci" / "constraints.txt").read_text(), re.M)
     pinned = {pin.lower().replace("_", "-") for pin in pins}
-    tested = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"], "ruff", "mypy"]
+    tested = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"], *CHECKERS]
     assert {re.match(r"[\w-]+", line).group() for line in tested} <= pinned
+
+
+def test_hooks_and_ci_run_the_same_versions():
+    pins = dict(
+        re.findall(r"^([\w.-]+)==(\S+)", (ROOT / ".ci" / "constraints.txt").read_text(), re.M)
+    )
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text()
+    revisions = dict(re.findall(r"/(ruff|codespell)(?:-pre-commit)?\n +rev: v(\S+)", hooks))
+    assert revisions == {name: pins[name] for name in ("ruff", "codespell")}
+
+
+def test_the_same_pythons_everywhere():
+    classifiers = "\n".join(PROJECT["classifiers"])
+    promised = re.findall(r"Python :: (3\.\d+)$", classifiers, re.M)
+    assert PROJECT["requires-python"] == f">={promised[0]}"
+    matrix = re.search(r"python: \[(.*)\]", (WORKFLOWS / "tests.yml").read_text()).group(1)
+    assert re.findall(r"[\d.]+", matrix) == promised
+    wheels = TOOLS["cibuildwheel"]["build"].split()
+    ordinary = [f"cp{version.replace('.', '')}-*" for version in promised]
+    assert wheels == [*ordinary, ordinary[-1].replace("-", "t-")], "and the free-threaded newest"
+
+
+def test_the_citation_names_the_version():
+    cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.M).group(1)
+    assert cited == INSTALLED.version
+
+
+def test_workflows_are_readable():
+    texts = [*(ROOT / ".github").rglob("*.yml"), ROOT / ".pre-commit-config.yaml"]
+    assert len(texts) > 5
+    for path in texts:
+        assert isinstance(yaml.safe_load(path.read_text()), dict), path
+    for path in WORKFLOWS.glob("*.yml"):
+        workflow = yaml.safe_load(path.read_text())
+        assert workflow["permissions"] == {"contents": "read"}, f"{path.name}: rights are per job"

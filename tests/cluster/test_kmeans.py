@@ -15,9 +15,8 @@ import pellucid
 from pellucid.cluster import KMeans, rows
 from pellucid.errors import ConvergenceWarning, DataError, ParameterError
 from pellucid.mixture import GaussianMixture
+from tests.cluster import plain
 from tests.oracles import shared
-
-from . import plain
 
 
 def iris():

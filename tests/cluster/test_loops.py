@@ -9,8 +9,7 @@ import scipy.sparse
 from pellucid import parallel
 from pellucid.cluster import _loops, rows
 from pellucid.cluster.rows import RowTable, pack
-
-from . import plain
+from tests.cluster import plain
 
 
 @pytest.fixture(params=["wide", "plain"])

@@ -6,8 +6,7 @@ from sklearn.datasets import make_blobs
 
 from pellucid.cluster import seeding
 from pellucid.cluster.rows import RowTable
-
-from . import plain
+from tests.cluster import plain
 
 
 @pytest.mark.parametrize("k", [1, 3, 8])

@@ -6,8 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from pellucid.decomposition import PCA
 from pellucid.decomposition.centred import Centred, Facts
-
-from . import exact
+from tests.decomposition import exact
 
 
 def sets():

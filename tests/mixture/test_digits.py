@@ -7,8 +7,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from pellucid.mixture import GaussianMixture
-
-from . import exact
+from tests.mixture import exact
 
 TYPES = ("full", "tied", "diag", "spherical")
 PLACES = {"plain": (0.0, 1.0), "offset 1e6": (1e6, 1.0), "offset 1e8": (1e8, 1.0),

@@ -6,6 +6,7 @@ column order are the user's.
 """
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -94,7 +95,7 @@ class Intake:
             return [np.zeros(self.n_rows, dtype=bool)] * self.n_columns
         if self.dense is not None:
             return list(np.isnan(self.dense).T)
-        masks = {
+        masks: dict[str, Callable[[Any], np.ndarray]] = {
             "categorical": lambda values: values < 0,
             "text": lambda values: np.array([v is None for v in values]),
         }

@@ -4,18 +4,18 @@ Invariant: plain data in, a string out; equal input gives equal output; no estim
 and no third-party package is known here.
 """
 
-from .bar_chart import bar
-from .estimator import estimator_card
-from .heat_chart import heatmap
-from .histogram_chart import histogram
-from .interval_chart import intervals
-from .line_chart import line
-from .number import number
-from .region_chart import regions
-from .scatter_chart import scatter
-from .style import style_sheet
-from .table import html_table, text_table
-from .tree_chart import Node, tree
+from pellucid.draw.bar_chart import bar
+from pellucid.draw.estimator import estimator_card
+from pellucid.draw.heat_chart import heatmap
+from pellucid.draw.histogram_chart import histogram
+from pellucid.draw.interval_chart import intervals
+from pellucid.draw.line_chart import line
+from pellucid.draw.number import number
+from pellucid.draw.region_chart import regions
+from pellucid.draw.scatter_chart import scatter
+from pellucid.draw.style import style_sheet
+from pellucid.draw.table import html_table, text_table
+from pellucid.draw.tree_chart import Node, tree
 
 __all__ = [
     "Node",

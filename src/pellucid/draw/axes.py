@@ -10,13 +10,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ..errors import ParameterError
-from . import legend, svg
-from . import text as words
-from .dates import date_ticks
-from .number import number, tick_labels
-from .scale import Band, Linear, Log, padded, widen
-from .settings import Settings
+from pellucid.draw import legend, svg
+from pellucid.draw import text as words
+from pellucid.draw.dates import date_ticks
+from pellucid.draw.number import number, tick_labels
+from pellucid.draw.scale import Band, Linear, Log, padded, widen
+from pellucid.draw.settings import Settings
+from pellucid.errors import ParameterError
 
 MARGIN = 6.0
 BOLD = 1.12  # bold letters are wider

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from ..errors import ParameterError
-from . import svg
-from .axes import Axis, Panel, layout, numeric_axis
-from .figure import describe, finish, span
-from .legend import Key, fill_parts, hatch_definitions
-from .number import beside_marks
-from .points import read_columns
-from .scale import extent_with_zero
-from .settings import Look, Settings, with_note
-from .text import clean
+from pellucid.draw import svg
+from pellucid.draw.axes import Axis, Panel, layout, numeric_axis
+from pellucid.draw.figure import describe, finish, span
+from pellucid.draw.legend import Key, fill_parts, hatch_definitions
+from pellucid.draw.number import beside_marks
+from pellucid.draw.points import read_columns
+from pellucid.draw.scale import extent_with_zero
+from pellucid.draw.settings import Look, Settings, with_note
+from pellucid.draw.text import clean
+from pellucid.errors import ParameterError
 
 MOST_BARS = 60
 ROW = 24

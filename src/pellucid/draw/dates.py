@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from .number import number
+from pellucid.draw.number import number
 
 FIRST = datetime(1970, 1, 1)
 LOWEST, HIGHEST = -719162.0, 2932896.0  # the years 1 and 9999

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from ..errors import ParameterError
-from . import svg
-from . import text as words
-from .axes import Axis, Panel, checked_limits, layout
-from .figure import describe, finish, span
-from .legend import Key
-from .number import coordinate, number
-from .png import data_address, png, red_green_blue
-from .points import floats
-from .settings import Look, Settings
-from .style import PALETTE
+from pellucid.draw import svg
+from pellucid.draw import text as words
+from pellucid.draw.axes import Axis, Panel, checked_limits, layout
+from pellucid.draw.figure import describe, finish, span
+from pellucid.draw.legend import Key
+from pellucid.draw.number import coordinate, number
+from pellucid.draw.png import data_address, png, red_green_blue
+from pellucid.draw.points import floats
+from pellucid.draw.settings import Look, Settings
+from pellucid.draw.style import PALETTE
+from pellucid.errors import ParameterError
 
 STRONGEST = 0.65  # opacity; the page's text colour stays readable on top of it
 LEVELS = 13  # steps of opacity on each side

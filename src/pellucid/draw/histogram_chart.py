@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any, Unpack
 
-from ..errors import ParameterError
-from . import svg
-from .axes import Axis, Panel, layout, numeric_axis
-from .figure import describe, finish, shown, span
-from .legend import Key
-from .number import coordinate
-from .points import floats, read_columns
-from .scale import extent, extent_with_zero
-from .settings import Look, Settings
-from .style import dash
+from pellucid.draw import svg
+from pellucid.draw.axes import Axis, Panel, layout, numeric_axis
+from pellucid.draw.figure import describe, finish, shown, span
+from pellucid.draw.legend import Key
+from pellucid.draw.number import coordinate
+from pellucid.draw.points import floats, read_columns
+from pellucid.draw.scale import extent, extent_with_zero
+from pellucid.draw.settings import Look, Settings
+from pellucid.draw.style import dash
+from pellucid.errors import ParameterError
 
 
 def histogram(

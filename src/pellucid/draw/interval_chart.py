@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from . import svg
-from .axes import Axis, Panel, layout, numeric_axis
-from .figure import describe, finish, span
-from .number import beside_marks, coordinate, number
-from .points import floats, table_columns
-from .scale import extent
-from .settings import Look, Settings, with_note
-from .text import clean, escape
+from pellucid.draw import svg
+from pellucid.draw.axes import Axis, Panel, layout, numeric_axis
+from pellucid.draw.figure import describe, finish, span
+from pellucid.draw.number import beside_marks, coordinate, number
+from pellucid.draw.points import floats, table_columns
+from pellucid.draw.scale import extent
+from pellucid.draw.settings import Look, Settings, with_note
+from pellucid.draw.text import clean, escape
 
 MOST_ROWS = 60
 ROW = 24

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from . import svg
-from . import text as words
-from .style import dash
+from pellucid.draw import svg
+from pellucid.draw import text as words
+from pellucid.draw.style import dash
 
 SAMPLE = 26.0
 MOST_KEYS = 12

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Unpack
 
-from . import svg
-from .axes import Panel, layout, numeric_axis
-from .dates import date
-from .figure import describe, finish, shown, span
-from .legend import Key
-from .number import coordinate
-from .points import Points, left_out, read_series, runs, table_columns, thin_line
-from .scale import extent
-from .settings import Look, Settings, with_note
-from .style import dash
-from .text import clean
+from pellucid.draw import svg
+from pellucid.draw.axes import Panel, layout, numeric_axis
+from pellucid.draw.dates import date
+from pellucid.draw.figure import describe, finish, shown, span
+from pellucid.draw.legend import Key
+from pellucid.draw.number import coordinate
+from pellucid.draw.points import Points, left_out, read_series, runs, table_columns, thin_line
+from pellucid.draw.scale import extent
+from pellucid.draw.settings import Look, Settings, with_note
+from pellucid.draw.style import dash
+from pellucid.draw.text import clean
 
 Pair = tuple[Iterable[Any], Iterable[Any]]
 MARKED_POINTS = 25  # shorter lines also show their points

@@ -10,7 +10,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 
-from ..errors import ParameterError
+from pellucid.errors import ParameterError
 
 MOST_PIXELS = 1 << 22
 

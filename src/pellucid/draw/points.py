@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..errors import ParameterError
-from .text import clean
+from pellucid.draw.text import clean
+from pellucid.errors import ParameterError
 
 Column = Sequence[float]
 Points = list[tuple[float, float]]

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Unpack
 
-from ..errors import ParameterError
-from . import svg
-from . import text as words
-from .axes import Axis, Panel, checked_limits, layout
-from .figure import describe, finish, span
-from .legend import Key
-from .line_chart import Pair
-from .png import data_address, png, red_green_blue
-from .points import Points, evenly, left_out, read_names, read_series
-from .scatter_chart import point_marks, thin_points
-from .settings import Look, Settings, with_note
-from .style import PALETTE
+from pellucid.draw import svg
+from pellucid.draw import text as words
+from pellucid.draw.axes import Axis, Panel, checked_limits, layout
+from pellucid.draw.figure import describe, finish, span
+from pellucid.draw.legend import Key
+from pellucid.draw.line_chart import Pair
+from pellucid.draw.png import data_address, png, red_green_blue
+from pellucid.draw.points import Points, evenly, left_out, read_names, read_series
+from pellucid.draw.scatter_chart import point_marks, thin_points
+from pellucid.draw.settings import Look, Settings, with_note
+from pellucid.draw.style import PALETTE
+from pellucid.errors import ParameterError
 
 MOST_PLACES, MOST_OBSTACLES = 100, 150  # looked at when a class name is placed
 SHADES = 8  # steps of certainty

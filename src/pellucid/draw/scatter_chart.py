@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
-from . import svg
-from . import text as words
-from .axes import Panel, layout, numeric_axis
-from .figure import describe, finish, span
-from .legend import Key
-from .line_chart import Pair, data_extent, reference_marks
-from .number import number
-from .points import Points, evenly, left_out, read_series, runs
-from .settings import Look, Settings, with_note
-from .style import MARKERS
+from pellucid.draw import svg
+from pellucid.draw import text as words
+from pellucid.draw.axes import Panel, layout, numeric_axis
+from pellucid.draw.figure import describe, finish, span
+from pellucid.draw.legend import Key
+from pellucid.draw.line_chart import Pair, data_extent, reference_marks
+from pellucid.draw.number import number
+from pellucid.draw.points import Points, evenly, left_out, read_series, runs
+from pellucid.draw.settings import Look, Settings, with_note
+from pellucid.draw.style import MARKERS
 
 MOST_POINTS = 2000
 LONGEST_NAME, SMALL = 14.0, 11  # em and pixels of a name beside its point

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from . import text as words
-from .number import coordinate
-from .style import MARKERS, PALETTE
+from pellucid.draw import text as words
+from pellucid.draw.number import coordinate
+from pellucid.draw.style import MARKERS, PALETTE
 
 FONT = 13
 TITLE_FONT = 15

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from numbers import Real
 
-from ..errors import ParameterError
-from . import svg
-from . import text as words
-from .number import column as format_column
-from .number import number
-from .style import style_sheet
+from pellucid.draw import svg
+from pellucid.draw import text as words
+from pellucid.draw.number import column as format_column
+from pellucid.draw.number import number
+from pellucid.draw.style import style_sheet
+from pellucid.errors import ParameterError
 
 WIDTH = 96
 _GAP = "  "

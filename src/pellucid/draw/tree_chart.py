@@ -6,15 +6,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Unpack
 
-from ..errors import ParameterError
-from . import legend, svg
-from .axes import MARGIN, Panel
-from .figure import describe, finish
-from .number import number
-from .scale import Band
-from .settings import Look, Settings, with_note
-from .text import clean
-from .text import width as printed
+from pellucid.draw import legend, svg
+from pellucid.draw.axes import MARGIN, Panel
+from pellucid.draw.figure import describe, finish
+from pellucid.draw.number import number
+from pellucid.draw.scale import Band
+from pellucid.draw.settings import Look, Settings, with_note
+from pellucid.draw.text import clean
+from pellucid.draw.text import width as printed
+from pellucid.errors import ParameterError
 
 NARROW, WIDE = 130.0, 320.0  # a node is as wide as its text, within these
 GAP = 44.0  # room for the branches behind a node

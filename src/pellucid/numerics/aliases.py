@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .linalg import EPS, Factor, null_space, ordered_factor
+from pellucid.numerics.linalg import EPS, Factor, null_space, ordered_factor
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .densities import by_blocks, loops
+from pellucid.numerics.densities import by_blocks, loops
 
 FEW = 32  # rows up to which probabilities are found sooner than the rows that need none
 NEAR = 1e-13  # difference of logarithms below which rounding decides which class leads

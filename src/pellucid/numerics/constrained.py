@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import PellucidError
-from ..records import Status
-from .design import Design, make_design
-from .least_squares import least_squares
-from .tables import Rows, exponents
+from pellucid.errors import PellucidError
+from pellucid.numerics.design import Design, make_design
+from pellucid.numerics.least_squares import least_squares
+from pellucid.numerics.tables import Rows, exponents
+from pellucid.records import Status
 
 
 def active_sets(A: np.ndarray, b: np.ndarray, max_iter: int) -> np.ndarray:

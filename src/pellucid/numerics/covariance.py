@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import parallel
-from .moments import moments
-from .tables import Rows
+from pellucid import parallel
+from pellucid.numerics.moments import moments
+from pellucid.numerics.tables import Rows
 
 
 def empirical(X: Any, weights: np.ndarray) -> np.ndarray:

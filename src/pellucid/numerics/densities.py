@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .. import parallel
-from . import _densities
-from .lanes import fastest
+from pellucid import parallel
+from pellucid.numerics import _densities
+from pellucid.numerics.lanes import fastest
 
 loops = fastest(_densities)
 

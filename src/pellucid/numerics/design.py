@@ -8,14 +8,15 @@ from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
 
-from .. import parallel
-from .double_double import loops
-from .linalg import EPS, block_qr
-from .tables import Rows
+from pellucid import parallel
+from pellucid.numerics.double_double import loops
+from pellucid.numerics.linalg import EPS, block_qr
+from pellucid.numerics.tables import Rows
 
 NEAR = 4.0  # offset of a column, in units of its spread, that costs products no digit
 FEW_EDGES = 3
 PANELS = 4  # of columns, from which a large matrix of products is made
+Pair = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ def _by_rows(X: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return sums, edge @ edge.T
 
 
-def _add_both(a: tuple, b: tuple) -> tuple:
+def _add_both(a: Pair, b: Pair) -> Pair:
     a[0].__iadd__(b[0])
     return a[0], a[1] + b[1]
 

@@ -6,10 +6,10 @@ two builds of the loops give equal bits, so the choice between them is only a ma
 
 import numpy as np
 
-from .. import parallel
-from . import _loops
-from .lanes import fastest
-from .tables import Rows
+from pellucid import parallel
+from pellucid.numerics import _loops
+from pellucid.numerics.lanes import fastest
+from pellucid.numerics.tables import Rows
 
 loops = fastest(_loops)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .links import LINKS, Link
+from pellucid.numerics.links import LINKS, Link
 
 Array = np.ndarray
 

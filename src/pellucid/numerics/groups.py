@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import parallel
-from . import _groups
-from .lanes import fastest
-from .tables import Rows
+from pellucid import parallel
+from pellucid.numerics import _groups
+from pellucid.numerics.lanes import fastest
+from pellucid.numerics.tables import Rows
 
 loops = fastest(_groups)
 

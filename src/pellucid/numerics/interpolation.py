@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from .. import parallel
-from .design import Design, products_by_columns
-from .double_double import Vector, loops, residual_gradient, residuals
-from .linalg import GRAM_DIGITS, Factor, cholesky_factor
+from pellucid import parallel
+from pellucid.numerics.design import Design, products_by_columns
+from pellucid.numerics.double_double import Vector, loops, residual_gradient, residuals
+from pellucid.numerics.linalg import GRAM_DIGITS, Factor, cholesky_factor
 
 MAX_PASSES = 10
 LEAST = 2.0**-600  # square of a row's length below which digits are lost

@@ -6,7 +6,7 @@ Invariant: both builds give equal bits, so the choice is only a matter of speed.
 from importlib import import_module
 from types import ModuleType
 
-from ._loops import cpu_has_avx2
+from pellucid.numerics._loops import cpu_has_avx2
 
 
 def builds(plain: ModuleType) -> list[ModuleType]:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import parallel
-from .design import Design, make_design
-from .double_double import Vector, inverse_gram_diagonal, loops, residual_gradient
-from .interpolation import Interpolation, interpolate
-from .linalg import (
+from pellucid import parallel
+from pellucid.numerics.design import Design, make_design
+from pellucid.numerics.double_double import Vector, inverse_gram_diagonal, loops, residual_gradient
+from pellucid.numerics.interpolation import Interpolation, interpolate
+from pellucid.numerics.linalg import (
     EPS,
     GRAM_DIGITS,
     Factor,
@@ -22,7 +22,7 @@ from .linalg import (
     row_space,
     triangular_factor,
 )
-from .tables import Rows, exponents
+from pellucid.numerics.tables import Rows, exponents
 
 MAX_REFINEMENTS = 10
 TAME = 100  # |log2| of a column's size up to which squares and sums of squares are safe

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import lapack, qr
 
-from .. import parallel
+from pellucid import parallel
 
 EPS = np.finfo(float).eps
 # Scaled condition number of X above which X' X no longer holds enough of X.

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .families import BINOMIAL, GAMMA, INVERSE_GAUSSIAN, POISSON, glm_loss
-from .families import negative_binomial as _negative_binomial
-from .families import tweedie as _tweedie
-from .links import expit
+from pellucid.numerics.families import BINOMIAL, GAMMA, INVERSE_GAUSSIAN, POISSON, glm_loss
+from pellucid.numerics.families import negative_binomial as _negative_binomial
+from pellucid.numerics.families import tweedie as _tweedie
+from pellucid.numerics.links import expit
 
 Array = np.ndarray
 Formula = Callable[[Array, Array], Array]
+Curve = Callable[[Array], Array]  # of the margin alone
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def _binomial_curvature(y: Array, z: Array) -> Array:
     return small / (1.0 + small) ** 2
 
 
-def _margin(name: str, phi: Callable, slope: Callable, bend: Callable) -> Loss:
+def _margin(name: str, phi: Curve, slope: Curve, bend: Curve) -> Loss:
     """A loss of m = y z with y in {-1, 1}."""
     return Loss(
         name,

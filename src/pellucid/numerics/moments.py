@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import parallel
-from .tables import Rows
+from pellucid import parallel
+from pellucid.numerics.tables import Rows
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,14 @@ says truthfully how it ended; one row of history per iteration, the start includ
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from ..errors import ParameterError, shown
-from ..parallel import StopFlag
-from ..records import Recorder, Solution, Status
-from .penalties import Penalty
+from pellucid.errors import ParameterError, shown
+from pellucid.numerics.penalties import Penalty
+from pellucid.parallel import StopFlag
+from pellucid.records import Recorder, Solution, Status
 
 Array = np.ndarray
 Evaluate = Callable[[Array], tuple[float, Array]]  # x -> value, gradient
@@ -159,7 +160,7 @@ def newton(
     refresh: float = 0.1,
     accuracy: float = ROUNDING,
     recorder: Recorder | None = None,
-    measure: Callable[[Point], dict] | None = None,
+    measure: Callable[[Point], dict[str, Any]] | None = None,
     stop: Callable[[Point], Status | None] | None = None,
 ) -> Solution:
     """Newton's method to the last digit, with curvature kept while it still serves.
@@ -230,7 +231,7 @@ def lbfgs(
     max_iter: int = 100,
     memory: int = 10,
     recorder: Recorder | None = None,
-    measure: Callable[[Point], dict] | None = None,
+    measure: Callable[[Point], dict[str, Any]] | None = None,
     stop: Callable[[Point], Status | None] | None = None,
 ) -> Solution:
     """Limited-memory BFGS until every entry of the gradient is at most tol."""
@@ -342,7 +343,10 @@ def schedule(tau0: float, kappa: float) -> Callable[[int], float]:
 
 
 def note(
-    recorder: Recorder, iteration: int, point: Point, measure: Callable[[Point], dict] | None
+    recorder: Recorder,
+    iteration: int,
+    point: Point,
+    measure: Callable[[Point], dict[str, Any]] | None,
 ) -> None:
     """One row of history: the objective, and what `measure` knows (gradient norm by default)."""
     more = measure(point) if measure else {"gradient_norm": length(point.gradient)}

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .. import parallel
-from ..errors import DataError, ParameterError
+from pellucid import parallel
+from pellucid.errors import DataError, ParameterError
 
 KINDS = ("HC0", "HC1", "HC2", "HC3", "clustered")
 ALONE = 1e-10  # 1 - leverage below which a row fixes a coefficient alone

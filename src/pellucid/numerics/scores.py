@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import parallel
-from .tables import Rows
+from pellucid import parallel
+from pellucid.numerics.tables import Rows
 
 SMALL = 2**13  # entries up to which BLAS does not think of threads
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import parallel
-from . import _loops
-from .lanes import fastest
+from pellucid import parallel
+from pellucid.numerics import _loops
+from pellucid.numerics.lanes import fastest
 
 loops = fastest(_loops)
 

@@ -5,12 +5,21 @@ do not say: along directions of little curvature they lead far down.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from ..parallel import StopFlag
-from ..records import Recorder, Solution, Status
-from .optimise import Evaluate, Point, converged, largest, line_search, note, out_of_iterations
+from pellucid.numerics.optimise import (
+    Evaluate,
+    Point,
+    converged,
+    largest,
+    line_search,
+    note,
+    out_of_iterations,
+)
+from pellucid.parallel import StopFlag
+from pellucid.records import Recorder, Solution, Status
 
 ROUGH = 0.03  # of the slopes that a step may leave
 PRODUCTS = 1000  # of the curvature that a step may ask for
@@ -28,7 +37,7 @@ def truncated_newton(
     max_iter: int,
     recorder: Recorder,
     done: int = 0,
-    measure: Callable[[Point], dict] | None = None,
+    measure: Callable[[Point], dict[str, Any]] | None = None,
     stop: Callable[[Point], Status | None] | None = None,
 ) -> Solution:
     """From x0, after `done` iterations of another solver, whose history is gone on with.

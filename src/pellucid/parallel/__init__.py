@@ -5,11 +5,11 @@ table's shape, results are combined in block order, BLAS runs on one thread insi
 stream depends on (seed, task id): so bits are equal for any number of threads.
 """
 
-from .blocks import block_rows, row_blocks
-from .pool import interruptible, map, reduce
-from .seeds import seed_sequence, stream
-from .stop import StopFlag
-from .threads import get_threads, one_blas_thread, set_threads, using
+from pellucid.parallel.blocks import block_rows, row_blocks
+from pellucid.parallel.pool import interruptible, map, reduce
+from pellucid.parallel.seeds import seed_sequence, stream
+from pellucid.parallel.stop import StopFlag
+from pellucid.parallel.threads import get_threads, one_blas_thread, set_threads, using
 
 __all__ = [
     "StopFlag",

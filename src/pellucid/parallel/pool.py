@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from .stop import StopFlag, root_thread, set_root_thread, stop_all
-from .threads import enter_pool, in_pool, move_apart, one_blas_thread, resolve_jobs
+from pellucid.parallel.stop import StopFlag, root_thread, set_root_thread, stop_all
+from pellucid.parallel.threads import enter_pool, in_pool, move_apart, one_blas_thread, resolve_jobs
 
 # Seconds of a first task from which on it pays to send a thread to another CPU, which may be busy.
 LONG = 3e-4

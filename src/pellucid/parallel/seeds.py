@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..errors import ParameterError
+from pellucid.errors import ParameterError
 
 RandomState: TypeAlias = (
     "int | np.random.RandomState | np.random.Generator | np.random.SeedSequence | None"

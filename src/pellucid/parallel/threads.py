@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
-from ..errors import ParameterError
+from pellucid.errors import ParameterError
 
 _can_move = hasattr(os, "sched_setaffinity")
 # Number of the CPU that runs the calling thread, where the system tells it.

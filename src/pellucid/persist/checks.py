@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from pellucid.errors import ModelFileError
 
+T = TypeVar("T")
 _TIME = r"<[Mm]8(\[[0-9]{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?"
 SCALAR = re.compile(rf"\|b1|[|<][iu]1|<[iu][248]|<f[248]|{_TIME}")
 VIEW = re.compile(rf"{_TIME}|<U[0-9]{{1,9}}|\|S[0-9]{{1,9}}")
@@ -42,7 +43,7 @@ def get(tree: dict[str, Any], key: str, kind: type) -> Any:
     return value
 
 
-def parsed(parse: Callable[[Any], Any], text: Any) -> Any:
+def parsed(parse: Callable[[Any], T], text: Any) -> T:
     """`parse(text)`."""
     try:
         return parse(text)
@@ -62,7 +63,8 @@ def dtype_of(text: str, allowed: re.Pattern[str]) -> np.dtype:
     """The NumPy type of a name that matches `allowed`."""
     if not allowed.fullmatch(text):
         raise ModelFileError(f"it holds data of the unknown type {text[:40]!r}")
-    return parsed(np.dtype, text)
+    dtype: np.dtype = parsed(np.dtype, text)
+    return dtype
 
 
 def shape_of(tree: dict[str, Any]) -> tuple[int, ...]:

@@ -115,7 +115,7 @@ class Decoder:
         text = get(tree, "value", str)
         if text in ("inf", "-inf", "nan"):
             return float(text)
-        value = struct.unpack(">d", unhex(text, 8))[0]
+        value: float = struct.unpack(">d", unhex(text, 8))[0]
         if math.isfinite(value):
             raise ModelFileError("it holds an impossible number")
         return value
@@ -141,7 +141,8 @@ class Decoder:
     def _scalar(self, tree: dict[str, Any]) -> np.generic:
         dtype = dtype_of(get(tree, "dtype", str), SCALAR)
         raw = np.frombuffer(unhex(get(tree, "hex", str), dtype.itemsize), np.uint8)
-        return checked_bool(raw.view(dtype))[0]
+        scalar: np.generic = checked_bool(raw.view(dtype))[0]
+        return scalar
 
     # --- collections
 
@@ -191,7 +192,8 @@ class Decoder:
         if array.ndim != 1 or array.dtype not in (np.int64, np.float64):
             raise ModelFileError("it holds a list of numbers of the wrong type")
         self._count(array.size)
-        return array.tolist()
+        numbers: list[Any] = array.tolist()
+        return numbers
 
     def _repeat(self, tree: dict[str, Any]) -> list[Any]:
         times = get(tree, "times", int)

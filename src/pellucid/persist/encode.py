@@ -297,7 +297,8 @@ def _fields(record: Any) -> dict[str, Any]:
             for field in dataclasses.fields(record)
             if field.init
         }
-    return record.get_params(deep=False)
+    parameters: dict[str, Any] = record.get_params(deep=False)
+    return parameters
 
 
 def _as_numbers(array: np.ndarray) -> np.ndarray:

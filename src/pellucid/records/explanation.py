@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .fields import require, store, store_array, store_strings
-from .frames import frame, unused
-from .outcome import SCALES, Outcome, largest_gap, largest_size, lead
+from pellucid.records.fields import require, store, store_array, store_strings
+from pellucid.records.frames import frame, unused
+from pellucid.records.outcome import SCALES, Outcome, largest_gap, largest_size, lead
 
 ROWS_SHOWN = 10
 TERMS_SHOWN = 3
@@ -99,7 +99,7 @@ class Explanation:
         row, which, base, prediction = (
             unused(name, taken) for name in ("row", "class", "baseline", "prediction")
         )
-        result: dict[str, list] = {row: [name for name in self.rows or () for _ in range(K)]}
+        result: dict[str, list[Any]] = {row: [name for name in self.rows or () for _ in range(K)]}
         if self.classes is not None:
             result[which] = list(self.classes[-K:]) * n
         elif K > 1:
@@ -118,7 +118,7 @@ class Explanation:
 
     def called_of(self, outcome: Outcome) -> str:
         """The scale, and of two classes the one it is about."""
-        from ..draw.text import clean
+        from pellucid.draw.text import clean
 
         return f"{self.called} of {clean(outcome.of, 60)}" if outcome.kind else self.called
 
@@ -131,7 +131,7 @@ class Explanation:
         return outcome, self.contributions[i, :, outcome.k]
 
     def _row(self, i: int) -> str:
-        from ..draw.text import clean
+        from pellucid.draw.text import clean
 
         assert self.rows is not None
         return clean(self.rows[i], 40)
@@ -141,14 +141,14 @@ class Explanation:
         return gap <= 1e-9 * largest_size(self.prediction[i])
 
     def _term(self, i: int, j: int, amount: float) -> str:
-        from ..draw import number
-        from ..draw.text import clean
+        from pellucid.draw import number
+        from pellucid.draw.text import clean
 
         value = "" if self.values is None else f" {clean(number(self.values[j][i]), 40)}"
         return f"{clean(self.columns[j], 60)}{value} ({_signed(amount)})"
 
     def _sentence(self, i: int) -> str:
-        from ..draw import number
+        from pellucid.draw import number
 
         outcome, amounts = self.towards(i)
         order = np.argsort(-np.abs(amounts), kind="stable")
@@ -173,7 +173,7 @@ class Explanation:
         return f"<Explanation of {n} rows by {d} columns, K={K}, {self.scale}, {self.method}>"
 
     def _repr_html_(self) -> str:
-        from ..draw import html_table
+        from pellucid.draw import html_table
 
         n = len(self.prediction)
         lines = []
@@ -196,7 +196,7 @@ class Explanation:
 
     def _chart(self) -> str:
         """The strongest contributions of the first row."""
-        from ..draw import bar
+        from pellucid.draw import bar
 
         outcome, amounts = self.towards(0)
         order = np.argsort(-np.abs(amounts), kind="stable")[:BARS_SHOWN]
@@ -210,7 +210,7 @@ class Explanation:
 
 
 def _signed(amount: float) -> str:
-    from ..draw import number
+    from pellucid.draw import number
 
     text = number(float(amount), 3)
     return text if text.startswith("-") or text == "nan" else f"+{text}"

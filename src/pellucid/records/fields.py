@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ParameterError
+from pellucid.errors import ParameterError
 
 
 def require(condition: bool, record: object, field: str, must: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from ..errors import ParameterError
+from pellucid.errors import ParameterError
 
 _BACKENDS = {
     "pandas": ("pandas", "DataFrame"),
@@ -17,7 +17,7 @@ _BACKENDS = {
 }
 
 
-def frame(columns: dict[str, list], backend: str | None = None) -> Any:
+def frame(columns: dict[str, list[Any]], backend: str | None = None) -> Any:
     """The columns as they are, or as the data frame of a package that is installed.
 
     Parameters

@@ -33,8 +33,8 @@ class Outcome:
     kind: str = ""  # of two classes: what `shown` is, such as "p", a probability
 
     def __str__(self) -> str:
-        from ..draw import number
-        from ..draw.text import clean
+        from pellucid.draw import number
+        from pellucid.draw.text import clean
 
         shown = number(self.shown, 3)
         shown = ">0.999" if shown == "1" and self.shown < 1 else shown  # near, but not certain
@@ -46,7 +46,7 @@ class Outcome:
     @property
     def named(self) -> str:
         """`p(yes)`: the number that is shown of one of two classes."""
-        from ..draw.text import clean
+        from pellucid.draw.text import clean
 
         return f"{self.kind}({clean(self.of, 60)})"
 
@@ -78,13 +78,16 @@ def _logistic(x: float) -> float:
 
 def _shares(scores: np.ndarray, scale: str) -> list[float]:
     """Softmax of log-odds; other scales as they are."""
-    if scale != "log-odds":
-        return scores.tolist()
-    top = np.max(scores)
-    if not np.isfinite(top):
-        return (scores == top).astype(float).tolist()
-    weights = np.exp(scores - top)
-    return (weights / weights.sum()).tolist()
+    shares = scores
+    if scale == "log-odds":
+        top = np.max(scores)
+        if np.isfinite(top):
+            weights = np.exp(scores - top)
+            shares = weights / weights.sum()
+        else:
+            shares = (scores == top).astype(float)
+    listed: list[float] = shares.tolist()
+    return listed
 
 
 def largest_gap(total: np.ndarray, prediction: np.ndarray) -> float:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .fields import require, store, store_array
-from .frames import frame
-from .outcome import SCALES, largest_gap, largest_size, lead
+from pellucid.records.fields import require, store, store_array
+from pellucid.records.frames import frame
+from pellucid.records.outcome import SCALES, largest_gap, largest_size, lead
 
 ROWS_SHOWN = 10
 TERMS_SHOWN = 3
@@ -76,7 +76,7 @@ class Prototypes:
         `backend`: None for a dict of lists, or "pandas", "polars", "arrow".
         """
         i, j = np.nonzero(self.rows >= 0)
-        result: dict[str, list] = {
+        result: dict[str, list[Any]] = {
             "row": i.tolist(),
             "prototype": self.rows[i, j].tolist(),
             "distance": self.distances[i, j].tolist(),
@@ -89,7 +89,7 @@ class Prototypes:
         return frame(result, backend)
 
     def _sentence(self, i: int) -> str:
-        from ..draw import number
+        from pellucid.draw import number
 
         assert self.base is not None
         outcome = lead(self.base, self.prediction[i], self.classes, self.scale)
@@ -118,7 +118,7 @@ class Prototypes:
         return f"<Prototypes of {n} rows, up to {k} each, {self.scale}, {self.method}>"
 
     def _repr_html_(self) -> str:
-        from ..draw import html_table
+        from pellucid.draw import html_table
 
         whole = self.frame()
         limit = 5 * ROWS_SHOWN

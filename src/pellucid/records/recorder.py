@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ParameterError
+from pellucid.errors import ParameterError
 
 HISTORY_ROWS = 10_000
 
@@ -49,7 +49,7 @@ class Watch:
     """What `watching()` collects; `states` is the list of recorded parameter states."""
 
     def __init__(
-        self, state: bool, progress: Callable[[dict], object] | None, max_states: int
+        self, state: bool, progress: Callable[[dict[str, Any]], object] | None, max_states: int
     ) -> None:
         self.state = state
         self.progress = progress
@@ -63,7 +63,7 @@ class Watch:
             self._tracks.append(track)
         return track
 
-    def _report(self, row: dict) -> None:
+    def _report(self, row: dict[str, Any]) -> None:
         if self.progress is not None:
             with self._lock:
                 token = _watch.set(None)  # what it fits itself is not watched
@@ -73,7 +73,7 @@ class Watch:
                     _watch.reset(token)
 
     @property
-    def states(self) -> list[dict]:
+    def states(self) -> list[dict[str, Any]]:
         """One dict per recorded state: `source`, `iteration`, and copies of the parameters."""
         with self._lock:
             return [entry for track in self._tracks for entry in track.entries()]
@@ -87,7 +87,7 @@ _watch: contextvars.ContextVar[Watch | None] = contextvars.ContextVar(
 @contextlib.contextmanager
 def watching(
     state: bool = True,
-    progress: Callable[[dict], object] | None = None,
+    progress: Callable[[dict[str, Any]], object] | None = None,
     *,
     max_states: int = 1000,
 ) -> Iterator[Watch]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .fields import require
+from pellucid.records.fields import require
 
 # Codes after which the solution is what was asked for; every other code is a reason to warn.
 OK_CODES = frozenset({"ok", "converged", "early_stopped"})

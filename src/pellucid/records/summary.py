@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from .fields import require, store, store_strings
-from .frames import frame
+from pellucid.records.fields import require, store, store_strings
+from pellucid.records.frames import frame
 
 Cell = str | int | float | bool | None
 
@@ -69,7 +69,7 @@ class SummaryTable:
 
     def text(self, width: int = 96) -> str:
         """The table for a terminal of `width` columns."""
-        from ..draw import text_table
+        from pellucid.draw import text_table
 
         return text_table(
             self.columns,
@@ -82,7 +82,7 @@ class SummaryTable:
 
     def html(self, style: bool = True) -> str:
         """The table for a page."""
-        from ..draw import html_table
+        from pellucid.draw import html_table
 
         return html_table(
             self.columns,
