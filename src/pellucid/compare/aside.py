@@ -17,7 +17,7 @@ from pellucid.compare.journal import Memory
 from pellucid.compare.ledger import searches
 from pellucid.compare.plan import Plan
 
-NO_PROFILE = {"target": None, "columns": [], "columns_left_out": 0, "plane": None}
+NO_PROFILE: dict[str, Any] = {"target": None, "columns": [], "columns_left_out": 0, "plane": None}
 PARTS = {  # of the kept model, by what its process calls them
     "rows": "the explanations of single rows",
     "learning": "the learning curve",
