@@ -6,10 +6,13 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import pellucid
 from pellucid.app import cli
+from pellucid.errors import PellucidWarning
 
 QUICK = ["--models", "tree", "--effort", "quick", "--cv", "3"]
 
@@ -457,6 +460,40 @@ def test_a_report_that_fails_is_a_note_and_costs_no_board(part, tmp_path, monkey
     code, _, err = call(capsys, "compare", "--resume", "--out", "r")
     assert code == 0 and (tmp_path / "r" / "report.html").exists(), err
     assert (tmp_path / "r" / "results.json").read_bytes() == before
+
+
+def test_an_old_report_that_cannot_be_removed_is_a_note(tmp_path, monkeypatch, capsys):
+    def refused(self, missing_ok=False):
+        if self.name == "summary.json":
+            raise PermissionError(13, "Permission denied", str(self))
+        remove(self, missing_ok)
+
+    remove = Path.unlink
+    run = ["compare", "iris", "--models", "tree", "--effort", "quick", "--cv", "2"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", refused)
+        code, out, err = call(capsys, *run, "-o", str(tmp_path / "r"))
+    assert code == 0 and "LEADERBOARD" in out
+    assert "note: the report could not be written: PermissionError" in err
+
+
+def test_a_full_disk_costs_the_files_and_not_the_board(tmp_path, monkeypatch, capsys):
+    def full(*given):
+        raise OSError(28, "No space left on device")
+
+    run = ["compare", "iris", "--models", "tree", "--effort", "quick", "--cv", "2"]
+    folder = str(tmp_path / "r")
+    with monkeypatch.context() as patch:
+        patch.setattr("pellucid.compare.session.Session.write_tables", full)
+        code, out, err = call(capsys, *run, "-o", folder)
+        with pytest.warns(PellucidWarning, match="could not be written to .*: No space left"):
+            result = pellucid.compare(
+                "iris", models=["tree"], effort="quick", cv=2, out=tmp_path / "python"
+            )
+    assert code == 2 and "LEADERBOARD" in out and result.recommended == "tree"
+    assert f"error: the results could not be written to {folder}: No space left" in err
+    code, _, err = call(capsys, "compare", "--resume", "--out", folder)
+    assert code == 0 and (tmp_path / "r" / "results.json").exists(), err
 
 
 def test_a_time_limit_that_lets_no_model_run_is_no_result(tmp_path, monkeypatch, capsys):

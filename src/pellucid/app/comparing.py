@@ -122,6 +122,8 @@ def race(request: Request, plan: Any, findings: Any, began: float) -> int:
         with progress:
             result = Session(plan, folder, progress.hear, findings, config, began).run()
         code = show(request, result.data, result.timings)
+        if result.unwritten:
+            return not_kept(voice, result.unwritten, folder)
         reported = write_report(voice, result, folder)
     except KeyboardInterrupt:  # twice, or while the report was written
         voice.tell("stopped", f"what was done is kept. {how_to_continue(given)}")
@@ -138,6 +140,16 @@ def race(request: Request, plan: Any, findings: Any, began: float) -> int:
     if given["open_"] and reported:
         click.launch((folder / "report.html").resolve().as_uri())
     return code
+
+
+def not_kept(voice: Voice, why: str, folder: Path) -> int:
+    """The results are on the screen only: what to do, and the exit code."""
+    voice.tell(
+        "error",
+        f"the results could not be written to {folder}: {why}. The fits are kept; to write them "
+        f"when that is mended: pellucid compare --resume --out {quote(str(folder))}",
+    )
+    return NO_RESULT
 
 
 def how_to_continue(given: dict[str, Any]) -> str:
@@ -224,11 +236,11 @@ def write_report(voice: Voice, result: Any, folder: Path) -> bool:
 
     say(voice, "\nwriting the report ...")
     page, facts = folder / "report.html", folder / "summary.json"
-    for path in (facts, page):  # one of an earlier part of the run would tell something else
-        path.unlink(missing_ok=True)
     for note in result.notes:
         voice.note(f"{note[0].upper()}{note[1:]}")
     try:
+        for path in (facts, page):  # one of an earlier part of the run would tell something else
+            path.unlink(missing_ok=True)
         summary = summarise(result)
         write_summary(summary, facts)
         write_summary(summary, page)

@@ -53,7 +53,10 @@ def compare(
 
 
 def noted(result: Result) -> Result:
-    """The result; what its report will lack is a warning."""
+    """The result; what its report or its folder will lack is a warning."""
+    if result.unwritten:
+        what = f"The results could not be written to {result.folder}: {result.unwritten}."
+        warnings.warn(what, PellucidWarning, stacklevel=4)
     for note in result.notes:
         warnings.warn(note[0].upper() + note[1:], PellucidWarning, stacklevel=4)
     return result

@@ -39,6 +39,7 @@ class Result:
     folder : the run folder, None if it was temporary
     notes : what a report will lack, and why; scores and models are not affected by it
     keeper : the table and the settings that `save` fits a model with
+    unwritten : why files of the results could not be written to the folder, "" if all are there
     """
 
     data: dict[str, Any]
@@ -52,6 +53,7 @@ class Result:
     details: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     keeper: Keeper | None = None
+    unwritten: str = ""
 
     @property
     def complete(self) -> bool:

@@ -198,24 +198,44 @@ class Session:
         if ended:
             timings["openings"] = ended["openings"]
         predictions = self.answers
-        write = files.write_whole
-        self.write_tables(data, predictions)
-        write(self.folder / "log.txt", log_text(memory, data["recommended"], ended))
-        write(self.folder / "timings.json", to_json(timings))
-        write(self.folder / "results.json", to_json(data))
-        if not stopped:
-            self.journal.write("finished")
-            self.journal.sync()
+        texts = {
+            "log.txt": log_text(memory, data["recommended"], ended),
+            "timings.json": to_json(timings), "results.json": to_json(data),
+        }  # fmt: skip
+        unwritten = self.write_down(data, predictions, texts, finished=not stopped)
         self.hear({"event": "reporting"})
-        own = ended.pop("pickled", None)  # made by the user's class, in our own child
+        own = self.own_model(ended)
         picked = self.aside.pick(predictions.get(data["recommended"]))
         return Result(
             data, timings, predictions, portraits_of(memory, data["recommended"], ended),
             self.folder, self.plan.material.container,
-            model=None if own is None else pickle.loads(own), finish=ended,
+            model=own, finish=ended, unwritten=unwritten,
             details=self.aside.details(memory, self.profile, picked, self.config),
             notes=list(dict.fromkeys(self.aside.notes)), keeper=Keeper.of(self.plan, memory),
         )  # fmt: skip
+
+    def write_down(
+        self, data: dict[str, Any], predictions: dict[str, Any], texts: dict[str, str], *,
+        finished: bool,
+    ) -> str:  # fmt: skip
+        """All files of the results; if one cannot be written why, for the board must not be lost."""
+        try:
+            self.write_tables(data, predictions)
+            for name, text in texts.items():
+                files.write_whole(self.folder / name, text)
+            if finished:
+                self.journal.write("finished")
+                self.journal.sync()
+        except OSError as error:
+            return error.strerror or str(error)
+        return ""
+
+    def own_model(self, ended: dict[str, Any]) -> Any:
+        """The kept model if the user's class made it, in our own child."""
+        own = ended.pop("pickled", None)
+        if own is None:
+            return None
+        return self.aside.attempt("the model of your own class", lambda: pickle.loads(own), None)
 
     def write_tables(self, data: dict[str, Any], predictions: dict[str, Any]) -> None:
         from pellucid.data.write import write
