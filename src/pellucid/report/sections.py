@@ -146,7 +146,7 @@ def board(summary: dict[str, Any]) -> dict[str, Any]:
     """The plot, the table, those without a score, pairs, times."""
     plan = summary["plan"]
     metric = plan["metric"]
-    beside = [m for m in words.BESIDE[summary["data"]["task"]] if m != metric][:2]
+    beside = words.beside(summary["data"]["task"], metric)
     scored = [row for row in summary["leaderboard"] if row["place"]]
     return {
         "metric": words.metric_name(metric),

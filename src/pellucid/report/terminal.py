@@ -14,7 +14,7 @@ from pellucid.draw.number import number
 from pellucid.draw.text import cells, clean
 from pellucid.report import conclusion, words
 from pellucid.report.screen import GLUE, PIPED, packed, pad, wrapped
-from pellucid.report.words import BESIDE, EXACT, exact, p_digits, too_good
+from pellucid.report.words import EXACT, exact, p_digits, too_good
 
 TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "bal. acc.",
           "average_precision": "av. prec."}  # fmt: skip
@@ -201,7 +201,7 @@ class Column:
 def table(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) -> list[str]:
     """One line per model that was asked for."""
     metric = data["plan"]["metric"]
-    beside = [m for m in BESIDE[data["data"]["task"]] if m != metric][:2]
+    beside = words.beside(data["data"]["task"], metric)
     scored = [row for row in data["leaderboard"] if row["place"]]
     others = [row for row in data["leaderboard"] if not row["place"]]
     names = ["model", *(clean(row["model"], 24) for row in scored)]
@@ -332,7 +332,7 @@ def test_set(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) 
         text = f"{test['model']} could not be fitted: {test['failed']}"
         return wrapped(text, head, "  ", width)
     ranking = data["plan"]["metric"]
-    names = [ranking, *(m for m in BESIDE[data["data"]["task"]] if m != ranking)][:3]
+    names = [ranking, *words.beside(data["data"]["task"], ranking)]
     opened = timings.get("openings", 1)
     used = "used once" if opened <= 1 else f"used {opened} times"
     rows = f"{test['rows']} rows"

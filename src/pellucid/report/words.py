@@ -55,6 +55,12 @@ EXACT = (
 )
 
 
+def beside(task: str, metric: str) -> list[str]:
+    """Two further metrics that a board shows; of counts the squared error beside their deviance."""
+    others = ("rmse", *BESIDE[task]) if metric == "poisson_deviance" else BESIDE[task]
+    return [name for name in dict.fromkeys(others) if name != metric][:2]
+
+
 def metric_name(metric: str) -> str:
     """The name people use."""
     return METRICS.get(metric, (metric.replace("_", " "), ""))[0]
