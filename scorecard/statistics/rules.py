@@ -72,7 +72,8 @@ class ByRows:
             rows |= {"labels": (told > 0.5).astype(int), "proba": np.column_stack([1 - told, told])}
             behind = Behind(metric, (float((y == 0).sum()), float(y.sum())))
         trial = Trial(
-            METRICS[metric], y, np.ones(n), 2 * classes, np.arange(n), 5, RATIO, 1, *self.shared
+            METRICS[metric], y, np.ones(n), 2 * classes, np.arange(n), 5, RATIO,
+            shared=self.shared[0], shared_by_score=self.shared[1],
         )  # fmt: skip
         found = gather(trial, rows)
         assert found is not None  # every fold has both classes

@@ -34,7 +34,7 @@ LOSSES = ("log_loss", "mae", "rmse", "poisson_deviance")
 SHARED = 0.72  # of Nadeau and Bengio's term in the variance of a difference
 SHARED_BY_SCORE = 0.24  # likewise in the variance of a score, which the tested rows dominate
 FEW = 20.0  # units that carry the variance: if fewer, signs are heard too
-LONGEST = 0.9  # correlation of neighbouring blocks of times that is allowed for
+LONGEST = 1 / 3  # correlation of neighbouring blocks of times that is allowed for: more is a season
 ROUNDING = 1e-12
 
 

@@ -168,10 +168,12 @@ def recalls(
 
 def trial_of(plan: Plan) -> Trial:
     """What the models of a plan share: rows, folds, and what varies independently."""
-    material = plan.material
+    material, in_time = plan.material, plan.material.beside[0] == "time"
+    # Training rows that only grow are shared no more than those of shuffled folds.
+    ratio = 1 / max(len(plan.folds) - 1, 1) if in_time else plan.ratio
     return Trial(
         plan.metric, material.y, material.weights, len(material.classes or ()), units_of(plan),
-        len(plan.folds), plan.ratio, plan.repeats, material.beside[0] == "time",
+        len(plan.folds), ratio, plan.repeats, in_time,
     )  # fmt: skip
 
 
