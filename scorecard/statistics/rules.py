@@ -15,7 +15,7 @@ import numpy as np
 from pellucid.compare.evidence import SHARED, SHARED_BY_SCORE, Evidence, Trial, difference, gather
 from pellucid.compare.score_intervals import score_interval
 from pellucid.compare.statistics import Behind, holm
-from pellucid.compare.verdict import Board, judge
+from pellucid.compare.verdict import Board, gate_of, judge
 from pellucid.model_selection.metrics import METRICS
 from scorecard.statistics.by_folds import LEVEL, ByFolds
 from scorecard.statistics.truth import SIGN
@@ -110,7 +110,8 @@ def beats_baseline(rule: Rule, metric: str, board: Mapping[str, Any], baseline: 
         better = SIGN[metric] * (rule.score(best) - rule.score(baseline)) > 0
         return better and rule.p(best, baseline) < 1 - LEVEL
     scores = {name: SIGN[metric] * rule.score(one) for name, one in known.items()}
-    made = Board(scores, lambda one, other: rule.p(known[one], known[other]), BASELINE)
+    gate = gate_of(METRICS[metric])
+    made = Board(scores, lambda one, other: rule.p(known[one], known[other]), BASELINE, gate=gate)
     return judge(made, dict.fromkeys(known, 1), {}).beats_baseline
 
 

@@ -18,7 +18,7 @@ from pellucid.compare.journal import Memory
 from pellucid.compare.pairs import Comparison, compare_models
 from pellucid.compare.plan import Contender, Plan
 from pellucid.compare.registry import BASELINES
-from pellucid.compare.verdict import Board, Verdict, judge
+from pellucid.compare.verdict import Board, Verdict, gate_of, judge
 from pellucid.model_selection.grids import edges
 
 ORDINARY = {"UnseenLevelWarning"}  # a rare level is absent from some fold: told in log.txt only
@@ -83,6 +83,7 @@ def verdict(plan: Plan, found: Comparison) -> Verdict:
         lambda one, other: found.difference(one, other).p,
         BASELINES[task],
         plan.settings.margin,
+        gate_of(plan.metric),
     )
     loss = TIE_BREAK.get(task)
     losses = {

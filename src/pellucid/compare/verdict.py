@@ -1,8 +1,9 @@
 """Which models are as good as the best, and which one is recommended: rules fixed in advance.
 
-1. The baseline is asked first. Some model is better than the baseline if p < GATE for the one with the
-   highest score (stricter than 0.05, because the highest of many scores is high by selection too), or
-   p < 0.05 for any after Holm's correction. If none is, the baseline is recommended.
+1. The baseline is asked first. Some model is better than the baseline if p < 0.05 for the one with the
+   highest score, or for any after Holm's correction. If none is, the baseline is recommended. Metrics
+   of the order of rows (AUC) ask for p < GATE of the highest score: without signal models scatter around
+   the constant, so the highest of many is high by selection; by other metrics they fall below it.
 2. If some model is better, only models that are (p < 0.05) can be as good as the best, which is the
    highest score among them.
 3. One of these is as good as the best if it loses less than `margin` of what the best gains over the
@@ -24,10 +25,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from pellucid.compare.statistics import LEVEL, holm
+from pellucid.model_selection.metrics import Metric
 
 MARGIN = 0.01
 MOST_LOST = 0.1  # of the best's gain over the baseline, times 1 - p: who loses more is not as good
-GATE = 0.02  # p at which the highest score beats the baseline
+GATE = 0.02  # p at which the highest of many AUCs beats the baseline
 BEST, SAME, NEAR = "best", "not significantly worse", "within the margin"
 WORSE, LOWER = "significantly worse", "below a model that is significantly worse"
 FAR = f"probably loses more than {MOST_LOST:.0%} of the best's gain over the baseline"
@@ -65,6 +67,7 @@ class Board:
     p_of: Callable[[str, str], float]
     baseline: str
     margin: float = MARGIN
+    gate: float = 1 - LEVEL
 
     @property
     def order(self) -> list[str]:
@@ -81,12 +84,17 @@ class Board:
         if self.baseline not in self.scores:
             return above
         p = [self.p_of(name, self.baseline) for name in above]
-        opened = any(q < GATE for q in p[:1]) or any(q < 1 - LEVEL for q in holm(p))
+        opened = any(q < self.gate for q in p[:1]) or any(q < 1 - LEVEL for q in holm(p))
         return [name for name, q in zip(above, p) if q < 1 - LEVEL] if opened else []
 
     def gain(self, best: str) -> float:
         """What a model gains over the baseline; NaN without one."""
         return self.scores[best] - self.scores.get(self.baseline, float("nan"))
+
+
+def gate_of(metric: Metric) -> float:
+    """p at which the highest score beats the baseline."""
+    return GATE if metric.needs == "scores" else 1 - LEVEL
 
 
 def judge(
