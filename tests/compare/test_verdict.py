@@ -89,13 +89,13 @@ def test_the_baseline_is_asked_first_and_alone_about_the_highest_score():
     scores = {f"m{k}": 0.7 - 0.001 * k for k in range(20)} | {"mean": 0.5}
     ranks = dict.fromkeys(scores, 1)
 
-    def beats(p):
-        made = Board(scores, lambda a, b: p.get(a if b == "mean" else b, 0.5), "mean")
+    def beats(p, metric="rmse"):
+        gate = gate_of(METRICS[metric])
+        made = Board(scores, lambda a, b: p.get(a if b == "mean" else b, 0.5), "mean", gate=gate)
         return judge(made, ranks, {}).beats_baseline
 
-    assert beats({"m0": 0.01}) and not beats(
-        {"m0": 0.04}
-    )  # the highest of many is high by selection
+    assert beats({"m0": 0.04}) and not beats({"m0": 0.06})
+    assert beats({"m0": 0.01}, "roc_auc") and not beats({"m0": 0.04}, "roc_auc")
     assert not beats({"m5": 0.01}) and beats({"m5": 0.002})
 
 
