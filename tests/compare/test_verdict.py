@@ -16,8 +16,10 @@ from pellucid.compare.verdict import (
     SAME,
     WORSE,
     Board,
+    gate_of,
     judge,
 )
+from pellucid.model_selection import METRICS
 
 RANKS = {"mean": 0, "ridge": 1, "ols": 1, "tree": 2, "knn": 3, "forest": 5, "boosting": 5, "mlp": 6}
 
