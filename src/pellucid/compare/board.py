@@ -138,6 +138,8 @@ def _row(
 def undefined(plan: Plan, memory: Memory, contender: Contender, scores: list[float]) -> str:
     """Why a model whose folds are all done has no score."""
     metric, without = plan.metric, [k for k, score in enumerate(scores) if not np.isfinite(score)]
+    if not without:
+        return f"{metric.name} has no finite value for some rows"
     first = plan.folds[without[0]][1]
     if plan.material.classes is not None and len(np.unique(plan.material.y[first])) < 2:
         return f"{metric.name} is not defined for one class, and a fold tests one only; see --cv"

@@ -263,6 +263,6 @@ STAGES: tuple[tuple[str, ...], ...] = (("D002", "D003", "D005"), ("D009", "D018"
 FINE = {  # said if the first of these was asked for and none of them found anything
     ("D003",): "no empty column",
     ("D006",): "no duplicate rows",
-    ("D005",): "no row ID",
+    ("D005", "D018"): "no row ID",
     ("D011", "D010", "D015", "D016", "D017", "D019"): "no sign of target leakage",
 }

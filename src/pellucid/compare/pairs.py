@@ -18,10 +18,9 @@ from pellucid.compare.evidence import Difference, Evidence, Trial, difference, g
 from pellucid.compare.plan import Plan, bounds_of
 from pellucid.compare.registry import BASELINES
 from pellucid.compare.score_intervals import score_interval
-from pellucid.model_selection.metrics import METRICS, recall_by_class
+from pellucid.model_selection.metrics import METRICS, imbalanced, recall_by_class
 
 LOG_LOSS = METRICS["log_loss"]
-RARE = 0.2  # a class with a smaller share of the rows: accuracy says little of it
 FoldScores = dict[str, list[float]]
 
 
@@ -150,13 +149,12 @@ def _is_exact(plan: Plan, name: str) -> bool:
 def recalls(
     plan: Plan, answers: Mapping[str, Mapping[str, np.ndarray]]
 ) -> dict[str, dict[str, float]]:
-    """Recall by class of every model, over all tested rows, if the rarest class is RARE."""
+    """Recall by class of every model, over all tested rows, if some class is rare."""
     material = plan.material
     if material.classes is None:
         return {}
     y, w, names = material.y, material.weights, [str(label) for label in material.classes]
-    counts = np.bincount(y[plan.train], w[plan.train], minlength=len(names))
-    if counts.min() >= RARE * counts.sum():
+    if not imbalanced(y[plan.train], w[plan.train], len(names)):
         return {}
     found = {}
     for model, said in answers.items():
