@@ -8,7 +8,6 @@ import reprlib
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +19,7 @@ from pellucid.compare.prepare import prepare
 from pellucid.compare.result import Result
 from pellucid.compare.session import Session
 from pellucid.compare.settings import Settings
-from pellucid.errors import ParameterError, PellucidWarning
+from pellucid.errors import ParameterError, PellucidWarning, warn
 from pellucid.names import PROGRESS
 
 
@@ -56,9 +55,9 @@ def noted(result: Result) -> Result:
     """The result; what its report or its folder will lack is a warning."""
     if result.unwritten:
         what = f"The results could not be written to {result.folder}: {result.unwritten}."
-        warnings.warn(what, PellucidWarning, stacklevel=4)
+        warn(what, PellucidWarning)
     for note in result.notes:
-        warnings.warn(note[0].upper() + note[1:], PellucidWarning, stacklevel=4)
+        warn(note[0].upper() + note[1:], PellucidWarning)
     return result
 
 
