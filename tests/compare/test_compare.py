@@ -2,6 +2,7 @@
 
 import inspect
 import pydoc
+import re
 
 import numpy as np
 import pandas as pd
@@ -56,7 +57,8 @@ def test_the_registry_lists_only_what_exists():
 
 def test_progress_can_be_shown_from_python(capsys):
     pellucid.compare("penguins", models="majority", cv=2, progress=True)
-    assert "majority           scored  0.4" in capsys.readouterr().err
+    # Its final fit may end before its last fold does.
+    assert re.search(r"majority           (scored|done  )  0\.4", capsys.readouterr().err)
 
 
 def test_a_result_shows_itself(penguins, tmp_path):
