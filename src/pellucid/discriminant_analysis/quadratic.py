@@ -8,7 +8,7 @@ import numpy as np
 
 from pellucid.base import ProbabilisticClassifier
 from pellucid.discriminant_analysis.clouds import Clouds, log_priors, shape_of, to_user
-from pellucid.errors import DataError
+from pellucid.errors import DataError, ModelFileError
 from pellucid.numerics import bayes
 from pellucid.numerics.densities import LARGEST, triangular, whitened_log_density
 from pellucid.numerics.scores import linear_scores
@@ -189,3 +189,5 @@ class QuadraticClassifier(ProbabilisticClassifier):
         for name in ("log_det_", "priors_"):
             expect_array(self, name, K)
         expect_array(self, "units_", p, dtype=np.int64)
+        if self.span_ is not None and self.units_.any():
+            raise ModelFileError(f"its {type(self).__name__} has units beside a span")
