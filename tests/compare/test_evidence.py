@@ -147,7 +147,10 @@ def test_the_signs_of_rows_speak_where_few_of_them_carry_the_variance(rng):
     good[:4], bad[:4] = [60.0, 80.0, 70.0, 90.0], [90.0, 60.0, 80.0, 77.0]
     shared = trial("rmse", y)
     one, other = (gather(shared, answers(said, fold)) for said in (good, bad))
-    assert one.score < other.score and evidence.carriers(one.parts - other.parts) < evidence.FEW
+    assert (
+        one.score < other.score
+        and evidence.effective_units(one.parts - other.parts) < evidence.FEW_UNITS
+    )
     assert difference(shared, one, other).p < 1e-6  # it is better on nearly every row
     muted = Evidence(one.score, one.parts)
     assert difference(shared, muted, other).p > 0.5
@@ -220,10 +223,13 @@ def test_equally_good_models_are_rarely_told_apart_and_others_are(rng):
     assert np.mean(weaker) >= 0.8
 
 
-def test_two_witnesses_that_agree_pay_for_being_two():
+def test_two_tests_that_agree_pay_for_being_two():
     one, other = (evidence.Difference(0.1, 0.1, 99, p) for p in (0.3, 0.004))
-    assert one.or_by(other).p == pytest.approx(0.008) and one.or_by(other).mean == one.mean
-    assert one.or_by(other.reversed).p == 0.3  # one that disagrees is not heard
+    assert (
+        one.combined_with(other).p == pytest.approx(0.008)
+        and one.combined_with(other).mean == one.mean
+    )
+    assert one.combined_with(other.reversed).p == 0.3  # one that disagrees is not heard
 
 
 def test_errors_that_last_longer_than_a_block_of_times_are_no_evidence(rng):

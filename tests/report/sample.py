@@ -128,7 +128,7 @@ def shell(board, metric, higher, task, columns, rows):
         "test": {
             "model": best["model"], "rows": rows // 5, "metrics": {metric: best["mean"]},
             "intervals": {metric: [best["mean"] - 0.03, best["mean"] + 0.004]},
-            "baseline": {metric: scored[-1]["mean"]}, "foretold": True, "openings": 1,
+            "baseline": {metric: scored[-1]["mean"]}, "agrees": True, "openings": 1,
         },
         "reproduce": {
             "command": "pellucid compare sample.csv --target diagnosis --seed 0",

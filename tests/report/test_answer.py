@@ -155,7 +155,7 @@ class Reader:
 
     def disagrees(self, model, rows, value, low, high):
         test = self.data["test"]
-        assert not test["foretold"] and test["metrics"]["rmse"] > self.rows[model]["mean"]
+        assert not test["agrees"] and test["metrics"]["rmse"] > self.rows[model]["mean"]
         self.near(high, self.rows[model]["ci"][1])
 
 
@@ -207,7 +207,7 @@ def test_every_sentence_agrees_with_the_numbers(models, seed, prefer, alike, tes
         data["test"] = {
             "model": data["verdict"]["recommended"], "rows": 40, "metrics": {"rmse": value},
             "intervals": {"rmse": [0.9 * value, 1.1 * value]}, "baseline": {"rmse": 2.5},
-            "foretold": bool(rng.integers(2)),
+            "agrees": bool(rng.integers(2)),
         }  # fmt: skip
     reader = Reader(data)
     for sentence in conclusion.answer(data):
@@ -222,17 +222,17 @@ def plainly(**more):
 def test_a_test_set_that_disagrees_changes_the_first_sentence():
     test = {
         "model": "forest", "rows": 40, "metrics": {"rmse": 1.05}, "baseline": {"rmse": 4.1},
-        "intervals": {"rmse": [0.9, 1.2]}, "foretold": True,
+        "intervals": {"rmse": [0.9, 1.2]}, "agrees": True,
     }  # fmt: skip
     assert conclusion.answer(plainly(test=test))[0] == "Use forest to predict price."
-    far = test | {"metrics": {"rmse": 2.5}, "foretold": False}
+    far = test | {"metrics": {"rmse": 2.5}, "agrees": False}
     first, second, *_ = conclusion.answer(plainly(test=far))
     assert first.startswith("Do not rely on the cross-validation score of forest: on the test set")
     assert second == "Cross-validation alone would recommend forest to predict price."
     worse = test | {"metrics": {"rmse": 107308.0}}
     first = conclusion.answer(plainly(test=worse))[0]
     assert "107308, worse than the baseline's 4.100" in first
-    better = test | {"metrics": {"rmse": 0.2}, "foretold": False}
+    better = test | {"metrics": {"rmse": 0.2}, "agrees": False}
     assert conclusion.answer(plainly(test=better))[0] == "Use forest to predict price."
 
 

@@ -207,7 +207,7 @@ def test_test_part_that_failed_or_was_opened_often(two):
     summary = copy.deepcopy(two)
     summary["test"]["openings"] = 3
     assert "Used 3 times for this data: treat this score as optimistic" in html.render(summary)
-    summary["test"]["foretold"] = False
+    summary["test"]["agrees"] = False
     assert "It does not match cross-validation" in Page(html.render(summary)).words
     summary["test"] = {"model": "logistic", "failed": "it took too long"}
     assert "it took too long" in html.render(summary)
@@ -219,7 +219,7 @@ def test_test_part_that_failed_or_was_opened_often(two):
     (0.999, "It is better than cross-validation predicted"),
 ])  # fmt: skip
 def test_a_test_score_outside_the_interval_of_the_folds_is_told(two, value, said):
-    """Overlapping intervals alone do not make a score what was foretold."""
+    """Overlapping intervals alone do not make a test score agree with cross-validation."""
     summary = copy.deepcopy(two)
     metric, own = summary["plan"]["metric"], summary["leaderboard"][0]
     own["ci"], summary["test"]["metrics"][metric] = [0.97, 0.99], value
@@ -227,13 +227,13 @@ def test_a_test_score_outside_the_interval_of_the_folds_is_told(two, value, said
     assert said in Page(html.render(summary)).words
     loss = {**summary, "plan": {**summary["plan"], "greater_is_better": False}}
     turned = {"yes": "yes", "better": "worse", "worse": "better"}
-    assert words.foretold(loss) == turned[words.foretold(summary)]
+    assert words.agreement(loss) == turned[words.agreement(summary)]
     lines = terminal.test_set(summary, {})
     mark = {
         "yes": "matches cross-validation: yes",
         "worse": "! worse than cross-validation predicted",
     }
-    assert mark.get(words.foretold(summary), "better than cross-validation predicted") in lines[-1]
+    assert mark.get(words.agreement(summary), "better than cross-validation predicted") in lines[-1]
     assert max(map(len, lines)) <= 96
 
 
@@ -593,7 +593,7 @@ def test_standard_names_and_no_private_ones(two, two_page):
                  "Nearest neighbours of example rows", "true negatives", "passed"):  # fmt: skip
         assert name in text, name
     for name in (
-        "foretold",
+        "agrees",
         "ocked",
         "truth",
         "false alarm",

@@ -105,7 +105,7 @@ def test_a_result_that_lacks_something_says_so(change, said):
 
 def test_a_test_score_that_disagrees_is_a_warning():
     data = sample.classification()
-    data["test"]["foretold"] = False
+    data["test"]["agrees"] = False
     page = notebook_card.card(data, {})
     assert '<p class="pl-warn">Test set: It does not match cross-validation' in page
 

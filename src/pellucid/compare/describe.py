@@ -112,7 +112,7 @@ def verdict(plan: Plan, rows: list[dict[str, Any]], reached: Verdict) -> dict[st
 def describe_test(
     plan: Plan, ended: dict[str, Any], rows: list[dict[str, Any]], best: str | None
 ) -> dict[str, Any] | None:
-    """The locked part: scores with intervals, and whether they are what the folds foretold."""
+    """The test set: scores with intervals, and whether they agree with cross-validation."""
     if ended.get("kind") == "failed":
         return {"model": best, "failed": ended["why"]}
     test = ended.get("test")
@@ -130,7 +130,7 @@ def describe_test(
         out["groups"] = len(np.unique(plan.material.groups[plan.test]))
     own = next(row for row in rows if row["model"] == best)
     if name in test["intervals"] and None not in own["ci"]:
-        out["foretold"] = agrees(test["metrics"][name], test["intervals"][name], own)
+        out["agrees"] = agrees(test["metrics"][name], test["intervals"][name], own)
     return out
 
 

@@ -1,4 +1,4 @@
-"""What out-of-fold predictions say of models: scores with intervals, and differences of pairs.
+"""What out-of-fold predictions show about models: their scores, and the differences of pairs.
 
 The score of a model is the mean of its fold scores. To first order it is a sum over tested rows,
 
@@ -11,12 +11,12 @@ not show: Nadeau and Bengio's (2003) correction, written for rows, multiplies th
 
     1 + SHARED * folds * (test rows / training rows)          (5 folds: 1 + 1.25 SHARED).
 
-Repeats average the values of a row: they steady the score, but tell of no further rows. With groups
-the sums of groups are what varies independently, with times those of blocks of neighbouring times;
-degrees of freedom are their number less one. Losses, which have no scale of their own, are compared
-and bounded by ratios, so a model that fails on a few rows by far cannot hide behind the variance that
-it makes. Where few rows carry most of the variance, the signs of the rows are a second witness.
-Metrics that are not ours have no row values: they are judged by folds (`statistics`).
+Repeats average the values of a row: they make the score more stable, but add no rows. With groups, the
+sums over groups are the independent units; with times, the sums over blocks of neighbouring times. The
+degrees of freedom are the number of units minus one. Losses have no natural scale, so they are compared
+by ratios: a model that fails badly on a few rows cannot hide behind the variance that these rows cause.
+Where few units account for most of the variance, a sign test of the units is a second test. Metrics that
+are not ours have no row values and are compared by folds (`by_folds`).
 """
 
 from __future__ import annotations
@@ -33,20 +33,22 @@ from pellucid.model_selection.metrics import Metric
 LOSSES = ("log_loss", "mae", "rmse", "poisson_deviance")
 SHARED = 0.72  # of Nadeau and Bengio's term in the variance of a difference
 SHARED_BY_SCORE = 0.24  # likewise in the variance of a score, which the tested rows dominate
-FEW = 20.0  # units that carry the variance: if fewer, signs are heard too
-LONGEST = 1 / 3  # correlation of neighbouring blocks of times that is allowed for: more is a season
+FEW_UNITS = 20.0  # effective number of units below which the sign test is used as well
+MOST_CORRELATED = 1 / 3  # cap on the correlation of neighbouring blocks of times; more is seasonal
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What the models of one cross-validation share.
+    """What the models of one cross-validation have in common.
 
-    y, w : truth and weight by row of the table; classes : their number, 0 for numbers
-    units : by row of the table, which independent unit (row, group, block of times) it belongs to
-    folds : how many, with repeats; ratio : test rows / training rows of a fold, on average
-    in_time : whether units follow one another in time, so that neighbours may be alike
-    shared, shared_by_score : how much training rows that models share count
+    y, w : target and weight of each row of the table
+    classes : number of classes, 0 for regression
+    units : index of the independent unit (row, group or block of times) of each row
+    folds : number of folds, including repeats
+    ratio : test rows / training rows of a fold, on average
+    in_time : whether units follow one another in time, so that neighbours may be correlated
+    shared, shared_by_score : weight of the term for shared training rows, for differences and scores
     """
 
     metric: Metric
@@ -62,16 +64,16 @@ class Trial:
     shared_by_score: float = SHARED_BY_SCORE
 
     def inflation(self, shared: float) -> float:
-        """By what the variance of rows is multiplied."""
+        """Factor on the variance of the rows."""
         return 1 + shared * self.folds / self.repeats * self.ratio
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One model: its score, what each unit adds to it (sum 0), and the plain loss of each unit.
+    """One model: its score, the contribution of each unit to it (sum 0), and the mean loss of each unit.
 
-    `pooled` is that of R2 over all rows: the variance of the few rows of a small fold makes fold scores
-    too low on average.
+    `pooled` is the evidence of R2 over all rows: in a small fold the variance of the target is estimated
+    from few rows, which makes the fold scores too low on average.
     """
 
     score: float
@@ -81,10 +83,10 @@ class Evidence:
 
 
 def gather(trial: Trial, answers: Mapping[str, np.ndarray]) -> Evidence | None:
-    """The evidence of a model's out-of-fold answers; None if a fold has no score."""
+    """The evidence in a model's out-of-fold predictions; None if a fold has no score."""
     metric, rows, fold = trial.metric, answers["rows"], answers["fold"]
-    said = _needed(metric, answers)
-    if said is None:
+    predicted = _needed(metric, answers)
+    if predicted is None:
         return None
     classes, size = np.arange(trial.classes), int(trial.units.max()) + 1
     scores, values, share = np.empty(trial.folds), np.empty(len(rows)), np.empty(len(rows))
@@ -94,7 +96,7 @@ def gather(trial: Trial, answers: Mapping[str, np.ndarray]) -> Evidence | None:
         if not w.sum() > 0:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            values[own] = row_values(metric, y, said[own], w, classes)
+            values[own] = row_values(metric, y, predicted[own], w, classes)
         share[own] = w / w.sum() / trial.folds
         scores[k] = (values[own] * w).sum() / w.sum()
     if not np.isfinite(scores).all() or not np.isfinite(values[share > 0]).all():
@@ -104,7 +106,7 @@ def gather(trial: Trial, answers: Mapping[str, np.ndarray]) -> Evidence | None:
     units = trial.units[rows[there]]
     parts = np.bincount(units, (share * (values - score))[there], size)
     used = np.bincount(units, minlength=size) > 0
-    losses, pooled = _losses(trial, rows, said, share, used), None
+    losses, pooled = _losses(trial, rows, predicted, share, used), None
     if metric.name == "r2" and trial.folds > trial.repeats:
         per = trial.folds // trial.repeats
         pooled = gather(replace(trial, folds=trial.repeats), {**answers, "fold": fold // per})
@@ -112,7 +114,7 @@ def gather(trial: Trial, answers: Mapping[str, np.ndarray]) -> Evidence | None:
 
 
 def _needed(metric: Metric, answers: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    """What the metric is computed from; None if the model did not say it."""
+    """What the metric is computed from; None if the model does not provide it."""
     if metric.needs in ("labels", "numbers"):
         return answers["labels"]
     if metric.needs == "scores" and "proba" not in answers:
@@ -121,10 +123,10 @@ def _needed(metric: Metric, answers: Mapping[str, np.ndarray]) -> np.ndarray | N
 
 
 def _losses(
-    trial: Trial, rows: np.ndarray, said: np.ndarray, share: np.ndarray, used: np.ndarray
+    trial: Trial, rows: np.ndarray, predicted: np.ndarray, share: np.ndarray, used: np.ndarray
 ) -> np.ndarray | None:
     """Mean loss by unit, for metrics that are made of losses."""
-    found = row_losses(trial.metric, trial.y[rows], said)
+    found = row_losses(trial.metric, trial.y[rows], predicted)
     if found is None:
         return None
     there = share > 0
@@ -156,14 +158,14 @@ class Difference:
 
     @property
     def better(self) -> float:
-        """Probability that the first one is better (flat prior): one with the p-value."""
+        """Probability that the first model is better (flat prior); it follows from p."""
         return 1 - self.p / 2 if self.mean > 0 else self.p / 2
 
-    def or_by(self, witness: Difference) -> Difference:
-        """With the p of two witnesses that agree: the smaller one, doubled."""
-        if witness.mean * self.mean <= 0:
+    def combined_with(self, second: Difference) -> Difference:
+        """With the p of two tests that point the same way: the smaller p, doubled."""
+        if second.mean * self.mean <= 0:
             return self
-        p = min(1.0, 2 * min(self.p, witness.p))
+        p = min(1.0, 2 * min(self.p, second.p))
         return Difference(self.mean, self.error, self.df, p, self.log)
 
     @property
@@ -178,38 +180,39 @@ def difference(trial: Trial, one: Evidence, other: Evidence) -> Difference:
     scale = max(1.0 if log else abs(one.score) + abs(other.score), ROUNDING)
     parts = np.where(np.abs(parts) * len(parts) > ROUNDING * scale, parts, 0.0)
     if trial.in_time and parts.any():
-        factor *= _lasting(parts)
+        factor *= _autocorrelation_factor(parts)
     error = standard_error(parts, factor)
     if error <= ROUNDING * scale:  # the same in every unit
-        p = 1.0 if abs(mean) <= ROUNDING * scale else _unanimous(len(parts))
+        p = 1.0 if abs(mean) <= ROUNDING * scale else _sign_test_bound(len(parts))
         return Difference(float(mean), 0.0, df, p, log)
     p = statistics.t_two_sided(mean / error, df)
-    if carriers(parts) < FEW:
+    if effective_units(parts) < FEW_UNITS:
         p = min(1.0, 2 * min(p, _by_signs(one, other, mean, factor)))
-    p = max(p, _unanimous(_differing(one, other, parts)))
+    p = max(p, _sign_test_bound(_differing(one, other, parts)))
     return Difference(float(mean), error, df, p, log)
 
 
-def _lasting(parts: np.ndarray) -> float:
-    """By what errors that last longer than a block multiply the variance: (1 + r) / (1 - r).
+def _autocorrelation_factor(parts: np.ndarray) -> float:
+    """(1 + r) / (1 - r): factor on the variance for errors that last longer than a block of times.
 
-    r is the correlation of neighbouring blocks, of which their number hides 1 / n, and at least 0.
+    r is the correlation of neighbouring blocks, corrected for its bias of about -1 / n, between 0 and
+    MOST_CORRELATED.
     """
     r = float((parts[1:] * parts[:-1]).sum() / (parts**2).sum()) + 1 / len(parts)
-    r = min(max(r, 0.0), LONGEST)
+    r = min(max(r, 0.0), MOST_CORRELATED)
     return (1 + r) / (1 - r)
 
 
 def _differing(one: Evidence, other: Evidence, parts: np.ndarray) -> int:
-    """In how many units the models differ; by losses if there are any, which no other row changes."""
+    """Number of units on which the models differ, by losses where the metric has them."""
     if one.losses is None or other.losses is None:
         return int((parts != 0).sum())
     size = np.abs(one.losses) + np.abs(other.losses)
     return int((np.abs(one.losses - other.losses) > ROUNDING * size).sum())
 
 
-def _unanimous(units: int) -> float:
-    """p of the sign test if all these units speak for one model."""
+def _sign_test_bound(units: int) -> float:
+    """p of the sign test if the same model is better on all these units: no p may be smaller."""
     return min(1.0, 2.0 ** (1 - min(units, 1000)))
 
 
@@ -236,14 +239,14 @@ def standard_error(parts: np.ndarray, factor: float) -> float:
     return float(np.sqrt(factor * n / (n - 1) * (parts**2).sum())) if n > 1 else float("nan")
 
 
-def carriers(parts: np.ndarray) -> float:
-    """By how many units the variance is carried: all of them if they vary alike, 1 at the least."""
+def effective_units(parts: np.ndarray) -> float:
+    """Effective number of units behind the variance: all if they vary alike, 1 if one dominates."""
     squares = (parts / np.abs(parts).max()) ** 2
     return float(squares.sum() ** 2 / (squares**2).sum())
 
 
 def _by_signs(one: Evidence, other: Evidence, mean: float, factor: float) -> float:
-    """p of the sign test, if most units speak for the model that is better by the mean; else 1."""
+    """p of the sign test if most units favour the model with the better mean, else 1."""
     if one.losses is None or other.losses is None:
         return 1.0
     wins, defeats = (one.losses < other.losses).sum(), (one.losses > other.losses).sum()

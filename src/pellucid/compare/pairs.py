@@ -1,6 +1,6 @@
 """All models of a run against each other: scores, intervals, and the difference of every pair.
 
-Our own metrics are judged by rows, those of others by folds. The result is computed once; board,
+Our own metrics are compared by rows, custom scorers by folds. The result is computed once; board,
 pairwise matrix, answer and report read it.
 """
 
@@ -93,14 +93,17 @@ def _by_rows(
         ends = score_interval(trial, known[name], behind)
         return max(low, ends[0]), min(high, ends[1])
 
-    witness = _by_log_loss(plan, trial, answers) if plan.metric.needs == "labels" else {}
+    by_log_loss = _by_log_loss(trial, answers) if plan.metric.needs == "labels" else {}
 
     def pair(one: str, other: str) -> Difference:
         found = difference(trial, known[one], known[other])
-        if BASELINES[plan.material.task] not in (one, other) or not {one, other} <= witness.keys():
+        if (
+            BASELINES[plan.material.task] not in (one, other)
+            or not {one, other} <= by_log_loss.keys()
+        ):
             return found
-        return found.or_by(
-            difference(replace(trial, metric=LOG_LOSS), witness[one], witness[other])
+        return found.combined_with(
+            difference(replace(trial, metric=LOG_LOSS), by_log_loss[one], by_log_loss[other])
         )
 
     means = {name: _mean(folds[name][plan.metric.name]) for name in known}
@@ -108,13 +111,14 @@ def _by_rows(
 
 
 def _by_log_loss(
-    plan: Plan, trial: Trial, answers: Mapping[str, Mapping[str, np.ndarray]]
+    trial: Trial, answers: Mapping[str, Mapping[str, np.ndarray]]
 ) -> dict[str, Evidence]:
-    """Labels that are right or wrong say little of whether columns help at all; probabilities more.
+    """The log loss as a second test of whether a model beats the baseline.
 
-    So the log loss is a second witness where a metric of labels asks whether a model beats the baseline.
+    Labels alone have little power to show that the columns help at all; probabilities have more.
     """
-    found = {name: gather(replace(trial, metric=LOG_LOSS), said) for name, said in answers.items()}
+    own = replace(trial, metric=LOG_LOSS)
+    found = {name: gather(own, predicted) for name, predicted in answers.items()}
     return {name: evidence for name, evidence in found.items() if evidence is not None}
 
 

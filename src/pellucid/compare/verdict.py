@@ -2,16 +2,15 @@
 
 1. The baseline is asked first. Some model is better than the baseline if p < 0.05 for the one with the
    highest score, or for any after Holm's correction. If none is, the baseline is recommended. Metrics
-   of the order of rows (AUC) ask for p < GATE of the highest score: without signal models scatter around
-   the constant, so the highest of many is high by selection; by other metrics they fall below it.
+   of rank order (AUC) require p < GATE for the highest score: without signal, the models scatter around
+   the baseline, so the highest of many is high by selection; by other metrics they fall below it.
 2. If some model is better, only models that are (p < 0.05) can be as good as the best, which is the
    highest score among them.
 3. One of these is as good as the best if it loses less than `margin` of what the best gains over the
-   baseline, or if it is not significantly worse (Holm over them) and its loss is at most MOST_LOST of
-   that gain, once it is weighted by how sure it is, 1 - p: too few rows to show a difference are no
-   reason to accept a large one.
-4. Marks follow the order of scores: below a model that is significantly worse, none is as good (but
-   for a baseline that no model beats).
+   baseline, or if it is not significantly worse (Holm over them) and its loss times 1 - p is at most
+   MOST_LOST of that gain: a large loss is not acceptable merely because few rows cannot prove it.
+4. Marks follow the order of scores: no model below one that is not as good as the best is as good as
+   the best (except for a baseline that no model beats).
 5. Recommended is the simplest of those as good as the best (`prefer="simple"`; among equally simple
    ones that with the lowest loss), or the best itself (`prefer="score"`).
 
@@ -31,7 +30,7 @@ MARGIN = 0.01
 MOST_LOST = 0.1  # of the best's gain over the baseline, times 1 - p: who loses more is not as good
 GATE = 0.02  # p at which the highest of many AUCs beats the baseline
 BEST, SAME, NEAR = "best", "not significantly worse", "within the margin"
-WORSE, LOWER = "significantly worse", "below a model that is significantly worse"
+WORSE, LOWER = "significantly worse", "below a model that is not as good"
 FAR = f"probably loses more than {MOST_LOST:.0%} of the best's gain over the baseline"
 NO_BETTER, BELOW = "not significantly better than the baseline", "below the baseline"
 

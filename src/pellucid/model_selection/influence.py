@@ -148,23 +148,23 @@ VALUES: dict[str, Values] = {
 }
 
 
-def row_losses(metric: Metric, y: np.ndarray, said: np.ndarray) -> np.ndarray | None:
+def row_losses(metric: Metric, y: np.ndarray, predicted: np.ndarray) -> np.ndarray | None:
     """The loss of each row in the metric's own sense, by which rows can be ordered; None if none.
 
     Squared and absolute errors order rows alike.
     """
     if metric.name == "poisson_deviance":
-        return poisson_deviances(y, said)
+        return poisson_deviances(y, predicted)
     if metric.needs == "numbers":
-        return np.abs(y - said)
-    return log_losses(y, said) if metric.name == "log_loss" else None
+        return np.abs(y - predicted)
+    return log_losses(y, predicted) if metric.name == "log_loss" else None
 
 
 def row_values(
-    metric: Metric, y: np.ndarray, said: np.ndarray, w: np.ndarray, classes: np.ndarray
+    metric: Metric, y: np.ndarray, predicted: np.ndarray, w: np.ndarray, classes: np.ndarray
 ) -> np.ndarray:
-    """The value of every row for one of our metrics; `said` is what the metric needs.
+    """The value of every row for one of our metrics; `predicted` is what the metric needs.
 
     Rows of weight 0 have a value, but no part in the mean.
     """
-    return VALUES[metric.name](y, said, w, classes)
+    return VALUES[metric.name](y, predicted, w, classes)

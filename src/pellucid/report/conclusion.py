@@ -23,7 +23,7 @@ from pellucid.compare.verdict import (
 from pellucid.draw.text import clean
 from pellucid.report.words import (
     METRICS,
-    foretold,
+    agreement,
     interval,
     listing,
     metric_name,
@@ -264,7 +264,7 @@ def test_disagrees(data: Mapping[str, Any]) -> str:
     if sign * value < sign * base:
         said += f", worse than the baseline's {score(base, metric)}"
         return f"Do not rely on {test['model']}: {said}."
-    if foretold(data) == "no" and sign * value < sign * own["mean"]:
+    if agreement(data) == "no" and sign * value < sign * own["mean"]:
         return (
             f"Do not rely on the cross-validation score of {test['model']}: {said}, worse than "
             f"cross-validation allows ({interval(own['ci'], metric)})."

@@ -11,7 +11,7 @@ from pellucid.draw import html_table, style_sheet, svg
 from pellucid.draw.table import fact_list
 from pellucid.draw.text import clean, escape
 from pellucid.report import conclusion, pictures, words
-from pellucid.report.sections import FORETOLD, is_leak
+from pellucid.report.sections import AGREEMENT, is_leak
 
 MORE = 'Everything else: result.report("report.html").'
 
@@ -49,8 +49,8 @@ def _warnings(data: dict[str, Any]) -> list[str]:
     if too_good:
         texts.append(too_good)
     test = data["test"]
-    if test and "failed" not in test and words.foretold(data) == "no":
-        texts.append(f"Test set: {FORETOLD['no']}")
+    if test and "failed" not in test and words.agreement(data) == "no":
+        texts.append(f"Test set: {AGREEMENT['no']}")
     return texts
 
 
@@ -69,7 +69,7 @@ def _test(data: dict[str, Any], timings: dict[str, Any]) -> str:
     used = "used once" if times <= 1 else f"used {times} times: treat the score as optimistic"
     told = f"{words.metric_name(metric)} {words.score(test['metrics'].get(metric), metric)}{inside}"
     rows = words.plural(test["rows"], "row")
-    return f"{told} on {rows}, {used}. {FORETOLD[words.foretold(data)]}".strip()
+    return f"{told} on {rows}, {used}. {AGREEMENT[words.agreement(data)]}".strip()
 
 
 def _checks(data: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from pellucid.report.model_sections import confusion_table
 from pellucid.report.views import Detail, best_of, cell, chosen_first, shade
 
 MOST_COLUMNS = 200
-FORETOLD = {
+AGREEMENT = {
     "": "",
     "yes": "It matches cross-validation.",
     "better": "It is better than cross-validation predicted (the intervals overlap): this may be luck.",
@@ -67,8 +67,8 @@ def _test_in_short(summary: dict[str, Any]) -> dict[str, Any] | None:
         "interval": words.interval(ends, metric) if ends else "",
         "rows": found.get("rows") or summary["plan"]["test_rows"],
         "openings": found.get("openings") or 1,
-        "says": FORETOLD[words.foretold(summary)],
-        "agrees": words.foretold(summary),
+        "says": AGREEMENT[words.agreement(summary)],
+        "agrees": words.agreement(summary),
         "chart": pictures.test(summary, pictures.NARROW, False),
     }
 
@@ -345,7 +345,7 @@ def test(summary: dict[str, Any]) -> dict[str, Any]:
         **view,
         "model": found["model"],
         "chart": pictures.test(summary),
-        "foretold": FORETOLD[words.foretold(summary)],
+        "agreement": AGREEMENT[words.agreement(summary)],
         "exact": words.EXACT if words.exact(found) else "",
         "openings": found.get("openings") or 1,
         "confusion": confusion_table(found.get("confusion")),

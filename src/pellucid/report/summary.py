@@ -70,7 +70,7 @@ could not be computed is None or absent, never 0. Scores are as measured (higher
         groups: [{name: "worst mistakes" | "most uncertain" | "random",
                   rows: [{row, cells: [text], actual, predicted, p: {label: share} | None,
                           base, total, scale, contributions: [[column, amount]]}]}]}
-    test: {model, rows, metrics, intervals {name: [low, high]}, baseline {name: score}, foretold,
+    test: {model, rows, metrics, intervals {name: [low, high]}, baseline {name: score}, agrees,
            confusion, openings} | {failed: why} | None
     reproduce: {command, config (TOML), seed, sha256, versions {package: version}, total_seconds,
                 seconds {model: {search, fit, predict}}, failures [{model, why}], limits [str]}

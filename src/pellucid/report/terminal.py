@@ -20,7 +20,7 @@ TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "ba
           "average_precision": "av. prec."}  # fmt: skip
 ADJECTIVES = {"number": "numeric"}
 MARKS = {"error": "!!", "warning": "!", "note": "."}
-FORETOLD = {
+AGREEMENT = {
     "": "",
     "yes": "matches cross-validation: yes",
     "better": "better than cross-validation predicted (the intervals overlap)",
@@ -343,7 +343,7 @@ def test_set(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) 
     lines = packed(f"{intro} {scores}".split(" "), head, "  ", width)
     own = score(test["baseline"].get(names[0]), names[0])
     lines += wrapped(f"the baseline on the same rows: {names[0]} {own}", "  ", "    ", width)
-    agrees = FORETOLD[words.foretold(data)]
+    agrees = AGREEMENT[words.agreement(data)]
     lines += wrapped(agrees, "  ", "    ", width) if agrees else []
     if exact(test):
         lines += wrapped(f"! {EXACT}", "  ", "    ", width)

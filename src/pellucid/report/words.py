@@ -104,16 +104,16 @@ def exact(test: Mapping[str, Any]) -> bool:
     return error is not None and usual is not None and error <= 1e-6 * usual
 
 
-def foretold(data: Mapping[str, Any]) -> str:
+def agreement(data: Mapping[str, Any]) -> str:
     """How the test score lies to the interval of cross-validation: "yes" (inside), "better" or "worse"
     (outside, but no further than both are uncertain), "no" (further), or "" where that is not known.
     """
     test, plan = data["test"], data["plan"]
     own = next((r for r in data["leaderboard"] if r["model"] == test["model"] and r["place"]), None)
     value = test["metrics"].get(plan["metric"])
-    if own is None or value is None or test.get("foretold") is None or None in own["ci"]:
+    if own is None or value is None or test.get("agrees") is None or None in own["ci"]:
         return ""
-    if not test["foretold"]:
+    if not test["agrees"]:
         return "no"
     low, high = own["ci"]
     if low <= value <= high:
