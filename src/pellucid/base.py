@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from pellucid import _sklearn, parameters, scores
+from pellucid import _sklearn, default_scores, parameters
 from pellucid.data import Problem, Wishes, prepare
-from pellucid.data.containers import Intake, intake
 from pellucid.data.encode import encode
+from pellucid.data.intake import Intake, intake
 from pellucid.data.output import check_same_names, opened
 from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
@@ -177,7 +177,7 @@ class Estimator(Protocol):
     def _finite(self, answer: Any) -> Any:
         if isinstance(answer, tuple):
             return tuple(map(self._finite, answer))
-        return scores.finite(answer, type(self).__name__)
+        return default_scores.finite(answer, type(self).__name__)
 
     def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
         who, sparse = type(self).__name__, self._takes_sparse
@@ -277,7 +277,7 @@ class Classifier(Explained):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows (by weight) whose label is predicted."""
-        return scores.accuracy(self, X, y, sample_weight)
+        return default_scores.accuracy(self, X, y, sample_weight)
 
 
 class ProbabilisticClassifier(Classifier):
@@ -320,7 +320,7 @@ class Regressor(Explained):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R2 (mean over targets)."""
-        return scores.r2(self, X, y, sample_weight)
+        return default_scores.r2(self, X, y, sample_weight)
 
 
 class Transformer(Estimator):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.compare.verdict import BEST, NEAR, SAME, Board, judge
+from pellucid.comparison.analysis.verdict import BEST, NEAR, SAME, Board, judge
 from pellucid.report import conclusion
 
 NUMBER = r"(-?\d+(?:\.\d+)?)"

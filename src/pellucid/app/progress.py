@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
-from pellucid.app.voice import Voice
+from pellucid.app.messages import Voice
+from pellucid.draw.label_text import cells, fit_cells
 from pellucid.draw.number import exponent, number
-from pellucid.draw.text import cells, fit_cells
 from pellucid.report.screen import MOST, packed
 
 BAR = 20
@@ -140,7 +140,7 @@ class Silent:
 
     def margin(self, model: str) -> str:
         """Half the width of the interval of the folds; the leaderboard will show that of the rows."""
-        from pellucid.compare.pairs import interval_of_folds
+        from pellucid.comparison.analysis.pairs import interval_of_folds
 
         if model not in self.margins:
             half = 0.0
@@ -152,7 +152,7 @@ class Silent:
 
     def shown(self, value: float) -> str:
         """A score or its margin; all of a run have the same decimals."""
-        from pellucid.report.words import BOUNDED
+        from pellucid.report.wording import BOUNDED
 
         if self.plan.metric.name in BOUNDED and abs(value) < 1000:
             return f"{value:.3f}"

@@ -5,9 +5,9 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.data import Problem
+from pellucid.linear_model._lasso.base import PARAMETERS, fit_sparse, sparse_rows
+from pellucid.linear_model.base import LinearPredictor
 from pellucid.linear_model.paths import enet_path
-from pellucid.linear_model.predictor import LinearPredictor
-from pellucid.linear_model.sparse_regression import PARAMETERS, fit_sparse, sparse_rows
 from pellucid.parameters import Real
 from pellucid.records import Status
 

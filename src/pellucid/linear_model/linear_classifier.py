@@ -6,10 +6,10 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Classifier
+from pellucid.linear_model.base import additive_parts
 from pellucid.linear_model.placed import Placed
-from pellucid.linear_model.predictor import additive_parts
-from pellucid.numerics.scores import linear_scores
-from pellucid.persist.state import expect_array, n_terms
+from pellucid.numerics.linear_scores import linear_scores
+from pellucid.persist.fitted_state import expect_array, n_terms
 
 
 def column_means(X: Any, w: np.ndarray) -> np.ndarray:

@@ -9,14 +9,14 @@ from pellucid import parallel
 from pellucid.data import Problem, Wishes
 from pellucid.data.class_weights import class_weighted
 from pellucid.errors import DataError, ParameterError
-from pellucid.linear_model.linear_classifier import column_means
-from pellucid.linear_model.logistic_base import L1_SOLVERS, SOLVERS, LogisticModel
-from pellucid.linear_model.logistic_classes import (
+from pellucid.linear_model._logistic.absent_classes import (
     all_classes,
     present_classes,
     without_absent,
 )
-from pellucid.linear_model.units import penalised_evenly
+from pellucid.linear_model._logistic.base import L1_SOLVERS, SOLVERS, LogisticModel
+from pellucid.linear_model.linear_classifier import column_means
+from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
     Boolean,
     Choice,
@@ -239,7 +239,7 @@ class LogisticRegression(LogisticModel):
         guilty = sorted({j for one in found for j in getattr(one, "separating", ())})
         if len(known) < len(found):
             return {"separating_": guilty}
-        from pellucid.linear_model.logistic_inference import facts
+        from pellucid.linear_model._inference.logistic import facts
 
         return {"separating_": guilty} | facts(known, problem, weights, self.fit_intercept)
 
@@ -267,9 +267,9 @@ class LogisticRegression(LogisticModel):
         self, problem: Problem, y: np.ndarray, w: np.ndarray, K: int, sparse: bool, k: int = -1
     ) -> Any:
         """One problem of K classes; k is the class of a one-vs-rest fit."""
-        from pellucid.linear_model import logistic_descent as watched
-        from pellucid.linear_model import logistic_solvers as smooth
-        from pellucid.linear_model.logistic_sparse import solve_sparse
+        from pellucid.linear_model._logistic import descent as watched
+        from pellucid.linear_model._logistic import solver as smooth
+        from pellucid.linear_model._logistic.l1 import solve_sparse
 
         start = self._last_state(problem.n_classes, problem.p)
         setting = smooth.Setting(

@@ -11,9 +11,9 @@ from pellucid.data.class_weights import class_factors
 from pellucid.data.output import opened
 from pellucid.data.targets import labels, weights_or_ones
 from pellucid.errors import DataError, ParameterError, shown
-from pellucid.linear_model.folds import CV
+from pellucid.linear_model._logistic.base import L1_SOLVERS, SOLVERS, LogisticModel
+from pellucid.linear_model.cv_folds import CV
 from pellucid.linear_model.linear_classifier import column_means
-from pellucid.linear_model.logistic_base import L1_SOLVERS, SOLVERS, LogisticModel
 from pellucid.parameters import (
     Array,
     Boolean,
@@ -29,7 +29,7 @@ from pellucid.parameters import (
     Test,
     Verbose,
 )
-from pellucid.persist.state import expect_array
+from pellucid.persist.fitted_state import expect_array
 from pellucid.records import Status
 
 
@@ -168,8 +168,8 @@ class LogisticRegressionCV(LogisticModel):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model import logistic_path as path
-        from pellucid.linear_model.logistic_solvers import Setting
+        from pellucid.linear_model._logistic import path
+        from pellucid.linear_model._logistic.solver import Setting
 
         assert problem.classes is not None
         Cs, ratios = self._grid()
@@ -224,7 +224,7 @@ class LogisticRegressionCV(LogisticModel):
 
     def _score_of(self, classes: np.ndarray) -> Any:
         """(scores, y codes, weights) -> number."""
-        from pellucid.linear_model.logistic_path import SCORES, Said
+        from pellucid.linear_model._logistic.path import SCORES, Said
 
         if (self.scoring is None or isinstance(self.scoring, str)) and self.scoring in SCORES:
             return SCORES[self.scoring]
@@ -249,7 +249,7 @@ class LogisticRegressionCV(LogisticModel):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The score that `scoring` names, of these rows."""
-        from pellucid.linear_model.logistic_path import SCORES
+        from pellucid.linear_model._logistic.path import SCORES
 
         X, y, sample_weight = opened(X, y, sample_weight)
         if callable(self.scoring) or self.scoring not in SCORES:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from pellucid.draw.number import number
-from pellucid.report import conclusion, insight_pictures, model_pictures, words
+from pellucid.report import conclusion, insight_pictures, model_pictures, wording
 from pellucid.report.views import Detail, best_of, chosen_first, shade
 
 
@@ -37,9 +37,9 @@ def _card(
         "best": row["recommended"],
         "says": card.get("says") or "",
         "class": row.get("class") or "",
-        "params": words.params(row["params"]) if row.get("params") else "",
-        "score": words.score(row.get("mean"), metric),
-        "interval": words.interval(row.get("ci"), metric),
+        "params": wording.params(row["params"]) if row.get("params") else "",
+        "score": wording.score(row.get("mean"), metric),
+        "interval": wording.interval(row.get("ci"), metric),
         "against": conclusion.against(row) if row["place"] else row["status"],
         "notes": row["notes"],
         "confusion": confusion_table(card.get("confusion")),
@@ -73,7 +73,7 @@ def _card_charts(card: dict[str, Any], metric: str, tables: bool, bands: bool) -
 
 def _failed_settings(search: dict[str, Any] | None) -> list[tuple[str, str]]:
     tried = (search or {}).get("candidates") or []
-    return [(words.params(c["params"]), c["failed"]) for c in tried if c.get("failed")]
+    return [(wording.params(c["params"]), c["failed"]) for c in tried if c.get("failed")]
 
 
 def confusion_table(found: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -89,7 +89,7 @@ def confusion_table(found: dict[str, Any] | None) -> dict[str, Any] | None:
         shares = [count / total if total else None for count in row]
         rows.append(
             {"label": label, "cells": [
-                {"count": n, "share": words.percent(s), "shade": shade(s), "said": said,
+                {"count": n, "share": wording.percent(s), "shade": shade(s), "said": said,
                  "right": said == label}
                 for n, s, said in zip(row, shares, labels)
             ]}
@@ -132,7 +132,7 @@ def learned(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
             out.append(
                 {"model": row["model"], "best": row["recommended"], "charts": charts, "tree": tree,
                  "classes": labels, "neighbours": near,
-                 "groups": [words.listing(group) for group in found.get("groups") or []][:8]}
+                 "groups": [wording.listing(group) for group in found.get("groups") or []][:8]}
             )  # fmt: skip
     return out
 
@@ -156,7 +156,7 @@ def alike(summary: dict[str, Any]) -> str:
     """Columns that say nearly the same as another one: models share their weight between them."""
     for check in summary.get("checks") or []:
         if check["code"] == "D008" and check.get("columns"):
-            return words.listing(check["columns"], 8)
+            return wording.listing(check["columns"], 8)
     return ""
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from pellucid.app.arguments import refuse_model
+from pellucid.app.messages import voice_options
 from pellucid.app.options import config_option, gather_settings, setting_options
-from pellucid.app.voice import voice_options
 
 GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 
@@ -35,7 +35,7 @@ def check(ctx: click.Context, data: str | None, format_: str, as_json: bool, **g
 
     Every finding has a code: --ignore D011 mutes one, --select D0 runs only some.
     """
-    from pellucid.compare.prepare import prepare
+    from pellucid.comparison.planning.prepare import prepare
 
     if data is None:
         raise click.UsageError("Missing argument 'DATA'", ctx)
@@ -48,7 +48,7 @@ def check(ctx: click.Context, data: str | None, format_: str, as_json: bool, **g
 
 def shown(findings: Any, plan: Any, format_: str, source: str) -> str:
     """The findings as text, JSON, or annotations of a continuous integration."""
-    from pellucid.compare.describe import describe_data
+    from pellucid.comparison.results_json import describe_data
     from pellucid.report import terminal
     from pellucid.report.screen import width
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from pellucid.app.messages import voice_options
 from pellucid.app.options import config_option, setting_options
-from pellucid.app.voice import voice_options
 
 
 @click.command()
@@ -64,7 +64,7 @@ def compare(ctx: click.Context, data: str | None, **given: Any) -> None:
     Holds out a test set, cross-validates every model with a search inside the folds, shows which
     are as good as the best, recommends the simplest of them, and saves it as a safe model file.
     """
-    from pellucid.app.comparing import run_compare
+    from pellucid.app.compare_command import run_compare
 
     if given.pop("as_json"):
         given["format_"] = "json"

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.voice import voice_options
+from pellucid.app.messages import voice_options
 
 
 @click.command()
@@ -23,8 +23,8 @@ from pellucid.app.voice import voice_options
 @voice_options
 def models(task: str, effort: str, as_json: bool) -> None:
     """List the models: name, simplicity (0 is simplest), candidates, what is searched."""
-    from pellucid.app.planning import searched
-    from pellucid.compare.registry import entries
+    from pellucid.app.plan_text import searched
+    from pellucid.comparison.planning.registry import entries
     from pellucid.report.screen import grid, width, wrapped
 
     tasks = ["classification", "regression"] if task == "all" else [task]

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.voice import voice_options
+from pellucid.app.messages import voice_options
 
 
 @click.command()
@@ -28,9 +28,9 @@ from pellucid.app.voice import voice_options
 @click.pass_obj
 def report(voice: Any, run: str | None, out: str | None, no_rows: bool, open_: bool) -> None:
     """Write the report of RUN (default: the latest) as one file that works offline."""
-    from pellucid.compare.folder import find_run
+    from pellucid.comparison.execution.run_folder import find_run
     from pellucid.errors import DataError
-    from pellucid.report.writing import write_summary
+    from pellucid.report.write_report import write_summary
 
     folder = find_run(run)
     source = folder / "summary.json"

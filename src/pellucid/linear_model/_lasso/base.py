@@ -1,0 +1,116 @@
+"""What `Lasso` and `ElasticNet` share: parameters, and the way from a problem to a fit.
+
+Invariant: both are one objective, the lasso with l1_ratio = 1.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.data import Problem
+from pellucid.errors import ParameterError
+from pellucid.linear_model.standardize import penalised_evenly
+from pellucid.parameters import (
+    Array,
+    Boolean,
+    Choice,
+    Either,
+    Integer,
+    Nothing,
+    RandomState,
+    Real,
+)
+
+PARAMETERS = {
+    "alpha": Real(0, None),
+    "fit_intercept": Boolean,
+    "precompute": Either(Boolean, Array),
+    "copy_X": Boolean,
+    "max_iter": Either(Nothing, Integer(1)),
+    "tol": Real(0, None),
+    "warm_start": Boolean,
+    "positive": Boolean,
+    "random_state": RandomState,
+    "selection": Choice("cyclic", "random"),
+    "solver": Choice("cd", "gd"),
+    "step": Either(Nothing, Real(0, None, "neither")),
+    "standardize": Boolean,
+}
+MAX_ITER = 1000
+
+
+def sparse_rows(coef: np.ndarray) -> Any:
+    """Coefficients as a CSR matrix."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix(np.atleast_2d(coef))
+
+
+def fit_sparse(model: Any, problem: Problem, l1_ratio: float) -> dict[str, Any]:
+    """The learned attributes of a `Lasso` or `ElasticNet`."""
+    return penalised_evenly(
+        model, model.alpha > 0, problem, lambda seen: _fit_columns(model, seen, l1_ratio)
+    )
+
+
+def _fit_columns(model: Any, problem: Problem, l1_ratio: float) -> dict[str, Any]:
+    from pellucid.linear_model._lasso.solver import Net, elastic_net
+
+    if model.solver == "gd":
+        return descend(model, problem, float(model.alpha), l1_ratio)
+    l1, l2 = model.alpha * l1_ratio, model.alpha * (1 - l1_ratio)
+    steps = model.max_iter or MAX_ITER
+    net = Net(l1, l2, model.fit_intercept, model.positive, model.tol, steps)
+    Y = problem.y.reshape(problem.n, -1)
+    start = _last_state(model, Y.shape[1], problem.p)
+    with parallel.one_blas_thread():
+        found = elastic_net(problem.X, Y, problem.weights, net, start)
+    several = problem.y.ndim == 2
+    return model._finished(found.coef, found.intercept, problem.y) | {
+        "means_": found.means,
+        "dual_gap_": found.gap if several else float(found.gap[0]),
+        "n_iter_": found.n_iter if several else int(found.n_iter[0]),
+        "history_": found.history,
+        "status_": found.status,
+    }
+
+
+def _last_state(model: Any, targets: int, p: int) -> np.ndarray | None:
+    if not model.warm_start or not model.__sklearn_is_fitted__():
+        return None
+    last = np.atleast_2d(model.coef_)
+    return last if last.shape == (targets, p) else None
+
+
+def descend(model: Any, problem: Problem, alpha: float, l1_ratio: float) -> dict[str, Any]:
+    """Proximal gradient descent in the user's units; the intercept is a column of ones."""
+    from pellucid.numerics.objectives.penalties import Penalty
+    from pellucid.numerics.optimise import gradient_descent
+
+    if problem.y.ndim == 2 or model.positive:
+        raise ParameterError("solver='gd' takes one target, and not positive=True.")
+    X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.toarray()
+    share = problem.weights / problem.weights.sum()
+    A = np.column_stack([X, np.full(len(X), float(model.fit_intercept))])
+    step = model.step
+    if step is None:
+        step = 1.0 / max(float(np.linalg.eigvalsh(A.T @ (A * share[:, None]))[-1]), 1e-300)
+
+    def evaluate(b: np.ndarray) -> tuple[float, np.ndarray]:
+        r = A @ b - problem.y
+        return 0.5 * float(share @ r**2), A.T @ (share * r)
+
+    strength = np.append(np.full(problem.p, alpha), 0.0)
+    found = gradient_descent(
+        evaluate, np.zeros(A.shape[1]), step=step, tol=model.tol,
+        max_iter=model.max_iter or MAX_ITER, penalty=Penalty(strength, l1_ratio),
+    )  # fmt: skip
+    b0 = found.x[-1:] if model.fit_intercept else np.zeros(1)
+    return model._finished(found.x[None, :-1].copy(), b0, problem.y) | {
+        "means_": share @ X if model.fit_intercept else np.zeros(problem.p),
+        "dual_gap_": np.nan,
+        "n_iter_": found.n_iter,
+        "history_": found.history,
+        "status_": found.status,
+    }
