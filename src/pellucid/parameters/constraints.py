@@ -1,10 +1,10 @@
-"""Checks of constructor parameters, generated from one table per class.
+"""What values a parameter accepts: the check, its error text and its short form for help.
 
-A class declares `_parameters = {"alpha": Real(0, None), "solver": Choice("auto", "svd")}`;
-the check and its error text both come from there.
+A constraint has `accepts(value)`, `str()` for messages ("a float in the range [0, inf)") and
+`brief()` for signatures in docstrings ("float in [0, inf)").
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,9 @@ class Real:
     def __str__(self) -> str:
         return f"a float in the range {_interval(self)}"
 
+    def brief(self) -> str:
+        return "float" if self.low is self.high is None else f"float in {_interval(self)}"
+
 
 @dataclass(frozen=True)
 class Integer:
@@ -48,10 +51,16 @@ class Integer:
         low, high = self.low is None or value >= self.low, self.high is None or value <= self.high
         return bool(low and high)
 
-    def __str__(self) -> str:
+    def _range(self) -> str:
         low = "-inf" if self.low is None else self.low
         high = "inf" if self.high is None else self.high
-        return f"an int in the range [{low}, {high}{')' if self.high is None else ']'}"
+        return f"[{low}, {high}{')' if self.high is None else ']'}"
+
+    def __str__(self) -> str:
+        return f"an int in the range {self._range()}"
+
+    def brief(self) -> str:
+        return "int" if self.low is self.high is None else f"int in {self._range()}"
 
 
 @dataclass(frozen=True, init=False)
@@ -71,19 +80,26 @@ class Choice:
         words = ", ".join(map(repr, self.options))
         return words if len(self.options) == 1 else f"one of {{{words}}}"
 
+    def brief(self) -> str:
+        return str(self).removeprefix("one of ")
+
 
 @dataclass(frozen=True)
-class Test:
-    """Anything that a predicate accepts, described in words."""
+class Predicate:
+    """Any value that a function accepts; `words` describe it, `short` in help if they are long."""
 
     predicate: Callable[[Any], bool]
     words: str
+    short: str = ""
 
     def accepts(self, value: Any) -> bool:
         return bool(self.predicate(value))
 
     def __str__(self) -> str:
         return self.words
+
+    def brief(self) -> str:
+        return self.short or self.words.removeprefix("a ").removeprefix("an ")
 
 
 @dataclass(frozen=True, init=False)
@@ -100,6 +116,27 @@ class Either:
 
     def __str__(self) -> str:
         return " or ".join(map(str, self.parts))
+
+    def brief(self) -> str:
+        *most, last = sorted((part.brief() for part in self.parts), key=lambda one: one == "None")
+        return f"{', '.join(most)} or {last}"
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """A parameter that is accepted for compatibility and has no effect, and the reason why."""
+
+    reason: str
+    check: Any
+
+    def accepts(self, value: Any) -> bool:
+        return bool(self.check.accepts(value))
+
+    def __str__(self) -> str:
+        return str(self.check)
+
+    def brief(self) -> str:
+        return str(self.check.brief())
 
 
 def _inside(value: float, interval: Real) -> bool:
@@ -131,24 +168,31 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray | list | tuple) or hasattr(value, "__array__")
 
 
-Boolean = Test(lambda v: isinstance(v, bool | np.bool_), "a bool")
+Boolean = Predicate(lambda v: isinstance(v, bool | np.bool_), "a bool")
 Nothing = Choice(None)
-RandomState = Test(_is_random_state, "None, an int in [0, 2**32), or a numpy.random generator")
-Function = Test(callable, "a callable")
-Array = Test(_is_array, "an array-like")
-Jobs = Either(Nothing, Test(lambda v: Integer().accepts(v) and v != 0, "an int other than 0"))
-Learner = Test(
+RandomState = Predicate(
+    _is_random_state,
+    "None, an int in [0, 2**32), or a numpy.random generator",
+    "int in [0, 2**32), numpy.random generator or None",
+)
+Function = Predicate(callable, "a callable")
+Array = Predicate(_is_array, "an array-like")
+Jobs = Either(Nothing, Predicate(lambda v: Integer().accepts(v) and v != 0, "an int other than 0"))
+EstimatorInstance = Predicate(
     lambda v: hasattr(v, "fit") and hasattr(v, "get_params") and not isinstance(v, type),
     "an estimator (an instance, not a class)",
 )
-TableOptions = Test(
-    lambda v: v is None or (hasattr(v, "check") and hasattr(v, "kinds")), "None or a pellucid.Table"
+TableOptions = Predicate(
+    lambda v: v is None or (hasattr(v, "check") and hasattr(v, "kinds")),
+    "None or a pellucid.Table",
+    "pellucid.Table or None",
 )
 Verbose = Either(Boolean, Integer(0))
 ClassWeight = Either(
-    Test(lambda v: isinstance(v, dict), "a dict {label: weight}"), Choice("balanced"), Nothing
+    Predicate(lambda v: isinstance(v, dict), "a dict {label: weight}"), Choice("balanced"), Nothing
 )
-Anything = Test(lambda v: True, "anything")
+Anything = Predicate(lambda v: True, "anything")
+Test, Learner = Predicate, EstimatorInstance  # names of classes that are not converted yet
 
 
 def check(owner: str, values: dict[str, Any], table: dict[str, Any]) -> None:
@@ -159,8 +203,3 @@ def check(owner: str, values: dict[str, Any], table: dict[str, Any]) -> None:
             raise ParameterError(
                 f"The {name!r} parameter of {owner} must be {constraint}. Got {shown(value)} instead."
             )
-
-
-def names(table: Iterable[str]) -> list[str]:
-    """Sorted parameter names, for messages."""
-    return sorted(table)
