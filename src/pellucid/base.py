@@ -37,9 +37,7 @@ class Estimator(SklearnEstimator):
     table: Any = TABLE
     n_features_in_: int = learned("Number of columns of the table that the model was fitted on.")
     feature_names_in_: np.ndarray = learned("Names of the training columns, if all are strings.")
-    schema_: Schema = learned(
-        "Kinds, levels and missing values of the columns in the training table."
-    )
+    schema_: Schema = learned("Kinds, levels and missing values of the training columns.")
     if TYPE_CHECKING:  # learned attributes are stored by `_store`
 
         def __getattr__(self, name: str) -> Any: ...
@@ -192,7 +190,7 @@ class Estimator(SklearnEstimator):
 
     @property
     def terms_(self) -> tuple[str, ...]:
-        """Names of the encoded columns; a column of categories has one for each level."""
+        """Names of the columns after encoding; a categorical column may become several."""
         self._check_fitted()
         return self.schema_.terms
 

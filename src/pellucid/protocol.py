@@ -117,7 +117,7 @@ class SklearnEstimator:
         elif cls._declared:
             cls._converted = True
         if cls._converted:
-            cls.__init__ = parameters.Constructor(cls)  # type: ignore[assignment,misc]
+            cls.__init__ = parameters.Constructor(cls)  # type: ignore[assignment]
             if cls.__doc__:
                 cls.__doc__ = parameters.Docstring(cls.__doc__)  # type: ignore[assignment]
 
@@ -156,7 +156,7 @@ class SklearnEstimator:
         return self
 
     def _check_parameters(self) -> None:
-        cls = type(self)
+        cls: Any = type(self)
         table = {"table": parameters.TableOptions} | self._parameters
         if cls._converted:
             table = {name: p.check for name, p in parameters.parameters_of(cls).items()}

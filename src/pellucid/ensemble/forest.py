@@ -229,7 +229,7 @@ class Forest(Bagged):
     def feature_importances_(self) -> np.ndarray:
         """Mean share of the impurity decrease that each column brings."""
         self._check_fitted()
-        total = sum(tree.importances() for tree in self.trees_)
+        total: Any = sum(tree.importances() for tree in self.trees_)
         return total / total.sum() if total.sum() > 0 else total
 
     def apply(self, X: Any) -> np.ndarray:
