@@ -231,10 +231,9 @@ class Explained(Estimator):
         if not isinstance(parts, dict):  # Prototypes: rows speak, not columns
             return parts
         self._finite((parts["prediction"], parts["contributions"]))
-        contributions = parts["contributions"]
-        owner, d = self.schema_.owner, self.schema_.n_columns
+        contributions, d = parts["contributions"], self.schema_.n_columns
         if contributions.shape[1] != d:  # of encoded columns, of which no column has none
-            starts = np.searchsorted(owner, np.arange(d))
+            starts = np.searchsorted(self.schema_.owner, np.arange(d))
             contributions = np.add.reduceat(contributions, starts, axis=1)
         from pellucid.records import Explanation
 
@@ -276,7 +275,8 @@ class Classifier(Explained):
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted label of each row."""
-        return self.classes_[self._answer(self._codes, X, direct=True)]
+        codes = self._answer(self._codes, X, direct=True)
+        return self.classes_[codes]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows (by weight) whose label is predicted."""

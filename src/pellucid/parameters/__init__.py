@@ -11,6 +11,7 @@ from pellucid.parameters.constraints import (
     Boolean,
     Choice,
     ClassWeight,
+    Constraint,
     Either,
     EstimatorInstance,
     Function,
@@ -27,7 +28,7 @@ from pellucid.parameters.constraints import (
     Verbose,
     check,
 )
-from pellucid.parameters.constructors import Constructor
+from pellucid.parameters.constructors import Constructor, Docstring
 from pellucid.parameters.declarations import (
     REQUIRED,
     Attribute,
@@ -41,7 +42,6 @@ from pellucid.parameters.declarations import (
     positional,
     take_declarations,
 )
-from pellucid.parameters.descriptions import Docstring
 from pellucid.parameters.shared import (
     CLASS_WEIGHT,
     CLASSES,
@@ -83,6 +83,7 @@ __all__ = [
     "Boolean",
     "Choice",
     "ClassWeight",
+    "Constraint",
     "Constructor",
     "Docstring",
     "Either",

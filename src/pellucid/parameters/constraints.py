@@ -5,7 +5,6 @@ A constraint has `accepts(value)`, `str()` for messages ("a float in the range [
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,34 @@ import numpy as np
 from pellucid.errors import ParameterError, shown
 
 
-@dataclass(frozen=True)
-class Real:
+class Constraint:
+    """Base of all constraints. Plain classes: data classes take much longer to import."""
+
+    def accepts(self, value: Any) -> bool:
+        """Whether a parameter may have this value."""
+        raise NotImplementedError
+
+    def brief(self) -> str:
+        """The type in help, such as "float in [0, inf)"."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, vars(self).values()))})"
+
+
+class Real(Constraint):
     """A real number between `low` and `high`; `closed` in {"both", "left", "right", "neither"}."""
 
-    low: float | None = None
-    high: float | None = None
-    closed: str = "left"
+    def __init__(
+        self, low: float | None = None, high: float | None = None, closed: str = "left"
+    ) -> None:
+        self.low, self.high, self.closed = low, high, closed
 
     def accepts(self, value: Any) -> bool:
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
@@ -38,12 +58,11 @@ class Real:
         return "float" if self.low is self.high is None else f"float in {_interval(self)}"
 
 
-@dataclass(frozen=True)
-class Integer:
+class Integer(Constraint):
     """An integer between `low` and `high`, both included."""
 
-    low: int | None = None
-    high: int | None = None
+    def __init__(self, low: int | None = None, high: int | None = None) -> None:
+        self.low, self.high = low, high
 
     def accepts(self, value: Any) -> bool:
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
@@ -63,14 +82,11 @@ class Integer:
         return "int" if self.low is self.high is None else f"int in {self._range()}"
 
 
-@dataclass(frozen=True, init=False)
-class Choice:
+class Choice(Constraint):
     """One of a few words (or None, or numbers), equal in type and value."""
 
-    options: tuple[Any, ...]
-
     def __init__(self, *options: Any) -> None:
-        object.__setattr__(self, "options", options)
+        self.options = options
 
     def accepts(self, value: Any) -> bool:
         value = value.item() if isinstance(value, np.generic) else value
@@ -84,13 +100,11 @@ class Choice:
         return str(self).removeprefix("one of ")
 
 
-@dataclass(frozen=True)
-class Predicate:
+class Predicate(Constraint):
     """Any value that a function accepts; `words` describe it, `short` in help if they are long."""
 
-    predicate: Callable[[Any], bool]
-    words: str
-    short: str = ""
+    def __init__(self, predicate: Callable[[Any], bool], words: str, short: str = "") -> None:
+        self.predicate, self.words, self.short = predicate, words, short
 
     def accepts(self, value: Any) -> bool:
         return bool(self.predicate(value))
@@ -102,14 +116,11 @@ class Predicate:
         return self.short or self.words.removeprefix("a ").removeprefix("an ")
 
 
-@dataclass(frozen=True, init=False)
-class Either:
+class Either(Constraint):
     """Any of several constraints."""
 
-    parts: tuple[Any, ...]
-
-    def __init__(self, *parts: Any) -> None:
-        object.__setattr__(self, "parts", parts)
+    def __init__(self, *parts: Constraint) -> None:
+        self.parts = parts
 
     def accepts(self, value: Any) -> bool:
         return any(part.accepts(value) for part in self.parts)
@@ -122,21 +133,20 @@ class Either:
         return f"{', '.join(most)} or {last}"
 
 
-@dataclass(frozen=True)
-class Ignored:
+class Ignored(Constraint):
     """A parameter that is accepted for compatibility and has no effect, and the reason why."""
 
-    reason: str
-    check: Any
+    def __init__(self, reason: str, check: Constraint) -> None:
+        self.reason, self.check = reason, check
 
     def accepts(self, value: Any) -> bool:
-        return bool(self.check.accepts(value))
+        return self.check.accepts(value)
 
     def __str__(self) -> str:
         return str(self.check)
 
     def brief(self) -> str:
-        return str(self.check.brief())
+        return self.check.brief()
 
 
 def _inside(value: float, interval: Real) -> bool:

@@ -1,7 +1,7 @@
-"""The constructor of a class, written from its declarations when it is first needed.
+"""Constructor and docstring of a class, made from its declarations when they are first needed.
 
-Invariant: it is a plain function with the signature of the declarations, and it stores every
-argument untouched under its own name.
+Invariant: the constructor is a plain function with the signature of the declarations, and it stores
+every argument untouched under its own name.
 """
 
 from collections.abc import Callable
@@ -22,6 +22,19 @@ class Constructor:
         made = _made(self.cls)
         self.cls.__init__ = made  # type: ignore[misc]
         return made.__get__(instance, owner)
+
+
+class Docstring:
+    """Stands for `__doc__` of a class until somebody reads it."""
+
+    def __init__(self, prose: str) -> None:
+        self.prose = prose
+
+    def __get__(self, instance: Any, owner: type) -> str:
+        from pellucid.parameters.descriptions import with_sections
+
+        owner.__doc__ = text = with_sections(owner, self.prose)
+        return text
 
 
 def _made(cls: Any) -> Any:

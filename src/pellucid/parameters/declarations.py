@@ -14,28 +14,31 @@ fields, `dropped` removes it. The objects are taken out of the class, so that an
 has no `coef_`.
 """
 
-from dataclasses import dataclass, replace
 from functools import cache
 from inspect import Parameter as Signed
 from inspect import get_annotations
 from typing import Any, Literal
 
-from pellucid.parameters.constraints import Ignored
+from pellucid.parameters.constraints import Constraint, Ignored
 
 REQUIRED = Signed.empty  # the default of a parameter that has none
 
 
-@dataclass(frozen=True)
 class Parameter:
     """A constructor parameter."""
 
-    default: Any
-    check: Any
-    text: str
-    kw_only: bool = True
-    last: bool = False
-    after: str = ""
-    type: Any = Any
+    def __init__(
+        self,
+        default: Any,
+        check: Constraint,
+        text: str,
+        kw_only: bool = True,
+        last: bool = False,
+        after: str = "",
+        type: Any = Any,
+    ) -> None:
+        self.default, self.check, self.text, self.type = default, check, text, type
+        self.kw_only, self.last, self.after = kw_only, last, after
 
     @property
     def description(self) -> str:
@@ -44,33 +47,28 @@ class Parameter:
             return self.text
         return f"{self.text} No effect: {self.check.reason}".strip()
 
-    def replace(self, **fields: Any) -> "Parameter":
+    def replace(self, *, description: str | None = None, **fields: Any) -> "Parameter":
         """The same declaration with other fields (`default`, `check`, `description`, ...)."""
-        return replace(self, **_as_fields(fields))
+        words = {} if description is None else {"text": description}
+        return Parameter(**vars(self) | words | fields)
 
 
-@dataclass(frozen=True)
 class Attribute:
     """An attribute that fit sets."""
 
-    description: str
-    type: Any = Any
+    def __init__(self, description: str, type: Any = Any) -> None:
+        self.description, self.type = description, type
 
 
-@dataclass(frozen=True)
 class Change:
-    """Other fields for an inherited parameter."""
+    """Other fields for an inherited parameter; None removes it."""
 
-    fields: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Drop:
-    """The end of an inherited parameter."""
+    def __init__(self, fields: dict[str, Any] | None) -> None:
+        self.fields = fields
 
 
 def param(
-    default: Any, check: Any, description: str = "", *, last: bool = False, after: str = ""
+    default: Any, check: Constraint, description: str = "", *, last: bool = False, after: str = ""
 ) -> Any:
     """Declare a keyword-only parameter.
 
@@ -81,7 +79,9 @@ def param(
     return Parameter(default, check, description, last=last, after=after)
 
 
-def positional(*, default: Any, check: Any, description: str, kw_only: Literal[False]) -> Any:
+def positional(
+    *, default: Any, check: Constraint, description: str, kw_only: Literal[False]
+) -> Any:
     """Declare a parameter that can be given by position.
 
     Type checkers read `default=` and `kw_only=False` from the call, so both are written there.
@@ -91,12 +91,12 @@ def positional(*, default: Any, check: Any, description: str, kw_only: Literal[F
 
 def changed(**fields: Any) -> Any:
     """Change `default`, `check`, `description`, ... of an inherited parameter."""
-    return Change(_as_fields(fields))
+    return Change(fields)
 
 
 def dropped() -> Any:
     """Remove an inherited parameter."""
-    return Drop()
+    return Change(None)
 
 
 def learned(description: str, *, init: Literal[False] = False) -> Any:
@@ -106,8 +106,7 @@ def learned(description: str, *, init: Literal[False] = False) -> Any:
 
 def take_declarations(cls: type) -> dict[str, Any]:
     """Remove the declarations from the namespace of a class and return them by name."""
-    kinds = Parameter | Attribute | Change | Drop
-    own = {k: v for k, v in vars(cls).items() if isinstance(v, kinds)}
+    own = {k: v for k, v in vars(cls).items() if isinstance(v, Parameter | Attribute | Change)}
     for name in own:
         delattr(cls, name)
     return own
@@ -122,11 +121,12 @@ def parameters_of(cls: type) -> dict[str, Parameter]:
         types = get_annotations(base)
         for name, own in vars(base).get("_declared", {}).items():
             depth.setdefault(name, place)
+            kind = types.get(name, Any)
             if isinstance(own, Parameter):
-                found[name] = replace(own, type=types.get(name, Any))
+                found[name] = own.replace(type=kind)
+            elif isinstance(own, Change) and own.fields is not None:
+                found[name] = found[name].replace(**own.fields, type=kind)
             elif isinstance(own, Change):
-                found[name] = replace(found[name], **own.fields, type=types.get(name, Any))
-            elif isinstance(own, Drop):
                 del found[name]
     return {name: found[name] for name in _ordered(found, depth)}
 
@@ -138,7 +138,7 @@ def attributes_of(cls: type) -> dict[str, Attribute]:
         types = get_annotations(base)
         for name, own in vars(base).get("_declared", {}).items():
             if isinstance(own, Attribute):
-                found.setdefault(name, replace(own, type=types.get(name, Any)))
+                found.setdefault(name, Attribute(own.description, types.get(name, Any)))
         for name, own in vars(base).items():
             if isinstance(own, property) and name.endswith("_") and not name.startswith("_"):
                 found.setdefault(name, _of_property(own))
@@ -158,7 +158,3 @@ def _ordered(found: dict[str, Parameter], depth: dict[str, int]) -> list[str]:
             names.remove(name)
             names.insert(names.index(own.after) + 1, name)
     return names
-
-
-def _as_fields(fields: dict[str, Any]) -> dict[str, Any]:
-    return {"text" if name == "description" else name: value for name, value in fields.items()}

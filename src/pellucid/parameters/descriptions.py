@@ -9,17 +9,6 @@ from pellucid.parameters.declarations import REQUIRED, Parameter, attributes_of,
 WIDTH = 96
 
 
-class Docstring:
-    """Stands for `__doc__` of a class until somebody reads it."""
-
-    def __init__(self, prose: str) -> None:
-        self.prose = prose
-
-    def __get__(self, instance: Any, owner: type) -> str:
-        owner.__doc__ = text = with_sections(owner, self.prose)
-        return text
-
-
 def with_sections(cls: type, prose: str) -> str:
     """The prose of a docstring with the sections of `cls` in it, before its examples."""
     about, examples, rest = inspect.cleandoc(prose).partition("\nExamples\n--------\n")
