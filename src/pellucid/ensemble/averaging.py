@@ -11,16 +11,13 @@ from pellucid.data import Problem
 from pellucid.data.targets import conversion_warning
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.errors import DataError, ParameterError, warn
-from pellucid.parameters import Boolean, Either, Integer, Jobs, Nothing, Real, Test, Verbose
+from pellucid.parameters import Boolean, Either, Integer, Jobs, Nothing, Verbose
 from pellucid.tree import prediction
 from pellucid.tree.base import one_or_several
 from pellucid.tree.explaining import TreesExplained
+from pellucid.tree.growth_parameters import share
 
-_inside = Real(0, 1, "right")
-SHARE = Test(
-    lambda v: isinstance(v, float | np.floating) and _inside.accepts(v),
-    "a float in the range (0.0, 1.0]",
-)
+SHARE = share("]")
 BAGGED_PARAMETERS = {
     "n_estimators": Integer(1),
     "max_samples": Either(Integer(1), SHARE, Nothing),

@@ -11,14 +11,20 @@ import numpy as np
 from pellucid.base import Regressor
 from pellucid.errors import DataError
 from pellucid.numerics.linear_scores import linear_scores
+from pellucid.parameters import learned
 
 
 class LinearPredictor(Regressor):
     """A regressor whose prediction is x . coef_ + intercept_."""
 
-    coef_: np.ndarray
-    intercept_: Any
-    means_: np.ndarray
+    coef_: np.ndarray = learned(
+        "Coefficients of the encoded columns, shape (n_terms,) or (n_targets, n_terms), in the order "
+        "of `terms_`."
+    )
+    intercept_: Any = learned("Intercept, a float or an array of shape (n_targets,).")
+    means_: np.ndarray = learned(
+        "Weighted means of the encoded columns in training; 0 without an intercept."
+    )
 
     def _predict(self, X: Any) -> np.ndarray:
         return linear_scores(X, self.coef_, self.intercept_)

@@ -7,40 +7,31 @@ import numpy as np
 
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
-from pellucid.parameters import Choice, Either, Integer, Nothing, RandomState, Real, Test
+from pellucid.parameters import Choice, Either, Nothing, RandomState, Real
 from pellucid.tree.criteria import SEVERAL_CRITERIA
+from pellucid.tree.growth_parameters import (
+    CCP_ALPHA,
+    COUNT_OR_SHARE,
+    MAX_DEPTH,
+    MAX_FEATURES,
+    MAX_LEAF_NODES,
+    MIN_IMPURITY_DECREASE,
+    MIN_WEIGHT_FRACTION_LEAF,
+    MONOTONIC_CST,
+)
 from pellucid.tree.splitter import Limits
 
-
-def _share(last: str) -> Test:
-    """A float, not an int, above 0 and up to 1: the int 1 is a count."""
-    inside = Real(0, 1, "neither" if last == ")" else "right")
-    return Test(
-        lambda v: isinstance(v, float | np.floating) and inside.accepts(v),
-        f"a float in the range (0.0, 1.0{last}",
-    )
-
-
-COUNT_OR_SHARE = {
-    "split": Either(Integer(2), _share("]")),
-    "leaf": Either(Integer(1), _share(")")),
-}
-MAX_FEATURES = Either(Integer(1), _share("]"), Choice("sqrt", "log2"), Nothing)
 GROWTH_PARAMETERS = {
-    "max_depth": Either(Integer(1), Nothing),
+    "max_depth": MAX_DEPTH.check,
     "min_samples_split": COUNT_OR_SHARE["split"],
     "min_samples_leaf": COUNT_OR_SHARE["leaf"],
-    "min_weight_fraction_leaf": Real(0, 0.5, "both"),
-    "max_features": MAX_FEATURES,
+    "min_weight_fraction_leaf": MIN_WEIGHT_FRACTION_LEAF.check,
+    "max_features": MAX_FEATURES.check,
     "random_state": RandomState,
-    "max_leaf_nodes": Either(Integer(2), Nothing),
-    "min_impurity_decrease": Real(0, None),
-    "ccp_alpha": Real(0, None),
-    "monotonic_cst": Either(
-        Test(lambda v: isinstance(v, list | tuple | np.ndarray), "a list of -1, 0 and 1"),
-        Test(lambda v: isinstance(v, dict), "a dict {column: sign}"),
-        Nothing,
-    ),
+    "max_leaf_nodes": MAX_LEAF_NODES.check,
+    "min_impurity_decrease": MIN_IMPURITY_DECREASE.check,
+    "ccp_alpha": CCP_ALPHA.check,
+    "monotonic_cst": MONOTONIC_CST.check,
 }
 LEVEL_RULES = {"auto": 0, "one_vs_rest": 1, "apart": 2}
 TREE_PARAMETERS = GROWTH_PARAMETERS | {

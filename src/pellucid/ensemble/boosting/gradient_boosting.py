@@ -22,7 +22,8 @@ from pellucid.parameters import (
     Real,
     Verbose,
 )
-from pellucid.tree.stopping import COUNT_OR_SHARE, MAX_FEATURES, count_of, number_of_features
+from pellucid.tree.growth_parameters import COUNT_OR_SHARE, MAX_FEATURES
+from pellucid.tree.stopping import count_of, number_of_features
 
 GRADIENT_PARAMETERS = {
     "learning_rate": Real(0, None),
@@ -35,7 +36,7 @@ GRADIENT_PARAMETERS = {
     "min_impurity_decrease": Real(0, None),
     "init": Either(Learner, Choice("zero"), Nothing),
     "random_state": RandomState,
-    "max_features": MAX_FEATURES,
+    "max_features": MAX_FEATURES.check,
     "verbose": Verbose,
     "max_leaf_nodes": Either(Integer(2), Nothing),
     "warm_start": Boolean,

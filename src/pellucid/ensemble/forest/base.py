@@ -7,30 +7,105 @@
 Invariant: `trees_` are plain `Nodes`; training objects do not survive.
 """
 
-from collections.abc import Callable
-from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.ensemble.averaging import BAGGED_PARAMETERS, Bagged, answer_width, check_width
+from pellucid.ensemble.averaging import SHARE, Bagged, answer_width, check_width
 from pellucid.ensemble.base_estimators import coded
 from pellucid.ensemble.bootstrap_samples import Drawer, keys_of
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.errors import DataError, ParameterError
-from pellucid.parameters import Boolean, Either, Function
+from pellucid.parameters import (
+    N_JOBS,
+    RANDOM_STATE,
+    VERBOSE,
+    WARM_START,
+    Boolean,
+    Either,
+    Function,
+    Integer,
+    Nothing,
+    learned,
+    param,
+    positional,
+)
 from pellucid.tree import prediction
+from pellucid.tree.growth_parameters import (
+    CCP_ALPHA,
+    MAX_DEPTH,
+    MAX_FEATURES,
+    MAX_LEAF_NODES,
+    MIN_IMPURITY_DECREASE,
+    MIN_SAMPLES_LEAF,
+    MIN_SAMPLES_SPLIT,
+    MIN_WEIGHT_FRACTION_LEAF,
+    MONOTONIC_CST,
+)
 from pellucid.tree.nodes import Nodes
-from pellucid.tree.stopping import GROWTH_PARAMETERS, limits_of
-
-Constructor = TypeVar("Constructor", bound=Callable[..., None])
-FOREST_PARAMETERS = GROWTH_PARAMETERS | BAGGED_PARAMETERS | {"oob_score": Either(Boolean, Function)}
+from pellucid.tree.stopping import limits_of
 
 
 class Forest(Bagged):
     """Family of forests; `trees_` holds the grown trees."""
+
+    n_estimators: int = positional(
+        default=100, check=Integer(1), description="Number of trees.", kw_only=False
+    )
+    max_depth: int | None = MAX_DEPTH
+    min_samples_split: float = MIN_SAMPLES_SPLIT
+    min_samples_leaf: float = MIN_SAMPLES_LEAF
+    min_weight_fraction_leaf: float = MIN_WEIGHT_FRACTION_LEAF
+    max_features: Any = MAX_FEATURES
+    max_leaf_nodes: int | None = MAX_LEAF_NODES
+    min_impurity_decrease: float = MIN_IMPURITY_DECREASE
+    bootstrap: bool = param(
+        True,
+        Boolean,
+        "Whether each tree is grown on a bootstrap sample, drawn with replacement. False grows every "
+        "tree on all rows.",
+    )
+    oob_score: Any = param(
+        False,
+        Either(Boolean, Function),
+        "Whether to score each row by the trees that did not see it. A function (y, predicted) -> "
+        "number is used as the score.",
+    )
+    n_jobs: int | None = N_JOBS
+    random_state: Any = RANDOM_STATE
+    verbose: int = VERBOSE
+    warm_start: bool = WARM_START.replace(
+        description="Whether to keep the trees of the last fit and to add more."
+    )
+    ccp_alpha: float = CCP_ALPHA
+    max_samples: Any = param(
+        None,
+        Either(Integer(1), SHARE, Nothing),
+        "Size of a bootstrap sample: a number of samples or a share of them. None draws as many as "
+        "there are.",
+    )
+    monotonic_cst: Any = MONOTONIC_CST
+    oob_importances: bool = param(
+        False,
+        Boolean,
+        "Whether to measure each column by how much worse a tree predicts the rows that it did not "
+        "see if the column is shuffled.",
+        last=True,
+    )
+
+    trees_: list[Nodes] = learned("The trees, each as plain arrays of its nodes.")
+    n_outputs_: int = learned("Number of targets; 1 for a classifier.")
+    oob_score_: float = learned("Score of the out-of-bag predictions, if `oob_score` is set.")
+    oob_importances_: np.ndarray = learned(
+        "Mean increase of the out-of-bag loss when a column is shuffled, shape (n_features,), if "
+        "`oob_importances` is set."
+    )
+    oob_importances_std_: np.ndarray = learned(
+        "Standard deviation of the importance over the trees, shape (n_features,), if "
+        "`oob_importances` is set."
+    )
 
     _layout = "codes"
     _takes_sparse = False
@@ -154,7 +229,7 @@ class Forest(Bagged):
     def feature_importances_(self) -> np.ndarray:
         """Mean share of the impurity decrease that each column brings."""
         self._check_fitted()
-        total = sum(tree.importances() for tree in self.trees_)
+        total: Any = sum(tree.importances() for tree in self.trees_)
         return total / total.sum() if total.sum() > 0 else total
 
     def apply(self, X: Any) -> np.ndarray:
@@ -193,13 +268,3 @@ def _check_bags(trees: list[Nodes], judge: OutOfBag) -> None:
 def _columns(tree: Nodes) -> np.ndarray:
     """Columns that a tree divides by."""
     return np.unique(tree.feature[tree.feature >= 0])
-
-
-def with_defaults(constructor: Constructor, **defaults: Any) -> Constructor:
-    """The same constructor with other defaults: what clone and repr read is its signature."""
-    fresh: Any = FunctionType(
-        constructor.__code__, constructor.__globals__, "__init__", constructor.__defaults__
-    )
-    fresh.__kwdefaults__ = (constructor.__kwdefaults__ or {}) | defaults
-    fresh.__annotations__, fresh.__module__ = constructor.__annotations__, constructor.__module__
-    return fresh

@@ -7,8 +7,8 @@ import numpy as np
 from pellucid.base import ProbabilisticClassifier
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
-from pellucid.ensemble.forest.base import FOREST_PARAMETERS, Forest
-from pellucid.parameters import Choice, ClassWeight, Either
+from pellucid.ensemble.forest.base import Forest
+from pellucid.parameters import CLASS_WEIGHT, Choice, ClassWeight, Either, changed, learned, param
 from pellucid.tree import DecisionTreeClassifier
 from pellucid.tree.criteria import CLASS_CRITERIA
 
@@ -16,57 +16,30 @@ from pellucid.tree.criteria import CLASS_CRITERIA
 class ForestClassifier(Forest, ProbabilisticClassifier):
     """Mean of the trees' class shares."""
 
-    _parameters = FOREST_PARAMETERS | {
-        "criterion": Choice(*CLASS_CRITERIA),
-        "class_weight": Either(ClassWeight, Choice("balanced_subsample")),
-    }
+    criterion: str = param(
+        "gini",
+        Choice(*CLASS_CRITERIA),
+        "Impurity that splits reduce: 'gini' is 1 - sum p^2, 'entropy' and 'log_loss' are "
+        "-sum p log2 p, 'error' is 1 - max p.",
+        after="n_estimators",
+    )
+    max_features: Any = changed(default="sqrt")
+    class_weight: Any = CLASS_WEIGHT.replace(
+        check=Either(ClassWeight, Choice("balanced_subsample")),
+        description="Factors for the weights of the rows by class. 'balanced' gives every class the "
+        "same total weight, 'balanced_subsample' does so in the bootstrap sample of each tree.",
+        after="warm_start",
+    )
+    monotonic_cst: Any = changed(
+        description="How the probability of the second of two classes may move with each column: "
+        "1 up, -1 down, 0 either way. A list has one number for each column, a dict names columns."
+    )
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: str = "gini",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = "sqrt",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = True,
-        oob_score: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        ccp_alpha: float = 0.0,
-        max_samples: Any = None,
-        monotonic_cst: Any = None,
-        oob_importances: bool = False,
-        table: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.oob_importances = oob_importances
-        self.table = table
+    n_classes_: int = learned("Number of classes.")
+    oob_decision_function_: np.ndarray = learned(
+        "Out-of-bag probabilities of the classes for each row, shape (n_samples, n_classes), if "
+        "`oob_score` is set; NaN for a row that every tree saw."
+    )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Draw the bags, grow the trees."""

@@ -1,8 +1,8 @@
 """Extremely randomised trees: thresholds are drawn too, rows are not."""
 
-from pellucid.ensemble.forest.base import with_defaults
 from pellucid.ensemble.forest.classifier import ForestClassifier
 from pellucid.ensemble.forest.regressor import ForestRegressor
+from pellucid.parameters import changed
 
 
 class ExtraTreesClassifier(ForestClassifier):
@@ -15,18 +15,6 @@ class ExtraTreesClassifier(ForestClassifier):
     learned side, weight k = k copies. Each tree has its own random stream: results do not depend
     on `n_jobs`.
 
-    Parameters
-    ----------
-    bootstrap : bool, default=False
-    n_estimators, criterion, max_depth, min_samples_split, min_samples_leaf,
-        min_weight_fraction_leaf, max_features, max_leaf_nodes, min_impurity_decrease, oob_score,
-        n_jobs, random_state, verbose, warm_start, class_weight, ccp_alpha, max_samples, monotonic_cst,
-        oob_importances, table : as in `RandomForestClassifier`
-
-    Attributes
-    ----------
-    those of `RandomForestClassifier`
-
     Examples
     --------
     >>> from pellucid.ensemble import ExtraTreesClassifier
@@ -37,7 +25,7 @@ class ExtraTreesClassifier(ForestClassifier):
 
     _splitter = "random"
 
-    __init__ = with_defaults(ForestClassifier.__init__, bootstrap=False)
+    bootstrap: bool = changed(default=False)
 
 
 class ExtraTreesRegressor(ForestRegressor):
@@ -50,18 +38,6 @@ class ExtraTreesRegressor(ForestRegressor):
     learned side, weight k = k copies. Each tree has its own random stream: results do not depend
     on `n_jobs`.
 
-    Parameters
-    ----------
-    bootstrap : bool, default=False
-    n_estimators, criterion, max_depth, min_samples_split, min_samples_leaf,
-        min_weight_fraction_leaf, max_features, max_leaf_nodes, min_impurity_decrease, oob_score,
-        n_jobs, random_state, verbose, warm_start, ccp_alpha, max_samples, monotonic_cst,
-        oob_importances, table : as in `RandomForestRegressor`
-
-    Attributes
-    ----------
-    those of `RandomForestRegressor`
-
     Examples
     --------
     >>> from pellucid.ensemble import ExtraTreesRegressor
@@ -72,4 +48,4 @@ class ExtraTreesRegressor(ForestRegressor):
 
     _splitter = "random"
 
-    __init__ = with_defaults(ForestRegressor.__init__, bootstrap=False)
+    bootstrap: bool = changed(default=False)

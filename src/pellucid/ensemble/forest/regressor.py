@@ -7,8 +7,8 @@ import numpy as np
 from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.ensemble.averaging import with_targets
-from pellucid.ensemble.forest.base import FOREST_PARAMETERS, Forest
-from pellucid.parameters import Choice
+from pellucid.ensemble.forest.base import Forest
+from pellucid.parameters import Choice, changed, learned, param
 from pellucid.tree import DecisionTreeRegressor
 from pellucid.tree.criteria import NUMBER_CRITERIA
 
@@ -16,54 +16,24 @@ from pellucid.tree.criteria import NUMBER_CRITERIA
 class ForestRegressor(Forest, Regressor):
     """Mean of the trees' predictions."""
 
+    criterion: str = param(
+        "squared_error",
+        Choice(*NUMBER_CRITERIA),
+        "Loss that splits reduce. All but 'absolute_error' accept several targets.",
+        after="n_estimators",
+    )
+    max_features: Any = changed(default=1.0)
+    monotonic_cst: Any = changed(
+        description="How the prediction of a single target may move with each column: 1 up, -1 down, "
+        "0 either way. A list has one number for each column, a dict names columns."
+    )
+
+    oob_prediction_: np.ndarray = learned(
+        "Out-of-bag prediction for each row, if `oob_score` is set; NaN for a row that every tree saw."
+    )
+
     _target = "several"
     _several_targets = True
-    _parameters = FOREST_PARAMETERS | {"criterion": Choice(*NUMBER_CRITERIA)}
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: str = "squared_error",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = 1.0,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = True,
-        oob_score: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        ccp_alpha: float = 0.0,
-        max_samples: Any = None,
-        monotonic_cst: Any = None,
-        oob_importances: bool = False,
-        table: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.oob_importances = oob_importances
-        self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Draw the bags, grow the trees."""

@@ -16,27 +16,44 @@ from pellucid.parameters import (
     Boolean,
     Choice,
     Either,
+    Ignored,
     Integer,
     Nothing,
-    RandomState,
     Real,
+    param,
 )
 
-PARAMETERS = {
-    "alpha": Real(0, None),
-    "fit_intercept": Boolean,
-    "precompute": Either(Boolean, Array),
-    "copy_X": Boolean,
-    "max_iter": Either(Nothing, Integer(1)),
-    "tol": Real(0, None),
-    "warm_start": Boolean,
-    "positive": Boolean,
-    "random_state": RandomState,
-    "selection": Choice("cyclic", "random"),
-    "solver": Choice("cd", "gd"),
-    "step": Either(Nothing, Real(0, None, "neither")),
-    "standardize": Boolean,
-}
+PRECOMPUTE = param(
+    False, Ignored("the solver decides what it computes beforehand.", Either(Boolean, Array))
+)
+ITERATIONS = param(
+    1000,
+    Either(Nothing, Integer(1)),
+    "Largest number of rounds of active sets and epochs of coordinate descent, or of steps of the "
+    "solver 'gd'. None means 1000.",
+)
+TOL = param(
+    1e-4,
+    Real(0, None),
+    "A duality gap above tol * y'y / N is reported as not converged. The solver 'gd' stops when the "
+    "coefficients move less than tol.",
+)
+POSITIVE = param(False, Boolean, "Whether to allow no negative coefficient.")
+SELECTION = param(
+    "cyclic", Ignored("the solver chooses the order of the columns.", Choice("cyclic", "random"))
+)
+SOLVER = param(
+    "cd",
+    Choice("cd", "gd"),
+    "'cd' is coordinate descent; 'gd' is plain proximal gradient descent, which is easy to watch.",
+    last=True,
+)
+COEF = (
+    "Coefficients of the encoded columns, shape (n_terms,) or (n_targets, n_terms), in the order of "
+    "`terms_`; exactly 0 for the columns that are not used."
+)
+DUAL_GAP = "Upper bound on how far the objective is above its minimum, for each target."
+ROUNDS = "Number of rounds of active sets and epochs of coordinate descent, for each target."
 MAX_ITER = 1000
 
 

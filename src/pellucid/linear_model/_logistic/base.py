@@ -4,8 +4,7 @@ Invariant: `coef_` is (1, terms) for two classes and (classes, terms) for more; 
 whether the rows of `coef_` are fits of their own (one-vs-rest) or one softmax.
 """
 
-from inspect import signature
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,16 @@ from pellucid.linear_model.linear_classifier import LinearScores
 from pellucid.numerics import bayes
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
+from pellucid.parameters import (
+    HISTORY,
+    N_ITER,
+    STATUS,
+    Choice,
+    Ignored,
+    Real,
+    learned,
+    param,
+)
 from pellucid.records import Status
 
 # Every solver finds the same optimum; scikit-learn's other names are understood.
@@ -36,32 +45,31 @@ SOLVERS = {
 L1_SOLVERS = ("auto", "cd", "saga", "liblinear")
 
 
+DUAL = param(
+    False, Choice(False), "Only False is accepted: all solvers work on the primal problem."
+)
+INTERCEPT_SCALING = param(1, Ignored("the intercept is never penalised.", Real(0, None)))
+
+
 class LogisticModel(LinearScores, ProbabilisticClassifier):
     """Base of `LogisticRegression` and `LogisticRegressionCV`; scores are log-odds."""
 
     _scale = "log-odds"
 
-    def __new__(cls, *args: Any, **given: Any) -> Self:
-        """Say what to give in place of `penalty`, scikit-learn's first parameter, now deprecated."""
-        if args or "penalty" in given:
-            raise TypeError(
-                f"{cls.__name__} takes named parameters, and no 'penalty': for 'l2' give l1_ratio=0, "
-                "for 'l1' l1_ratio=1, for 'elasticnet' an l1_ratio between them (l1_ratios for "
-                "LogisticRegressionCV), for None C=np.inf."
-            )
-        return super().__new__(cls)
+    n_iter_: np.ndarray = learned(N_ITER)
+    history_: dict[str, np.ndarray] = learned(HISTORY)
+    status_: Status = learned(STATUS)
+    separating_: list[int] = learned(
+        "Positions in `terms_` of the columns that separate classes; found without a penalty only."
+    )
+    inference_: dict[str, Any] = learned(
+        "Facts from which `summary` and `predict_interval` are computed; without a penalty only."
+    )
 
-    def __init_subclass__(cls, **given: Any) -> None:
-        """`__new__` speaks about arguments, it takes none: the parameters are those of `__init__`."""
-        super().__init_subclass__(**given)
-        own = signature(cls.__init__)
-        shown = own.replace(parameters=list(own.parameters.values())[1:])
-        setattr(cls, "__signature__", shown)  # noqa: B010
-
-    classes_: np.ndarray
-    n_iter_: np.ndarray
-    history_: dict[str, np.ndarray]
-    status_: Status
+    _refused = {
+        "penalty": "For 'l2' give l1_ratio=0, for 'l1' l1_ratio=1, for 'elasticnet' an l1_ratio "
+        "between them (l1_ratios for LogisticRegressionCV), for None C=np.inf."
+    }
 
     def _separate(self) -> bool:
         """Whether every class has a fit of its own, against all others."""
