@@ -49,7 +49,7 @@ def regions() -> str:
         model.classes_.tolist(),
         points={name: (p[0].tolist(), p[1].tolist()) for name, p in points.items()},
         certainty=shares.max(axis=1).reshape(tall, wide),
-        title="Penguin species predicted by logistic regression, darker where more probable",
+        title="Predicted penguin species, darker where more probable",
         x_label="flipper length (mm)",
         y_label="bill length (mm)",
         width=640,
