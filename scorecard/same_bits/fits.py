@@ -33,7 +33,7 @@ Found = Iterator[tuple[str, str]]
 
 
 @cache
-def public_classes() -> dict[str, type]:
+def public_classes() -> dict[str, Any]:
     """Every public estimator by name."""
     return {
         name: getattr(importlib.import_module(module), name)
@@ -84,7 +84,7 @@ def _target(model: Any, setting: Setting, table: str) -> str:
     return "numbers"
 
 
-def _build(cls: type, setting: Setting) -> Any:
+def _build(cls: Any, setting: Setting) -> Any:
     """The estimator, with a fixed seed."""
     values = {name: _value(value) for name, value in setting.items() if name != TARGET}
     if "random_state" in inspect.signature(cls).parameters:
@@ -100,7 +100,7 @@ def _value(value: Any) -> Any:
     return own(**arguments)
 
 
-def _one(table: str, cls: type, setting: Setting, sample: Sample) -> Found:
+def _one(table: str, cls: Any, setting: Setting, sample: Sample) -> Found:
     key = f"{cls.__name__}/{label(setting)}/{table}"
     y = sample.targets.get(_target(_build(cls, setting), setting, table))
     weights = sample.weights if "sample_weight" in inspect.signature(cls.fit).parameters else None

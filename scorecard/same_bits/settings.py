@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 Setting = dict[str, Any]
+Choices = dict[str, list[Any]]
 TARGET = "TARGET"
 
 
@@ -30,7 +31,7 @@ def made(name: str, **arguments: Any) -> Made:
     return Made(name, tuple(arguments.items()))
 
 
-def vary(base: Setting | None = None, **choices: list[Any]) -> list[Setting]:
+def vary(base: Setting | None = None, /, **choices: list[Any]) -> list[Setting]:
     """The base setting, then the base with each choice of each parameter in turn."""
     base = base or {}
     return [base, *({**base, name: v} for name, values in choices.items() for v in values)]
@@ -42,70 +43,70 @@ def label(setting: Setting) -> str:
 
 
 TEXT = made("Table", kinds={"note": "text"})
-WORDS = [{"table": made("Table", kinds={"note": "text"}, text=made("Text", mode=m))}
+WORDS: list[Setting] = [{"table": made("Table", kinds={"note": "text"}, text=made("Text", mode=m))}
          for m in ("binary", "tfidf")]  # fmt: skip
-FEW = {"n_estimators": 5}
+FEW: Setting = {"n_estimators": 5}
 STUMP = made("DecisionTreeClassifier", max_depth=2)
-_LIMITS = {
+_LIMITS: Choices = {
     "min_samples_leaf": [5, 0.05], "min_samples_split": [0.2], "max_features": ["sqrt", 0.5],
     "max_leaf_nodes": [6], "min_impurity_decrease": [0.01], "ccp_alpha": [0.01],
     "min_weight_fraction_leaf": [0.05],
 }  # fmt: skip
-_FOREST = {
+_FOREST: Choices = {
     **_LIMITS, "max_depth": [3], "oob_score": [True], "warm_start": [True], "max_samples": [0.5],
     "oob_importances": [True],
 }  # fmt: skip
 _CLASS_CRITERIA = ["entropy", "log_loss", "error"]
-_NUMBER_CRITERIA = [{"criterion": "absolute_error"}] + [
+_NUMBER_CRITERIA: list[Setting] = [{"criterion": "absolute_error"}] + [
     {"criterion": c, TARGET: t} for c, t in (("poisson", "counts"), ("gamma", "positive"))
 ]
-_BAGGING = {
+_BAGGING: Choices = {
     "max_samples": [0.5], "max_features": [0.5], "bootstrap": [False], "oob_score": [True],
     "bootstrap_features": [True], "oob_importances": [True], "warm_start": [True],
 }  # fmt: skip
-_BOOSTING = {
+_BOOSTING: Choices = {
     "subsample": [0.5], "max_features": ["sqrt"], "init": ["zero"], "n_iter_no_change": [2],
     "max_leaf_nodes": [5], "ccp_alpha": [0.01], "warm_start": [True], "min_samples_leaf": [5],
 }  # fmt: skip
-_HIST = {
+_HIST: Choices = {
     "l2_regularization": [1.0], "max_features": [0.5], "max_bins": [16], "max_depth": [2],
     "early_stopping": [True], "subsample": [0.5], "interaction_cst": ["no_interactions"],
     "warm_start": [True],
 }  # fmt: skip
-_KERNELS = {
+_KERNELS: Choices = {
     "kernel": ["linear", "poly", "sigmoid"], "gamma": ["auto", 0.1], "shrinking": [False],
     "standardize": [True],
 }  # fmt: skip
-_GLM = {
+_GLM: Choices = {
     "solver": ["newton", "newton-cholesky", "lbfgs", "gd"], "alpha": [0.0], "fit_intercept": [False],
     "standardize": [True], "warm_start": [True],
 }  # fmt: skip
-_NET = {
+_NET: Choices = {
     "alpha": [0.0, 1.0], "positive": [True], "selection": ["random"], "solver": ["gd"],
     "standardize": [True], "fit_intercept": [False], "precompute": [True], "warm_start": [True],
 }  # fmt: skip
-_NET_CV = {
+_NET_CV: Choices = {
     "positive": [True], "selection": ["random"], "solver": ["gd"], "standardize": [True],
     "cv": [3], "fit_intercept": [False], "precompute": [False],
 }  # fmt: skip
-_SGD = {
+_SGD: Choices = {
     "penalty": ["l1", "elasticnet", None], "early_stopping": [True], "average": [True],
     "standardize": [True], "fit_intercept": [False], "warm_start": [True], "shuffle": [False],
 }  # fmt: skip
 _RATES = ["constant", "invscaling", "adaptive", "pa1", "pa2"]
-_COUNTS_NB = {"alpha": [0.0, 0.5], "fit_prior": [False]}
-_NEIGHBORS = {
+_COUNTS_NB: Choices = {"alpha": [0.0, 0.5], "fit_prior": [False]}
+_NEIGHBORS: Choices = {
     "weights": ["distance", "exp", "rational"], "algorithm": ["ball_tree", "kd_tree", "brute"],
     "metric": ["cosine", "manhattan", "chebyshev", "gower", "mahalanobis"], "p": [3],
     "standardize": [True],
 }  # fmt: skip
-_SEARCH = {name: values for name, values in _NEIGHBORS.items() if name != "weights"}
-_NETWORK = {
+_SEARCH: Choices = {name: values for name, values in _NEIGHBORS.items() if name != "weights"}
+_NETWORK: Choices = {
     "activation": ["identity", "logistic", "tanh"], "solver": ["lbfgs", "sgd", "gd"],
     "early_stopping": [True], "dropout": [0.2], "dtype": ["float32"], "standardize": [True],
     "hidden_layer_sizes": [(6, 4)], "batch_size": [32], "warm_start": [True],
 }  # fmt: skip
-_SMALL_NET = {"hidden_layer_sizes": (8,), "learning_rate_init": 0.02, "max_iter": 12}
+_SMALL_NET: Setting = {"hidden_layer_sizes": (8,), "learning_rate_init": 0.02, "max_iter": 12}
 
 SETTINGS: dict[str, list[Setting]] = {
     "KMeans": vary({"n_clusters": 4}, init=["random"], algorithm=["elkan"], n_init=[3]),

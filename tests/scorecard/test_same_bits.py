@@ -63,7 +63,8 @@ def test_learned_attributes_include_properties():
 
 
 def test_every_public_class_has_settings():
-    assert SETTINGS.keys() == public_classes().keys()
+    known = public_classes().keys() - {"Toy"}  # a toy of other tests in the same process
+    assert SETTINGS.keys() == known
 
 
 def test_a_class_is_recorded_the_same_way_twice():
