@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import train_test_split
 
 from pellucid.errors import ConvergenceWarning, ParameterError
-from pellucid.linear_model import Perceptron, RidgeClassifier, SGDClassifier
+from pellucid.linear_model import Perceptron, RidgeClassifier, SGDClassifier, SGDRegressor
 
 IRIS = load_iris().data[:100], np.repeat([-1, 1], 50)
 CANCER = load_breast_cancer(return_X_y=True)
@@ -143,7 +143,7 @@ def test_probabilities_only_where_the_loss_gives_them():
 
 
 def test_divergence_is_named():
-    with pytest.warns(ConvergenceWarning, match=r"beyond all bounds|Standardise"):
+    with pytest.warns(ConvergenceWarning, match=r"coefficients diverged|Standardise"):
         SGDClassifier(
             "squared_error", learning_rate="constant", eta0=10.0, penalty=None, random_state=0
         ).fit(CANCER[0] * 1e6, CANCER[1])
@@ -232,7 +232,7 @@ def test_status_of_a_perceptron_agrees_with_converged():
     assert not model.converged_ and "no improvement" in model.status_.message
     centres = np.array([[9.0, 0], [-9, 9], [-9, -9]])
     apart = Perceptron().fit(np.repeat(centres, 5, axis=0), np.repeat([0, 1, 2], 5))
-    assert apart.converged_ and apart.status_.message == f"Pass {apart.n_iter_} made no mistake."
+    assert apart.converged_ and apart.status_.message == f"Epoch {apart.n_iter_} made no mistake."
 
 
 def test_early_stopping_leaves_a_row_of_every_class_to_learn_from():
@@ -299,3 +299,19 @@ def test_early_stopping_judges_repeated_rows_copy_by_copy(monkeypatch):
     ((weights, held),) = seen
     assert sorted(weights) == [100, 100, 400, 400]
     assert np.abs(held / weights - 0.2).max() < 0.12 and held.sum() == 200
+
+
+@pytest.mark.parametrize("Model", [Perceptron, SGDClassifier, SGDRegressor])
+def test_fit_writes_nothing_but_learned_attributes(Model):
+    """So that one estimator can be fitted in two threads with different starts."""
+    written = set()
+
+    class Watched(Model):
+        def __setattr__(self, name, value):
+            written.add(name)
+            super().__setattr__(name, value)
+
+    model = Watched(max_iter=3, tol=None)
+    written.clear()
+    model.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], coef_init=[1.0], intercept_init=0.0)
+    assert written and all(name.endswith("_") for name in written)

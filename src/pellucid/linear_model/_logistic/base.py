@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.base import ProbabilisticClassifier
 from pellucid.errors import ModelFileError
-from pellucid.linear_model.linear_classifier import LinearScores
+from pellucid.linear_model.linear_classifier import LinearClassifier
 from pellucid.numerics import bayes
 from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
@@ -51,7 +51,7 @@ DUAL = param(
 INTERCEPT_SCALING = param(1, Ignored("the intercept is never penalised.", Real(0, None)))
 
 
-class LogisticModel(LinearScores, ProbabilisticClassifier):
+class LogisticModel(LinearClassifier, ProbabilisticClassifier):
     """Base of `LogisticRegression` and `LogisticRegressionCV`; scores are log-odds."""
 
     _scale = "log-odds"
