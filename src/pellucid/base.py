@@ -68,8 +68,7 @@ class Estimator(SklearnEstimator):
     ) -> Self:
         """Check, prepare, `_fit`, store; a failure leaves nothing fitted (or the warm start).
 
-        X may be a path; y, weights and offset may be names of its columns. `options` are arguments
-        of `fit` that the family's `_fit` takes beside the problem.
+        X may be a path; y, weights, offset may be names of its columns; `options` are for `_fit`.
         """
         warm = getattr(self, "warm_start", False)
         before = self._learned() if parameters.Boolean.accepts(warm) and warm else {}
@@ -81,8 +80,7 @@ class Estimator(SklearnEstimator):
             wishes = self._warm(self._wishes(), before)
             problem, rows = prepare(X, y, weights, offset, self.table, wishes)
             self._check_problem(problem)
-            fit: Any = self._fit
-            learned = fit(problem, **options)
+            learned = self._fit(problem, **options)
             self._forget()
             self._store(learned, problem)
             self._after_fit(rows)

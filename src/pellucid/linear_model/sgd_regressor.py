@@ -165,7 +165,7 @@ class SGDRegressor(LinearPredictor):
         return self._run(problem, state, self.max_iter, 0, scaling)
 
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
-        from pellucid.linear_model._sgd.solver import STEPS, SGDState, new_state
+        from pellucid.linear_model._sgd.solver import STEPS, last_states, new_state
 
         for name in ("early_stopping", "standardize"):
             if getattr(self, name):
@@ -173,11 +173,7 @@ class SGDRegressor(LinearPredictor):
                     f"{name} should be False with partial_fit, because one batch does not contain "
                     "the other rows. Use fit."
                 )
-        if first:
-            state = new_state(problem.p)
-        else:
-            kept = (self.standard_coef_, self.pulled_, self.averaged_, self.walk_)
-            state = SGDState(*(part.copy() for part in kept))
+        state = new_state(problem.p) if first else last_states(self)[0]
         return self._run(problem, state, 1, int(state.scalars[STEPS]), None)
 
     def _strengths_shown(self) -> dict[str, Any]:

@@ -241,15 +241,11 @@ class StochasticClassifier(LinearClassifier):
         return in_place(problem) if self.shuffle and not self.standardize else problem
 
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
-        from pellucid.linear_model._sgd.solver import STEPS, SGDState, new_state
+        from pellucid.linear_model._sgd.solver import STEPS, last_states, new_state
 
         problem = self._in_order(problem)
         q = 1 if problem.n_classes == 2 else problem.n_classes
-        if first:
-            states = [new_state(problem.p) for _ in range(q)]
-        else:
-            kept = (self.standard_coef_, self.pulled_, self.averaged_, self.walk_)
-            states = [SGDState(*(part[k].copy() for part in kept)) for k in range(q)]
+        states = [new_state(problem.p) for _ in range(q)] if first else last_states(self)
         return self._run(problem, states, 1, int(states[0].scalars[STEPS]))
 
     def _run(self, problem: Problem, states: list[Any], epochs: int, begun: int) -> dict[str, Any]:

@@ -96,6 +96,13 @@ def new_state(p: int, coef: np.ndarray | None = None, intercept: float = 0.0) ->
     return SGDState(v, np.zeros(p), np.zeros(p + 1), scalars)
 
 
+def last_states(model: Any) -> list[SGDState]:
+    """The states, one per problem, from which `partial_fit` of a fitted model continues."""
+    kept = (model.standard_coef_, model.pulled_, model.averaged_, model.walk_)
+    rows = zip(*(np.atleast_2d(part).copy() for part in kept))
+    return [SGDState(v, q, mean, scalars) for v, q, mean, scalars in rows]
+
+
 def parts_of(X: Any) -> tuple[np.ndarray, ...]:
     """A dense X, or the three arrays of a CSR one, and the positions of the rows in the table."""
     none, nowhere = np.empty(0), np.empty(0, np.int32)
