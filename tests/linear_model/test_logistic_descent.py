@@ -152,7 +152,7 @@ def test_a_pass_that_ends_above_the_start_has_not_converged():
     from sklearn.datasets import load_breast_cancer
 
     X, y = load_breast_cancer(return_X_y=True)
-    with pytest.warns(ConvergenceWarning, match="steps are too long"):
+    with pytest.warns(ConvergenceWarning, match="steps are too large"):
         model = LogisticRegression(solver="sgd", random_state=0).fit(X, y)
     assert model.status_.code == "diverged" and not model.status_.ok
     even = LogisticRegression(solver="sgd", random_state=0, tol=1e-3, standardize=True).fit(X, y)

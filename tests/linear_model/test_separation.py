@@ -254,7 +254,7 @@ def test_firth_has_two_ways_to_the_information(K, monkeypatch):
     y, weights = rng.integers(0, K, 60), rng.integers(0, 4, 60)
     model = LogisticRegression(C=np.inf, firth=True)
     quick = model.fit(X, y, sample_weight=weights).coef_
-    monkeypatch.setattr(logistic_firth, "SOUND", 0.0)
+    monkeypatch.setattr(logistic_firth, "WELL_CONDITIONED", 0.0)
     np.testing.assert_allclose(model.fit(X, y, sample_weight=weights).coef_, quick, rtol=1e-11)
 
 
@@ -377,7 +377,7 @@ def test_classes_that_overlap_are_not_called_separated_by_any_solver():
 
 def test_a_step_that_is_too_long_is_said():
     X, y = 10 * noise(200, 4), np.arange(200) % 2
-    with pytest.warns(ConvergenceWarning, match=r"Steps of 10 are too long.*leave step=None"):
+    with pytest.warns(ConvergenceWarning, match=r"step=10 is too large.*leave step=None"):
         model = LogisticRegression(solver="gd", step=10.0).fit(X, y)
     assert model.status_.code == "diverged"
 

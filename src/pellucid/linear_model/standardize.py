@@ -81,19 +81,21 @@ def standardised(standardize: Any, problem: Problem, centre: bool) -> Units | No
     return Units.learn(problem, centre) if standardize else None
 
 
+def penalty_units(model: Any, penalty: bool, problem: Problem) -> Units | None:
+    """The units in which `standardize` penalises the columns; None without it, or without a penalty."""
+    if not (model.standardize and penalty):
+        return None
+    if getattr(model, "warm_start", False):
+        raise ParameterError(
+            "warm_start=True starts from coefficients on the original scale, but standardize=True "
+            "fits on another scale. Set one of them to False."
+        )
+    return Units.learn(problem, bool(model.fit_intercept))
+
+
 def penalised_evenly(
     model: Any, penalty: bool, problem: Problem, fit: Callable[[Problem], dict[str, Any]]
 ) -> dict[str, Any]:
-    """What `fit` learns; if `standardize` asks for it, from numbers divided by their deviation.
-
-    Without a penalty the units make no difference, and inference is in the user's.
-    """
-    if not (model.standardize and penalty):
-        return fit(problem)
-    if getattr(model, "warm_start", False):
-        raise ParameterError(
-            "warm_start=True goes on from coefficients in the user's units, standardize=True "
-            "computes in others: give one of them."
-        )
-    own = Units.learn(problem, bool(model.fit_intercept))
-    return own.told(fit(own.apply(problem)))
+    """What `fit` learns, from columns in the units of `penalty_units`, on the original scale."""
+    own = penalty_units(model, penalty, problem)
+    return fit(problem) if own is None else own.told(fit(own.apply(problem)))

@@ -78,7 +78,7 @@ def joint_root(known: list[dict[str, Any]]) -> np.ndarray:
         moves = np.empty((len(table), sizes[-1]))
         for one, begin, end in zip(known, sizes, sizes[1:]):
             F = one["prepared"].likelihood
-            residuals = F.chances(one["x"], rows)[:, 0] - F.y[rows]
+            residuals = F.probabilities(one["x"], rows)[:, 0] - F.y[rows]
             moves[:, begin:end] = (table @ one["root"]) * (residuals * roots)[:, None]
         return moves.T @ moves
 
@@ -129,7 +129,7 @@ def curvature_along(F: Likelihood, x: np.ndarray, V: np.ndarray, least: float = 
     """
 
     def partial(rows: slice) -> np.ndarray:
-        A, P, w = F.table(rows) @ V, F.chances(x, rows), F.weights[rows]
+        A, P, w = F.table(rows) @ V, F.probabilities(x, rows), F.weights[rows]
         H = np.empty((F.q, V.shape[1], F.q, V.shape[1]))
         for k in range(F.q):
             for l in range(F.q):

@@ -27,7 +27,7 @@ from pellucid.linear_model._inference.robust import (
 )
 from pellucid.linear_model._logistic.absent_classes import without_absent
 from pellucid.linear_model._logistic.objective import Likelihood, flat_root
-from pellucid.linear_model._logistic.solver import Setting, prepare
+from pellucid.linear_model._logistic.preparation import Setting, prepare
 from pellucid.numerics.collinearity import find_aliases
 from pellucid.numerics.linalg import GRAM_LIMIT
 from pellucid.numerics.sandwich import sandwich
@@ -138,7 +138,7 @@ def _visit(F: Likelihood, x: np.ndarray, V: np.ndarray, T: np.ndarray, share: np
     own = np.arange(1, F.n_classes)
 
     def visit(rows: slice) -> tuple[np.ndarray, np.ndarray | None]:
-        A, P = F.table(rows) @ V, F.chances(x, rows)
+        A, P = F.table(rows) @ V, F.probabilities(x, rows)
         R = (P - (F.y[rows, None] == own)) * share[rows, None]
         if F.q > 1:
             return (R[:, :, None] * A[:, None, :]).reshape(len(A), -1) @ T, None
@@ -152,6 +152,6 @@ def _size(F: Likelihood, x: np.ndarray) -> float:
     """Of the scores: coefficients, each times the root of the curvature of its column."""
     squares = np.zeros((F.q, F.X.p + 1))
     for rows in F.X.blocks:
-        P = F.chances(x, rows)
+        P = F.probabilities(x, rows)
         squares += (P * (1.0 - P) * F.weights[rows, None]).T @ F.table(rows) ** 2
     return float(np.sqrt(squares).ravel() @ np.abs(x))
