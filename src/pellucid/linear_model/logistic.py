@@ -44,17 +44,17 @@ from pellucid.parameters import (
 
 
 class LogisticRegression(LogisticModel):
-    """Logistic regression: the coefficients that minimise
+    """Logistic regression. The coefficients minimise
 
         sum_i w_i log(1 + exp(-s_i (b0 + x_i . b))) + |b|^2 / (2 C)      (two classes, s = -1 or 1)
 
         -sum_i w_i log softmax(b0 + B x_i)_{y_i} + sum_k |b_k|^2 / (2 C)         (more classes)
 
-    With `l1_ratio` r the penalty is (r |b|_1 + (1 - r) |b|^2 / 2) / C instead, and coefficients of
-    useless columns are exactly 0. The intercept is never penalised. Columns in bad units are scaled
-    inside; the penalty stays in the user's units. Without a penalty (`C=np.inf`) there are standard
-    errors (`summary`), and classes that some columns separate, wholly or in part, are reported with
-    the names of these columns; `firth=True` has finite coefficients there too.
+    With `l1_ratio` r the penalty is (r |b|_1 + (1 - r) |b|^2 / 2) / C instead, and the coefficients of
+    useless columns are exactly 0. The intercept is never penalised. Solvers rescale columns of extreme
+    size, but the penalty applies to the original scale unless `standardize` is set. Without a penalty
+    (`C=np.inf`), `summary` has standard errors, and a warning names the columns that separate the
+    classes completely or in part; `firth=True` gives finite coefficients then.
 
     Examples
     --------
@@ -79,9 +79,9 @@ class LogisticRegression(LogisticModel):
     tol: float = param(
         1e-4,
         Real(0, None),
-        "When a solver stops: 'lbfgs' when a step promises to lower the objective by less than the "
-        "share tol / 1e6, 'gd' when the coefficients move less than tol, 'sgd' when an epoch lowers "
-        "the mean objective by less than tol. 'newton' always solves to full precision.",
+        "Tolerance for stopping. 'lbfgs' stops when a step promises to lower the objective by less than "
+        "the share tol / 1e6, 'gd' when the coefficients change by less than tol, 'sgd' when an epoch "
+        "lowers the mean objective by less than tol. 'newton' and 'cd' do not use tol.",
     )
     fit_intercept: bool = FIT_INTERCEPT
     intercept_scaling: float = INTERCEPT_SCALING
@@ -93,10 +93,10 @@ class LogisticRegression(LogisticModel):
     solver: str = param(
         "auto",
         Choice(*SOLVERS),
-        "'auto' is Newton's method, L-BFGS if there are both many coefficients and many rows, or "
-        "coordinate descent ('cd') within Newton steps if l1_ratio > 0. 'gd' is plain gradient "
-        "descent and 'sgd' is mini-batch gradient descent; both are meant for watching. Other names "
-        "of scikit-learn are accepted and find the same optimum.",
+        "'auto' uses Newton's method, L-BFGS if there are both many coefficients and many rows, or "
+        "coordinate descent ('cd') within Newton steps if l1_ratio > 0. 'gd' is plain gradient descent "
+        "and 'sgd' is mini-batch gradient descent; both are meant for teaching. Other names of "
+        "scikit-learn's solvers are accepted and find the same optimum.",
     )
     max_iter: int = param(100, Integer(0), "Largest number of iterations, or of epochs of 'sgd'.")
     verbose: int = VERBOSE
@@ -138,16 +138,16 @@ class LogisticRegression(LogisticModel):
         "Number of iterations, shape (1,), or (n_classes,) for one-vs-rest."
     )
     history_: dict[str, np.ndarray] = learned(
-        "Diagnostics by iteration: 'objective', 'gradient_norm', 'parameter_norm' and "
-        "'learning_rate', which is the step along the gradient for 'gd' and 'sgd', otherwise the "
-        "part of the solver's own step that was taken."
+        "Diagnostics by iteration: 'iteration', 'objective', 'gradient_norm', 'parameter_norm' and "
+        "'learning_rate', which is the step size for 'gd' and 'sgd' and otherwise the fraction of the "
+        "solver's full step that was taken. One-vs-rest fits follow each other, with their 'class'."
     )
 
     def _coding(self) -> str:
         return "reference" if np.isinf(self.C) else "onehot"
 
     def _wishes(self) -> Wishes:
-        """Mini-batches depend on the order of rows: then it is that of their hashes."""
+        """Mini-batches depend on the order of the rows, so 'sgd' sorts them by their hashes."""
         return replace(super()._wishes(), canonical_rows=self.solver == "sgd")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -86,9 +86,9 @@ class LogisticRegressionCV(LogisticModel):
     solver: str = param(
         "auto",
         Choice(*(name for name in SOLVERS if name not in ("gd", "sgd"))),
-        "'auto' is Newton's method, L-BFGS if there are both many coefficients and many rows, or "
+        "'auto' uses Newton's method, L-BFGS if there are both many coefficients and many rows, or "
         "coordinate descent ('cd') within Newton steps if an l1_ratio is above 0. Other names of "
-        "scikit-learn are accepted and find the same optimum.",
+        "scikit-learn's solvers are accepted and find the same optimum.",
     )
     tol: float = param(
         1e-4,
@@ -126,7 +126,10 @@ class LogisticRegressionCV(LogisticModel):
     n_iter_: np.ndarray = learned(
         "Number of iterations of every fit, shape (n_folds, n_l1_ratios, n_Cs)."
     )
-    history_: dict[str, np.ndarray] = learned("Mean score over the folds of each C and l1_ratio.")
+    history_: dict[str, np.ndarray] = learned(
+        "Results of the search as a dict of arrays: 'iteration', 'objective' (minus the mean score over "
+        "the folds), 'C' and 'l1_ratio'."
+    )
 
     # scikit-learn 1.9 warns unless these have its future defaults; few Cs keep the checks fast.
     _check_params = {

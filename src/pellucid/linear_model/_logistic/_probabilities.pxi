@@ -3,10 +3,10 @@
 cdef inline double row_chances(
     double *z, Py_ssize_t q, int y, bint pivot, double *chance, double *miss, double *left
 ) noexcept nogil:
-    """Replace scores by probabilities; p_y and 1 - p_y, all to full precision.
+    """Replace scores by probabilities; set chance = p_y and miss = 1 - p_y, all to full precision.
 
-    -log p_y is what is returned plus log(1 + left). Sums leave out the largest score (its
-    exponential is 1) and the class y, never subtract them.
+    -log p_y is the returned number plus log(1 + left). Sums leave out the largest score (its
+    exponential is 1) and the class y instead of subtracting them.
     """
     cdef Py_ssize_t k, own = y - 1 if pivot else y, top = -1 if pivot else 0
     cdef double high = 0.0 if pivot else z[0]
