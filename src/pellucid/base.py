@@ -21,7 +21,7 @@ from pellucid.data.output import check_same_names, opened
 from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
 from pellucid.parameters import CLASSES, TABLE, learned
-from pellucid.protocol import SklearnEstimator
+from pellucid.protocol import SklearnEstimator, available_if
 
 
 class Estimator(SklearnEstimator):
@@ -206,33 +206,26 @@ class Estimator(SklearnEstimator):
 
         return card(self)
 
+    # Explaining ---------------------------------------------------------------------------------
 
-class Explained(Estimator):
-    """Models that can say why: `explain`."""
-
-    def _explain(self, X: Any) -> dict[str, Any]:
-        """Parts of an `Explanation` on encoded columns.
-
-        base (K,), contributions (n, p, K), prediction (n, K), scale, method; K = 1 for regression
-        and two classes.
-        """
-        raise NotImplementedError
-
+    @available_if("_explain", "This model does not explain its predictions.")
     def explain(self, X: Any) -> Any:
-        """Why the model says what it says: contributions of the user's own columns.
+        """Explain each prediction by contributions of the user's own columns.
 
         `base + contributions.sum(axis=1) == prediction` for every row and class.
         """
+        # `_explain(encoded rows)` gives base (K,), contributions (n, terms, K), prediction (n, K),
+        # scale and method (K = 1 for regression and two classes), or a record of `Prototypes`.
         with np.errstate(over="ignore", invalid="ignore"):
             return self._explanation(self._explain(self._encoded(X)))
 
     def _explanation(self, parts: Any) -> Any:
-        """Contributions of encoded columns added up over the user's columns."""
-        if not isinstance(parts, dict):  # Prototypes: rows speak, not columns
+        """An `Explanation`: contributions of encoded columns added up over the user's columns."""
+        if not isinstance(parts, dict):  # `Prototypes` explain by rows, not by columns
             return parts
         self._finite((parts["prediction"], parts["contributions"]))
         contributions, d = parts["contributions"], self.schema_.n_columns
-        if contributions.shape[1] != d:  # of encoded columns, of which no column has none
+        if contributions.shape[1] != d:  # every column of the user has at least one encoded column
             starts = np.searchsorted(self.schema_.owner, np.arange(d))
             contributions = np.add.reduceat(contributions, starts, axis=1)
         from pellucid.records import Explanation
@@ -245,8 +238,13 @@ class Explained(Estimator):
         )  # fmt: skip
 
 
-class Classifier(Explained):
-    """Predicts labels from `_scores`; `ProbabilisticClassifier` adds probabilities."""
+class Classifier(Estimator):
+    """Predicts labels: the class of the highest probability if the family writes `_proba`, which
+    also gives it `predict_proba`; otherwise the class of the highest of `_scores`.
+
+    `_proba(encoded rows)` gives (n, K) probabilities; `_scores(encoded rows)` gives (n, K) scores,
+    or (n,) for two classes. Ties go to the first class.
+    """
 
     _kind = "classifier"
     _target = "classes"
@@ -266,48 +264,38 @@ class Classifier(Explained):
 
     def _codes(self, X: Any) -> np.ndarray:
         """Class codes for encoded rows."""
+        if hasattr(self, "_proba"):
+            return self._finite(self._proba(X)).argmax(axis=1)
         scores = self._finite(self._scores(X))
         return (scores > 0).astype(np.int32) if scores.ndim == 1 else scores.argmax(axis=1)
-
-    def _scores(self, X: Any) -> np.ndarray:
-        """Decision scores for encoded rows: (n,) for two classes, else (n, K)."""
-        raise NotImplementedError
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted label of each row."""
         codes = self._answer(self._codes, X, direct=True)
         return self.classes_[codes]
 
+    @available_if("_proba", "This model has no probabilities.")
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class, in the order of `classes_`."""
+        return self._answer(self._proba, X, direct=True)
+
+    @available_if("_proba", "This model has no probabilities.")
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of `predict_proba`."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._log_proba(self._encoded(X))
+
+    def _log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the probabilities; families that compute them directly override this."""
+        with np.errstate(divide="ignore"):
+            return np.log(self._finite(self._proba(X)))
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows (by weight) whose label is predicted."""
         return default_scores.accuracy(self, X, y, sample_weight)
 
 
-class ProbabilisticClassifier(Classifier):
-    """Predicts the class of the highest probability; ties go to the lowest class."""
-
-    def _proba(self, X: Any) -> np.ndarray:
-        """Class probabilities (n, K) for encoded rows."""
-        raise NotImplementedError
-
-    def _codes(self, X: Any) -> np.ndarray:
-        return self._finite(self._proba(X)).argmax(axis=1)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class, in the order of `classes_`."""
-        return self._answer(self._proba, X, direct=True)
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithm of `predict_proba`."""
-        return self._log_proba(self._encoded(X))
-
-    def _log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of the probabilities; a family that has them directly says so here."""
-        with np.errstate(divide="ignore"):
-            return np.log(self._finite(self._proba(X)))
-
-
-class Regressor(Explained):
+class Regressor(Estimator):
     """Predicts numbers from `_predict`."""
 
     _kind = "regressor"
@@ -398,3 +386,10 @@ class Clusterer(Estimator):
         """Fit, then the group of each row."""
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
         return self.fit(X, y, **given).labels_
+
+
+class Explained(Estimator):
+    """The former name of `Estimator` with `_explain`, until its last use is gone."""
+
+
+ProbabilisticClassifier = Classifier

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Clusterer, Explained, Transformer
+from pellucid.base import Clusterer, Transformer
 from pellucid.cluster.row_distances import RowTable, exponent, many_products, scaled
 from pellucid.data import Problem
 from pellucid.data.encode import encode
@@ -29,7 +29,7 @@ from pellucid.records import Solution, Status
 BETTER = 1.0 - 1e-12
 
 
-class KMeans(Explained, Clusterer, Transformer):
+class KMeans(Clusterer, Transformer):
     """k-means: centres C and labels that minimise sum_i w_i |x_i - C[label_i]|**2.
 
     Lloyd's iterations from one or more starts; the best one counts. Both values of `algorithm`

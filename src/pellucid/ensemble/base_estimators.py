@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Classifier, Estimator, ProbabilisticClassifier
+from pellucid.base import Classifier, Estimator
 from pellucid.data import Problem, Schema, Wishes
 from pellucid.ensemble.bootstrap_samples import Bag
 from pellucid.errors import DataError, ParameterError
-from pellucid.protocol import copied
+from pellucid.protocol import always_has, copied
 from pellucid.tree import DecisionTreeClassifier
 from pellucid.tree.base import TreeModel
 from pellucid.tree.nodes import Nodes
@@ -192,7 +192,7 @@ def probabilities(learner: Any, X: Any, columns: Any, schema: Schema, n_classes:
     part = X if columns is None else X[:, _encoded_columns(schema, columns)]
     if isinstance(learner, Estimator) and learner._layout == "codes" and not learner._by_rows:
         part = np.asfortranarray(part)
-    if isinstance(learner, ProbabilisticClassifier):
+    if isinstance(learner, Classifier) and always_has(learner, "_proba"):
         shares = learner._proba(part)
     elif isinstance(learner, Classifier):
         shares = np.eye(len(learner.classes_))[learner._codes(part)]

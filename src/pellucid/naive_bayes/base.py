@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier
 from pellucid.data import Problem, Wishes
 from pellucid.data.batches import empty
 from pellucid.data.intake import Intake
@@ -27,7 +27,7 @@ MOST = 1e200  # counts beyond it count as this: their products with logarithms s
 SMALLEST = 1e-300  # a chance of 0 counts as this in explanations
 
 
-class NaiveBayes(ProbabilisticClassifier):
+class NaiveBayes(Classifier):
     """Base of the naive Bayes classifiers; a subclass knows the likelihood of its columns."""
 
     # The parameter that may hold the chances of the classes.

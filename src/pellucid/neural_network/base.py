@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Explained
+from pellucid.base import Estimator
 from pellucid.data import Problem, Wishes
 from pellucid.data.weighted_sampling import copies_of
 from pellucid.errors import DataError, ModelFileError, ParameterError, shown
@@ -52,7 +52,7 @@ OPTIONS = MLP_CHECKS | {
 }
 
 
-class MultiLayer(Explained):
+class MultiLayer(Estimator):
     """Base of both: a network between the encoded columns and the scores of the outputs."""
 
     _canonical_rows = True

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier
 from pellucid.data import Problem, Wishes
 from pellucid.data.canonical import canonical
 from pellucid.ensemble import base_estimators
@@ -23,7 +23,7 @@ from pellucid.tree.nodes import Nodes
 from pellucid.tree.rows import Rows, in_canonical_order
 
 
-class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
+class AdaBoostClassifier(TreesExplained, Classifier):
     """Weighted vote of learners, each fitted to the rows weighted by the mistakes before it.
 
     1. Learner t is fitted with row weights w, which sum to 1; e_t = weight of its wrong rows.
