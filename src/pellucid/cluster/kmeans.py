@@ -9,8 +9,8 @@ from pellucid.base import Clusterer, Transformer
 from pellucid.cluster.row_distances import RowTable, exponent, many_products, scaled
 from pellucid.data import Problem
 from pellucid.data.encode import encode
-from pellucid.data.intake import Intake, intake
-from pellucid.data.output import opened
+from pellucid.data.intake import RawTable, raw_table
+from pellucid.data.opening import opened
 from pellucid.errors import DataError, warn
 from pellucid.parameters import (
     Array,
@@ -203,7 +203,7 @@ class KMeans(Clusterer, Transformer):
         if not len(self.cluster_centers_):
             raise DataError("there are no centres")
 
-    def _after_fit(self, rows: Intake) -> None:
+    def _after_fit(self, rows: RawTable) -> None:
         if (self.labels_ < 0).any():  # rows without weight: they have a label all the same
             super()._after_fit(rows)
 
@@ -227,7 +227,7 @@ class KMeans(Clusterer, Transformer):
     def _in_one_pass(self, X: Any) -> np.ndarray | None:
         """Labels of a table that turns out to be finite on the way; None if nobody looked."""
         owner = type(self).__name__
-        rows = self.schema_.align(intake(X, owner), owner)
+        rows = self.schema_.align(raw_table(X, owner), owner)
         if rows.dense is None or many_products(*self.cluster_centers_.shape):
             return None
         encoded = encode(self.schema_, rows, True, owner, finite=True)

@@ -7,7 +7,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Estimator
-from pellucid.data import Problem, Wishes
+from pellucid.data import InputSpec, Problem
 from pellucid.data.weighted_sampling import copies_of
 from pellucid.errors import DataError, ModelFileError, ParameterError, shown
 from pellucid.neural_network.layers import LOSSES, Dense
@@ -85,9 +85,9 @@ class MultiLayer(Estimator):
     dtype: str
     standardize: bool
 
-    def _wishes(self) -> Wishes:
+    def _input_spec(self) -> InputSpec:
         """Rows are put into canonical order here, by their places, without a copy of the table."""
-        return replace(super()._wishes(), canonical_rows=False)
+        return replace(super()._input_spec(), canonical_rows=False)
 
     # What the two have to say -------------------------------------------------------------------
 
