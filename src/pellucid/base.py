@@ -29,10 +29,9 @@ class Estimator(SklearnEstimator):
 
     _layout: ClassVar[str] = "matrix"
     _target: ClassVar[str] = "none"
-    _canonical_rows: ClassVar[bool] = False
+    _rows: ClassVar[str] = "user"  # one of `pellucid.data.problem.ROWS`
     _min_rows: ClassVar[int] = 2  # one row shows no pattern; only the baselines take it
     _takes_text: ClassVar[bool] = False
-    _by_rows: ClassVar[bool] = False  # takes codes in row order too: no copy of a plain array
 
     table: Any = TABLE
     n_features_in_: int = learned("Number of columns of the table that the model was fitted on.")
@@ -51,7 +50,7 @@ class Estimator(SklearnEstimator):
         return InputSpec(
             owner=type(self).__name__, layout=self._layout, coding=self._coding(),
             target=self._target, takes_sparse=self._takes_sparse, takes_text=self._takes_text,
-            canonical_rows=self._canonical_rows, min_rows=self._min_rows, by_rows=self._by_rows,
+            rows=self._rows, min_rows=self._min_rows,
         )  # fmt: skip
 
     # Fitting ------------------------------------------------------------------------------------
@@ -186,7 +185,7 @@ class Estimator(SklearnEstimator):
     def _encode_table(self, rows: RawTable, quiet: bool = False, finite: bool = False) -> Any:
         who, sparse = type(self).__name__, self._takes_sparse
         rows = self.schema_.align(rows, who)
-        return encode(self.schema_, rows, sparse, who, finite, quiet, self._by_rows)
+        return encode(self.schema_, rows, sparse, who, finite, quiet, self._rows == "user_view")
 
     @property
     def terms_(self) -> tuple[str, ...]:

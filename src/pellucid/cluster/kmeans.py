@@ -80,7 +80,7 @@ class KMeans(Clusterer, Transformer):
     array([0, 1], dtype=int32)
     """
 
-    _canonical_rows = True
+    _rows = "canonical"
     _parameters = {
         "n_clusters": Integer(1),
         "init": Either(Choice("k-means++", "random"), Function, Array),

@@ -75,7 +75,7 @@ class FisherDiscriminant(Classifier, Transformer):
                 apart = np.sqrt(found.share)[:, None] * (found.means - xbar)
                 axes = np.linalg.svd(apart @ W, full_matrices=False)[2]
                 directions = turned(W @ axes[: len(found.means) - 1].T)
-            X = np.ldexp(problem.X, -found.units) if found.units.any() else problem.X
+            X = np.ldexp(problem.table, -found.units) if found.units.any() else problem.table
             coef, intercept, more = (
                 self._cut(problem, X - xbar, directions, found)
                 if two

@@ -60,7 +60,7 @@ class Nystroem(Transformer):
     array([1.   , 0.607, 0.011])
     """
 
-    _canonical_rows = True
+    _rows = "canonical"
     _takes_text = True
 
     _parameters = {

@@ -170,7 +170,7 @@ class TSNE(Estimator):
         from pellucid.manifold import affinities
         from pellucid.manifold.embedding import Plan, embed
 
-        X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.toarray()
+        X = problem.table if isinstance(problem.table, np.ndarray) else problem.table.toarray()
         self._check_table(X)
         rate = self.learning_rate
         if rate == "auto":
