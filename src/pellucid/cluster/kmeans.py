@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Clusterer, Transformer
+from pellucid.base import Clusterer
 from pellucid.cluster.row_distances import RowTable, exponent, many_products, scaled
 from pellucid.data import Problem
 from pellucid.data.encode import encode
@@ -24,6 +24,7 @@ from pellucid.parameters import (
     Verbose,
 )
 from pellucid.records import Solution, Status
+from pellucid.transformer import Transformer
 
 # A second start must be better by more than rounding to replace the first.
 BETTER = 1.0 - 1e-12

@@ -5,10 +5,10 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Transformer
 from pellucid.data import Problem
 from pellucid.errors import DataError, DataTypeError, shown
 from pellucid.parameters import Boolean, Choice, Either, Integer, Nothing, RandomState, Real
+from pellucid.transformer import Transformer
 
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
 

@@ -5,13 +5,14 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Classifier, Transformer
+from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.discriminant_analysis.class_covariances import clouds, turned, whitening
 from pellucid.numerics.linear_scores import linear_scores
 from pellucid.parameters import Choice
 from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status
+from pellucid.transformer import Transformer
 
 SINGULAR = 1e-7
 

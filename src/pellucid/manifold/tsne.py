@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Estimator, Transformer
+from pellucid.base import Estimator
 from pellucid.data import Problem
 from pellucid.data.opening import opened
 from pellucid.errors import DataError
@@ -21,6 +21,7 @@ from pellucid.parameters import (
     Test,
     Verbose,
 )
+from pellucid.transformer import Transformer
 
 METRICS = (
     "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "dice", "euclidean",
