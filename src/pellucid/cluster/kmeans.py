@@ -5,12 +5,12 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Clusterer, Explained, Transformer
+from pellucid.base import Clusterer
 from pellucid.cluster.row_distances import RowTable, exponent, many_products, scaled
 from pellucid.data import Problem
 from pellucid.data.encode import encode
-from pellucid.data.intake import Intake, intake
-from pellucid.data.output import opened
+from pellucid.data.intake import RawTable, raw_table
+from pellucid.data.opening import opened
 from pellucid.errors import DataError, warn
 from pellucid.parameters import (
     Array,
@@ -24,12 +24,13 @@ from pellucid.parameters import (
     Verbose,
 )
 from pellucid.records import Solution, Status
+from pellucid.transformer import Transformer
 
 # A second start must be better by more than rounding to replace the first.
 BETTER = 1.0 - 1e-12
 
 
-class KMeans(Explained, Clusterer, Transformer):
+class KMeans(Clusterer, Transformer):
     """k-means: centres C and labels that minimise sum_i w_i |x_i - C[label_i]|**2.
 
     Lloyd's iterations from one or more starts; the best one counts. Both values of `algorithm`
@@ -80,7 +81,7 @@ class KMeans(Explained, Clusterer, Transformer):
     array([0, 1], dtype=int32)
     """
 
-    _canonical_rows = True
+    _rows = "canonical"
     _parameters = {
         "n_clusters": Integer(1),
         "init": Either(Choice("k-means++", "random"), Function, Array),
@@ -203,7 +204,7 @@ class KMeans(Explained, Clusterer, Transformer):
         if not len(self.cluster_centers_):
             raise DataError("there are no centres")
 
-    def _after_fit(self, rows: Intake) -> None:
+    def _after_fit(self, rows: RawTable) -> None:
         if (self.labels_ < 0).any():  # rows without weight: they have a label all the same
             super()._after_fit(rows)
 
@@ -227,7 +228,7 @@ class KMeans(Explained, Clusterer, Transformer):
     def _in_one_pass(self, X: Any) -> np.ndarray | None:
         """Labels of a table that turns out to be finite on the way; None if nobody looked."""
         owner = type(self).__name__
-        rows = self.schema_.align(intake(X, owner), owner)
+        rows = self.schema_.align(raw_table(X, owner), owner)
         if rows.dense is None or many_products(*self.cluster_centers_.shape):
             return None
         encoded = encode(self.schema_, rows, True, owner, finite=True)

@@ -33,7 +33,6 @@ BAGGED_PARAMETERS = {
 class Bagged(TreesExplained):
     """Family of means over bags."""
 
-    _canonical_rows = True
     # The checks fit hundreds of times; five learners show the same faults as a hundred.
     _check_params = {"n_estimators": 5}
 

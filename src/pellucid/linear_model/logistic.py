@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem, Wishes
+from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model._logistic.absent_classes import (
@@ -146,9 +146,10 @@ class LogisticRegression(LogisticModel):
     def _coding(self) -> str:
         return "reference" if np.isinf(self.C) else "onehot"
 
-    def _wishes(self) -> Wishes:
-        """Mini-batches depend on the order of the rows, so 'sgd' sorts them by their hashes."""
-        return replace(super()._wishes(), canonical_rows=self.solver == "sgd")
+    @property
+    def _rows(self) -> str:  # type: ignore[override]
+        """Mini-batches depend on the order of the rows, so 'sgd' needs a canonical one."""
+        return "canonical" if self.solver == "sgd" else "user"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients."""

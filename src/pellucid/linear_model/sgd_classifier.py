@@ -36,6 +36,7 @@ from pellucid.parameters import (
     Choice,
     positional,
 )
+from pellucid.protocol import available_if
 
 CLASS_LOSSES = (
     "hinge", "log_loss", "modified_huber", "squared_hinge", "perceptron", "squared_error", "huber",
@@ -96,29 +97,6 @@ class SGDClassifier(StochasticClassifier):
     def _own_options(self) -> dict[str, Any]:
         return loss_and_schedule(self, "hinge")
 
-    @property
-    def predict_proba(self) -> Any:
-        """Probabilities of the classes; for loss "log_loss" and "modified_huber" only."""
-        self._check_probable()
-        return lambda X: self._answer(self._proba, X)
-
-    @property
-    def predict_log_proba(self) -> Any:
-        """Logarithm of `predict_proba`."""
-        self._check_probable()
-
-        def logs(X: Any) -> np.ndarray:
-            with np.errstate(divide="ignore"):
-                return np.log(self._answer(self._proba, X))
-
-        return logs
-
-    def _check_probable(self) -> None:
-        if self.loss not in PROBABLE:
-            raise AttributeError(
-                f"probability estimates are not available for loss={self.loss!r}: use one of {PROBABLE}"
-            )
-
     def _codes(self, X: Any) -> np.ndarray:
         """The class of the highest score; if two probabilities are equal, the first of them.
 
@@ -132,6 +110,10 @@ class SGDClassifier(StochasticClassifier):
         logits = _log_probabilities(scores) if several else scores
         return bayes.leading(logits, lambda rows: self._probabilities(scores[rows]))
 
+    @available_if(
+        lambda self: self.loss in PROBABLE,
+        f"Probabilities need one of the losses {' and '.join(map(repr, PROBABLE))}.",
+    )
     def _proba(self, X: Any) -> np.ndarray:
         return self._probabilities(self._finite(self._scores(X)))
 

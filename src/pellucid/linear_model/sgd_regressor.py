@@ -1,13 +1,13 @@
 """Linear regression by stochastic gradient descent."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem, Wishes
+from pellucid.data import Problem
 from pellucid.data.weighted_sampling import held_back
 from pellucid.errors import ParameterError
 from pellucid.linear_model._sgd.base import (
@@ -129,14 +129,14 @@ class SGDRegressor(LinearPredictor):
     averaged_: np.ndarray = learned(AVERAGED)
     walk_: np.ndarray = learned(SCALARS)
 
-    _canonical_rows = True
     _takes_text = True
 
-    def _wishes(self) -> Wishes:
-        """Rows are put into canonical order here, by their places, unless standardising copies them
-        anyway; without shuffling the user's order is what was asked for."""
-        copied = bool(self.shuffle and self.standardize)
-        return replace(super()._wishes(), canonical_rows=copied)
+    @property
+    def _rows(self) -> str:  # type: ignore[override]
+        """Without shuffling the rows keep the user's order; standardising copies them anyway."""
+        if not self.shuffle:
+            return "user"
+        return "canonical" if self.standardize else "canonical_view"
 
     def fit(
         self,
@@ -189,11 +189,15 @@ class SGDRegressor(LinearPredictor):
         self, problem: Problem, state: Any, epochs: int, begun: int, scaling: Any
     ) -> dict[str, Any]:
         """1. Scale. 2. Set rows aside for validation. 3. Solve. 4. Report on the original scale."""
-        from pellucid.linear_model._sgd.solver import learned_from, mean_loss, new_state, run_epochs
-        from pellucid.linear_model.placed import in_place
+        from pellucid.linear_model._sgd.solver import (
+            addressable,
+            learned_from,
+            mean_loss,
+            new_state,
+            run_epochs,
+        )
 
-        if self.shuffle and not self.standardize:
-            problem = in_place(problem)
+        problem = addressable(problem)
         options = sgd_options(self, epochs, begun, **loss_and_schedule(self, "epsilon_insensitive"))
         seed = parallel.seed_sequence(self.random_state)
         X, y, w, score = problem.X, problem.y, problem.weights, None

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Explained
+from pellucid.base import Estimator
 from pellucid.data import Problem
 from pellucid.data.canonical import row_hash
 from pellucid.errors import DataError
@@ -27,7 +27,7 @@ TYPES = ("full", "tied", "diag", "spherical")
 STARTS = ("kmeans", "random", "random_from_data", "k-means++")
 
 
-class GaussianMixture(Explained):
+class GaussianMixture(Estimator):
     """A mixture of normal clouds: weights w, means m and covariances S that maximise
 
         sum_i log sum_k w_k N(x_i; m_k, S_k)
@@ -77,7 +77,7 @@ class GaussianMixture(Explained):
     """
 
     _kind = "density_estimator"
-    _canonical_rows = True
+    _rows = "canonical"
     _takes_sparse = False
     _invariant = ("weight scale",)
     _parameters = {
@@ -151,7 +151,7 @@ class GaussianMixture(Explained):
                 f"n_samples = {problem.total:g} (at least 2; 1 sample has no variance)."
             )
         with parallel.one_blas_thread():
-            rows = Rows.of(problem.X, problem.weights, self.covariance_type == "spherical")
+            rows = Rows.of(problem.table, problem.weights, self.covariance_type == "spherical")
             shape = Shape(self.covariance_type, rows.variance, float(self.reg_covar))
             run = Expectation(rows, shape, self.max_iter, self.tol)
             best = self._best_run(problem, run)
@@ -188,7 +188,7 @@ class GaussianMixture(Explained):
             own["covariances"] = covariances_of(own["roots"])
         if {"weights", "means", "roots"} <= set(own):
             return Mixture(**own)
-        shares = initialisation.METHODS[self.init_params](problem.X, rows.w, K, rng)
+        shares = initialisation.METHODS[self.init_params](problem.table, rows.w, K, rng)
         return replace(estimated(rows, run.shape, shares), **own)
 
     def _kept(self, run: Any) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier
 from pellucid.errors import ModelFileError
 from pellucid.linear_model.linear_classifier import LinearClassifier
 from pellucid.numerics import bayes
@@ -51,7 +50,7 @@ DUAL = param(
 INTERCEPT_SCALING = param(1, Ignored("the intercept is never penalised.", Real(0, None)))
 
 
-class LogisticModel(LinearClassifier, ProbabilisticClassifier):
+class LogisticModel(LinearClassifier):
     """Base of `LogisticRegression` and `LogisticRegressionCV`; scores are log-odds."""
 
     _scale = "log-odds"

@@ -1,13 +1,12 @@
 """What models by stochastic gradient descent share: parameters, options, the base of classifiers."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem, Wishes
+from pellucid.data import Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.weighted_sampling import classes_of, held_back
 from pellucid.errors import ParameterError
@@ -170,8 +169,6 @@ class StochasticClassifier(LinearClassifier):
     More than two classes are one problem each, that class against all others.
     """
 
-    _canonical_rows = True
-
     n_iter_: int = learned(N_EPOCHS)
     t_: float = learned(N_STEPS)
     history_: dict[str, np.ndarray] = learned(HISTORY)
@@ -181,11 +178,12 @@ class StochasticClassifier(LinearClassifier):
     averaged_: np.ndarray = learned(AVERAGED)
     walk_: np.ndarray = learned(SCALARS)
 
-    def _wishes(self) -> Wishes:
-        """Rows are put into canonical order here, by their places, unless standardising copies them
-        anyway; without shuffling the user's order is what was asked for."""
-        copied = bool(self.shuffle and self.standardize)
-        return replace(super()._wishes(), canonical_rows=copied)
+    @property
+    def _rows(self) -> str:  # type: ignore[override]
+        """Without shuffling the rows keep the user's order; standardising copies them anyway."""
+        if not self.shuffle:
+            return "user"
+        return "canonical" if self.standardize else "canonical_view"
 
     def _own_options(self) -> dict[str, Any]:
         """Fields of `SGDOptions` that only the subclass knows."""
@@ -222,9 +220,9 @@ class StochasticClassifier(LinearClassifier):
         return self._learn_more(X, y, weights=sample_weight, classes=classes)
 
     def _fit(self, problem: Problem, start: tuple[Any, Any] = (None, None)) -> dict[str, Any]:
-        from pellucid.linear_model._sgd.solver import new_state
+        from pellucid.linear_model._sgd.solver import addressable, new_state
 
-        problem = self._in_order(problem)
+        problem = addressable(problem)
         q = 1 if problem.n_classes == 2 else problem.n_classes
         coef, intercept = initial_coefficients(self, q, problem.p, *start)
         units = standardised(self.standardize, problem, bool(self.fit_intercept))
@@ -235,15 +233,10 @@ class StochasticClassifier(LinearClassifier):
         learned = self._run(scaled, states, self.max_iter, 0)
         return learned if units is None else units.restore(learned, problem.X, problem.weights)
 
-    def _in_order(self, problem: Problem) -> Problem:
-        from pellucid.linear_model.placed import in_place
-
-        return in_place(problem) if self.shuffle and not self.standardize else problem
-
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
-        from pellucid.linear_model._sgd.solver import STEPS, last_states, new_state
+        from pellucid.linear_model._sgd.solver import STEPS, addressable, last_states, new_state
 
-        problem = self._in_order(problem)
+        problem = addressable(problem)
         q = 1 if problem.n_classes == 2 else problem.n_classes
         states = [new_state(problem.p) for _ in range(q)] if first else last_states(self)
         return self._run(problem, states, 1, int(states[0].scalars[STEPS]))

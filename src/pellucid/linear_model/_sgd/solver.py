@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.data import Problem
+from pellucid.data.row_view import RowView, blocks_of
 from pellucid.linear_model._sgd import _loops
-from pellucid.linear_model.placed import Placed
 from pellucid.numerics.simd import fastest
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Status
@@ -103,10 +104,17 @@ def last_states(model: Any) -> list[SGDState]:
     return [SGDState(v, q, mean, scalars) for v, q, mean, scalars in rows]
 
 
+def addressable(problem: Problem) -> Problem:
+    """The problem in a form that `parts_of` accepts: the rows of a CSR table are copied in order."""
+    X = problem.X
+    dense = not isinstance(X, RowView) or isinstance(X.table, np.ndarray)
+    return problem if dense else problem.gathered()
+
+
 def parts_of(X: Any) -> tuple[np.ndarray, ...]:
     """A dense X, or the three arrays of a CSR one, and the positions of the rows in the table."""
     none, nowhere = np.empty(0), np.empty(0, np.int32)
-    if isinstance(X, Placed):
+    if isinstance(X, RowView):
         return X.table, none, nowhere, nowhere, X.places
     if isinstance(X, np.ndarray):
         return np.ascontiguousarray(X), none, nowhere, nowhere, nowhere
@@ -178,8 +186,8 @@ def run_epochs(
 
 def mean_loss(options: SGDOptions, X: Any, y: np.ndarray, w: np.ndarray, state: SGDState) -> float:
     """Weighted mean loss of a regression, summed block by block."""
-    total, blocks = 0.0, X.blocks if isinstance(X, Placed) else parallel.row_blocks(*X.shape)
-    for rows in blocks:
+    total = 0.0
+    for rows in blocks_of(X):
         distance = np.abs(y[rows] - X[rows] @ state.coef - state.intercept)
         with np.errstate(over="ignore"):
             total += float(w[rows] @ REGRESSION_LOSSES[options.loss](distance, options.epsilon))
