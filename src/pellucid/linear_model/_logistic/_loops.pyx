@@ -6,17 +6,17 @@ Layout: scores Z are C-contiguous (n, q). With `pivot`, class 0 has score 0 and 
 
 from libc.math cimport exp, fabs, log, log1p, sqrt
 
-include "_probabilities.pxi"
+from pellucid.linear_model._logistic._probabilities cimport row_probabilities
 
 cdef enum:
     GROUP = 512  # number of factors <= 2 whose product cannot overflow
 
 
 cdef inline double row_loss(
-    double *z, Py_ssize_t q, int y, bint pivot, double *chance, double *miss
+    double *z, Py_ssize_t q, int y, bint pivot, double *p_own, double *p_others
 ) noexcept nogil:
     """Replace scores by probabilities; set p_y and 1 - p_y; return -log p_y."""
-    cdef double rest = 0.0, loss = row_chances(z, q, y, pivot, chance, miss, &rest)
+    cdef double rest = 0.0, loss = row_probabilities(z, q, y, pivot, p_own, p_others, &rest)
     return loss + log1p(rest)
 
 
@@ -58,19 +58,19 @@ def class_losses(
 ):
     """Return the sum of w times the loss; Z becomes probabilities, R the gradient by the scores."""
     cdef Py_ssize_t i, k, own, q = Z.shape[1]
-    cdef double loss = 0.0, chance = 0.0, miss = 0.0
+    cdef double loss = 0.0, p_own = 0.0, p_others = 0.0
     if q == 1 and pivot:
         with nogil:
             loss = two_class_losses(&Z[0, 0], &y[0], &w[0], &R[0, 0], Z.shape[0])
         return loss
     with nogil:
         for i in range(Z.shape[0]):
-            loss += w[i] * row_loss(&Z[i, 0], q, y[i], pivot, &chance, &miss)
+            loss += w[i] * row_loss(&Z[i, 0], q, y[i], pivot, &p_own, &p_others)
             own = y[i] - 1 if pivot else y[i]
             for k in range(q):
                 R[i, k] = w[i] * Z[i, k]
             if own >= 0:
-                R[i, own] = -w[i] * miss
+                R[i, own] = -w[i] * p_others
     return loss
 
 
@@ -105,7 +105,7 @@ def descend(
     before its step to `rows`. Returns the iterations done, the rows written and the last change.
     """
     cdef Py_ssize_t i, j, k, t, own, n = X.shape[0], p = X.shape[1], q = B.shape[0], noted = 0
-    cdef double loss, r, chance = 0.0, miss = 0.0, change = 0.0, square, length, total = 0.0
+    cdef double loss, r, p_own = 0.0, p_others = 0.0, change = 0.0, square, length, total = 0.0
     cdef bint note, two = pivot and q == 1
     with nogil:
         for i in range(n):
@@ -123,17 +123,16 @@ def descend(
                         r += X[i, j] * B[k, j]
                     z[k] = r
                 if two and not note:  # most iterations do not need the loss
-                    chance = exp(-fabs(z[0]))
-                    miss = 1.0 / (1.0 + chance)
-                    chance = chance * miss
+                    r = exp(-fabs(z[0]))
+                    p_others = 1.0 / (1.0 + r)
                     if (z[0] > 0.0) == (y[i] == 1):
-                        miss = chance
-                    z[0] = miss
+                        p_others = r * p_others
+                    z[0] = p_others
                 else:
-                    loss += w[i] * row_loss(&z[0], q, y[i], pivot, &chance, &miss)
+                    loss += w[i] * row_loss(&z[0], q, y[i], pivot, &p_own, &p_others)
                 own = y[i] - 1 if pivot else y[i]
                 for k in range(q):
-                    r = w[i] * (-miss if k == own else z[k])
+                    r = w[i] * (-p_others if k == own else z[k])
                     for j in range(p):
                         G[k, j] += r * X[i, j]
             square = 0.0

@@ -6,7 +6,7 @@ coefficients are B (q, p + 1), the intercept in the last column. y are int32 cla
 
 from libc.math cimport exp, fabs, fmax, isfinite, log, log1p, sqrt
 
-include "_probabilities.pxi"
+from pellucid.linear_model._logistic._probabilities cimport row_probabilities
 
 cdef enum:
     GAVE_UP = -1
@@ -22,7 +22,7 @@ cdef double gradient_at(
 ) noexcept nogil:
     """Penalised loss, probabilities P and gradient G at B."""
     cdef Py_ssize_t i, j, k, l, q = B.shape[0], p = X.shape[1]
-    cdef double loss = 0.0, chance = 0.0, miss = 0.0, rest = 0.0, product = 1.0, r
+    cdef double loss = 0.0, p_own = 0.0, p_others = 0.0, rest = 0.0, product = 1.0, r
     G[:, :] = 0.0
     for i in range(X.shape[0]):
         for k in range(q):
@@ -30,7 +30,7 @@ cdef double gradient_at(
             for j in range(p):
                 r += X[i, j] * B[k, j]
             P[i, k] = r
-        loss += w[i] * row_chances(&P[i, 0], q, y[i], True, &chance, &miss, &rest)
+        loss += w[i] * row_probabilities(&P[i, 0], q, y[i], True, &p_own, &p_others, &rest)
         if w[i] == 1.0 and rest > 1e-6:  # one logarithm for many rows
             product *= 1.0 + rest
             if product > 1e200:
@@ -39,7 +39,7 @@ cdef double gradient_at(
         else:
             loss += w[i] * log1p(rest)
         for k in range(q):
-            r = w[i] * (-miss if k == y[i] - 1 else P[i, k])
+            r = w[i] * (-p_others if k == y[i] - 1 else P[i, k])
             for j in range(p):
                 G[k, j] += r * X[i, j]
             G[k, p] += r
