@@ -187,7 +187,7 @@ def _training(
         raise DataError("A training part of cv has only one class. Give fewer folds.")
     usual = problem.n_classes == K and abs(int(exponents(w.max()))) <= EXTREME
     if prepared is not None and ratio == 0 and usual:
-        own = replace(prepared, likelihood=replace(prepared.likelihood, weights=w, last={}))
+        own = replace(prepared, likelihood=replace(prepared.likelihood, weights=w))
         return present, _newton_path(own, Cs, search.setting, K)
     part, w = without_absent(problem, w, present)
     return present, _path(part, part.y, w, K, search, ratio, Cs)
@@ -213,7 +213,7 @@ def _newton_path(
     x = np.zeros(whole.size)
     scale = np.tile(np.append(prepared.spread, 1.0), whole.q)
     for C in Cs:
-        F = replace(whole, alpha=np.minimum(whole.alpha / C, 1e250), last={})
+        F = replace(whole, alpha=np.minimum(whole.alpha / C, 1e250))
         with np.errstate(over="ignore", invalid="ignore"):  # such steps are refused by the search
             found = newton(
                 F.evaluate, F.factor, x, max_iter=setting.max_iter, scale=scale,
