@@ -47,7 +47,7 @@ def here(ran, monkeypatch):
 
 def test_json_alone_is_on_stdout(here):
     data = json.loads((here / "stdout.json").read_text())
-    assert data["schema"] == 1 and data["leaderboard"][0]["model"] == "tree"
+    assert data["schema"] == 2 and data["leaderboard"][0]["model"] == "tree"
     assert (here / "runs" / "latest" / "results.json").read_text() == (
         here / "stdout.json"
     ).read_text()
@@ -154,6 +154,19 @@ def test_runs_show_explain_report(here, capsys):
     )
     assert call(capsys, "report", "-o", "r.json", "--no-rows")[0] == 0
     assert json.loads((here / "r.json").read_text())["rows"] is None
+
+
+def test_a_run_of_another_schema_is_refused_and_can_be_resumed(here, capsys):
+    run = here / "runs" / "latest"
+    for name, command in (("summary.json", "report"), ("results.json", "show")):
+        data = json.loads((run / name).read_text())
+        (run / name).write_text(json.dumps(data | {"schema": 1}))
+        code, out, err = call(capsys, command)
+        assert (code, out) == (2, "") and f"{name} has schema 1, but" in err
+        assert "reads schema 2. Resume the run (pellucid compare --resume --out" in err
+        assert call(capsys, "compare", "--resume", "-qq")[0] == 0
+        assert json.loads((run / name).read_text())["schema"] == 2
+        assert call(capsys, command)[0] == 0
 
 
 def test_nothing_to_look_at_is_told(tmp_path, monkeypatch, capsys):

@@ -90,7 +90,7 @@ def shell(board, metric, higher, task, columns, rows):
               for w in widths}  # fmt: skip
     best = scored[0]
     return {
-        "schema": 1, "title": "sample",
+        "schema": 2, "title": "sample",
         "answer": [
             f"Use {best['model']}.",
             f"Its {metric} is {best['mean']:.3f} (95 % interval {best['ci'][0]:.3f} to "
@@ -105,11 +105,11 @@ def shell(board, metric, higher, task, columns, rows):
         },
         "checks": [
             {"code": "D011", "level": "error", "text": "one column alone gives the answer away",
-             "action": "drop it with --drop", "columns": [columns[0]]},
+             "action": "drop it with --drop", "columns": [columns[0]], "leak": True},
             {"code": "D008", "level": "warning", "text": "26 pairs of columns correlate above 0.9",
-             "action": "", "columns": list(columns[:2])},
+             "action": "", "columns": list(columns[:2]), "leak": False},
             {"code": "D003", "level": "note", "text": "2 duplicate rows", "action": "",
-             "columns": []},
+             "columns": [], "leak": False},
         ],
         "fine": "no missing values, no id-like column",
         "plan": {

@@ -237,8 +237,20 @@ def test_a_test_set_that_disagrees_changes_the_first_sentence():
 
 
 def test_a_leak_is_told_before_the_choice():
-    leak = {"code": "D011", "level": "error", "text": "...", "columns": ["boat", "body"]}
-    harmless = {"code": "D008", "level": "warning", "text": "...", "columns": ["age"]}
+    leak = {
+        "code": "D011",
+        "level": "error",
+        "text": "...",
+        "columns": ["boat", "body"],
+        "leak": True,
+    }
+    harmless = {
+        "code": "D008",
+        "level": "warning",
+        "text": "...",
+        "columns": ["age"],
+        "leak": False,
+    }
     first, second, *_ = conclusion.answer(plainly(checks=[leak, harmless]))
     assert "boat, body" in first and "D011" in first and "age" not in first
     assert "Some columns may leak the target" in first and "unless their values are known" in first

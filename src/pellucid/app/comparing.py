@@ -115,7 +115,7 @@ def race(request: Request, plan: Any, findings: Any, began: float) -> int:
     preface(voice, plan, findings)
     values = {"data": request.data, **plan.settings.shaping()}
     config = toml_text(values, "repeat this run: pellucid compare --config THIS_FILE")
-    if given["out"] is None:
+    if given["out"] is None and request.folder is None:  # a resumed runs/latest is that link
         files.link_latest(folder)
     progress = make_progress(voice, plan, given["no_progress"])
     try:
@@ -159,12 +159,15 @@ def how_to_continue(given: dict[str, Any]) -> str:
 
 def _finished(folder: Path, settings: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Results and timings of a complete run, None if there is something left to do or to judge."""
-    if not all((folder / name).exists() for name in ("results.json", "summary.json")):
+    from pellucid.compare.result import SCHEMA
+
+    names = ("results.json", "timings.json", "summary.json")
+    if not all((folder / name).exists() for name in names):
         return None
-    data = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    timings = json.loads((folder / "timings.json").read_text(encoding="utf-8"))
+    data, timings, summary = (json.loads((folder / n).read_text(encoding="utf-8")) for n in names)
+    known = data["schema"] == summary["schema"] == SCHEMA
     judged = settings.judging().items() <= data["settings"].items()
-    return (data, timings) if data["complete"] and judged else None
+    return (data, timings) if data["complete"] and judged and known else None
 
 
 def _write_again(voice: Voice, folder: Path) -> None:

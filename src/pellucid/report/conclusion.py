@@ -39,7 +39,6 @@ STANDINGS = {
     BEST: "best", SAME: "as good", NEAR: "as good", WORSE: "worse", LOWER: "lower", FAR: "lower",
     NO_BETTER: "no gain", BELOW: "no gain",
 }  # fmt: skip
-LEAKS = ("D010", "D011", "D016", "D017")
 
 
 def against(row: Mapping[str, Any]) -> str:
@@ -288,5 +287,5 @@ def leak_warning(data: Mapping[str, Any]) -> str:
 
 
 def is_leak(check: Mapping[str, Any]) -> bool:
-    """Whether a check is about a column that may be known only together with the target."""
-    return bool(check.get("leak", check["code"] in LEAKS))
+    """Whether a check suspects that columns leak the target."""
+    return bool(check["leak"])

@@ -11,7 +11,7 @@ from pellucid.draw import html_table, style_sheet, svg
 from pellucid.draw.table import fact_list
 from pellucid.draw.text import clean, escape
 from pellucid.report import conclusion, pictures, words
-from pellucid.report.sections import AGREEMENT, is_leak
+from pellucid.report.sections import AGREEMENT
 
 MORE = 'Everything else: result.report("report.html").'
 
@@ -42,7 +42,7 @@ def _paragraph(text: str, style: str | None = None) -> str:
 
 def _warnings(data: dict[str, Any]) -> list[str]:
     """What the reader must know before the scores are believed."""
-    leaks = [found for found in data["checks"] if is_leak(found)]
+    leaks = [found for found in data["checks"] if conclusion.is_leak(found)]
     texts = [f"Check for leakage ({found['code']}): {found['text']}." for found in leaks]
     texts = [text.replace("..", ".") for text in texts]
     too_good = words.too_good(data["verdict"])

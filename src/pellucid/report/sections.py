@@ -26,7 +26,6 @@ AGREEMENT = {
     "no": "It does not match cross-validation: they differ by more than the uncertainty of both. "
     "Be careful.",
 }
-LEAKS = ("D010", "D011", "D016", "D017")  # checks that say a column gives the target away
 LIGHTS = {"error": ("red", "✕"), "warning": ("amber", "!"), "note": ("grey", "i")}
 
 
@@ -39,19 +38,13 @@ def answer(summary: dict[str, Any]) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "sentences": summary.get("answer") or [],
-        "leaks": [check for check in checks if is_leak(check)],
+        "leaks": [check for check in checks if conclusion.is_leak(check)],
         "test": _test_in_short(summary),
         "checks": checks,
         "fine": summary.get("fine") or "",
         "partial": summary.get("complete") is False,
         "too_good": words.too_good(summary.get("verdict") or {}),
     }
-
-
-def is_leak(check: dict[str, Any]) -> bool:
-    """Whether a check warns that the scores may be too good because the target leaked."""
-    about = check.get("leak", check["code"] in LEAKS)
-    return bool(about) and check["level"] in ("error", "warning")
 
 
 def _test_in_short(summary: dict[str, Any]) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ renderer's. Texts that came from the table (column names, labels, cells) are unt
 could not be computed is None or absent, never 0. Scores are as measured (higher may be worse:
 `plan.greater_is_better`). `schema` grows when a key changes its meaning.
 
-    schema: 1
+    schema: 2                                            that of results.json
     title: "penguins"                                    name of the table
     answer: [sentence, ...]                              four sentences for the top of the report
     data:                                                as in results.json, plus `columns`
@@ -22,7 +22,7 @@ could not be computed is None or absent, never 0. Scores are as measured (higher
                           | {"kind": "levels", "labels": [..], "counts": {class label: [..]}}
                           | {"kind": "means", "labels": [..], "means": [..], "rows": [..]}   regression
                  alone: score of this column alone (AUC, or R2 for regression) | None}]
-    checks: [{code, level ("error", "warning", "note"), text, action, columns [names]}]
+    checks: [{code, level ("error", "warning", "note"), text, action, columns [names], leak}]
     fine: "no missing values, no duplicate rows, ..."    what the checks found in order
     plan: metric, metric_why, greater_is_better, metrics [names], folds, n_folds, inner_folds,
           train_rows, test_rows, test_why, models, fits
@@ -87,7 +87,7 @@ from pellucid.compare.evidence import Difference
 from pellucid.compare.journal import plain
 from pellucid.compare.material import IN_MEMORY
 from pellucid.compare.plan import BOUNDED
-from pellucid.compare.result import Result
+from pellucid.compare.result import SCHEMA, Result
 from pellucid.compare.settings import BY_NAME
 from pellucid.draw.region_chart import MOST_CLASSES
 from pellucid.report import conclusion
@@ -96,7 +96,6 @@ from pellucid.report.privacy import without_rows
 from pellucid.report.searchable_rows import searchable
 from pellucid.versions import versions
 
-SCHEMA = 1
 Summary = dict[str, Any]
 LIMITS = (
     "Scores are of the procedure (search and fit) on tables like this one, not of other tables.",

@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from pellucid.compare.folder import write_whole
-from pellucid.errors import ParameterError
+from pellucid.compare.result import SCHEMA
+from pellucid.errors import DataError, ParameterError
 from pellucid.report import markdown, terminal
 from pellucid.report.privacy import without_rows
 from pellucid.report.screen import width
 from pellucid.report.summary import summarise
+
+
+def read_run(folder: Path, name: str) -> dict[str, Any]:
+    """results.json or summary.json of a run; an error if the run is unfinished or another version
+    of Pellucid wrote it.
+    """
+    path, resume = folder / name, f"pellucid compare --resume --out {quote(str(folder))}"
+    if not path.exists():
+        raise DataError(f"{folder} is unfinished: it has no {name}. Resume it: {resume}")
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if found.get("schema") != SCHEMA:
+        raise DataError(
+            f"{path} has schema {found.get('schema')}, but this version of Pellucid reads schema "
+            f"{SCHEMA}. Resume the run ({resume}) or run the comparison again."
+        )
+    return found
 
 
 def write_report(result: Any, path: Path, rows: bool = True) -> Path:

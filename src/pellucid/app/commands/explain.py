@@ -70,8 +70,10 @@ def explain(
         own = told.columns == tuple(part.column_names)  # a formula makes columns of its own
         told = replace(told, rows=chosen, values=_values(part) if own else told.values)
     form, answers = "json" if as_json else format_, predicted(fitted, part, told)
-    text = as_text(told, answers) if form == "text" else as_lines(told, form, answers)
-    click.echo(text, nl=False)
+    if form == "text":
+        voice.show(as_text(told, answers))
+    else:
+        click.echo(as_lines(told, form, answers), nl=False)
 
 
 def find(model: str, data: str | None) -> tuple[str, str, str | None]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import click
@@ -29,17 +27,10 @@ from pellucid.app.voice import voice_options
 def report(voice: Any, run: str | None, out: str | None, no_rows: bool, open_: bool) -> None:
     """Write the report of RUN (default: the latest) as one file that works offline."""
     from pellucid.compare.folder import find_run
-    from pellucid.errors import DataError
-    from pellucid.report.writing import write_summary
+    from pellucid.report.writing import read_run, write_summary
 
     folder = find_run(run)
-    source = folder / "summary.json"
-    if not source.exists():
-        raise DataError(
-            f"{folder} has no summary yet. Finish it: pellucid compare --resume --out "
-            f"{quote(str(folder))}"
-        )
-    summary = json.loads(source.read_text(encoding="utf-8"))
+    summary = read_run(folder, "summary.json")
     path = write_summary(summary, Path(out) if out else folder / "report.html", rows=not no_rows)
     voice.note(f"wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")
     if open_:

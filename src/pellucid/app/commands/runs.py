@@ -50,7 +50,7 @@ def runs(voice: Any, folder: str, format_: str, as_json: bool) -> None:
     if not entries:
         voice.note(f"no runs in {folder}: start one with 'pellucid compare DATA'")
         return
-    click.echo("\n".join(listed(entries, terminal_width(sys.stdout))))
+    voice.show("\n".join(listed(entries, terminal_width(sys.stdout))) + "\n")
 
 
 def listed(entries: list[dict[str, Any]], width: int | None) -> list[str]:

@@ -8,7 +8,6 @@ import json
 import re
 import sys
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import click
@@ -34,14 +33,14 @@ def show(voice: Voice, what: str, as_json: bool) -> None:
     """
     path = Path(what)
     if path.is_file():
-        show_model(what, as_json)
+        show_model(what, as_json, voice)
     elif what == LATEST or path.exists() or (Path("runs") / what).exists():
         show_run(what, as_json, voice)
     else:
-        show_method(what, as_json)
+        show_method(what, as_json, voice)
 
 
-def show_model(path: str, as_json: bool) -> None:
+def show_model(path: str, as_json: bool, voice: Voice) -> None:
     """What a model file says of itself."""
     from pellucid.persist import describe
 
@@ -53,31 +52,25 @@ def show_model(path: str, as_json: bool) -> None:
     if wide is not None:
         starts = [(" " * _indent(line), line.strip().split(" ")) for line in lines]
         lines = [p for indent, parts in starts for p in packed(parts, indent, "      ", wide)]
-    click.echo("\n".join(lines))
+    voice.show("\n".join(lines) + "\n")
 
 
 def show_run(what: str, as_json: bool, voice: Voice) -> None:
     """The board of a run."""
     from pellucid.compare.folder import find_run
-    from pellucid.errors import DataError
     from pellucid.report import terminal
+    from pellucid.report.writing import read_run
 
     folder = find_run(what)
-    path = folder / "results.json"
-    if not path.exists():
-        raise DataError(
-            f"{folder} has no results yet. Continue it: pellucid compare --resume --out "
-            f"{quote(str(folder))}"
-        )
+    data = read_run(folder, "results.json")
     if as_json:
-        click.echo(path.read_text(encoding="utf-8"), nl=False)
+        click.echo((folder / "results.json").read_text(encoding="utf-8"), nl=False)
         return
-    data = json.loads(path.read_text(encoding="utf-8"))
     timings = json.loads((folder / "timings.json").read_text(encoding="utf-8"))
     voice.show(terminal.board(data, timings, width()))
 
 
-def show_method(name: str, as_json: bool) -> None:
+def show_method(name: str, as_json: bool, voice: Voice) -> None:
     """What a method is, its objective, and where its source stands."""
     from pellucid.compare.registry import ALIASES, ENTRIES
     from pellucid.data.source import did_you_mean
@@ -105,7 +98,7 @@ def show_method(name: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
         return
-    click.echo("\n".join(method_text(fact, width()) for fact in facts), nl=False)
+    voice.show("\n".join(method_text(fact, width()) for fact in facts))
 
 
 def method_facts(entry: Any) -> dict[str, Any]:
