@@ -1,8 +1,8 @@
-"""The sections of the report as views: what the templates place on the page.
+"""The sections of the report as views, which the templates place on the page.
 
-Each function takes the Summary (and how much detail is wanted) and gives a dict of texts, lists and
-charts. Invariant: numbers come from the Summary and are only formatted here; texts from the table
-are passed on unescaped and unshortened, the templates do both.
+Each function takes the Summary (and the level of detail) and returns a dict of texts, lists and charts.
+Invariant: numbers come from the Summary and are only formatted here; texts from the table are passed on
+as they are, and the templates escape and shorten them.
 """
 
 from __future__ import annotations
@@ -14,26 +14,39 @@ from pellucid.draw.dates import date
 from pellucid.draw.number import number
 from pellucid.report import conclusion, pictures, words
 from pellucid.report.model_sections import confusion_table
-from pellucid.report.views import Detail, best_of, cell, chosen_first, shade
+from pellucid.report.views import (
+    Detail,
+    best_of,
+    cell,
+    chosen_first,
+    id_beside_title,
+    name_of,
+    shade,
+)
 
 MOST_COLUMNS = 200
 AGREEMENT = {
     "": "",
-    "yes": "It matches cross-validation.",
-    "better": "It is better than cross-validation predicted (the intervals overlap): this may be luck.",
-    "worse": "It is worse than cross-validation predicted (the intervals overlap): this may be bad "
-    "luck, or cross-validation was optimistic.",
-    "no": "It does not match cross-validation: they differ by more than the uncertainty of both. "
-    "Be careful.",
+    "yes": "The test score agrees with cross-validation.",
+    "better": "The test score is better than cross-validation predicted, but the intervals overlap: "
+    "this may be chance.",
+    "worse": "The test score is worse than cross-validation predicted, but the intervals overlap: this "
+    "may be chance, or cross-validation was optimistic.",
+    "no": "The test score disagrees with cross-validation: they differ by more than the uncertainty of "
+    "both. Find out why before you rely on either.",
+}
+GROUPS = {
+    "worst mistakes": "Largest errors",
+    "most uncertain": "Most uncertain predictions",
+    "random": "Random rows",
 }
 LIGHTS = {"error": ("red", "✕"), "warning": ("amber", "!"), "note": ("grey", "i")}
 
 
 def answer(summary: dict[str, Any]) -> dict[str, Any]:
-    """Sentences and the traffic light."""
+    """The answer in sentences, the test score in short, and the data checks."""
     checks = [
-        {**check, "light": LIGHTS[check["level"]][0], "mark": LIGHTS[check["level"]][1],
-         "word": words.LEVELS[check["level"]]}
+        {**check, "light": LIGHTS[check["level"]][0], "mark": LIGHTS[check["level"]][1]}
         for check in summary.get("checks") or []
     ]  # fmt: skip
     return {
@@ -48,7 +61,7 @@ def answer(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def _test_in_short(summary: dict[str, Any]) -> dict[str, Any] | None:
-    """The score on the test set as one number, with its interval and a small picture."""
+    """The score on the test set, with its interval and a small chart."""
     found, metric = summary.get("test"), summary["plan"]["metric"]
     value = None if not found or "failed" in found else found["metrics"].get(metric)
     if found is None or value is None:
@@ -60,7 +73,7 @@ def _test_in_short(summary: dict[str, Any]) -> dict[str, Any] | None:
         "interval": words.interval(ends, metric) if ends else "",
         "rows": found.get("rows") or summary["plan"]["test_rows"],
         "openings": found.get("openings") or 1,
-        "says": AGREEMENT[words.agreement(summary)],
+        "agreement": AGREEMENT[words.agreement(summary)],
         "agrees": words.agreement(summary),
         "chart": pictures.test(summary, pictures.NARROW, False),
     }
@@ -70,7 +83,7 @@ def _test_in_short(summary: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def data(summary: dict[str, Any], detail: Detail) -> dict[str, Any]:
-    """The table: columns, classes, the target against the columns."""
+    """The table: classes or range of the target, features, charts of features and target."""
     facts = summary["data"]
     columns = facts.get("columns") or []
     strongest = sorted(columns, key=lambda c: -_strength(c.get("alone")))
@@ -85,7 +98,7 @@ def data(summary: dict[str, Any], detail: Detail) -> dict[str, Any]:
         "range": facts.get("target_range") and [number(v) for v in facts["target_range"]],
         "columns": [_column(c, facts["task"]) for c in columns[:MOST_COLUMNS]],
         "hidden": max(0, len(columns) - MOST_COLUMNS) + (facts.get("columns_left_out") or 0),
-        "alone": "AUC" if facts["task"] == "classification" else "R²",
+        "metric": "AUC" if facts["task"] == "classification" else "R²",
         "charts": charts,
         "all_charts": len(charts) == len(facts["features"]),
     }
@@ -109,10 +122,10 @@ def _classes(facts: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _column(found: dict[str, Any], task: str) -> list[dict[str, Any]]:
     values = ""
-    told = date if found.get("kind") == "datetime" else number
+    text = date if found.get("kind") == "datetime" else number
     if found.get("low") is not None and found.get("high") is not None:
-        middle = "" if found.get("median") is None else f", median {told(found['median'])}"
-        values = f"{told(found['low'])} to {told(found['high'])}{middle}"
+        middle = "" if found.get("median") is None else f", median {text(found['median'])}"
+        values = f"{text(found['low'])} to {text(found['high'])}{middle}"
     elif found.get("levels"):
         values = words.listing([str(level["label"]) for level in found["levels"]], 4)
     alone = found.get("alone")
@@ -136,7 +149,7 @@ def _column(found: dict[str, Any], task: str) -> list[dict[str, Any]]:
 
 
 def board(summary: dict[str, Any]) -> dict[str, Any]:
-    """The plot, the table, those without a score, pairs, times."""
+    """The chart, the table, models without a score, pairwise comparisons, run times."""
     plan = summary["plan"]
     metric = plan["metric"]
     beside = words.beside(summary["data"]["task"], metric)
@@ -155,18 +168,18 @@ def board(summary: dict[str, Any]) -> dict[str, Any]:
         "rule": conclusion.rule(summary),
         "mute": any(map(words.gives_no_probabilities, scored)),
         "failed": [row for row in summary["leaderboard"] if not row["place"]],
-        "notes": [(row["model"], note) for row in scored for note in row["notes"]],
+        "notes": [(row["title"], note) for row in scored for note in row["notes"]],
         "pairs": _pairs(summary),
         "times": [chart for chart in (
-            pictures.score_by_time(summary, "fit_seconds", "Score and time to fit"),
-            pictures.score_by_time(summary, "predict_seconds", "Score and time to predict"),
+            pictures.score_by_time(summary, "fit_seconds", "Score by fit time"),
+            pictures.score_by_time(summary, "predict_seconds", "Score by prediction time"),
         ) if chart],
     }  # fmt: skip
 
 
 def _board_row(row: dict[str, Any], metric: str, beside: list[str]) -> dict[str, Any]:
     shown = [
-        cell(row["model"]),
+        cell(row["title"]),
         cell(words.score(row["mean"], metric), row["mean"]),
         cell(words.interval(row["ci"], metric), "" if row["ci"][0] is None else row["ci"][0]),
         cell(conclusion.against(row), row["place"]),
@@ -178,7 +191,10 @@ def _board_row(row: dict[str, Any], metric: str, beside: list[str]) -> dict[str,
         value = row.get(key)
         shown.append(cell(words.seconds(value), "" if value is None else value))
     mark = "=" if row.get("as_good") else "×"
-    return {"cells": shown, "mark": mark, "best": row["recommended"], "tag": words.verdict(row)}
+    return {
+        "cells": shown, "mark": mark, "best": row["recommended"], "tag": words.verdict(row),
+        "id": id_beside_title(row),
+    }  # fmt: skip
 
 
 def _pairs(summary: dict[str, Any]) -> dict[str, Any] | None:
@@ -199,7 +215,7 @@ def _pairs(summary: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def unsure(share: float | None) -> float | None:
-    """A few folds never make one model surely better than another, even if all say so alike."""
+    """A probability away from 0 and 1: a finite sample is never certain."""
     return None if share is None else min(max(share, 0.001), 0.999)
 
 
@@ -211,7 +227,7 @@ def _rounded(tables: list[list[list[float | None]]]) -> list[list[list[float | N
 
 
 def regions(summary: dict[str, Any]) -> dict[str, Any] | None:
-    """Side by side on the same two columns."""
+    """Predictions of all models over the same two columns."""
     found = summary.get("regions")
     if not found:
         return None
@@ -236,32 +252,33 @@ def dates(summary: dict[str, Any]) -> frozenset[str]:
 def _one_scale(
     found: dict[str, Any], models: list[str], target: list[float] | None
 ) -> tuple[float, float] | None:
-    """Most predictions of all models, where the target itself reaches; None for classes."""
+    """The range of most predictions within the range of the target; None for classes."""
     if target is None:
         return None
     grids = (found["models"][model]["grid"] for model in models)
-    said = sorted(v for grid in grids for row in grid for v in row if v is not None)
-    few = len(said) // 50  # at either end: one model that runs away must not pale the others
-    low, high = max(said[few], target[0]), min(said[-1 - few], target[-1])
+    values = sorted(v for grid in grids for row in grid for v in row if v is not None)
+    few = len(values) // 50  # cut off at both ends, because one model may extrapolate wildly
+    low, high = max(values[few], target[0]), min(values[-1 - few], target[-1])
     return (low, high) if low < high else None
 
 
-# Rows, test, reproduce ------------------------------------------------------------------------
+# Rows, test set, reproducibility --------------------------------------------------------------
 
 
 def rows(summary: dict[str, Any], detail: Detail) -> dict[str, Any] | None:
-    """Single rows with what pushed their predictions."""
+    """Example rows with the contributions of their columns."""
     found = summary.get("rows")
     if not found:
         return None
-    groups = []
-    for group in found["groups"]:
-        shown = group["rows"][: detail.rows]
-        if shown:
-            groups.append({"name": group["name"], "rows": [_row(row, found) for row in shown],
-                           "hidden": len(group["rows"]) - len(shown)})  # fmt: skip
+    groups = [
+        {"name": GROUPS.get(group["name"], group["name"]),
+         "rows": [_row(row, found) for row in group["rows"][: detail.rows]],
+         "hidden": max(0, len(group["rows"]) - detail.rows)}
+        for group in found["groups"]
+        if group["rows"][: detail.rows]
+    ]  # fmt: skip
     return {
-        "model": found.get("model") or best_of(summary),
+        "model": name_of(summary, found.get("model") or best_of(summary)),
         "groups": groups,
         "all": _searchable(found.get("all"), summary, detail),
     }
@@ -270,7 +287,7 @@ def rows(summary: dict[str, Any], detail: Detail) -> dict[str, Any] | None:
 def _searchable(
     found: dict[str, Any] | None, summary: dict[str, Any], detail: Detail
 ) -> dict[str, Any] | None:
-    """Rows that the search knows, as lists, and a sentence that says which they are."""
+    """The rows that the search covers, as lists, and a description of them."""
     if not found or not detail.searchable:
         return None
     lists = {key: found[key] and found[key][: detail.searchable]
@@ -290,7 +307,7 @@ def _searchable(
 
 
 def _about(p: list[float] | None, labels: list[str]) -> str:
-    """What the listed probability is about."""
+    """The head of the column of probabilities."""
     if p is None:
         return ""
     return f"probability of {labels[1]}" if len(labels) == 2 else "probability of the prediction"
@@ -323,11 +340,11 @@ def test(summary: dict[str, Any]) -> dict[str, Any]:
     plan, found = summary["plan"], summary.get("test")
     view = {"rows": plan["test_rows"], "why": plan["test_why"], "failed": None, "metrics": []}
     partial = summary.get("complete") is False
-    view["locked_why"] = "the run is not complete" if partial else "no model has a score"
+    view["unused_why"] = "the run is not complete" if partial else "no model has a score"
     if not found:
         return view
     if "failed" in found:
-        return {**view, "failed": found["failed"], "model": found.get("model")}
+        return {**view, "failed": found["failed"], "model": name_of(summary, found["model"])}
     view["metrics"] = [
         (words.metric_name(name), words.score(value, name),
          words.interval(found["intervals"].get(name), name),
@@ -336,7 +353,7 @@ def test(summary: dict[str, Any]) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         **view,
-        "model": found["model"],
+        "model": name_of(summary, found["model"]),
         "chart": pictures.test(summary),
         "agreement": AGREEMENT[words.agreement(summary)],
         "exact": words.EXACT if words.exact(found) else "",
@@ -346,10 +363,10 @@ def test(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def reproduce(summary: dict[str, Any], detail: Detail) -> dict[str, Any]:
-    """How to get the same numbers again, and what this report does not show."""
+    """How to get the same numbers again, failures, and limitations."""
     found = summary.get("reproduce") or {}
     seconds = found.get("seconds") or {}
-    limits = [*(found.get("limits") or []), *([detail.said] if detail.said else [])]
+    limits = [*(found.get("limits") or []), *([detail.note] if detail.note else [])]
     return {
         **{key: found.get(key) for key in ("command", "config", "seed", "sha256")},
         "versions": found.get("versions") or {},

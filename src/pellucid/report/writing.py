@@ -1,4 +1,4 @@
-"""A comparison as a file: HTML, Markdown or JSON by the ending of its name; and its card."""
+"""Reports as files (HTML, Markdown or JSON, by the file extension), as text, and as a notebook card."""
 
 from __future__ import annotations
 
@@ -38,10 +38,12 @@ def write_report(result: Any, path: Path, rows: bool = True) -> Path:
 
 
 def write_summary(summary: dict[str, Any], path: Path, rows: bool = True) -> Path:
-    """Write the report of a summary, whole or not at all; `rows=False` strips single rows."""
+    """Write the report of a summary atomically; `rows=False` removes individual rows."""
     ending = path.suffix.lower()
     if ending not in (".html", ".htm", ".md", ".json"):
-        raise ParameterError(f"a report ends in .html, .md or .json, not {ending or path.name!r}.")
+        raise ParameterError(
+            f"the name of a report must end in .html, .md or .json. Got {path.name!r} instead."
+        )
     if not rows:
         summary = without_rows(summary)
     if ending == ".md":
@@ -57,12 +59,12 @@ def write_summary(summary: dict[str, Any], path: Path, rows: bool = True) -> Pat
 
 
 def board(result: Any) -> str:
-    """The leaderboard and what it says, as the terminal shows it."""
+    """The leaderboard and the answer, as on a terminal."""
     return terminal.board(result.data, result.timings, width()).rstrip()
 
 
 def card(result: Any) -> str:
-    """The answer, the test score, the warnings and the board for a notebook."""
+    """The answer, the test score, the warnings and the leaderboard, for a notebook."""
     from pellucid.report.notebook_card import card
 
     return card(result.data, result.timings)
