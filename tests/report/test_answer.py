@@ -26,7 +26,8 @@ def made(scores, p, test=None, prefer="simple", checks=(), margin=0.01):
     found = judge(board, RANKS, scores, prefer)
     rows = [
         {
-            "model": name, "title": TITLES[name], "place": k + 1, "baseline": name == "mean", "rank": RANKS[name],
+            "model": name, "title": TITLES[name],
+            "place": k + 1, "baseline": name == "mean", "rank": RANKS[name],
             "recommended": name == found.recommended, "mean": scores[name], "status": "ok",
             "ci": [0.8 * scores[name], 1.2 * scores[name]], "metrics": {"rmse": scores[name]},
             **asdict(found.marks[name]),
@@ -185,8 +186,8 @@ SENTENCES = [
     (r"If the score alone matters, use (\w+) \(--prefer score\)\.", Reader.alike),
     (rf"On the test set of {ROWS}, its RMSE is {NUMBER} \(95 % interval {NUMBER} to {NUMBER}\)"
      rf"(?:; the baseline's is {NUMBER})?\.", Reader.tested),
-    (rf"Do not rely on ((?!the cross)[^:]+): on the test set of {ROWS}, its RMSE is {NUMBER}, worse than the "
-     rf"baseline's {NUMBER}\.", Reader.unreliable),
+    (rf"Do not rely on ((?!the cross)[^:]+): on the test set of {ROWS}, its RMSE is {NUMBER}, worse "
+     rf"than the baseline's {NUMBER}\.", Reader.unreliable),
     (rf"Do not rely on the cross-validation score of (.+): on the test set of {ROWS}, its RMSE is "
      rf"{NUMBER}, worse than cross-validation predicted \({NUMBER} to {NUMBER}\)\.", Reader.disagrees),
 ]  # fmt: skip

@@ -89,7 +89,7 @@ def _board(data: dict[str, Any]) -> str:
     picture = pictures.board(data, pictures.BROAD, table=False) if scored else ""
     metric = data["plan"]["metric"]
     cells = [_row(row, metric) for row in data["leaderboard"]]
-    heads = ["model", words.metric_name(metric), "95 % interval", "against the best", ""]
+    heads = ["model", "id", words.metric_name(metric), "95 % interval", "against the best", ""]
     table = html_table(heads, cells, style=False)
     label = svg.element("summary", f"Leaderboard: {words.plural(len(cells), 'model')}")
     return f"{picture}{svg.element('details', label + table)}"
@@ -97,8 +97,8 @@ def _board(data: dict[str, Any]) -> str:
 
 def _row(row: dict[str, Any], metric: str) -> list[str]:
     if not row["place"]:
-        return [words.model_name(row), words.NOT_AVAILABLE, "", row["status"], row["reason"]]
+        return [row["title"], row["model"], words.NOT_AVAILABLE, "", row["status"], row["reason"]]
     return [
-        words.model_name(row), words.score(row["mean"], metric), words.interval(row["ci"], metric),
+        row["title"], row["model"], words.score(row["mean"], metric), words.interval(row["ci"], metric),
         conclusion.against(row), words.verdict(row),
     ]  # fmt: skip

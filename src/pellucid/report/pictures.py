@@ -123,15 +123,15 @@ def score_by_time(summary: dict[str, Any], key: str, title: str) -> Markup | Non
 
 def region(
     found: dict[str, Any],
-    model: str,
+    row: dict[str, Any],
     tables: bool,
     scale: tuple[float, float] | None = None,
     dates: frozenset[str] = frozenset(),
 ) -> Markup:
     """Predictions of a model over two columns; `scale` is the range of the colours."""
-    own = found["models"][model]
+    own = found["models"][row["model"]]
     ends = [(found[f"{a}_edges"][0], found[f"{a}_edges"][-1]) for a in ("x", "y")]
-    look = look_of(model, tables, x_label=found["x"], y_label=found["y"], height=220)
+    look = look_of(row["title"], tables, x_label=found["x"], y_label=found["y"], height=220)
     look |= {"x_dates": found["x"] in dates, "y_dates": found["y"] in dates}
     classes = own.get("classes")
     if not classes:

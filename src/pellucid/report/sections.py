@@ -231,13 +231,14 @@ def regions(summary: dict[str, Any]) -> dict[str, Any] | None:
     found = summary.get("regions")
     if not found:
         return None
-    order = [row["model"] for row in chosen_first(summary) if row["model"] in found["models"]]
+    shown = [row for row in chosen_first(summary) if row["model"] in found["models"]]
+    order = [row["model"] for row in shown]
     scale = _one_scale(found, order, summary["data"].get("target_range"))
     return {
         "x": found["x"],
         "y": found["y"],
         "others": found.get("others") or "",
-        "charts": [pictures.region(found, model, False, scale, dates(summary)) for model in order],
+        "charts": [pictures.region(found, row, False, scale, dates(summary)) for row in shown],
         "shaded": any(found["models"][model].get("certainty") for model in order),
         "points": any(found["models"][model].get("classes") for model in order),
     }
