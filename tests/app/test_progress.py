@@ -26,8 +26,8 @@ def done(model, fold, score=0.9, **more):
 def through(progress, model, **more):
     for fold, score in enumerate(SCORES):
         if not more:
-            progress.hear({"event": "started", "model": model, "fold": str(fold)})
-        progress.hear(done(model, fold, score, **more))
+            progress.update({"event": "started", "model": model, "fold": str(fold)})
+        progress.update(done(model, fold, score, **more))
 
 
 def test_a_line_has_the_mean_its_margin_and_the_time_of_the_model(plan, capsys):
@@ -41,7 +41,7 @@ def test_a_line_has_the_mean_its_margin_and_the_time_of_the_model(plan, capsys):
 def test_a_score_that_does_not_exist_has_no_margin(plan, capsys):
     lines = Lines(Voice(), plan)
     for fold in range(5):
-        lines.hear(done("tree", fold, None))
+        lines.update(done("tree", fold, None))
     assert re.fullmatch(r" tree +scored +n/a +earlier\n", capsys.readouterr().err)
 
 
@@ -49,22 +49,22 @@ def test_a_resumed_run_tells_of_models_that_were_begun_before(plan, capsys):
     lines = Lines(Voice(), plan)
     through(lines, "tree", recalled=True)
     for fold, score in enumerate(SCORES[:3]):
-        lines.hear(done("knn", fold, score, recalled=True))
+        lines.update(done("knn", fold, score, recalled=True))
     assert capsys.readouterr().err.split()[:3] == ["tree", "scored", "0.950"]
-    lines.hear(done("knn", 2))  # done again, because its answers were lost
+    lines.update(done("knn", 2))  # done again, because its answers were lost
     assert capsys.readouterr().err == ""
     for fold in (3, 4):
-        lines.hear({"event": "started", "model": "knn", "fold": str(fold)})
-        lines.hear(done("knn", fold, SCORES[fold]))
+        lines.update({"event": "started", "model": "knn", "fold": str(fold)})
+        lines.update(done("knn", fold, SCORES[fold]))
     assert "knn                scored  0.950 +-" in capsys.readouterr().err
 
 
 def test_the_board_tells_what_is_done_and_what_is_left(plan):
     board = Board(Voice(), plan)
     through(board, "tree")
-    board.hear({"event": "started", "model": "knn", "fold": "0"})
-    board.hear(done("knn", 0))
-    board.hear({"event": "candidate", "model": "knn", "fold": "1", "candidate": 1})
+    board.update({"event": "started", "model": "knn", "fold": "0"})
+    board.update(done("knn", 0))
+    board.update({"event": "candidate", "model": "knn", "fold": "1", "candidate": 1})
     lines = board.board(100).splitlines()
     assert max(map(len, lines)) <= 100
     assert "scored  0.950" in lines[0] and lines[0].endswith("<- leading")
@@ -79,12 +79,12 @@ def test_a_bar_is_full_when_a_model_is_done_and_not_before(plan):
     board = Board(Voice(), plan)
     through(board, "tree")
     assert "scored" in board.board() and "done" not in board.board().split("keeps")[0]
-    board.hear({"event": "started", "model": "tree", "fold": "final"})
+    board.update({"event": "started", "model": "tree", "fold": "final"})
     assert board.phase == "final fits on all training rows"
-    board.hear(done("tree", "final"))
+    board.update(done("tree", "final"))
     for width, size in ((80, 10), (120, 20)):
         assert f" {'#' * size}  done    0.950 +-" in board.board(width).splitlines()[0]
-    board.hear({"event": "finishing", "model": "tree"})
+    board.update({"event": "finishing", "model": "tree"})
     assert "testing and explaining tree" in board.board()
 
 
@@ -93,8 +93,8 @@ def test_a_board_keeps_to_the_terminal(plan, width):
     board = Board(Voice(), plan)
     through(board, "tree")
     why = {"how": "failed", "why": "a reason of many words " * 9}
-    board.hear({"event": "failed", "model": "majority", **why})
-    board.hear({"event": "candidate", "model": "knn", "fold": "1", "candidate": 1})
+    board.update({"event": "failed", "model": "majority", **why})
+    board.update({"event": "candidate", "model": "knn", "fold": "1", "candidate": 1})
     lines = board.board(width).splitlines()
     assert max(map(len, lines)) <= width
     assert any(line.endswith("<- leading") for line in lines)

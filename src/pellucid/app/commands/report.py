@@ -1,4 +1,4 @@
-"""`pellucid report RUN`: the report of a run, written again or opened."""
+"""`pellucid report RUN`: write or open the report of a run."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ from pellucid.app.voice import voice_options
 @click.command()
 @click.argument("run", required=False)
 @click.option(
-    "-o", "--out", metavar="FILE", help="Where to write (.html, .md, .json); default: in the run."
+    "-o",
+    "--out",
+    metavar="FILE",
+    help="File to write (.html, .md or .json); default: report.html in RUN.",
 )
 @click.option(
     "--no-rows",
     is_flag=True,
     envvar="PELLUCID_NO_ROWS",
-    help="Leave out every single row of the table.",
+    help="Leave out everything that shows values of the table.",
 )
-@click.option("--open", "open_", is_flag=True, help="Open it in the browser.")
+@click.option("--open", "open_", is_flag=True, help="Open the report in the browser.")
 @voice_options
 @click.pass_obj
 def report(voice: Any, run: str | None, out: str | None, no_rows: bool, open_: bool) -> None:
-    """Write the report of RUN (default: the latest) as one file that works offline."""
+    """Write the report of RUN (default: the latest run) as one file that works offline."""
     from pellucid.compare.folder import find_run
     from pellucid.report.writing import read_run, write_summary
 

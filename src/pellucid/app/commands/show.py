@@ -1,4 +1,4 @@
-"""`pellucid show WHAT`: a method, a model file or a run, in this order; nothing is executed."""
+"""`pellucid show WHAT`: describe a method, a model file or a run."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from pellucid.draw.text import cells
 from pellucid.report.screen import PIPED, packed, terminal_width, width
 
 LATEST = "runs/latest"
-ITEM = re.compile(r"[\w, *]+ : |\d+\. |- ")  # what begins a line of its own: `C : float`, `1. `
+ITEM = re.compile(r"[\w, *]+ : |\d+\. |- ")  # starts a new line: `C : float`, `1. `
 
 
 @click.command()
 @click.argument("what", default=LATEST)
-@click.option("--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Print JSON.")
 @voice_options
 @click.pass_obj
 def show(voice: Voice, what: str, as_json: bool) -> None:
     """Show WHAT: a method ('logistic'), a model file, or a run folder (default: runs/latest).
 
-    A method is described by its objective, its parameters and where its source is. A model file is
-    described without building the model: no code of a file can run.
+    For a method, shows its objective, its parameters and its source file. A model file is described
+    without running any code from it.
     """
     path = Path(what)
     if path.is_file():
@@ -41,14 +41,14 @@ def show(voice: Voice, what: str, as_json: bool) -> None:
 
 
 def show_model(path: str, as_json: bool, voice: Voice) -> None:
-    """What a model file says of itself."""
+    """The content of a model file."""
     from pellucid.persist import describe
 
-    told, wide = describe(path), terminal_width(sys.stdout)
+    found, wide = describe(path), terminal_width(sys.stdout)
     if as_json:
-        click.echo(json.dumps(vars(told), ensure_ascii=False, indent=1, default=str))
+        click.echo(json.dumps(vars(found), ensure_ascii=False, indent=1, default=str))
         return
-    lines = str(told).splitlines()
+    lines = str(found).splitlines()
     if wide is not None:
         starts = [(" " * _indent(line), line.strip().split(" ")) for line in lines]
         lines = [p for indent, parts in starts for p in packed(parts, indent, "      ", wide)]
@@ -56,7 +56,7 @@ def show_model(path: str, as_json: bool, voice: Voice) -> None:
 
 
 def show_run(what: str, as_json: bool, voice: Voice) -> None:
-    """The board of a run."""
+    """The leaderboard and the answer of a run."""
     from pellucid.compare.folder import find_run
     from pellucid.report import terminal
     from pellucid.report.writing import read_run
@@ -71,7 +71,7 @@ def show_run(what: str, as_json: bool, voice: Voice) -> None:
 
 
 def show_method(name: str, as_json: bool, voice: Voice) -> None:
-    """What a method is, its objective, and where its source stands."""
+    """The objective, the parameters and the source file of a method."""
     from pellucid.compare.registry import ALIASES, ENTRIES
     from pellucid.data.source import did_you_mean
     from pellucid.errors import DataError
@@ -91,7 +91,7 @@ def show_method(name: str, as_json: bool, voice: Voice) -> None:
         hint = f" Did you mean '{meant[0]}'?" if meant else did_you_mean(name, [*ids, *classes])
         raise DataError(
             f"'{name}' is not a method, model file or run.{hint} "
-            f"Methods: {', '.join(ids)}; or the name of any class."
+            f"Methods: {', '.join(ids)}; or the name of a class."
         )
     facts = [method_facts(entry) for entry in found]
     facts += [class_facts(module, known) for module, known in others]
@@ -102,10 +102,11 @@ def show_method(name: str, as_json: bool, voice: Voice) -> None:
 
 
 def method_facts(entry: Any) -> dict[str, Any]:
-    """A method in plain data."""
+    """A method as plain data."""
     model = entry.model_class()
     return {
         "id": entry.id,
+        "title": entry.title,
         "task": entry.task,
         "says": entry.says,
         "rank": entry.rank,
@@ -118,10 +119,10 @@ def method_facts(entry: Any) -> dict[str, Any]:
 
 
 def class_facts(module: str, name: str) -> dict[str, Any]:
-    """A class that takes no part in comparisons, in plain data."""
+    """A class that comparisons do not use, as plain data."""
     model = getattr(importlib.import_module(module), name)
-    says = "for use from Python; takes no part in comparisons"
-    return {"id": name, "task": module.partition(".")[2], "says": says, "rank": None,
+    says = "available from Python; not part of comparisons"
+    return {"id": name, "title": name, "task": module.partition(".")[2], "says": says, "rank": None,
             **_source(model, module), "space": None}  # fmt: skip
 
 
@@ -134,24 +135,26 @@ def _source(model: type, module: str) -> dict[str, Any]:
 
 
 def method_text(fact: dict[str, Any], width: int = PIPED) -> str:
-    """For a reader."""
+    """The description of a method, at most `width` columns wide."""
     from pellucid.app.planning import searched
 
     facts = {"class": fact["class"], "source": fact["source"]}
     if fact["space"] is not None:
         facts["search"] = searched(fact["space"])
-    lines = packed(f"{fact['id']} ({fact['task']}): {fact['says']}".split(" "), "", "  ", width)
+    which = "" if fact["title"] == fact["id"] else f"{fact['id']}, "
+    head = f"{fact['title']} ({which}{fact['task']}): {fact['says']}"
+    lines = packed(head.split(" "), "", "  ", width)
     for name, text in facts.items():
-        first, *rest = str(text).split(" ")  # a path stands behind its name, however long it is
+        first, *rest = str(text).split(" ")  # a path stays on the line of its name
         lines += packed(rest, f"{name:<8}{first} ", " " * 8, width)
     about = fact["about"].split("\nExamples\n")[0].rstrip()
     return "\n".join([*lines, "", *reflowed(about, width), ""]) + "\n"
 
 
 def reflowed(text: str, width: int) -> list[str]:
-    """A docstring in a narrower page: paragraphs with too long a line are filled anew.
+    """A docstring at another width: paragraphs with a line that is too long are wrapped again.
 
-    Lines of one indentation belong together unless they are set in columns, as formulas are.
+    Lines of one indentation form a paragraph, unless they have columns, like formulas.
     """
     lines: list[str] = []
     block: list[str] = []
