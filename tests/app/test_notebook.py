@@ -71,8 +71,8 @@ def test_ctrl_c_is_answered(shown):
 
     plan, _ = prepare("penguins", Settings.of({"models": "tree"}))
     with Notebook(Voice(), plan) as board:
-        board.hear({"event": "stopping", "times": 1})
-        board.hear({"event": "stopping", "times": 2})
+        board.update({"event": "stopping", "times": 1})
+        board.update({"event": "stopping", "times": 2})
     said = shown.handles[0].pages
     assert "stopping after the current fits" in said[1]
     assert "stopping" not in said[2] and "stopped" in said[2]

@@ -69,7 +69,7 @@ def test_the_board_tells_what_is_done_and_what_is_left(plan):
     assert max(map(len, lines)) <= 100
     assert "scored  0.950" in lines[0] and lines[0].endswith("<- leading")
     assert f" {'#' * 16}---- " in lines[0]  # five of six rounds
-    assert re.search(r"fold 2/5, candidate 2/3 +0 s +left ~0 s", lines[1])
+    assert re.search(r"fold 2/5, candidate 2/3 +0 s +~0 s left", lines[1])
     assert lines[2].split() == ["majority", "waiting"]
     assert re.match(r" total +#{6}-{14}   33 %  elapsed 0:00", lines[3])  # 6 of 18 rounds
     assert "  cross-validation" in " ".join(lines[3:])
@@ -99,7 +99,7 @@ def test_a_board_keeps_to_the_terminal(plan, width):
     assert max(map(len, lines)) <= width
     assert any(line.endswith("<- leading") for line in lines)
     low = board.board(width, height=3).splitlines()
-    assert "1 more models" in low[0] and any("tree" in line for line in low)
+    assert "1 finished model not shown" in low[0] and any("tree" in line for line in low)
 
 
 def test_scores_and_margins_of_a_run_have_the_same_decimals():
@@ -117,4 +117,4 @@ def test_what_was_done_before_says_nothing_of_the_time(plan):
     through(board, "tree", recalled=True)
     assert "left" not in board.total()
     through(board, "knn")
-    assert "left ~" in board.total()
+    assert " left " in board.total()

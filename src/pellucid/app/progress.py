@@ -16,6 +16,7 @@ from pellucid.app.voice import Voice
 from pellucid.draw.number import exponent, number
 from pellucid.draw.text import cells, fit_cells
 from pellucid.report.screen import MOST, packed
+from pellucid.report.words import plural
 
 BAR = 20
 FOLDS, FITS = "cross-validation", "final fits on all training rows"
@@ -217,7 +218,7 @@ class Board(Silent):
             hidden = over[: len(begun) + 1 - most] if len(begun) > most else []
         lines = [self.line(m, best, width) for m in begun if m not in hidden]
         if hidden:
-            lines.insert(0, f" {len(hidden)} finished models are not shown")
+            lines.insert(0, f" {plural(len(hidden), 'finished model')} not shown")
         if waiting:
             lines.append(f" {some_of(waiting, width - 10)}  waiting")
         return "\n".join([*lines, self.total(width)]) + "\n"

@@ -169,10 +169,10 @@ def warn_outside(fitted: Any, rows: Any, voice: Voice) -> None:
     if outside is not None:
         named = ", ".join(text for _, text in sorted(limits, key=lambda pair: -pair[0])[:3])
         count = int(outside.sum())
-        are = "is" if count == 1 else "are"
+        are, what = ("is", "its prediction is an extrapolation") if count == 1 else (
+            "are", "their predictions are extrapolations")  # fmt: skip
         voice.warn(
-            f"{count} of {rows.num_rows} rows {are} outside the training range ({named}): their "
-            "predictions are extrapolations"
+            f"{count} of {rows.num_rows} rows {are} outside the training range ({named}): {what}"
         )
 
 
