@@ -20,14 +20,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pellucid.compare.bench import Bench, Shared
-from pellucid.compare.folder import new_folder
-from pellucid.compare.job import FINAL
-from pellucid.compare.journal import Memory
-from pellucid.compare.plan import Plan
-from pellucid.compare.prepare import prepare
-from pellucid.compare.session import Session
-from pellucid.compare.settings import Settings
+from pellucid.comparison.execution.fold_task import FINAL
+from pellucid.comparison.execution.journal import Memory
+from pellucid.comparison.execution.run_folder import new_folder
+from pellucid.comparison.execution.worker_data import Bench, Shared
+from pellucid.comparison.planning.plan import Plan
+from pellucid.comparison.planning.prepare import prepare
+from pellucid.comparison.planning.settings import Settings
+from pellucid.comparison.run import Session
 
 MOST_LOST = 0.2
 

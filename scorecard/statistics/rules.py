@@ -12,10 +12,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pellucid.compare.evidence import SHARED, SHARED_BY_SCORE, Evidence, Trial, difference, gather
-from pellucid.compare.score_intervals import score_interval
-from pellucid.compare.statistics import Behind, holm
-from pellucid.compare.verdict import Board, gate_of, judge
+from pellucid.comparison.analysis.evidence import (
+    SHARED,
+    SHARED_BY_SCORE,
+    Evidence,
+    Trial,
+    difference,
+    gather,
+)
+from pellucid.comparison.analysis.score_intervals import score_interval
+from pellucid.comparison.analysis.statistics import Behind, holm
+from pellucid.comparison.analysis.verdict import Board, gate_of, judge
 from pellucid.model_selection.metrics import METRICS
 from scorecard.statistics.by_folds import LEVEL, ByFolds
 from scorecard.statistics.truth import SIGN

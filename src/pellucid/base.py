@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from pellucid import _sklearn, parameters, scores
-from pellucid.data import Problem, Wishes, prepare
-from pellucid.data.containers import Intake, intake
+from pellucid import _sklearn, default_scores, parameters
+from pellucid.data import Problem, Schema, Wishes, prepare
 from pellucid.data.encode import encode
+from pellucid.data.intake import Intake, intake
 from pellucid.data.output import check_same_names, opened
 from pellucid.data.targets import known_classes
 from pellucid.errors import ConvergenceWarning, DataError, warn
-from pellucid.protocol import Protocol
+from pellucid.parameters import CLASSES, TABLE, learned
+from pellucid.protocol import SklearnEstimator
 
 
-class Estimator(Protocol):
+class Estimator(SklearnEstimator):
     """Base of every model. Subclasses set the class attributes and write `_fit`."""
 
     _layout: ClassVar[str] = "matrix"
@@ -33,7 +34,10 @@ class Estimator(Protocol):
     _takes_text: ClassVar[bool] = False
     _by_rows: ClassVar[bool] = False  # takes codes in row order too: no copy of a plain array
 
-    table: Any = None
+    table: Any = TABLE
+    n_features_in_: int = learned("Number of columns of the table that the model was fitted on.")
+    feature_names_in_: np.ndarray = learned("Names of the training columns, if all are strings.")
+    schema_: Schema = learned("Kinds, levels and missing values of the training columns.")
     if TYPE_CHECKING:  # learned attributes are stored by `_store`
 
         def __getattr__(self, name: str) -> Any: ...
@@ -177,7 +181,7 @@ class Estimator(Protocol):
     def _finite(self, answer: Any) -> Any:
         if isinstance(answer, tuple):
             return tuple(map(self._finite, answer))
-        return scores.finite(answer, type(self).__name__)
+        return default_scores.finite(answer, type(self).__name__)
 
     def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
         who, sparse = type(self).__name__, self._takes_sparse
@@ -186,7 +190,7 @@ class Estimator(Protocol):
 
     @property
     def terms_(self) -> tuple[str, ...]:
-        """Names of the encoded columns, in the order of `coef_`."""
+        """Names of the columns after encoding; a categorical column may become several."""
         self._check_fitted()
         return self.schema_.terms
 
@@ -227,11 +231,9 @@ class Explained(Estimator):
         if not isinstance(parts, dict):  # Prototypes: rows speak, not columns
             return parts
         self._finite((parts["prediction"], parts["contributions"]))
-        contributions = parts["contributions"]
-        owner = self.schema_.owner
-        d = self.schema_.n_columns
+        contributions, d = parts["contributions"], self.schema_.n_columns
         if contributions.shape[1] != d:  # of encoded columns, of which no column has none
-            starts = np.searchsorted(owner, np.arange(d))
+            starts = np.searchsorted(self.schema_.owner, np.arange(d))
             contributions = np.add.reduceat(contributions, starts, axis=1)
         from pellucid.records import Explanation
 
@@ -248,6 +250,7 @@ class Classifier(Explained):
 
     _kind = "classifier"
     _target = "classes"
+    classes_: np.ndarray = learned(CLASSES)
     # One class leaves nothing to tell apart: only the baseline learns from it.
     _one_class: ClassVar[bool] = False
 
@@ -277,7 +280,7 @@ class Classifier(Explained):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows (by weight) whose label is predicted."""
-        return scores.accuracy(self, X, y, sample_weight)
+        return default_scores.accuracy(self, X, y, sample_weight)
 
 
 class ProbabilisticClassifier(Classifier):
@@ -320,7 +323,7 @@ class Regressor(Explained):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R2 (mean over targets)."""
-        return scores.r2(self, X, y, sample_weight)
+        return default_scores.r2(self, X, y, sample_weight)
 
 
 class Transformer(Estimator):
@@ -342,8 +345,7 @@ class Transformer(Estimator):
         return self.fit(X, y, **fit_params).transform(X)
 
     def _names_out(self) -> list[str]:
-        prefix = type(self).__name__.lower()
-        return [f"{prefix}{k}" for k in range(self._n_features_out)]
+        return [f"{type(self).__name__.lower()}{k}" for k in range(self._n_features_out)]
 
     @property
     def _n_features_out(self) -> int:
@@ -380,6 +382,7 @@ class Clusterer(Estimator):
     """Finds groups; `labels_` are the groups of the rows it was given."""
 
     _kind = "clusterer"
+    labels_: np.ndarray = learned("Cluster of each training row; -1 for a row that was left out.")
 
     def _assign(self, X: Any) -> np.ndarray:
         """Group of each encoded row (int32)."""

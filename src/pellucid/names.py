@@ -78,7 +78,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
 # dataclasses inside a fitted model, plain objects with get_params, wrappers around an estimator.
 # A label never changes, and no path enters a file: classes may move and be renamed freely.
 PARTS: dict[str, str] = {
-    "BoostedTrees": "pellucid.ensemble.boosting_trees.BoostedTrees",
+    "BoostedTrees": "pellucid.ensemble.boosting.trees.BoostedTrees",
     "Design": "pellucid.formula.design.Design",
     "FormulaModel": "pellucid.formula.model.FormulaModel",
     "Nodes": "pellucid.tree.nodes.Nodes",
@@ -98,8 +98,8 @@ MODULES: tuple[str, ...] = ("formula", "inspection")
 FUNCTIONS: dict[str, str] = {
     "Table": "pellucid.data",
     "Text": "pellucid.data",
-    "compare": "pellucid.compare",
-    "compile": "pellucid.export",
+    "compare": "pellucid.comparison",
+    "compile": "pellucid.single_row",
     "load": "pellucid.persist",
     "set_threads": "pellucid.parallel",
     "show_versions": "pellucid.versions",
@@ -107,6 +107,6 @@ FUNCTIONS: dict[str, str] = {
 }
 
 # What turns a finished comparison into a page; `Result.report` finds it here.
-REPORT = "pellucid.report.writing"
+REPORT = "pellucid.report.write_report"
 # What shows the progress of a comparison; `compare(progress=True)` finds it here.
 PROGRESS = "pellucid.app.progress"

@@ -6,7 +6,7 @@ here knows data or models.
 
 import copy
 import inspect
-from typing import Any, ClassVar
+from typing import Any, ClassVar, dataclass_transform
 
 from pellucid import _sklearn, parameters
 from pellucid.errors import NotFittedError, ParameterError
@@ -63,10 +63,23 @@ class _SetRequest:
         return set_request
 
 
-class Protocol:
-    """What scikit-learn asks of any estimator."""
+@dataclass_transform(
+    eq_default=False,
+    kw_only_default=True,
+    field_specifiers=(parameters.positional, parameters.learned),
+)
+class SklearnEstimator:
+    """What scikit-learn asks of any estimator.
 
+    Subclasses declare their parameters and learned attributes, see `pellucid.parameters`; the
+    constructor and the sections of the docstring are made from the declarations.
+    """
+
+    _declared: ClassVar[dict[str, Any]] = {}
+    _converted: ClassVar[bool] = True  # False: the class writes `__init__` and `_parameters`
     _parameters: ClassVar[dict[str, Any]] = {}
+    # {parameter of scikit-learn that the class does not have: what to do instead}
+    _refused: ClassVar[dict[str, str]] = {}
     # Arguments a class needs to pass generic checks on tiny data; the reason stands beside them.
     _check_params: ClassVar[dict[str, Any]] = {}
     # Facts for the tags.
@@ -82,6 +95,7 @@ class Protocol:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        cls._declare()
         for method in _ROUTED:
             function = getattr(cls, method, None)
             if function is None or not callable(function):
@@ -94,6 +108,18 @@ class Protocol:
                 setattr(cls, f"set_{method}_request", _SetRequest(method, routed))
 
     # Parameters -------------------------------------------------------------------------------
+
+    @classmethod
+    def _declare(cls) -> None:
+        cls._declared = parameters.take_declarations(cls)
+        if "__init__" in vars(cls):
+            cls._converted = False
+        elif cls._declared:
+            cls._converted = True
+        if cls._converted:
+            cls.__init__ = parameters.Constructor(cls)  # type: ignore[assignment]
+            if cls.__doc__:
+                cls.__doc__ = parameters.Docstring(cls.__doc__)  # type: ignore[assignment]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with `deep`, those of nested objects as `name__parameter`."""
@@ -130,8 +156,11 @@ class Protocol:
         return self
 
     def _check_parameters(self) -> None:
+        cls: Any = type(self)
         table = {"table": parameters.TableOptions} | self._parameters
-        parameters.check(type(self).__name__, self.get_params(deep=False), table)
+        if cls._converted:
+            table = {name: p.check for name, p in parameters.parameters_of(cls).items()}
+        parameters.check(cls.__name__, self.get_params(deep=False), table)
 
     def __repr__(self) -> str:
         default = {name: p.default for name, p in signature(type(self)).items()}

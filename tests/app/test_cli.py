@@ -10,7 +10,7 @@ import click
 import pytest
 
 from pellucid.app import cli
-from pellucid.app.voice import Voice, voice_options
+from pellucid.app.messages import Voice, voice_options
 from pellucid.errors import DataError
 
 EVERY = ", ".join(cli.COMMANDS)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import pellucid
-from pellucid.app import cli
+from pellucid.app import cli, compare_command
 from pellucid.errors import PellucidWarning
 
 QUICK = ["--models", "tree", "--effort", "quick", "--cv", "3"]
@@ -193,7 +193,7 @@ def test_show_a_method(here, capsys):
 
 
 def test_every_method_and_every_class_can_be_shown(here, capsys):
-    from pellucid.compare.registry import entries
+    from pellucid.comparison.planning.registry import entries
     from pellucid.names import ESTIMATORS
 
     ids = {entry.id for task in ("classification", "regression") for entry in entries(task)}
@@ -438,7 +438,6 @@ def test_fewer_folds_than_asked_for_are_told(tmp_path, monkeypatch, capsys):
 
 
 def test_ctrl_c_while_the_report_is_written_says_how_to_continue(tmp_path, monkeypatch, capsys):
-    from pellucid.app import comparing
 
     def pressed(*given):
         raise KeyboardInterrupt
@@ -446,7 +445,7 @@ def test_ctrl_c_while_the_report_is_written_says_how_to_continue(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     run = ["compare", "iris", "--models", "tree", "--effort", "quick", "--cv", "2", "-o", "r"]
     with monkeypatch.context() as patch:
-        patch.setattr(comparing, "write_report", pressed)
+        patch.setattr(compare_command, "write_report", pressed)
         code, _, err = call(capsys, *run)
     assert code == 130 and "Resume: pellucid compare --resume --out r" in err
     code, _, err = call(capsys, "compare", "--resume", "--out", "r")
@@ -458,7 +457,7 @@ def test_a_report_that_fails_is_a_note_and_costs_no_board(part, tmp_path, monkey
     def broken(*given, **more):
         raise ValueError("Nanosecond resolution is not supported")
 
-    where = "summary.summarise" if part == "summarise" else "writing.write_summary"
+    where = "summary.summarise" if part == "summarise" else "write_report.write_summary"
     monkeypatch.chdir(tmp_path)
     run = ["compare", "iris", "--models", "tree", "--effort", "quick", "--cv", "2", "-o", "r"]
     with monkeypatch.context() as patch:
@@ -497,7 +496,7 @@ def test_a_full_disk_costs_the_files_and_not_the_board(tmp_path, monkeypatch, ca
     run = ["compare", "iris", "--models", "tree", "--effort", "quick", "--cv", "2"]
     folder = str(tmp_path / "r")
     with monkeypatch.context() as patch:
-        patch.setattr("pellucid.compare.session.Session.write_tables", full)
+        patch.setattr("pellucid.comparison.run.Session.write_tables", full)
         code, out, err = call(capsys, *run, "-o", folder)
         with pytest.warns(PellucidWarning, match="could not be written to .*: No space left"):
             result = pellucid.compare(

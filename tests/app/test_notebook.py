@@ -64,10 +64,10 @@ def test_ipython_in_a_terminal_is_no_notebook(shown, capfd):
 
 
 def test_ctrl_c_is_answered(shown):
+    from pellucid.app.messages import Voice
     from pellucid.app.notebook import Notebook
-    from pellucid.app.voice import Voice
-    from pellucid.compare.prepare import prepare
-    from pellucid.compare.settings import Settings
+    from pellucid.comparison.planning.prepare import prepare
+    from pellucid.comparison.planning.settings import Settings
 
     plan, _ = prepare("penguins", Settings.of({"models": "tree"}))
     with Notebook(Voice(), plan) as board:

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
+from pellucid.app.messages import Voice
 from pellucid.app.progress import Board, Lines
-from pellucid.app.voice import Voice
-from pellucid.compare.pairs import interval_of_folds
-from pellucid.compare.prepare import prepare
-from pellucid.compare.settings import Settings
+from pellucid.comparison.analysis.pairs import interval_of_folds
+from pellucid.comparison.planning.prepare import prepare
+from pellucid.comparison.planning.settings import Settings
 
 SCORES = [0.9, 1.0, 0.95, 0.97, 0.93]
 

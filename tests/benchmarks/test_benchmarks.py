@@ -249,7 +249,7 @@ def test_single_rows_are_raced_at_equal_labels(name):
 
 
 def test_single_rows_of_other_labels_are_no_race(monkeypatch):
-    monkeypatch.setattr("pellucid.export.RowPredictor.predict", lambda self, row: "other")
+    monkeypatch.setattr("pellucid.single_row.RowPredictor.predict", lambda self, row: "other")
     assert single_row.race(single_row.MODELS[0], 1).status.startswith("mismatch: other")
 
 

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 
 import pellucid
-from pellucid.cluster import KMeans, rows
+from pellucid.cluster import KMeans, row_distances
 from pellucid.errors import ConvergenceWarning, DataError, ParameterError
 from pellucid.mixture import GaussianMixture
 from tests.cluster import plain
@@ -116,7 +116,7 @@ def test_r_on_scaled_columns():
 def test_ways_and_algorithms_have_equal_bits(way, monkeypatch):
     X, _ = make_blobs(3000, 6, centers=12, random_state=1)
     expected = KMeans(12, random_state=0, n_init=2).fit(X)
-    monkeypatch.setattr(rows, "PRODUCTS_FROM", 0 if way == "products" else 10**9)
+    monkeypatch.setattr(row_distances, "PRODUCTS_FROM", 0 if way == "products" else 10**9)
     for algorithm in ("lloyd", "elkan"):
         model = KMeans(12, random_state=0, n_init=2, algorithm=algorithm).fit(X)
         assert (model.cluster_centers_ == expected.cluster_centers_).all()
@@ -173,7 +173,7 @@ def test_scale_by_a_power_of_two_changes_no_bit(power):
 
 @pytest.mark.parametrize("products_from", [0, 10**9])
 def test_rows_far_beyond_the_centres(products_from, monkeypatch):
-    monkeypatch.setattr(rows, "PRODUCTS_FROM", products_from)
+    monkeypatch.setattr(row_distances, "PRODUCTS_FROM", products_from)
     model = KMeans(2, init=[[-1.0, 0.0], [1.0, 0.0]]).fit([[-1.0, 0.0], [1.0, 0.0]])
     X = np.array([[1e200, 0.0], [-1e200, 1e199], [0.5, 0.0]])
     assert model.predict(X).tolist() == [0, 0, 1]  # from 1e200 on, 1 and -1 are as near

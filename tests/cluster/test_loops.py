@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse
 
 from pellucid import parallel
-from pellucid.cluster import _loops, rows
-from pellucid.cluster.rows import RowTable, pack
+from pellucid.cluster import _loops, row_distances
+from pellucid.cluster.row_distances import RowTable, pack
 from tests.cluster import plain
 
 
@@ -24,7 +24,7 @@ def build(request):
 @pytest.fixture(params=["distances", "products", "sparse", "panels", "sparse panels"])
 def way(request, monkeypatch):
     """The ways to the same labels: how rows are held, and whether bounds are kept by panel."""
-    monkeypatch.setattr(rows, "PRODUCTS_FROM", 0 if request.param == "products" else 10**9)
+    monkeypatch.setattr(row_distances, "PRODUCTS_FROM", 0 if request.param == "products" else 10**9)
     sparse, by_panel = request.param.startswith("sparse"), request.param.endswith("panels")
     return (scipy.sparse.csr_array if sparse else np.asarray), by_panel
 

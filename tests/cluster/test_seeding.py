@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from pellucid.cluster import seeding
-from pellucid.cluster.rows import RowTable
+from pellucid.cluster.row_distances import RowTable
 from tests.cluster import plain
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import pellucid
 from pellucid.app import cli
-from pellucid.compare import rows
+from pellucid.comparison.analysis import example_rows
 from pellucid.data.arrow import arrow_column
 from pellucid.data.arrow_types import plain
 from pellucid.errors import DataTypeError
@@ -140,7 +140,7 @@ def _table(columns):
 def test_every_cell_of_a_readable_type_can_be_shown(name):
     column = (READ | EMPTY)[name]
     for given in (column, pa.chunked_array([column.slice(0, 5), column.slice(5)])):
-        shown = rows.cells(pa.table({"a": given}), list(range(N)))
+        shown = example_rows.cells(pa.table({"a": given}), list(range(N)))
         raw = arrow_column("a", pa.chunked_array(given) if given is column else given)
         missing = raw.values < 0 if raw.kind == "categorical" else np.isnan(raw.values)
         assert [cell is None for [cell] in shown] == missing.tolist()
@@ -200,13 +200,13 @@ def test_other_types_are_refused_before_any_fit(name, monkeypatch):
     with pytest.raises(DataTypeError, match=message):
         LinearRegression().fit(table.drop_columns(["y"]), _target())
     with pytest.raises(DataTypeError, match=message):
-        rows.cells(table, [0])
+        example_rows.cells(table, [0])
 
 
 @pytest.mark.parametrize("name", ["list", "uuid", "year 20000", "binary"])
 def test_a_column_that_cannot_be_read_can_be_dropped(name, tmp_path):
-    from pellucid.compare.material import gather
-    from pellucid.compare.settings import Settings
+    from pellucid.comparison.planning.dataset import gather
+    from pellucid.comparison.planning.settings import Settings
 
     table = _table({"odd one": REFUSED[name], "kept": READ["int8"]})
     table = table.set_column(3, "y", pa.array([None, *_target()[1:]]))  # a row to be left out
@@ -241,13 +241,13 @@ def test_commands_refuse_nested_columns_unless_they_are_dropped(tmp_path, capsys
 def test_frames_of_pandas_and_polars_hold_odd_types_too():
     cut = pd.cut(np.arange(6), 3)
     frame = pd.DataFrame({"cut": cut, "lag": pd.to_timedelta(np.arange(6) / 7, unit="D")})
-    table = pellucid.data.exchange.as_arrow(frame)[0]
+    table = pellucid.data.io.shared_tables.as_arrow(frame)[0]
     assert arrow_column("cut", table.column("cut")).levels == tuple(map(str, cut.categories))
     clock = pl.DataFrame({"t": [datetime.time(6), datetime.time(12)]})
     model = LinearRegression().fit(clock, [1.0, 2.0])
     np.testing.assert_allclose(model.predict(clock), [1, 2])
     with pytest.raises(DataTypeError, match=r"'z' has type complex128.*no model"):
-        pellucid.data.exchange.as_arrow(pd.DataFrame({"z": [1j, 2j]}))
+        pellucid.data.io.shared_tables.as_arrow(pd.DataFrame({"z": [1j, 2j]}))
 
 
 def test_nanoseconds_are_shown_without_pandas():
@@ -257,9 +257,9 @@ def test_nanoseconds_are_shown_without_pandas():
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name == 'pandas': raise ImportError(name)\n"
         "sys.meta_path.insert(0, No())\n"
-        "import pyarrow as pa; from pellucid.compare import rows\n"
+        "import pyarrow as pa; from pellucid.comparison.analysis import example_rows\n"
         f"column = pa.array([{NANOSECONDS}]).cast(pa.timestamp('ns'))\n"
-        "print(rows.cells(pa.table({'a': column}), [0]))"
+        "print(example_rows.cells(pa.table({'a': column}), [0]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "[['2017-07-14 02:40:00']]", done.stderr

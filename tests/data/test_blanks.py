@@ -2,7 +2,7 @@
 
 import pytest
 
-from pellucid.data.read import batches, read
+from pellucid.data.io.read import batches, read
 from pellucid.errors import DataError
 
 

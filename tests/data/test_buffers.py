@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pellucid.data.buffers import to_arrow, to_numpy
+from pellucid.data.arrow_numpy import to_arrow, to_numpy
 
 DAY = datetime.date(2020, 2, 29)
 NOON = datetime.datetime(2020, 2, 29, 12, 0, 0, 250_000)
@@ -89,8 +89,8 @@ def test_pandas_stays_out():
     code = """
 import sys
 import numpy as np
-from pellucid.data.buffers import to_arrow, to_numpy
-from pellucid.data.read import read
+from pellucid.data.arrow_numpy import to_arrow, to_numpy
+from pellucid.data.io.read import read
 table = read(b"a,b,c,d\\n1,x,2020-01-01,01\\n,y,,02\\n", note=print)
 assert np.isnan(to_numpy(table["a"])[1]) and np.isnat(to_numpy(table["c"])[1])
 assert to_arrow(["x", None]).null_count == 1 and len(to_arrow(np.arange(3.0))) == 3

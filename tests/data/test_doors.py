@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from pellucid.cluster import KMeans
 from pellucid.data import Table, Wishes, prepare
-from pellucid.data.containers import intake
+from pellucid.data.intake import intake
 from pellucid.dummy import DummyClassifier, DummyRegressor
 from pellucid.errors import DataConversionWarning, DataError, DataTypeError, ParameterError
 from pellucid.linear_model import LinearRegression

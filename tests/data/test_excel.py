@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from pellucid.app import cli
-from pellucid.data.read import batches, read
+from pellucid.data.io.read import batches, read
 from pellucid.errors import DataError
 
 ORIGIN = datetime.datetime(1899, 12, 30)

@@ -12,8 +12,8 @@ from pyarrow import parquet
 from scipy import sparse
 
 from pellucid import Table, Text
-from pellucid.data.buffers import to_arrow
-from pellucid.data.read import read
+from pellucid.data.arrow_numpy import to_arrow
+from pellucid.data.io.read import read
 from pellucid.ensemble import BaggingClassifier
 from pellucid.errors import DataError, DataTypeError, ParameterError, shown
 from pellucid.linear_model import LinearRegression, LogisticRegression, Ridge

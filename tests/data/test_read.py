@@ -13,10 +13,10 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from pellucid.data.delimited import stream_delimited
-from pellucid.data.dialect import Dialect, sniff_delimiter
-from pellucid.data.read import FORMATS, batches, read
-from pellucid.data.source import find
+from pellucid.data.io.delimited import stream_delimited
+from pellucid.data.io.dialect import Dialect, sniff_delimiter
+from pellucid.data.io.read import FORMATS, batches, read
+from pellucid.data.io.source import find
 from pellucid.errors import DataConversionWarning, DataError, DataTypeError, ParameterError
 from pellucid.linear_model import LinearRegression
 
@@ -108,7 +108,7 @@ def test_nested_cells_of_json_are_refused_where_they_are_used():
 
 
 def test_standard_input():
-    code = "import sys; from pellucid.data.read import read; print(read('-').column_names)"
+    code = "import sys; from pellucid.data.io.read import read; print(read('-').column_names)"
     done = subprocess.run([sys.executable, "-c", code], input=PLAIN, capture_output=True)
     assert done.stdout.decode().strip() == "['name', 'size', 'weight']", done.stderr
 

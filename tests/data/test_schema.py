@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 from pellucid.data import Table, Wishes, prepare
-from pellucid.data.containers import intake
 from pellucid.data.encode import encode
+from pellucid.data.intake import intake
 from pellucid.errors import DataError, DataTypeError, UnseenLevelWarning
 
 ROWS = {

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.data.delimited import stream_delimited
-from pellucid.data.dialect import Dialect
-from pellucid.data.read import batches, read
-from pellucid.data.source import Source
+from pellucid.data.io.delimited import stream_delimited
+from pellucid.data.io.dialect import Dialect
+from pellucid.data.io.read import batches, read
+from pellucid.data.io.source import Source
 
 
 def column(cells, **options):

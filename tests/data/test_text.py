@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from pellucid.data import Table, Text, Wishes, prepare
-from pellucid.data.containers import intake
 from pellucid.data.encode import encode
+from pellucid.data.intake import intake
 from pellucid.errors import DataError, ParameterError
 
 WORDS = ["spam", "ham", "Eggs", "bacon", "tea", "milk", "the"]

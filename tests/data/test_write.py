@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from pellucid.data.write import WRITERS, format_of, write
+from pellucid.data.io.write import WRITERS, format_of, write
 from pellucid.errors import DataError
 
 COLUMNS = {

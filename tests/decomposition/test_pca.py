@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 import pellucid
-from pellucid.decomposition import PCA, dimension, spectrum
+from pellucid.decomposition import PCA, dimension, principal_axes
 from pellucid.errors import DataError, DataTypeError, NotFittedError, ParameterError
 from tests.oracles import shared
 
@@ -102,7 +102,7 @@ def test_r_prcomp(scale):
     X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1) if scale == "TRUE" else X
     model = PCA().fit(X)
     np.testing.assert_allclose(np.sqrt(model.explained_variance_), expected["sdev"], rtol=1e-13)
-    rotation = spectrum.fix_signs(np.array(expected["rotation"]).T)
+    rotation = principal_axes.fix_signs(np.array(expected["rotation"]).T)
     np.testing.assert_allclose(model.components_, rotation, rtol=0, atol=1e-13)
 
 
@@ -125,8 +125,8 @@ def test_every_automatic_route_is_the_svd(route, rng):
 def test_automatic_does_not_square_badly_scaled_tables(rng, monkeypatch):
     X = rng.standard_normal((100, 3)) * [1, 1e-4, 1e4]
     asked = []
-    by_svd = spectrum.by_svd
-    monkeypatch.setattr(spectrum, "by_svd", lambda *a: asked.append(1) or by_svd(*a))
+    by_svd = principal_axes.by_svd
+    monkeypatch.setattr(principal_axes, "by_svd", lambda *a: asked.append(1) or by_svd(*a))
     PCA().fit(X)
     assert asked
     asked.clear()
@@ -173,7 +173,7 @@ def test_rows_columns_shift_rotation(rng):
     Q = np.linalg.qr(rng.standard_normal((4, 4)))[0]
     turned = PCA().fit(X @ Q)
     np.testing.assert_allclose(turned.explained_variance_, base.explained_variance_, rtol=1e-12)
-    expected = spectrum.fix_signs(base.components_ @ Q)
+    expected = principal_axes.fix_signs(base.components_ @ Q)
     np.testing.assert_allclose(turned.components_, expected, atol=1e-12)
 
 

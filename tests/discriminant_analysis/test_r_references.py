@@ -14,7 +14,7 @@ from pellucid.discriminant_analysis import (
 )
 from pellucid.linear_model import LogisticRegression
 from pellucid.naive_bayes import CategoricalNB, GaussianNB, MixedNB
-from pellucid.numerics.losses import softmax
+from pellucid.numerics.objectives.losses import softmax
 from tests.oracles import shared
 
 

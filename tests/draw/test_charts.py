@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from pellucid import draw
+from pellucid.draw.label_text import width
 from pellucid.draw.points import evenly
-from pellucid.draw.text import width
 from pellucid.errors import ParameterError
 
 SVG = "{http://www.w3.org/2000/svg}"

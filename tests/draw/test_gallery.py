@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from pellucid.draw import text as words
+from pellucid.draw import label_text as words
 from pellucid.draw.style import CSS
 from tests.draw.gallery import gallery, page
 

@@ -3,8 +3,8 @@
 import re
 
 from pellucid.draw import scatter
+from pellucid.draw.label_text import width
 from pellucid.draw.scatter_chart import SMALL
-from pellucid.draw.text import width
 
 NAMED = re.compile(
     rf'<text x="([-\d.]+)" y="([-\d.]+)" font-size="{SMALL}">(?:<title>.*?</title>)?([^<]*)<'

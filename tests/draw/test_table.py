@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.draw import html_table, text_table
-from pellucid.draw.text import cells
+from pellucid.draw.label_text import cells
 from pellucid.errors import ParameterError
 from tests.draw.gallery import HOSTILE
 

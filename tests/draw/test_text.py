@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.draw import svg
-from pellucid.draw.text import cells, clean, escape, fit, fit_cells, width, wrap
+from pellucid.draw.label_text import cells, clean, escape, fit, fit_cells, width, wrap
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=300)
 ANY_TEXT = st.text(st.characters(categories=None), max_size=60)

@@ -16,7 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier as PeerTree
 
 from pellucid.data import Wishes, datasets, prepare
-from pellucid.ensemble import AdaBoostClassifier, stumps
+from pellucid.ensemble import AdaBoostClassifier
+from pellucid.ensemble.adaboost import stump_filter
 from pellucid.neighbors import KNeighborsClassifier
 from pellucid.tree import DecisionTreeClassifier, _histogram
 from pellucid.tree.criteria import CLASS_CRITERIA, IMPURITIES
@@ -211,7 +212,7 @@ def test_columns_left_out_change_no_stump(criterion, classes, monkeypatch):
     stump = DecisionTreeClassifier(max_depth=1, criterion=criterion)
     found = []
     for limit in (10, 10**9):
-        monkeypatch.setattr(stumps, "MANY_ROWS", limit)
+        monkeypatch.setattr(stump_filter, "MANY_ROWS", limit)
         model = AdaBoostClassifier(stump, n_estimators=12).fit(X, y)
         trees = [tree.tree_ for tree in model.estimators_]
         found.append([(t.feature.tolist(), t.threshold.tolist(), t.value.tolist()) for t in trees])
@@ -223,7 +224,7 @@ def test_the_filter_leaves_few_columns():
     X = rng.normal(size=(5000, 10))
     y = (X[:, 3] + 0.5 * rng.normal(size=5000) > 0).astype(np.int32)
     problem, _ = prepare(X, y, None, None, None, Wishes("it", layout="codes", target="classes"))
-    look = stumps.Filter(problem, "gini").look(np.full(5000, 1 / 5000))
+    look = stump_filter.Filter(problem, "gini").look(np.full(5000, 1 / 5000))
     assert look.kept.tolist() == [3]
 
 
@@ -241,7 +242,7 @@ def test_stumps_of_buckets_are_those_of_the_engine(criterion, classes, digits, m
     stump = DecisionTreeClassifier(max_depth=1, criterion=criterion)
     found = []
     for limit in (10, 10**9):
-        monkeypatch.setattr(stumps, "MANY_ROWS", limit)
+        monkeypatch.setattr(stump_filter, "MANY_ROWS", limit)
         found.append(AdaBoostClassifier(stump, n_estimators=20).fit(X, y))
     assert len(found[0].estimators_) == len(found[1].estimators_) > 5
     for one, other in zip(found[0].estimators_, found[1].estimators_, strict=True):

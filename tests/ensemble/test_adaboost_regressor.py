@@ -5,8 +5,9 @@ import pytest
 import sklearn.ensemble as theirs
 from sklearn.neighbors import KNeighborsRegressor
 
-from pellucid.ensemble import AdaBoostRegressor, medians
-from pellucid.ensemble.adaboost_regressor import LOSSES
+from pellucid.ensemble import AdaBoostRegressor
+from pellucid.ensemble.adaboost import weighted_median
+from pellucid.ensemble.adaboost.regressor import LOSSES
 from pellucid.errors import ParameterError
 from pellucid.linear_model import LinearRegression
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -77,14 +78,17 @@ def test_the_algorithm_written_plainly(loss, rate):
 
 def test_weighted_median():
     values, weights = np.array([[10.0, 30.0, 20.0, 40.0]]), np.array([0.4, 0.6, 0.2, 0.8])
-    assert values[0, medians.weighted(values, weights)[0]] == 30.0
+    assert values[0, weighted_median.weighted(values, weights)[0]] == 30.0
 
 
 def test_shares_carry_the_median_all_the_way():
     rng = np.random.default_rng(0)
     start, end, a = rng.normal(size=7), rng.normal(size=(40, 7)), rng.random(7)
-    way = end[np.arange(40), medians.weighted(end, a)] - start[medians.weighted(start[None], a)]
-    shares = medians.shares(start, end, a)
+    way = (
+        end[np.arange(40), weighted_median.weighted(end, a)]
+        - start[weighted_median.weighted(start[None], a)]
+    )
+    shares = weighted_median.shares(start, end, a)
     np.testing.assert_allclose((shares * (end - start)).sum(axis=1), way, atol=1e-12)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
 

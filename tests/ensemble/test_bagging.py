@@ -9,7 +9,7 @@ from pellucid import parallel
 from pellucid.data import Table, datasets
 from pellucid.dummy import DummyClassifier
 from pellucid.ensemble import BaggingClassifier
-from pellucid.ensemble.bags import Drawer, keys_of
+from pellucid.ensemble.bootstrap_samples import Drawer, keys_of
 from pellucid.errors import CannotSaveError, DataError, ParameterError
 from pellucid.naive_bayes import GaussianNB
 from pellucid.tree import DecisionTreeClassifier

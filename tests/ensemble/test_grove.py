@@ -12,9 +12,9 @@ from pellucid.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from pellucid.ensemble.bags import Drawer, keys_of
+from pellucid.ensemble.bootstrap_samples import Drawer, keys_of
 from pellucid.tree._loops import draw_counts
-from pellucid.tree.growing import grow_model
+from pellucid.tree.fit_tree import grow_model
 
 SETTINGS = [
     {},
@@ -72,9 +72,9 @@ def test_trees_of_numbers_are_those_that_grow_alone(Model, monotonic_cst, rng):
 def test_chunks_change_nothing(monkeypatch, rng):
     X, y = mixed(rng)
     whole = RandomForestClassifier(30, random_state=0).fit(X, y)
-    monkeypatch.setattr("pellucid.tree.grove.CELLS", 3 * len(y))
+    monkeypatch.setattr("pellucid.tree.batch_grower.CELLS", 3 * len(y))
     parts = RandomForestClassifier(30, random_state=0).fit(X, y)
-    monkeypatch.setattr("pellucid.tree.grove.suits", lambda *given: False)
+    monkeypatch.setattr("pellucid.tree.batch_grower.suits", lambda *given: False)
     singly = RandomForestClassifier(30, random_state=0).fit(X, y)
     assert np.array_equal(whole.predict_proba(X), parts.predict_proba(X))
     assert np.array_equal(whole.predict_proba(X), singly.predict_proba(X))

@@ -11,9 +11,9 @@ import pellucid
 from pellucid.ensemble import GradientBoostingRegressor
 from pellucid.ensemble import HistGradientBoostingClassifier as Classifier
 from pellucid.ensemble import HistGradientBoostingRegressor as Regressor
-from pellucid.ensemble import boosting_losses as losses
+from pellucid.ensemble.boosting import losses
 from pellucid.errors import DataError, ParameterError
-from pellucid.numerics import losses as formulas
+from pellucid.numerics.objectives import losses as formulas
 from tests.ensemble import boosting_twin as twin
 
 
@@ -386,7 +386,7 @@ def test_early_stopping_looks_at_clean_rows():
 
 
 def test_copies_of_a_row_are_split_like_rows():
-    from pellucid.ensemble.boosting_validation import split
+    from pellucid.ensemble.boosting.validation import split
 
     X, target, _ = table(13, n=100)
     problem, _ = pellucid.data.prepare(
@@ -589,7 +589,7 @@ def test_what_leaves_nothing_to_learn_from_is_named():
 
 @pytest.mark.parametrize("asked", [7, 13, 24])
 def test_a_number_of_validation_rows_is_that_number(asked):
-    from pellucid.ensemble.boosting_validation import split
+    from pellucid.ensemble.boosting.validation import split
 
     rng = np.random.default_rng(0)
     rows = prepared_rows(rng.normal(size=(25, 2)), rng.normal(size=25))

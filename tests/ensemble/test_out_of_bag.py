@@ -16,7 +16,7 @@ from pellucid.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from pellucid.ensemble.bags import Drawer, keys_of
+from pellucid.ensemble.bootstrap_samples import Drawer, keys_of
 from pellucid.errors import ModelFileError, ParameterError
 from pellucid.linear_model import LogisticRegression
 

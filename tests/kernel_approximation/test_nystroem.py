@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 import pellucid
 from pellucid.errors import DataError, ModelFileError, PellucidWarning
 from pellucid.kernel_approximation import Nystroem
-from pellucid.svm import SVC, SVR, LinearSVC, OneClassSVM, cost
+from pellucid.svm import SVC, SVR, LinearSVC, OneClassSVM, cost_estimate
 
 KERNELS = {
     "rbf": {"gamma": 0.3},
@@ -73,8 +73,12 @@ def test_a_substitute_for_large_machines(monkeypatch):
     linear = LinearSVC().fit(X[:1000], y[:1000]).score(X[1000:], y[1000:])
     found = close.score(basis.transform(X[1000:]), y[1000:])
     assert found > exact.score(X[1000:], y[1000:]) - 0.01 > linear + 0.05
-    assert cost.estimate(10_000, 20, 200).seconds < 1 < cost.estimate(200_000, 20, 200).seconds
-    monkeypatch.setattr(cost, "PATIENCE", 1e-6)
+    assert (
+        cost_estimate.estimate(10_000, 20, 200).seconds
+        < 1
+        < cost_estimate.estimate(200_000, 20, 200).seconds
+    )
+    monkeypatch.setattr(cost_estimate, "PATIENCE", 1e-6)
     with pytest.warns(PellucidWarning, match="Nystroem.*LinearSVC.*max_time"):
         SVC().fit(X[:100], y[:100])
 
@@ -86,19 +90,19 @@ def test_the_cost_of_a_machine_follows_from_a_trial(monkeypatch, Model):
     X = rng.normal(size=(1200, 2))
     easy, hard = X[:, 0] if Model is SVR else (X[:, 0] > 0).astype(int), rng.integers(0, 3, 1200)
     given = ({"nu": 0.01}, {"nu": 0.9}) if Model is OneClassSVM else ({}, {})
-    monkeypatch.setattr(cost, "PILOT", 300)
+    monkeypatch.setattr(cost_estimate, "PILOT", 300)
     paces: list[tuple[float, float]] = []
-    told = cost.preview
+    told = cost_estimate.preview
     monkeypatch.setattr(
-        cost, "preview", lambda *a: paces.append(a[-1]()) if a[1] > 600 else told(*a)
+        cost_estimate, "preview", lambda *a: paces.append(a[-1]()) if a[1] > 600 else told(*a)
     )
     for y, options in zip((easy, hard), given):
         Model(**options).fit(X, y)
     assert paces[0][0] < 0.45 and paces[1][0] > 0.75
-    monkeypatch.setattr(cost, "preview", told)
-    seconds = [cost.estimate(1200, 2, 200, 1.0, pace).seconds for pace in paces]
+    monkeypatch.setattr(cost_estimate, "preview", told)
+    seconds = [cost_estimate.estimate(1200, 2, 200, 1.0, pace).seconds for pace in paces]
     assert seconds[1] > 1.5 * seconds[0]
-    monkeypatch.setattr(cost, "PATIENCE", np.sqrt(seconds[0] * seconds[1]))
+    monkeypatch.setattr(cost_estimate, "PATIENCE", np.sqrt(seconds[0] * seconds[1]))
     Model(**given[0]).fit(X, easy)
     with pytest.warns(PellucidWarning, match="kernel values: about"):
         Model(**given[1]).fit(X, hard)

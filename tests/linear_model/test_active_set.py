@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pellucid.linear_model import Lasso, LassoCV, _active_set, active_set
-from pellucid.numerics.design import make_design
-from pellucid.numerics.lanes import builds
-from pellucid.numerics.tables import Rows
+from pellucid.linear_model import Lasso, LassoCV
+from pellucid.linear_model._lasso import _active_set, active_set
+from pellucid.numerics.design_matrix import make_design
+from pellucid.numerics.row_blocks import Rows
+from pellucid.numerics.simd import builds
 
 
 def sample(n=60, p=25, seed=0, informative=12):

@@ -369,8 +369,8 @@ def test_means_on_the_edge_are_named():
 
 @pytest.mark.parametrize("shifted", [False, True])
 def test_poisson_in_one_visit_is_the_sum_over_rows(shifted):
-    from pellucid.linear_model import _poisson
-    from pellucid.linear_model.glm_objective import loops
+    from pellucid.linear_model._glm import _poisson
+    from pellucid.linear_model._glm.objective import loops
 
     rng = np.random.default_rng(0)
     X, b = rng.normal(size=(300, 5)), rng.normal(size=6) / 3
@@ -388,7 +388,7 @@ def test_poisson_in_one_visit_is_the_sum_over_rows(shifted):
 
 @pytest.mark.parametrize("family", ["normal", "poisson"])
 def test_wide_models_keep_no_covariance_and_say_so(family):
-    from pellucid.linear_model.logistic_solvers import INFERENCE_SIZE
+    from pellucid.linear_model._logistic.solver import INFERENCE_SIZE
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(8, INFERENCE_SIZE)) / 30, rng.poisson(3.0, 8) + 1.0
@@ -417,7 +417,7 @@ def test_spanned_columns_cost_no_digits(family):
 
 @pytest.mark.parametrize("family", ["gamma", "poisson", "tweedie"])
 def test_deviance_of_nearly_equal_values_keeps_its_digits(family):
-    from pellucid.numerics.families import FAMILIES
+    from pellucid.numerics.objectives.families import FAMILIES
 
     made = FAMILIES[family](1.5) if family == "tweedie" else FAMILIES[family]()
     mu, off = np.array([1e-8, 1.0, 1e10]), 2.0**-33

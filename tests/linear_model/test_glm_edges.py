@@ -137,7 +137,7 @@ def test_gradient_descent_starts_where_means_are_possible(family, link):
 def test_a_rough_start_reads_sparse_tables_as_they_are(monkeypatch):
     from scipy.sparse import csr_matrix
 
-    from pellucid.linear_model.glm_solver import Rows
+    from pellucid.linear_model._glm.solver import Rows
 
     rng = np.random.default_rng(1)
     X = rng.uniform(1, 2, size=(300, 3)) * (rng.uniform(size=(300, 3)) < 0.9)

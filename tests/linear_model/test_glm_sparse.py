@@ -6,8 +6,8 @@ from scipy.sparse import csr_matrix
 
 from pellucid.errors import ParameterError
 from pellucid.linear_model import ElasticNet, GeneralizedLinearModel, LogisticRegression
-from pellucid.numerics.families import GLMLoss
-from pellucid.numerics.links import LINKS
+from pellucid.numerics.objectives.families import GLMLoss
+from pellucid.numerics.objectives.links import LINKS
 from tests.linear_model.test_references import PAIRS
 from tests.oracles import shared
 
@@ -139,8 +139,8 @@ def test_poisson_as_in_glmnet():
 
 
 def test_curvature_of_each_column_is_the_diagonal_of_the_whole():
-    from pellucid.linear_model.glm_solver import prepare
-    from pellucid.linear_model.glm_sparse import SparseGLM
+    from pellucid.linear_model._glm.l1 import SparseGLM
+    from pellucid.linear_model._glm.solver import prepare
 
     rng = np.random.default_rng(0)
     X, w = rng.normal(size=(60, 4)) * (rng.random((60, 4)) < 0.5), rng.uniform(0.5, 2, 60)

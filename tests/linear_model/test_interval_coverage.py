@@ -9,8 +9,8 @@ import pytest
 import scipy.stats
 
 from pellucid.linear_model import GeneralizedLinearModel
-from pellucid.linear_model.glm_distributions import distribution
-from pellucid.numerics.families import tweedie
+from pellucid.linear_model._glm.distributions import distribution
+from pellucid.numerics.objectives.families import tweedie
 
 SLOPES, TRIALS = np.array([0.4, -0.3]), 20
 POWER, PHI = 1.5, 0.5

@@ -73,8 +73,8 @@ def test_mean_of_a_glm_as_in_statsmodels():
 
 
 def test_distribution_functions_are_those_of_scipy():
-    from pellucid.linear_model.glm_distributions import distribution
-    from pellucid.numerics.families import FAMILIES, negative_binomial, tweedie
+    from pellucid.linear_model._glm.distributions import distribution
+    from pellucid.numerics.objectives.families import FAMILIES, negative_binomial, tweedie
 
     y, mu, phi = np.array([0.5, 1.0, 2.0, 5.0]), np.array([0.8, 2.0, 3.0, 4.0]), 0.7
     stats = scipy.stats
@@ -187,9 +187,9 @@ def test_undetermined_rows_are_found_in_any_units(scale):
     ("poisson", "sqrt"), ("normal", "inverse"),
 ])  # fmt: skip
 def test_means_next_to_an_edge_lie_in_their_own_interval(family, link):
-    from pellucid.linear_model.glm_intervals import mean_ends
-    from pellucid.numerics.families import FAMILIES, GLMLoss
-    from pellucid.numerics.links import LINKS
+    from pellucid.linear_model._inference.glm_intervals import mean_ends
+    from pellucid.numerics.objectives.families import FAMILIES, GLMLoss
+    from pellucid.numerics.objectives.links import LINKS
 
     loss = GLMLoss(FAMILIES[family](), LINKS[link])
     eta = np.array([0.1, 2.0, 0.1])
@@ -220,7 +220,7 @@ def test_observations_of_a_mean_that_may_be_infinite():
 
 
 def test_tweedie_of_many_amounts():
-    from pellucid.linear_model.glm_distributions import _compound
+    from pellucid.linear_model._glm.distributions import _compound
 
     many = np.array([[9e4]])
     assert _compound(np.array([[1e9]]), many, 0.3, 1.5)[0, 0] == pytest.approx(1.0, abs=1e-12)
@@ -270,8 +270,8 @@ def test_constant_observations(family):
 ])  # fmt: skip
 def test_observations_whose_mean_is_the_larger_doubt(family, phi, error):
     """Against draws: the average over means must not show its nodes."""
-    from pellucid.linear_model.glm_intervals import observation_ends
-    from pellucid.numerics.families import FAMILIES, glm_loss
+    from pellucid.linear_model._inference.glm_intervals import observation_ends
+    from pellucid.numerics.objectives.families import FAMILIES, glm_loss
 
     rng, eta = np.random.default_rng(0), 12.0 if family == "poisson" else 1.0
     mean = np.exp(eta + error * rng.normal(size=400_000))

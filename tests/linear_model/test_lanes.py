@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from pellucid.linear_model import _classes, _coordinate, _poisson
-from pellucid.numerics.lanes import builds
+from pellucid.linear_model._glm import _poisson
+from pellucid.linear_model._lasso import _coordinate
+from pellucid.linear_model._logistic import _classes
+from pellucid.numerics.simd import builds
 
 
 @pytest.mark.parametrize("loops", builds(_poisson), ids=lambda module: module.__name__)

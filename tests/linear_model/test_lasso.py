@@ -4,16 +4,9 @@ import numpy as np
 import pytest
 
 from pellucid.errors import ParameterError
-from pellucid.linear_model import (
-    ElasticNet,
-    Lasso,
-    LassoCV,
-    Ridge,
-    _coordinate,
-    enet_path,
-    lasso_path,
-)
-from pellucid.linear_model.coordinate import descend as fastest
+from pellucid.linear_model import ElasticNet, Lasso, LassoCV, Ridge, enet_path, lasso_path
+from pellucid.linear_model._lasso import _coordinate, gram_products
+from pellucid.linear_model._lasso.coordinate_descent import descend as fastest
 from tests.linear_model.test_ridge import X4, Y4, standardised
 
 TEN = [
@@ -177,13 +170,12 @@ def test_positive_coefficients():
 
 def test_sparse_columns_are_centred_without_filling_them(monkeypatch):
     sparse = pytest.importorskip("scipy.sparse")
-    from pellucid.linear_model import products
 
     X = sparse.random(40, 300, density=0.1, random_state=0, format="csr")
     y = np.random.default_rng(0).normal(size=40)
     dense = Lasso(0.005).fit(X.toarray(), y)
-    monkeypatch.setattr(products, "DENSE_CELLS", 0)
-    monkeypatch.setattr(products, "GRAM_COLUMNS", 0)
+    monkeypatch.setattr(gram_products, "DENSE_CELLS", 0)
+    monkeypatch.setattr(gram_products, "GRAM_COLUMNS", 0)
     model = Lasso(0.005).fit(X, y)
     np.testing.assert_allclose(model.coef_, dense.coef_, atol=1e-9)
     assert model.intercept_ == pytest.approx(dense.intercept_, abs=1e-9)

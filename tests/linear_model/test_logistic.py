@@ -6,8 +6,8 @@ import pytest
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ParameterError
 from pellucid.linear_model import LinearRegression, LogisticRegression, LogisticRegressionCV
-from pellucid.numerics.links import expit
-from pellucid.numerics.losses import softmax, softmax_value
+from pellucid.numerics.objectives.links import expit
+from pellucid.numerics.objectives.losses import softmax, softmax_value
 from tests.linear_model.precise import precise_logistic
 
 
@@ -264,8 +264,8 @@ def test_equal_bits_for_any_number_of_threads_and_a_large_table(K):
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("K", [2, 4])
 def test_the_compiled_visit_of_small_tables_equals_the_blocks(K, intercept, monkeypatch):
-    from pellucid.linear_model import likelihood
-    from pellucid.numerics.tables import Rows
+    from pellucid.linear_model._logistic import objective as likelihood
+    from pellucid.numerics.row_blocks import Rows
 
     X, y = data(90, 3, K, seed=17)
     w = np.random.default_rng(2).uniform(0.2, 3, 90)

@@ -6,7 +6,7 @@ import pytest
 import pellucid
 from pellucid.errors import ParameterError
 from pellucid.linear_model import LogisticRegression, LogisticRegressionCV
-from pellucid.numerics.links import expit
+from pellucid.numerics.objectives.links import expit
 
 FITS = [{}, {"multiclass": "one_vs_rest"}, {"firth": True}]
 

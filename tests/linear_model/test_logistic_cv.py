@@ -8,7 +8,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from pellucid.errors import DataError, ParameterError
 from pellucid.linear_model import LogisticRegression, LogisticRegressionCV
-from pellucid.linear_model.logistic_path import class_folds
+from pellucid.linear_model._logistic.path import class_folds
 
 
 def standardised(load):

@@ -5,7 +5,7 @@ import pytest
 
 from pellucid.errors import ConvergenceWarning, ParameterError
 from pellucid.linear_model import LogisticRegression
-from pellucid.numerics.links import expit
+from pellucid.numerics.objectives.links import expit
 
 
 def mixture(n, seed, share=0.4):

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid import watching
-from pellucid.linear_model import LogisticRegression, logistic_small
+from pellucid.linear_model import LogisticRegression
+from pellucid.linear_model._logistic import small
 
 
 def table(seed: int, n: int, p: int, classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -18,7 +19,7 @@ def table(seed: int, n: int, p: int, classes: int) -> tuple[np.ndarray, np.ndarr
 
 
 def general(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logistic_small, "pays", lambda F: False)
+    monkeypatch.setattr(small, "pays", lambda F: False)
 
 
 @settings(max_examples=40, deadline=None)
@@ -47,7 +48,7 @@ def test_the_compiled_way_finds_the_general_optimum(
 
 def test_the_common_case_takes_the_compiled_way(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, w = table(0, 90, 4, 3)
-    monkeypatch.setattr("pellucid.linear_model.logistic_solvers.newton", None)
+    monkeypatch.setattr("pellucid.linear_model._logistic.solver.newton", None)
     with watching(state=True) as watch:
         model = LogisticRegression().fit(X, y, w)
     assert model.status_.code == "converged"
@@ -63,13 +64,13 @@ def test_the_common_case_takes_the_compiled_way(monkeypatch: pytest.MonkeyPatch)
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What the compiled way said, call by call."""
     said: list[object] = []
-    whole = logistic_small.solve_small
+    whole = small.solve_small
 
     def listened(*arguments: object) -> object:
         said.append(whole(*arguments))
         return said[-1]
 
-    monkeypatch.setattr(logistic_small, "solve_small", listened)
+    monkeypatch.setattr(small, "solve_small", listened)
     return said
 
 

@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from pellucid.errors import ParameterError
 from pellucid.linear_model import LogisticRegression
-from pellucid.linear_model._prox import quadratic_lasso
+from pellucid.linear_model._lasso._prox import quadratic_lasso
 
 
 def standardised(load):

@@ -47,8 +47,8 @@ def test_lasso_is_exact_with_a_weak_penalty_too(C, l1_ratio):
 
 
 def test_a_jump_solves_for_all_coefficients_at_once():
-    from pellucid.linear_model.proximal_newton import _jump
-    from pellucid.linear_model.quadratic_models import ByProducts, Entries
+    from pellucid.linear_model._lasso.proximal_newton import _jump
+    from pellucid.linear_model._lasso.quadratic_models import ByProducts, Entries
 
     rng = np.random.default_rng(1)
     A = rng.normal(size=(30, 6))

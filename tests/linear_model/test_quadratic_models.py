@@ -8,16 +8,16 @@ from scipy import sparse
 
 from pellucid.data import Table
 from pellucid.linear_model import LogisticRegression
-from pellucid.linear_model.logistic_sparse import Task, equal_columns
-from pellucid.linear_model.proximal_newton import _jump
-from pellucid.linear_model.quadratic_models import (
+from pellucid.linear_model._lasso.proximal_newton import _jump
+from pellucid.linear_model._lasso.quadratic_models import (
     ByProducts,
     ByRows,
     Columns,
     Entries,
     RowCurvature,
 )
-from pellucid.numerics.tables import Rows
+from pellucid.linear_model._logistic.l1 import Task, equal_columns
+from pellucid.numerics.row_blocks import Rows
 from tests.oracles import shared
 
 

@@ -124,7 +124,7 @@ def test_positive_coefficients_fulfil_the_conditions():
 
 def test_sparse_tables_by_both_ways(monkeypatch):
     sparse = pytest.importorskip("scipy.sparse")
-    from pellucid.linear_model import ridge_solver
+    from pellucid.linear_model._ridge import solver as ridge_solver
 
     X = sparse.random(80, 30, density=0.2, random_state=0, format="csr")
     y = np.random.default_rng(0).normal(size=80)

@@ -206,9 +206,9 @@ def test_firth_without_columns_of_use_adds_a_half_to_every_class(classes):
 
 @pytest.mark.parametrize("K", [2, 3])
 def test_the_slope_of_firths_objective_is_its_derivative(K):
-    from pellucid.linear_model.likelihood import Likelihood
-    from pellucid.linear_model.logistic_firth import Jeffreys
-    from pellucid.numerics.tables import Rows
+    from pellucid.linear_model._logistic.firth import Jeffreys
+    from pellucid.linear_model._logistic.objective import Likelihood
+    from pellucid.numerics.row_blocks import Rows
 
     X, rng = noise(40, 2, 13), np.random.default_rng(14)
     y = rng.integers(0, K, 40).astype(np.int32)
@@ -248,7 +248,7 @@ def test_firth_of_nearly_dependent_columns_keeps_the_digits_there_are(apart):
 
 @pytest.mark.parametrize("K", [2, 3])
 def test_firth_has_two_ways_to_the_information(K, monkeypatch):
-    from pellucid.linear_model import logistic_firth
+    from pellucid.linear_model._logistic import firth as logistic_firth
 
     X, rng = noise(60, 3, 5), np.random.default_rng(6)
     y, weights = rng.integers(0, K, 60), rng.integers(0, 4, 60)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from pellucid.linear_model import _sgd
+from pellucid.linear_model._sgd import _loops
+from pellucid.linear_model._sgd.solver import LOSSES, SCHEDULES, parts_of
 from pellucid.linear_model.placed import Placed
-from pellucid.linear_model.sgd import LOSSES, SCHEDULES, parts_of
-from pellucid.numerics.lanes import builds
+from pellucid.numerics.simd import builds
 
-BUILDS = builds(_sgd)
+BUILDS = builds(_loops)
 
 
 def loss_and_slope(kind, z, y, eps):

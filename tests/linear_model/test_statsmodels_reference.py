@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pellucid.linear_model import GeneralizedLinearModel, LinearRegression, LogisticRegression
-from pellucid.numerics.families import BINOMIAL, GLMLoss
-from pellucid.numerics.links import LINKS
+from pellucid.numerics.objectives.families import BINOMIAL, GLMLoss
+from pellucid.numerics.objectives.links import LINKS
 from tests.oracles import shared
 
 RESULTS = "statsmodels.genmod.tests.results.results_glm"

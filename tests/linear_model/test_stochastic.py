@@ -256,15 +256,15 @@ def test_batches_go_on_from_standardised_coefficients_under_l1():
 @pytest.mark.parametrize("Model", [Perceptron, SGDClassifier])
 def test_standardised_walks_leave_levels_and_words_their_common_unit(Model, monkeypatch):
     """A rare level divided by its deviation would pull more than a common one."""
-    from pellucid.linear_model import stochastic
+    from pellucid.linear_model._sgd import base
 
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(3)
     city = np.where(np.arange(300) % 50 == 0, "rare", np.where(np.arange(300) % 2, "a", "b"))
     table = pandas.DataFrame({"size": rng.normal(1e4, 300.0, 300), "city": city})
     table.loc[::70, "size"] = np.nan
-    y, seen, learn = rng.normal(size=300) > 0, [], stochastic.standardised
-    monkeypatch.setattr(stochastic, "standardised", lambda *a: seen.append(learn(*a)) or seen[-1])
+    y, seen, learn = rng.normal(size=300) > 0, [], base.standardised
+    monkeypatch.setattr(base, "standardised", lambda *a: seen.append(learn(*a)) or seen[-1])
     model = Model(standardize=True, max_iter=5, tol=None, random_state=0).fit(table, y)
     filled = table["size"].fillna(table["size"].mean())
     scale = [1 / filled.std(ddof=0) if term == "size" else 1.0 for term in model.terms_]
@@ -283,17 +283,17 @@ def test_predictions_are_the_most_probable_class_where_chances_are_cut():
 
 def test_early_stopping_judges_repeated_rows_copy_by_copy(monkeypatch):
     """Few different rows with labels of both kinds: each kind keeps its share at each point."""
-    from pellucid.linear_model import stochastic
+    from pellucid.linear_model._sgd import base
 
     seen = []
-    held_back = stochastic.held_back
+    held_back = base.held_back
 
     def spy(weights, groups, some, rng):
         held = held_back(weights, groups, some, rng)
         seen.append((weights, held))
         return held
 
-    monkeypatch.setattr(stochastic, "held_back", spy)
+    monkeypatch.setattr(base, "held_back", spy)
     x, y = np.repeat([0.0, 1.0], 500)[:, None], np.repeat([0, 1, 1, 0], [400, 100, 400, 100])
     SGDClassifier(early_stopping=True, random_state=0, validation_fraction=0.2).fit(x, y)
     ((weights, held),) = seen

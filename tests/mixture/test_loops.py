@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pellucid.mixture import _loops
-from pellucid.mixture.shapes import Shape, log_determinants
+from pellucid.mixture.covariance_types import Shape, log_determinants
 from tests.mixture import plain
 
 

@@ -287,7 +287,7 @@ def test_too_many_words_for_a_dense_table_are_named(Model, monkeypatch):
 @pytest.mark.parametrize("Model", [Model for Model in NORMAL if Model is not GaussianNB])
 def test_too_many_words_for_covariances_are_named(Model, monkeypatch):
     X = messages().assign(size=np.arange(24.0))
-    monkeypatch.setattr("pellucid.discriminant_analysis.clouds.PAIRS", 50)
+    monkeypatch.setattr("pellucid.discriminant_analysis.class_covariances.PAIRS", 50)
     fits = 4 if Model in (GaussianBayesClassifier, QuadraticDiscriminantAnalysis) else 6
     with pytest.raises(
         DataError, match=rf"'say'.*covariance.*max_words={fits}\)\), or use a model"

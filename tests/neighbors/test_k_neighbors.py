@@ -20,7 +20,7 @@ from pellucid.neighbors import (
     _loops,
     _tree,
     _within,
-    search,
+    neighbor_search,
 )
 from tests.oracles import shared
 
@@ -157,13 +157,13 @@ def hard_table(kind, rng):
 
 @pytest.mark.parametrize("kind", ["narrow", "broad", "clusters", "offset", "far", "small"])
 def test_groups_of_queries_in_a_tree_find_what_single_ones_find(kind, monkeypatch):
-    monkeypatch.setattr(search, "SHARE", 2.0)
+    monkeypatch.setattr(neighbor_search, "SHARE", 2.0)
     X, Q = hard_table(kind, np.random.default_rng(0))
     model = NearestNeighbors(n_neighbors=6, algorithm="kd_tree").fit(X)
     distances, rows = model.kneighbors(Q)
     plain = NearestNeighbors(n_neighbors=6, algorithm="brute").fit(X)
-    for first in range(0, len(Q), search.FEW):
-        part = slice(first, first + search.FEW)
+    for first in range(0, len(Q), neighbor_search.FEW):
+        part = slice(first, first + neighbor_search.FEW)
         near, expected = plain.kneighbors(Q[part])
         assert near.tobytes() == distances[part].tobytes()
         assert np.array_equal(expected, rows[part])
@@ -425,7 +425,7 @@ def test_sparse_tables():
 def test_large_sparse_tables_are_spread_out_in_chunks(monkeypatch):
     from scipy.sparse import csr_array
 
-    monkeypatch.setattr(search, "DENSE_CELLS", 10)
+    monkeypatch.setattr(neighbor_search, "DENSE_CELLS", 10)
     rng = np.random.default_rng(9)
     X = np.where(rng.random((500, 60)) < 0.2, rng.normal(size=(500, 60)), 0.0)
     for metric in ("euclidean", "manhattan"):
@@ -446,15 +446,15 @@ def test_few_copies_of_rows_exist_at_once(monkeypatch, sparse):
     rng = np.random.default_rng(3)
     X, Q = rng.integers(0, 3, size=(900, 40)) * 0.5, rng.normal(size=(70, 40))
     if sparse:
-        monkeypatch.setattr(search, "DENSE_CELLS", 100)
+        monkeypatch.setattr(neighbor_search, "DENSE_CELLS", 100)
     X, Q = (csr_array(X), csr_array(Q)) if sparse else (X, Q)
     model = NearestNeighbors(n_neighbors=7, algorithm="brute").fit(X)
     whole = [*model.kneighbors(Q), *model.radius_neighbors(Q, 7.0)]
-    monkeypatch.setattr(search, "CELLS", 4000)
-    monkeypatch.setattr(search, "HALVES", 9000)
+    monkeypatch.setattr(neighbor_search, "CELLS", 4000)
+    monkeypatch.setattr(neighbor_search, "HALVES", 9000)
     held = [len(scored.__defaults__[0]) for scored in model._index().scored()]
     assert held == [2] * 7 + [1]  # chunks of 64 rows, for each group of copies
-    assert len(search.query_blocks(900, 40)) == 9
+    assert len(neighbor_search.query_blocks(900, 40)) == 9
     parts = [*model.kneighbors(Q), *model.radius_neighbors(Q, 7.0)]
     assert whole[0].tobytes() == parts[0].tobytes() and np.array_equal(whole[1], parts[1])
     assert sum(map(len, whole[2])) > 70
@@ -548,11 +548,13 @@ def test_trees_that_leave_few_rows_out_give_way_to_products(monkeypatch, columns
     X = rng.integers(0, 32 if columns == 3 else 4, size=(3000, columns)) / 4 + 1e6
     model = NearestNeighbors(n_neighbors=7, algorithm="kd_tree").fit(X)
     used = []
-    way = search.Index._by_products
-    monkeypatch.setattr(search.Index, "_by_products", lambda index: used.append(1) or way(index))
+    way = neighbor_search.Index._by_products
+    monkeypatch.setattr(
+        neighbor_search.Index, "_by_products", lambda index: used.append(1) or way(index)
+    )
     found = model.kneighbors(X)
     assert bool(used) == (columns == 12)
-    monkeypatch.setattr(search, "SHARE", 2.0 if columns == 12 else -1.0)
+    monkeypatch.setattr(neighbor_search, "SHARE", 2.0 if columns == 12 else -1.0)
     other = model.kneighbors(X)
     assert all(np.array_equal(a, b) for a, b in zip(found, other)) and used
 

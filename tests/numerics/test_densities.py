@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pellucid.numerics import _densities, _groups, bayes, densities
-from pellucid.numerics.groups import class_moments
-from pellucid.numerics.lanes import builds
+from pellucid.numerics.class_moments import class_moments
+from pellucid.numerics.simd import builds
 
 BUILDS, SUMS = builds(_densities), builds(_groups)
 

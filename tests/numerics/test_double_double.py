@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pellucid.numerics import _loops, double_double
-from pellucid.numerics.lanes import builds
-from pellucid.numerics.tables import Rows
+from pellucid.numerics.row_blocks import Rows
+from pellucid.numerics.simd import builds
 
 BUILDS = builds(_loops)
 

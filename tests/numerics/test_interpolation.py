@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from pellucid import parallel
-from pellucid.numerics import interpolation
-from pellucid.numerics.design import make_design
+from pellucid.numerics import min_norm
+from pellucid.numerics.design_matrix import make_design
 from pellucid.numerics.least_squares import least_squares
-from pellucid.numerics.tables import Rows
+from pellucid.numerics.row_blocks import Rows
 
 
 def precise(X, y, constant):
@@ -32,7 +32,7 @@ def table(n, p, offset=0.0, smallest=1.0, seed=0):
 def dual(X, y=None, w=None, constant=True):
     w = np.ones(len(X)) if w is None else w
     y = np.arange(float(len(X))) ** 2 if y is None else y
-    return interpolation.make_dual(make_design(Rows(X), y[:, None], w, constant))
+    return min_norm.make_dual(make_design(Rows(X), y[:, None], w, constant))
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,9 @@ def test_singular_values(smallest, constant):
 
 def test_the_spanning_columns_are_independent():
     X = table(12, 40)
-    assert interpolation.spanning_columns(dual(X)).tolist() == list(range(11))
+    assert min_norm.spanning_columns(dual(X)).tolist() == list(range(11))
     X[:, 3], X[:, 4], X[:, 5] = 0.0, X[:, 1], X[:, 0] - 2 * X[:, 2]
-    chosen = interpolation.spanning_columns(dual(X))
+    chosen = min_norm.spanning_columns(dual(X))
     assert len(set(chosen.tolist())) == 11 and 3 not in chosen
     centred = X[:, chosen] - X[:, chosen].mean(axis=0)
     assert np.linalg.cond(centred[1:]) < 1e4

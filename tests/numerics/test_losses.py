@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pellucid.numerics import families, links, losses, penalties
+from pellucid.numerics.objectives import families, links, losses, penalties
 
 Y = {
     "real": [-1.5, 0.0, 0.3, 2.0],

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from pellucid.errors import ParameterError
-from pellucid.numerics import optimise, penalties
+from pellucid.numerics import optimise
+from pellucid.numerics.objectives import penalties
 
 
 def logistic(seed=0, n=200, p=5, scale=1.0):

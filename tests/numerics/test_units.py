@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from pellucid.linear_model import Lasso, Ridge, SGDRegressor
-from pellucid.numerics.units import can_be_centred, deviations, rescaled
+from pellucid.numerics.column_scaling import can_be_centred, deviations, rescaled
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])

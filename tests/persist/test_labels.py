@@ -15,15 +15,15 @@ import pytest
 import pellucid
 from pellucid import names, persist
 from pellucid.errors import ModelFileError
-from pellucid.persist.aliases import FORMAT_1
-from pellucid.persist.container import FORMAT
-from pellucid.persist.registry import (
+from pellucid.persist.allowed_classes import (
     estimator_label,
     estimator_place,
     find_estimator,
     find_record,
     record_label,
 )
+from pellucid.persist.container import FORMAT
+from pellucid.persist.format1_labels import FORMAT_1
 from tests.persist import toys
 from tests.persist.forge_models import estimators, fitted, training_table
 from tests.persist.forgery import at, nodes, parts, sealed

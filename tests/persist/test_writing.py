@@ -15,7 +15,7 @@ import pytest
 
 from pellucid import persist
 from pellucid.errors import CannotSaveError, ModelFileError, PellucidError
-from pellucid.persist import container, encode
+from pellucid.persist import container, encoder
 from tests.persist.toys import Options, Pair, Toy, Unlisted
 
 
@@ -84,7 +84,7 @@ def test_more_values_than_can_be_loaded_are_refused(tmp_path, monkeypatch):
     before = (tmp_path / "m").read_bytes()
     with pytest.raises(CannotSaveError, match="more than 500 separate values"):
         persist.save(Toy(options=[1, 2.0] * 300), tmp_path / "m")
-    monkeypatch.setattr(encode, "MAX_ITEMS", 500)
+    monkeypatch.setattr(encoder, "MAX_ITEMS", 500)
     with pytest.raises(CannotSaveError, match="'options' makes more than 500 values"):
         persist.save(Toy(options=[0.5] * 501), tmp_path / "m")
     assert os.listdir(tmp_path) == ["m"] and (tmp_path / "m").read_bytes() == before

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pellucid.compare.registry import ENTRIES
+from pellucid.comparison.planning.registry import ENTRIES
 
 MODELS = (
     "logistic", "lda", "svm_rbf", "forest", "extra_trees", "gradient_boosting", "knn", "bagging",

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from pellucid.report import words
-from pellucid.report.writing import write_summary
+from pellucid.report import wording
+from pellucid.report.write_report import write_summary
 from tests.report import sample
 from tests.report.test_html import hostile
 
@@ -130,7 +130,7 @@ def test_matrix_and_rings_follow_the_slider(browser, pages):
     assert browser.ask(counts) == [tn, fp, fn, tp] != before
     assert browser.ask(f"{card}.querySelector('.at').textContent") == f" at threshold {cut:.3f}"
     share = f"{card}.querySelectorAll('.confusion td span')[3].textContent"
-    assert browser.ask(share) == words.percent(tp / (tp + fn))
+    assert browser.ask(share) == wording.percent(tp / (tp + fn))
     for kind, x, y in (
         ("roc", fp / (fp + tn), tp / (tp + fn)),
         ("pr", tp / (tp + fn), tp / (tp + fp)),

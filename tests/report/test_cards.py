@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from pellucid.draw.text import distinct
+from pellucid.draw.label_text import distinct
 from pellucid.report import (
     cards,
     conclusion,
@@ -13,7 +13,7 @@ from pellucid.report import (
     model_sections,
     searchable_rows,
     terminal,
-    words,
+    wording,
 )
 
 NAMES = ["a", "b", "c"]
@@ -222,7 +222,7 @@ def test_terminal_and_page_tell_scores_by_one_rule():
         (-0.25, "r2", "-0.250", "-.250"),
         (None, "rmse", "n/a", "n/a"),
     ]:
-        assert words.score(value, metric) == page and terminal.score(value, metric) == line
+        assert wording.score(value, metric) == page and terminal.score(value, metric) == line
 
 
 def test_settings_of_several_parameters_are_labelled_by_what_varies():

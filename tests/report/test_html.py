@@ -16,7 +16,7 @@ from pellucid.report import (
     pictures,
     sections,
     terminal,
-    words,
+    wording,
 )
 from pellucid.report.privacy import without_rows
 from pellucid.report.tree_picture import tree
@@ -228,13 +228,15 @@ def test_a_test_score_outside_the_interval_of_the_folds_is_told(two, value, said
     assert said in Page(html.render(summary)).words
     loss = {**summary, "plan": {**summary["plan"], "greater_is_better": False}}
     turned = {"yes": "yes", "better": "worse", "worse": "better"}
-    assert words.agreement(loss) == turned[words.agreement(summary)]
+    assert wording.agreement(loss) == turned[wording.agreement(summary)]
     lines = terminal.test_set(summary, {})
     mark = {
         "yes": "agrees with cross-validation",
         "worse": "! worse than cross-validation predicted",
     }
-    assert mark.get(words.agreement(summary), "better than cross-validation predicted") in lines[-1]
+    assert (
+        mark.get(wording.agreement(summary), "better than cross-validation predicted") in lines[-1]
+    )
     assert max(map(len, lines)) <= 96
 
 
@@ -471,15 +473,15 @@ def test_a_tree_of_one_leaf():
 
 
 def test_shares_never_claim_certainty():
-    shown = [words.percent(p) for p in (0, 0.001, 0.5, 0.999, 1, None)]
+    shown = [wording.percent(p) for p in (0, 0.001, 0.5, 0.999, 1, None)]
     assert shown == ["0 %", "<1 %", "50 %", ">99 %", "100 %", ""]
 
 
 def test_times_and_p_values_read_well():
-    assert [words.seconds(s) for s in (0.0012, 0.05, 3, 45, 600, None)] == [
+    assert [wording.seconds(s) for s in (0.0012, 0.05, 3, 45, 600, None)] == [
         "1.2 ms", "50 ms", "3.00 s", "45 s", "10 min", "n/a",
     ]  # fmt: skip
-    assert [words.p_value(p) for p in (0.0001, 0.004, 0.04, None)] == [
+    assert [wording.p_value(p) for p in (0.0001, 0.004, 0.04, None)] == [
         "p < 0.001", "p = 0.004", "p = 0.04", "",
     ]  # fmt: skip
 
@@ -548,9 +550,13 @@ def test_maps_of_predictions_share_one_scale_that_runaways_do_not_pale():
 
 
 def test_scores_of_one_size_have_the_same_decimals():
-    assert [words.score(v, "rmse") for v in (1.06, 1.0567, 26000.4)] == ["1.060", "1.057", "26000"]
-    assert words.interval([0.747, 1.38], "mae") == "0.7470 to 1.380"
-    assert words.with_names("how much worse roc_auc is") == "how much worse ROC AUC is"
+    assert [wording.score(v, "rmse") for v in (1.06, 1.0567, 26000.4)] == [
+        "1.060",
+        "1.057",
+        "26000",
+    ]
+    assert wording.interval([0.747, 1.38], "mae") == "0.7470 to 1.380"
+    assert wording.with_names("how much worse roc_auc is") == "how much worse ROC AUC is"
 
 
 # Beside the answer ----------------------------------------------------------------------------
@@ -575,8 +581,8 @@ def test_leak_warnings_stand_beside_the_first_sentence(two):
 def test_the_answer_holds_the_test_score_with_its_interval_and_a_picture(two):
     part = Page(answer_of(two))
     metric, found = two["plan"]["metric"], two["test"]
-    assert words.score(found["metrics"][metric], metric) in part.words
-    assert words.interval(found["intervals"][metric], metric) in part.words
+    assert wording.score(found["metrics"][metric], metric) in part.words
+    assert wording.interval(found["intervals"][metric], metric) in part.words
     assert part.titles == ["Test set and cross-validation"] and "used once" in part.words
     often = {**two, "test": {**found, "openings": 3}}
     assert "used 3 times" in Page(answer_of(often)).words
@@ -662,7 +668,7 @@ def test_the_search_says_which_rows_it_knows(two):
 
 
 def test_numbers_of_rows_have_commas():
-    assert words.plural(2381, "row") == "2,381 rows" and html.count(2381) == "2,381"
+    assert wording.plural(2381, "row") == "2,381 rows" and html.count(2381) == "2,381"
 
 
 def test_small_pages_tell_every_point_large_ones_those_of_the_recommended_model(two):

@@ -5,7 +5,7 @@ import pytest
 
 from pellucid.app.notebook import FRAME, framed
 from pellucid.linear_model import LogisticRegression
-from pellucid.report import conclusion, notebook_card, words
+from pellucid.report import conclusion, notebook_card, wording
 from tests.report import sample
 from tests.report.test_html import Page, hostile
 
@@ -83,8 +83,8 @@ def test_the_result_tells_answer_test_score_warnings_and_board():
     metric = data["plan"]["metric"]
     told = page.words
     assert conclusion.answer(data)[0] in told
-    assert words.score(data["test"]["metrics"][metric], metric) in told
-    assert words.interval(data["test"]["intervals"][metric], metric) in told
+    assert wording.score(data["test"]["metrics"][metric], metric) in told
+    assert wording.interval(data["test"]["intervals"][metric], metric) in told
     assert "used 2 times: treat the score as optimistic" in told
     assert "Check for target leakage (D011): one column alone gives the answer away." in told
     assert "D008 26 pairs" in told and "D003" not in told, "warnings, not notes"

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from pellucid.draw.line_chart import corners
-from pellucid.report import html, words
-from pellucid.report.shared_shapes import LONG, shared
+from pellucid.report import html, wording
+from pellucid.report.svg_dedup import LONG, shared
 from tests.report import sample
 
 PATH = f'<path d="M0 0{" 1 1" * LONG}" fill="none"/>'
@@ -55,15 +55,15 @@ def test_missing_cells_and_exact_scores_are_named():
     summary["rows"]["groups"][0]["rows"][0]["cells"][0] = None
     page = html.render(summary)
     assert '<span class="quiet">missing</span>' in page and ">None<" not in page
-    assert words.EXACT not in page and "too good to be true" not in page
+    assert wording.EXACT not in page and "too good to be true" not in page
     summary["verdict"]["too_good"] = ["ols"]
     summary["test"]["metrics"]["rmse"] = 1e-9 * summary["test"]["baseline"]["rmse"]
     page = html.render(summary)
-    assert words.EXACT in page and "ols: too good to be true" in page
+    assert wording.EXACT in page and "ols: too good to be true" in page
 
 
 def test_nothing_is_shown_as_minus_zero():
     from pellucid.report import terminal
 
-    assert words.score(-1e-5, "r2") == "0.000" and terminal.score(-1e-5, "r2") == ".000"
-    assert words.score(-0.25, "r2") == "-0.250" and terminal.score(-0.25, "r2") == "-.250"
+    assert wording.score(-1e-5, "r2") == "0.000" and terminal.score(-1e-5, "r2") == ".000"
+    assert wording.score(-0.25, "r2") == "-0.250" and terminal.score(-0.25, "r2") == "-.250"

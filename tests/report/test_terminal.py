@@ -2,7 +2,7 @@
 
 import pytest
 
-from pellucid.compare.verdict import BEST, SAME, WORSE
+from pellucid.comparison.analysis.verdict import BEST, SAME, WORSE
 from pellucid.report import terminal
 from tests.report import sample
 
@@ -111,11 +111,11 @@ def test_a_board_of_any_width_has_whole_words(width):
 def test_the_result_of_a_program_is_as_wide_as_its_terminal(monkeypatch):
     from types import SimpleNamespace
 
-    from pellucid.report import writing
+    from pellucid.report import write_report
 
     data = finished()
     result = SimpleNamespace(data=data, timings={})
     for columns in (60, 110):
         monkeypatch.setenv("COLUMNS", str(columns))
-        longest = max(map(len, writing.board(result).splitlines()))
+        longest = max(map(len, write_report.board(result).splitlines()))
         assert columns - 20 < longest <= columns

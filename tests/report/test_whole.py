@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pellucid.compare import compare
+from pellucid.comparison import compare
 from tests.report.test_html import HOSTILE, SECTIONS, Page
 
 pytestmark = pytest.mark.slow

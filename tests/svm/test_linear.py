@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError
-from pellucid.svm import LinearSVC, LinearSVR, _loops, interior, linear_dual, primal
+from pellucid.svm import LinearSVC, LinearSVR, _loops, interior_point, linear_dual, primal
 
 
 def objective(model, X, y, C=1.0, penalty="l2", power=2, epsilon=None, bias=1.0):
@@ -347,9 +347,9 @@ def options_of(kind, bias=0.7):
     rng = np.random.default_rng(3)
     X, y, c = rng.normal(size=(40, 4)) * [1, 9, 0.1, 1], rng.integers(0, 3, 40), rng.random(40)
     if kind == "classes":
-        return interior.for_classes(primal.Line(X, np.zeros(40), c, bias, np.nan), y, 3)
+        return interior_point.for_classes(primal.Line(X, np.zeros(40), c, bias, np.nan), y, 3)
     targets, epsilon = (np.where(y > 1, 1.0, -1.0), np.nan) if kind == "margin" else (y * 2.0, 0.3)
-    return interior.for_line(primal.Line(X, targets, c, bias, epsilon))
+    return interior_point.for_line(primal.Line(X, targets, c, bias, epsilon))
 
 
 @pytest.mark.parametrize("kind", ["classes", "margin", "tube"])
@@ -365,7 +365,7 @@ def test_steps_from_inside_end_at_the_minimum(kind, sparse):
     if sparse:
         options = replace(options, line=replace(line, X=csr_array(line.X)))
     assert np.allclose(options.bend(W), plain, rtol=1e-12, atol=1e-8)
-    A = interior.solve(options, np.zeros(1, dtype=np.int32))
+    A = interior_point.solve(options, np.zeros(1, dtype=np.int32))
     assert (A >= 0).all()
     assert np.allclose(A.sum(axis=1), line.prices, rtol=1e-12)
     V = options.pull(options.moves(A))

@@ -10,7 +10,16 @@ from sklearn.preprocessing import StandardScaler
 
 import pellucid
 from pellucid.errors import ConvergenceWarning, DataError, ModelFileError, ParameterError
-from pellucid.svm import SVC, _loops, dual, kernels, rows, semidefinite, speakers
+from pellucid.svm import (
+    SVC,
+    _loops,
+    dual,
+    explain,
+    kernel_base,
+    kernel_cache,
+    kernel_checks,
+    kernels,
+)
 
 FOUR = np.array([[0.0, 0], [2, 2], [-1, 0], [3, 3]]), np.array([0, 1, 0, 1])
 
@@ -64,8 +73,10 @@ def test_rows_beyond_all_numbers_are_far_from_every_vector():
 def test_kernel_rows_stay_below_the_limit(monkeypatch, megabytes):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1700, 3)), rng.integers(0, 2, 1700)
-    kept, store = [], rows.Rows._store
-    monkeypatch.setattr(rows.Rows, "_store", lambda *given: kept.append(store(*given)) or kept[-1])
+    kept, store = [], kernel_cache.Rows._store
+    monkeypatch.setattr(
+        kernel_cache.Rows, "_store", lambda *given: kept.append(store(*given)) or kept[-1]
+    )
     model = SVC(cache_size=megabytes).fit(X, y)
     room = [array.nbytes for array in kept]
     least = dual.WORKING * 1700 * 4
@@ -381,7 +392,7 @@ def test_bad_kernels_are_named():
 
 def test_large_kernels_are_refused_with_proof(monkeypatch):
     """Without a factor of the whole: by Lanczos' method, and by the rows that the solver works on."""
-    monkeypatch.setattr(semidefinite, "WHOLE", 20)
+    monkeypatch.setattr(kernel_checks, "WHOLE", 20)
     X, y = datasets.load_iris(return_X_y=True)
     far = np.abs(X[:, None] - X[None]).sum(axis=2)
     K = np.exp(-far)
@@ -393,7 +404,7 @@ def test_large_kernels_are_refused_with_proof(monkeypatch):
         said = float(str(told.value).split("at most ")[1].split(")")[0])
         assert bound * 1.01 <= said < 0  # a proof: no eigenvalue is said to be below the smallest
     assert SVC(kernel="precomputed").fit(K, y).status_.ok
-    monkeypatch.setattr(semidefinite, "STEPS", 1)  # finds nothing, so the working sets have to
+    monkeypatch.setattr(kernel_checks, "STEPS", 1)  # finds nothing, so the working sets have to
     monkeypatch.setattr(dual, "WHOLE", 20)
     monkeypatch.setattr(dual, "WORKING", 40)
     with pytest.raises(DataError, match="semi-definite"):
@@ -468,7 +479,7 @@ def test_columns_explain_pairs_of_a_linear_kernel(offset):
 
 def test_scores_that_cancel_are_shared_by_size():
     parts = np.array([[[3.0], [-3.0 + 1e-9]], [[3.0], [-1.0]]])
-    shares = speakers._shares(parts)
+    shares = explain._shares(parts)
     assert np.allclose(shares[0, :, 0], 0.5) and np.allclose(shares[1, :, 0], [1.5, -0.5])
 
 
@@ -533,13 +544,11 @@ def test_rows_whose_products_vanish_are_named(kernel):
 def test_sparse_tables(monkeypatch):
     from scipy.sparse import csr_array
 
-    from pellucid.svm import machine
-
     rng = np.random.default_rng(0)
     X = np.where(rng.random((120, 30)) < 0.2, rng.normal(size=(120, 30)), 0.0)
     y = (X[:, 0] + X[:, 1] + 0.1 * rng.normal(size=120) > 0).astype(int)
     dense = SVC(tol=1e-8).fit(X, y)
-    monkeypatch.setattr(machine, "DENSE_CELLS", 10)
+    monkeypatch.setattr(kernel_base, "DENSE_CELLS", 10)
     thin = SVC(tol=1e-8).fit(csr_array(X), y)
     assert isinstance(thin.vectors_, tuple)
     assert np.allclose(dense.decision_function(X), thin.decision_function(csr_array(X)), atol=1e-6)
@@ -563,16 +572,16 @@ def test_forged_files_are_refused(part, tmp_path):
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_explanations_hold_votes_of_some_rows_at_a_time(kernel, monkeypatch, rng):
-    from pellucid.svm import speakers
+    from pellucid.svm import explain
 
     X = rng.normal(size=(90, 2))
     model = SVC(kernel=kernel, C=1.0).fit(X, np.arange(90) % 3)
-    whole = speakers.speakers(model, X)
+    whole = explain.speakers(model, X)
     seen = []
     values = model._values
     monkeypatch.setattr(model, "_values", lambda X: seen.append(len(X)) or values(X), raising=False)
-    monkeypatch.setattr(speakers, "ENTRIES", 9 * 20 * len(model.support_))
-    parts = speakers.speakers(model, X)
+    monkeypatch.setattr(explain, "ENTRIES", 9 * 20 * len(model.support_))
+    parts = explain.speakers(model, X)
     assert seen == [20, 20, 20, 20, 10]
     for name in ("rows", "distances", "votes", "others"):
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), atol=1e-12)

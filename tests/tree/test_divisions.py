@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pellucid.tree import DecisionTreeRegressor, grower, predict
+from pellucid.tree import DecisionTreeRegressor, grower, prediction
 from pellucid.tree.binned import bin_columns
 from pellucid.tree.criteria import CLASS_CRITERIA, NUMBER_CRITERIA, impurity, number_cost
 from pellucid.tree.grower import grow
@@ -62,7 +62,7 @@ def check_tree(nodes, X, y, w, kinds, criterion, k, min_rows, min_weight):
     """At every node: the rows, the value, the division are what the definition says."""
     used = w > 0
     X, y, w = X[used], y[used], w[used]
-    indices, indptr = predict.paths(nodes, np.asfortranarray(X))
+    indices, indptr = prediction.paths(nodes, np.asfortranarray(X))
     inside = np.zeros((len(X), nodes.n_nodes), dtype=bool)
     inside[np.repeat(np.arange(len(X)), np.diff(indptr)), indices] = True
     for node in range(nodes.n_nodes):
@@ -127,7 +127,7 @@ def test_every_node_has_the_best_division(criterion, targets, rng):
         rows, weight = (1, leaf) if counts else (leaf, 0.0)
         check_tree(nodes, X, y, w, kinds, criterion, k, rows, weight)
         expected = [naive.apply(nodes, x) for x in X]
-        np.testing.assert_array_equal(predict.apply(nodes, X), expected)
+        np.testing.assert_array_equal(prediction.apply(nodes, X), expected)
         if criterion != "absolute_error":
             binned = binned_table(X, kinds, n_levels, w)
             same_divisions(nodes, grow(binned, y, w, criterion, limits, k))
@@ -265,7 +265,7 @@ def test_many_levels_of_two_classes_or_numbers(criterion, rng):
         y = y if numbers else y.astype(np.int32)
         k, w = (0 if numbers else 2), rng.random(n)
         nodes = grow(presort(X, kinds, n_levels), y, w, criterion, Limits(max_depth=1), k)
-        left = predict.apply(nodes, X) == 1
+        left = prediction.apply(nodes, X) == 1
         both = naive.cost(criterion, y[left], w[left], k)
         both += naive.cost(criterion, y[~left], w[~left], k)
         found = naive.divisions(X, y, w, kinds, criterion, k)

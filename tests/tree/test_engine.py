@@ -5,7 +5,7 @@ import pytest
 
 from pellucid import parallel
 from pellucid.errors import DataError
-from pellucid.tree import grower, predict
+from pellucid.tree import grower, prediction
 from pellucid.tree._presort import sort_column
 from pellucid.tree.grower import grow
 from pellucid.tree.nodes import Nodes
@@ -73,7 +73,7 @@ def test_equal_to_scikit_learn_node_by_node(criterion, rng):
     np.testing.assert_allclose(ours.impurity, peer.impurity, atol=1e-12)
     np.testing.assert_allclose(ours.weight, peer.weighted_n_node_samples)
     np.testing.assert_array_equal(
-        predict.apply(ours, np.asfortranarray(X)), peer.apply(X.astype("f4"))
+        prediction.apply(ours, np.asfortranarray(X)), peer.apply(X.astype("f4"))
     )
 
 
@@ -100,7 +100,7 @@ def test_scale_of_a_column_changes_thresholds_only(scale, rng):
     np.testing.assert_array_equal(plain.value, scaled.value)
     moved = np.asfortranarray(X * scale)
     np.testing.assert_array_equal(
-        predict.apply(plain, np.asfortranarray(X)), predict.apply(scaled, moved)
+        prediction.apply(plain, np.asfortranarray(X)), prediction.apply(scaled, moved)
     )
 
 
@@ -127,7 +127,7 @@ def test_threshold_lies_between_neighbours(low, high):
     X = np.array([[low], [high]])
     nodes = grow(numbers(X), np.array([0, 1], np.int32), None, "gini", Limits(), 2)
     assert low <= nodes.threshold[0] < high
-    np.testing.assert_array_equal(predict.apply(nodes, np.asfortranarray(X)), [1, 2])
+    np.testing.assert_array_equal(prediction.apply(nodes, np.asfortranarray(X)), [1, 2])
 
 
 def test_value_equal_to_a_threshold_goes_left():
@@ -135,7 +135,7 @@ def test_value_equal_to_a_threshold_goes_left():
     nodes = grow(numbers(X), np.array([0, 0, 1], np.int32), None, "gini", Limits(), 2)
     assert nodes.threshold[0] == 3.0
     new = np.asfortranarray([[3.0], [np.nextafter(3.0, 4)]])
-    np.testing.assert_array_equal(predict.apply(nodes, new), [1, 2])
+    np.testing.assert_array_equal(prediction.apply(nodes, new), [1, 2])
 
 
 def test_weights_are_repetition(rng):
@@ -215,7 +215,7 @@ def test_order_of_the_array_and_short_lists_change_nothing(rng, monkeypatch):
             same(whole, grow(presort(table, kinds, n_levels), y, None, "gini", limits, 3))
             for rows in (X, np.asfortranarray(X), X[::-1]):
                 expected = [naive.apply(whole, x) for x in rows[:200]]
-                np.testing.assert_array_equal(predict.apply(whole, rows)[:200], expected)
+                np.testing.assert_array_equal(prediction.apply(whole, rows)[:200], expected)
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 300])
@@ -227,8 +227,8 @@ def test_shallow_trees_take_every_row_to_its_leaf(n, rng):
         nodes = grow(numbers(X), y, None, "gini", Limits(max_depth=depth), 3)
         new = np.where(rng.random((n, 4)) < 0.3, np.nan, rng.normal(size=(n, 4)))
         expected = [naive.apply(nodes, x) for x in new]
-        np.testing.assert_array_equal(predict.apply(nodes, new), expected)
-        np.testing.assert_array_equal(predict.apply(nodes, np.asfortranarray(new)), expected)
+        np.testing.assert_array_equal(prediction.apply(nodes, new), expected)
+        np.testing.assert_array_equal(prediction.apply(nodes, np.asfortranarray(new)), expected)
 
 
 def test_random_columns_depend_on_the_key_and_all_are_drawn(rng):
@@ -286,10 +286,10 @@ def test_many_rows_arrive_where_single_rows_do(d, rng):
     limits = Limits(max_features=2, min_samples_leaf=3)
     nodes = grow(presort(X, kinds, n_levels), y, None, "gini", limits, 3, key=5)
     assert len(np.unique(nodes.feature)) > min(d, 70) and (nodes.set_start >= 0).any()
-    leaf = predict.apply(nodes, X)
+    leaf = prediction.apply(nodes, X)
     for i in range(0, 3000, 97):
         assert leaf[i] == naive.apply(nodes, X[i])
-        assert leaf[i] == predict.apply(nodes, np.asfortranarray(X[i : i + 1]))[0]
+        assert leaf[i] == prediction.apply(nodes, np.asfortranarray(X[i : i + 1]))[0]
     assert leaf[2999] == naive.apply(nodes, X[2999])
 
 
@@ -299,8 +299,8 @@ def test_path_contributions_add_up(rng):
     y = rng.integers(0, 3, 200).astype(np.int32)
     nodes = grow(numbers(X), y, None, "gini", Limits(max_depth=6), 3)
     new = np.asfortranarray(X)
-    total = nodes.value[0] + predict.contributions(nodes, new).sum(axis=1)
-    np.testing.assert_allclose(total, predict.values(nodes, new), atol=1e-14)
+    total = nodes.value[0] + prediction.contributions(nodes, new).sum(axis=1)
+    np.testing.assert_allclose(total, prediction.values(nodes, new), atol=1e-14)
 
 
 def good_nodes():

@@ -15,7 +15,7 @@ from pellucid.tree import (
     export_rules,
     export_svg,
     export_text,
-    wording,
+    formatting,
 )
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -207,6 +207,6 @@ def test_dates_are_shown_as_dates():
     assert export_text(model).splitlines()[0] == "|--- d <= 2020-01-02 12:00"
     noon = pd.DataFrame({"d": pd.to_datetime(["2020-01-01 12:00", "2020-01-02 12:00"])})
     assert "d <= 2020-01-02 then" in export_rules(DecisionTreeClassifier().fit(noon, [0, 1]))[0]
-    assert wording.date(0.5 + 1 / 86400) == "1970-01-01 12:00:01"
-    assert wording.date(1.5 / 86400) == "1970-01-01 00:00:01.500"
-    assert wording.date(1e9) == "day 1000000000"
+    assert formatting.date(0.5 + 1 / 86400) == "1970-01-01 12:00:01"
+    assert formatting.date(1.5 / 86400) == "1970-01-01 00:00:01.500"
+    assert formatting.date(1e9) == "day 1000000000"

@@ -8,7 +8,7 @@ import pytest
 
 import pellucid
 from pellucid.errors import DataError
-from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text, predict
+from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text, prediction
 from tests.tree import naive
 
 
@@ -34,10 +34,10 @@ def test_lists_and_bits_send_rows_alike(tree):
     strange = np.array([[np.nan], [2499.0], [1e9], [0.0], [31.0], [32.0]])
     rows = np.asfortranarray(np.vstack((codes[::40], strange)))
     expected = [naive.apply(nodes, x) for x in rows]
-    np.testing.assert_array_equal(predict.apply(nodes, rows), expected)  # one by one
+    np.testing.assert_array_equal(prediction.apply(nodes, rows), expected)  # one by one
     many = np.asfortranarray(np.tile(rows, (60, 1)))
-    np.testing.assert_array_equal(predict.apply(nodes, many), expected * 60)
-    sums = predict.sums([nodes], [nodes.value], many)
+    np.testing.assert_array_equal(prediction.apply(nodes, many), expected * 60)
+    sums = prediction.sums([nodes], [nodes.value], many)
     np.testing.assert_array_equal(sums, nodes.value[expected * 60])
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pellucid.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
-from pellucid.tree import grower, predict
+from pellucid.tree import grower, prediction
 from pellucid.tree.presort import presort
 from pellucid.tree.splitter import Limits
 
@@ -103,14 +103,14 @@ def test_packed_trees_add_up_as_single_ones(missing, seed):
     values = [tree.value for tree in trees]
     expected = np.zeros((len(X), 3))
     for tree in trees:
-        expected += predict.values(tree, X)
-    np.testing.assert_array_equal(predict.sums(trees, values, X), expected)
+        expected += prediction.values(tree, X)
+    np.testing.assert_array_equal(prediction.sums(trees, values, X), expected)
 
 
 def test_groups_of_packed_trees(monkeypatch):
-    assert predict._groups([5]) == [(0, 1)]
-    monkeypatch.setattr(predict, "PACKED_NODES", 10)
-    groups = predict._groups([4, 4, 4, 30, 1, 1])
+    assert prediction._groups([5]) == [(0, 1)]
+    monkeypatch.setattr(prediction, "PACKED_NODES", 10)
+    groups = prediction._groups([4, 4, 4, 30, 1, 1])
     assert [k for first, last in groups for k in range(first, last)] == list(range(6))
     assert len(groups) > 2
 

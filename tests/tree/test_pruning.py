@@ -10,7 +10,7 @@ import pellucid
 from pellucid.errors import DataError, NotFittedError, ParameterError
 from pellucid.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from pellucid.tree.pruning import collapse, prune, weakest_links
-from pellucid.tree.validation import losses, path_losses
+from pellucid.tree.pruning_validation import losses, path_losses
 
 
 def _noisy(seed=0, n=300):

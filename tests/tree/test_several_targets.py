@@ -6,7 +6,7 @@ import pytest
 
 import pellucid
 from pellucid.errors import DataError, ParameterError
-from pellucid.tree import DecisionTreeRegressor, export_rules, export_svg, export_text, predict
+from pellucid.tree import DecisionTreeRegressor, export_rules, export_svg, export_text, prediction
 from pellucid.tree.grower import grow
 from pellucid.tree.nodes import Nodes
 from pellucid.tree.presort import presort
@@ -409,4 +409,4 @@ def test_threads_and_ways_of_growing_change_nothing(rng, monkeypatch):
     placed = grow(with_places, Y, w, "squared_error", limits, key=3)
     same_divisions(lists, placed)
     assert lists.n_nodes > 300
-    np.testing.assert_array_equal(predict.apply(lists, X), predict.apply(placed, X))
+    np.testing.assert_array_equal(prediction.apply(lists, X), prediction.apply(placed, X))

@@ -14,7 +14,7 @@ import warnings
 
 import click
 
-from pellucid.app.voice import Voice
+from pellucid.app.messages import Voice
 
 # {command: its line in `pellucid --help`}, so that help imports no command.
 COMMANDS = {

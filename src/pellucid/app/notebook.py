@@ -6,8 +6,8 @@ import time
 from html import escape
 from typing import Any
 
+from pellucid.app.messages import Voice
 from pellucid.app.progress import Board
-from pellucid.app.voice import Voice
 
 # Without the frame, notebooks indent a preformatted block and wrap its lines.
 FRAME = '<div style="overflow-x:auto"><pre style="margin:0;white-space:pre">{}</pre></div>'

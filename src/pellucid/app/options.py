@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from pellucid.compare.settings import BY_NAME, SETTINGS, Setting, Settings
+from pellucid.comparison.planning.settings import BY_NAME, SETTINGS, Setting, Settings
 from pellucid.errors import ParameterError
 
 SHORT = {"target": ("-t",), "jobs": ("-j",), "seed": ("--random-state",)}
@@ -135,7 +135,7 @@ def read_config(path: Path, required: bool) -> dict[str, Any]:
         name = key.replace("-", "_")
         name = ALIASES.get(name, name)
         if name not in BY_NAME and name not in OWN:
-            from pellucid.data.source import did_you_mean
+            from pellucid.data.io.source import did_you_mean
 
             raise ParameterError(
                 f"{path}: unknown setting {key!r}.{did_you_mean(name, [*BY_NAME, *OWN])}"

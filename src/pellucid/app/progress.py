@@ -12,11 +12,11 @@ from typing import Any
 
 import click
 
-from pellucid.app.voice import Voice
+from pellucid.app.messages import Voice
+from pellucid.draw.label_text import cells, fit_cells
 from pellucid.draw.number import exponent, number
-from pellucid.draw.text import cells, fit_cells
 from pellucid.report.screen import MOST, packed
-from pellucid.report.words import plural
+from pellucid.report.wording import plural
 
 BAR = 20
 FOLDS, FITS = "cross-validation", "final fits on all training rows"
@@ -141,7 +141,7 @@ class Silent:
 
     def margin(self, model: str) -> str:
         """Half the width of the interval over folds; the leaderboard shows intervals over rows."""
-        from pellucid.compare.pairs import interval_of_folds
+        from pellucid.comparison.analysis.pairs import interval_of_folds
 
         if model not in self.margins:
             half = 0.0
@@ -153,7 +153,7 @@ class Silent:
 
     def shown(self, value: float) -> str:
         """A score or its margin; all of a run have the same decimals."""
-        from pellucid.report.words import BOUNDED
+        from pellucid.report.wording import BOUNDED
 
         if self.plan.metric.name in BOUNDED and abs(value) < 1000:
             return f"{value:.3f}"

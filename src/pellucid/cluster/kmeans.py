@@ -6,10 +6,10 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Clusterer, Explained, Transformer
-from pellucid.cluster.rows import RowTable, exponent, many_products, scaled
+from pellucid.cluster.row_distances import RowTable, exponent, many_products, scaled
 from pellucid.data import Problem
-from pellucid.data.containers import Intake, intake
 from pellucid.data.encode import encode
+from pellucid.data.intake import Intake, intake
 from pellucid.data.output import opened
 from pellucid.errors import DataError, warn
 from pellucid.parameters import (
@@ -197,7 +197,7 @@ class KMeans(Explained, Clusterer, Transformer):
 
     def _check_state(self) -> None:
         """Refuse centres that the loops cannot read (model files)."""
-        from pellucid.persist.state import expect_array, n_terms
+        from pellucid.persist.fitted_state import expect_array, n_terms
 
         expect_array(self, "cluster_centers_", None, n_terms(self), finite=True)
         if not len(self.cluster_centers_):

@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.cluster import _loops
-from pellucid.cluster.rows import RowTable, pack
+from pellucid.cluster.row_distances import RowTable, pack
 from pellucid.records import Recorder, Solution, Status
 
 # Distances between all pairs of centres are worth their price only below this share of a pass.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.cluster.rows import RowTable
+from pellucid.cluster.row_distances import RowTable
 from pellucid.errors import DataError
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pellucid.data.arrow_numpy import to_numpy
 from pellucid.data.arrow_types import MICROSECONDS, plain
-from pellucid.data.buffers import to_numpy
-from pellucid.data.cells import RawColumn, datetime_days, factorize, warn_of_rounding
+from pellucid.data.raw_column import RawColumn, datetime_days, factorize, warn_of_rounding
 
 
 def arrow_column(name: str, column: Any) -> RawColumn:

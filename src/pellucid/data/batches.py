@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from pellucid.data.cells import RawColumn
-from pellucid.data.containers import Intake
-from pellucid.data.learning import is_text, learn, learn_column, level_key
+from pellucid.data.intake import Intake
+from pellucid.data.learn_schema import is_text, learn, learn_column, level_key
+from pellucid.data.raw_column import RawColumn
 from pellucid.data.schema import CATEGORICAL, NUMBER, TEXT, Schema
 from pellucid.data.text import Text
 from pellucid.errors import DataError

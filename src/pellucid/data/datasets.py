@@ -44,7 +44,7 @@ class Dataset:
     @property
     def y(self) -> Any:
         """The target as a NumPy array of numbers or strings."""
-        from pellucid.data.buffers import to_numpy
+        from pellucid.data.arrow_numpy import to_numpy
 
         column = self.table.column(self.target)
         return np.array(column.to_pylist()) if str(column.type) == "string" else to_numpy(column)
@@ -86,7 +86,7 @@ def load(name: str, **options: Any) -> Dataset:
     Dataset('penguins': 344 rows x 7 features, target 'species', classification)
     """
     if name not in _ENTRIES:
-        from pellucid.data.source import did_you_mean
+        from pellucid.data.io.source import did_you_mean
 
         known = ", ".join(names())
         raise DataError(
@@ -111,14 +111,14 @@ def _as_table(made: Any) -> Any:
         return made
     import pyarrow as pa
 
-    from pellucid.data.buffers import to_arrow
+    from pellucid.data.arrow_numpy import to_arrow
 
     return pa.Table.from_arrays([to_arrow(values) for values in made.values()], names=list(made))
 
 
 def _bundled(name: str) -> Callable[[], Any]:
     def read_bundled() -> Any:
-        from pellucid.data.read import read
+        from pellucid.data.io.read import read
 
         return read(_FILES / f"{name}.csv")
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import _loops
-from pellucid.data.cells import RawColumn
-from pellucid.data.containers import Intake
-from pellucid.data.scan import check_column, check_finite
+from pellucid.data.column_stats import check_column, check_finite
+from pellucid.data.intake import Intake
+from pellucid.data.raw_column import RawColumn
 from pellucid.data.schema import CATEGORICAL, DATETIME, NUMBER, TEXT, Schema
 from pellucid.data.text import word_entries
 from pellucid.errors import DataError, DataTypeError

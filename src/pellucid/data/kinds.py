@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.data.cells import RawColumn, datetime_days, factorize
+from pellucid.data.raw_column import RawColumn, datetime_days, factorize
 from pellucid.errors import DataError
 
 

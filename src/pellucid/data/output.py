@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.data.containers import check_names, is_frame
+from pellucid.data.intake import check_names, is_frame
 from pellucid.data.targets import as_vector
 from pellucid.errors import DataError, DataTypeError
 
@@ -28,7 +28,7 @@ def opened(X: Any, *columns: Any) -> tuple[Any, ...]:
     A list of names gives several columns. Named columns are taken out of the table.
     """
     if isinstance(X, str | Path):
-        from pellucid.data.read import read
+        from pellucid.data.io.read import read
 
         X = read(X)
     out = []
@@ -67,7 +67,7 @@ def _split(X: Any, name: str) -> tuple[Any, Any]:
     names = [str(n) for n in raw]
     check_names(tuple(names))
     if name not in names:
-        from pellucid.data.source import did_you_mean, listing
+        from pellucid.data.io.source import did_you_mean, listing
 
         hint = did_you_mean(name, names)
         raise DataError(f"column {name!r} is not in the table.{hint} {listing(names)}")

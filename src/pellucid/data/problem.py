@@ -8,8 +8,8 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import batches, canonical, encode, targets
-from pellucid.data.containers import Intake, intake
-from pellucid.data.learning import learn, named_kinds
+from pellucid.data.intake import Intake, intake
+from pellucid.data.learn_schema import learn, named_kinds
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.data.table import Table
 from pellucid.errors import DataError, DataTypeError, ParameterError, shown

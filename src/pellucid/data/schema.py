@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.data.cells import RawColumn
-from pellucid.data.containers import Intake
+from pellucid.data.intake import Intake
 from pellucid.data.kinds import as_kind
+from pellucid.data.raw_column import RawColumn
 from pellucid.errors import DataError, UnseenLevelWarning, warn
 
 NUMBER, CATEGORICAL, DATETIME, TEXT = "number", "categorical", "datetime", "text"

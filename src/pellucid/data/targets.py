@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.data.cells import is_missing
-from pellucid.data.containers import is_frame
+from pellucid.data.intake import is_frame
+from pellucid.data.raw_column import is_missing
 from pellucid.errors import DataConversionWarning, DataError, DataTypeError, shown, warn
 
 # Weights whose sums and products with cells stay ordinary numbers.

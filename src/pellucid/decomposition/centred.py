@@ -11,7 +11,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.numerics.linalg import block_qr
-from pellucid.numerics.tables import Rows
+from pellucid.numerics.row_blocks import Rows
 
 # Rows, evenly spread over the table, whose mean is the shift.
 SAMPLE = 2048

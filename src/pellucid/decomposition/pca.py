@@ -106,7 +106,7 @@ class PCA(Explained, Transformer):
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.decomposition.centred import Centred, OutOfRange
-        from pellucid.decomposition.spectrum import fix_signs
+        from pellucid.decomposition.principal_axes import fix_signs
 
         n, limit = problem.total, int(min(problem.total, problem.p))
         if n < 2:
@@ -182,22 +182,22 @@ class PCA(Explained, Transformer):
 
     def _axes(self, table: Any, k: int, limit: int) -> Any:
         """The k leading axes by the solver that was chosen."""
-        from pellucid.decomposition import spectrum
+        from pellucid.decomposition import principal_axes
 
         fixed = parallel.stream(parallel.seed_sequence(0), "axes")
         if self.svd_solver == "auto":
-            return spectrum.automatic(table, k, fixed)
+            return principal_axes.automatic(table, k, fixed)
         if self.svd_solver == "full":
-            return spectrum.by_svd(table, k)
+            return principal_axes.by_svd(table, k)
         if self.svd_solver == "covariance_eigh" or table.p == 1:
-            return spectrum.by_covariance(table, k, fixed)
+            return principal_axes.by_covariance(table, k, fixed)
         drawn = parallel.stream(parallel.seed_sequence(self.random_state), "axes")
         if self.svd_solver == "arpack":
-            return spectrum.by_lanczos(table, k, self.tol, drawn)
+            return principal_axes.by_lanczos(table, k, self.tol, drawn)
         passes = self.iterated_power
         if passes == "auto":
             passes = 7 if k < 0.1 * limit else 4
-        return spectrum.by_random_range(table, k, self.n_oversamples, passes, drawn)
+        return principal_axes.by_random_range(table, k, self.n_oversamples, passes, drawn)
 
     def _kept(self, variance: np.ndarray, total: float, n: float, computed: int) -> int:
         """Number of axes to keep of those computed."""
@@ -212,7 +212,7 @@ class PCA(Explained, Transformer):
 
     def _check_state(self) -> None:
         """Refuse axes that do not belong to the columns or to each other (model files)."""
-        from pellucid.persist.state import expect_array, expect_number, n_terms
+        from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 
         k, p = len(self.components_), n_terms(self)
         expect_array(self, "components_", k, p, finite=True)

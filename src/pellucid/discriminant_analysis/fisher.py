@@ -7,10 +7,10 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Classifier, Transformer
 from pellucid.data import Problem
-from pellucid.discriminant_analysis.clouds import clouds, turned, whitening
-from pellucid.numerics.scores import linear_scores
+from pellucid.discriminant_analysis.class_covariances import clouds, turned, whitening
+from pellucid.numerics.linear_scores import linear_scores
 from pellucid.parameters import Choice
-from pellucid.persist.state import expect_array, n_terms
+from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status
 
 SINGULAR = 1e-7

@@ -6,7 +6,12 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.discriminant_analysis.clouds import chosen_priors, clouds, shrunk, shrunk_by_class
+from pellucid.discriminant_analysis.class_covariances import (
+    chosen_priors,
+    clouds,
+    shrunk,
+    shrunk_by_class,
+)
 from pellucid.discriminant_analysis.quadratic import QuadraticClassifier, usable
 from pellucid.parameters import Array, Choice, Either, Nothing, Real
 

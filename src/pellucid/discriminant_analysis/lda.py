@@ -9,11 +9,11 @@ from pellucid.base import ProbabilisticClassifier, Transformer
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.numerics import bayes
-from pellucid.numerics.links import expit
-from pellucid.numerics.losses import softmax
-from pellucid.numerics.scores import linear_scores
+from pellucid.numerics.linear_scores import linear_scores
+from pellucid.numerics.objectives.links import expit
+from pellucid.numerics.objectives.losses import softmax
 from pellucid.parameters import Array, Boolean, Choice, Either, Integer, Learner, Nothing, Real
-from pellucid.persist.state import expect_array, n_terms
+from pellucid.persist.fitted_state import expect_array, n_terms
 
 
 class LinearDiscriminantAnalysis(ProbabilisticClassifier, Transformer):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
-from pellucid.discriminant_analysis.clouds import (
+from pellucid.discriminant_analysis.class_covariances import (
     FAR,
     Clouds,
     check_pairs,

@@ -6,7 +6,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.discriminant_analysis.clouds import (
+from pellucid.discriminant_analysis.class_covariances import (
     NO_VARIANCE,
     check_pairs,
     chosen_priors,

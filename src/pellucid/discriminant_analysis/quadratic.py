@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.base import ProbabilisticClassifier
-from pellucid.discriminant_analysis.clouds import Clouds, log_priors, shape_of, to_user
+from pellucid.discriminant_analysis.class_covariances import Clouds, log_priors, shape_of, to_user
 from pellucid.errors import DataError, ModelFileError
 from pellucid.numerics import bayes
 from pellucid.numerics.densities import LARGEST, triangular, whitened_log_density
-from pellucid.numerics.scores import linear_scores
-from pellucid.persist.state import expect_array, n_terms
+from pellucid.numerics.linear_scores import linear_scores
+from pellucid.persist.fitted_state import expect_array, n_terms
 from pellucid.records import Status
 
 if TYPE_CHECKING:  # predicting needs no SciPy

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import linalg
 
 from pellucid.data import Problem
-from pellucid.discriminant_analysis.clouds import LEAST_SHARE, NO_VARIANCE, PART
-from pellucid.numerics.groups import class_moments
+from pellucid.discriminant_analysis.class_covariances import LEAST_SHARE, NO_VARIANCE, PART
+from pellucid.numerics.class_moments import class_moments
 
 REFINEMENTS = 2  # of a solution by its own residual
 SURE = 1e-8  # share of a column's variance that its own part of the diagonal must have

@@ -14,7 +14,7 @@ from pellucid.draw.number import number
 from pellucid.draw.region_chart import regions
 from pellucid.draw.scatter_chart import scatter
 from pellucid.draw.style import style_sheet
-from pellucid.draw.table import html_table, text_table
+from pellucid.draw.text_table import html_table, text_table
 from pellucid.draw.tree_chart import Node, tree
 
 __all__ = [

@@ -10,12 +10,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from pellucid.draw import label_text as words
 from pellucid.draw import legend, svg
-from pellucid.draw import text as words
+from pellucid.draw.chart_settings import Settings
 from pellucid.draw.dates import date_ticks
 from pellucid.draw.number import number, tick_labels
 from pellucid.draw.scale import Band, Linear, Log, padded, widen
-from pellucid.draw.settings import Settings
 from pellucid.errors import ParameterError
 
 MARGIN = 6.0

@@ -9,13 +9,13 @@ from typing import Any, Unpack
 
 from pellucid.draw import svg
 from pellucid.draw.axes import Axis, Panel, layout, numeric_axis
+from pellucid.draw.chart_settings import Look, Settings, with_note
 from pellucid.draw.figure import describe, finish, span
+from pellucid.draw.label_text import clean
 from pellucid.draw.legend import Key, fill_parts, hatch_definitions
 from pellucid.draw.number import beside_marks
 from pellucid.draw.points import read_columns
 from pellucid.draw.scale import extent_with_zero
-from pellucid.draw.settings import Look, Settings, with_note
-from pellucid.draw.text import clean
 from pellucid.errors import ParameterError
 
 MOST_BARS = 60

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pellucid.draw import label_text as words
 from pellucid.draw import svg
-from pellucid.draw import text as words
 from pellucid.draw.style import style_sheet
-from pellucid.draw.table import fact_list
+from pellucid.draw.text_table import fact_list
 
 LONGEST_VALUE = 120
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from pellucid.draw import label_text as words
 from pellucid.draw import svg
-from pellucid.draw import text as words
 from pellucid.draw.axes import Panel
 from pellucid.draw.dates import date
 from pellucid.draw.number import number
 from pellucid.draw.points import evenly
 from pellucid.draw.style import style_sheet
-from pellucid.draw.table import html_table
+from pellucid.draw.text_table import html_table
 
 TABLE_ROWS = 50
 TABLE_COLUMNS = 20

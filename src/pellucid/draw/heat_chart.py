@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
+from pellucid.draw import label_text as words
 from pellucid.draw import svg
-from pellucid.draw import text as words
 from pellucid.draw.axes import Axis, Panel, checked_limits, layout
+from pellucid.draw.chart_settings import Look, Settings
 from pellucid.draw.figure import describe, finish, span
 from pellucid.draw.legend import Key
 from pellucid.draw.number import coordinate, number
 from pellucid.draw.png import data_address, png, red_green_blue
 from pellucid.draw.points import floats
-from pellucid.draw.settings import Look, Settings
 from pellucid.draw.style import PALETTE
 from pellucid.errors import ParameterError
 

@@ -9,12 +9,12 @@ from typing import Any, Unpack
 
 from pellucid.draw import svg
 from pellucid.draw.axes import Axis, Panel, layout, numeric_axis
+from pellucid.draw.chart_settings import Look, Settings
 from pellucid.draw.figure import describe, finish, shown, span
 from pellucid.draw.legend import Key
 from pellucid.draw.number import coordinate
 from pellucid.draw.points import floats, read_columns
 from pellucid.draw.scale import extent, extent_with_zero
-from pellucid.draw.settings import Look, Settings
 from pellucid.draw.style import dash
 from pellucid.errors import ParameterError
 

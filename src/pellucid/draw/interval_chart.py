@@ -9,12 +9,12 @@ from typing import Any, Unpack
 
 from pellucid.draw import svg
 from pellucid.draw.axes import Axis, Panel, layout, numeric_axis
+from pellucid.draw.chart_settings import Look, Settings, with_note
 from pellucid.draw.figure import describe, finish, span
+from pellucid.draw.label_text import clean, escape
 from pellucid.draw.number import beside_marks, coordinate, number
 from pellucid.draw.points import floats, table_columns
 from pellucid.draw.scale import extent
-from pellucid.draw.settings import Look, Settings, with_note
-from pellucid.draw.text import clean, escape
 
 MOST_ROWS = 60
 ROW = 24

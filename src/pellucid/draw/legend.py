@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pellucid.draw import label_text as words
 from pellucid.draw import svg
-from pellucid.draw import text as words
 from pellucid.draw.style import dash
 
 SAMPLE = 26.0

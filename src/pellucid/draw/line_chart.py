@@ -8,15 +8,15 @@ from typing import Any, Unpack
 
 from pellucid.draw import svg
 from pellucid.draw.axes import Panel, layout, numeric_axis
+from pellucid.draw.chart_settings import Look, Settings, with_note
 from pellucid.draw.dates import date
 from pellucid.draw.figure import describe, finish, shown, span
+from pellucid.draw.label_text import clean
 from pellucid.draw.legend import Key
 from pellucid.draw.number import coordinate
 from pellucid.draw.points import Points, left_out, read_series, runs, table_columns, thin_line
 from pellucid.draw.scale import extent
-from pellucid.draw.settings import Look, Settings, with_note
 from pellucid.draw.style import dash
-from pellucid.draw.text import clean
 
 Pair = tuple[Iterable[Any], Iterable[Any]]
 MARKED_POINTS = 25  # shorter lines also show their points

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pellucid.draw.text import clean
+from pellucid.draw.label_text import clean
 from pellucid.errors import ParameterError
 
 Column = Sequence[float]

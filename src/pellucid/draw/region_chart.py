@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Unpack
 
+from pellucid.draw import label_text as words
 from pellucid.draw import svg
-from pellucid.draw import text as words
 from pellucid.draw.axes import Axis, Panel, checked_limits, layout
+from pellucid.draw.chart_settings import Look, Settings, with_note
 from pellucid.draw.figure import describe, finish, span
 from pellucid.draw.legend import Key
 from pellucid.draw.line_chart import Pair
 from pellucid.draw.png import data_address, png, red_green_blue
 from pellucid.draw.points import Points, evenly, left_out, read_names, read_series
 from pellucid.draw.scatter_chart import point_marks, thin_points
-from pellucid.draw.settings import Look, Settings, with_note
 from pellucid.draw.style import PALETTE
 from pellucid.errors import ParameterError
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
+from pellucid.draw import label_text as words
 from pellucid.draw import svg
-from pellucid.draw import text as words
 from pellucid.draw.axes import Panel, layout, numeric_axis
+from pellucid.draw.chart_settings import Look, Settings, with_note
 from pellucid.draw.figure import describe, finish, span
 from pellucid.draw.legend import Key
 from pellucid.draw.line_chart import Pair, data_extent, reference_marks
 from pellucid.draw.number import number
 from pellucid.draw.points import Points, evenly, left_out, read_series, runs
-from pellucid.draw.settings import Look, Settings, with_note
 from pellucid.draw.style import MARKERS
 
 MOST_POINTS = 2000

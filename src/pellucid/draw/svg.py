@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pellucid.draw import text as words
+from pellucid.draw import label_text as words
 from pellucid.draw.number import coordinate
 from pellucid.draw.style import MARKERS, PALETTE
 

@@ -8,12 +8,12 @@ from typing import Unpack
 
 from pellucid.draw import legend, svg
 from pellucid.draw.axes import MARGIN, Panel
+from pellucid.draw.chart_settings import Look, Settings, with_note
 from pellucid.draw.figure import describe, finish
+from pellucid.draw.label_text import clean
+from pellucid.draw.label_text import width as printed
 from pellucid.draw.number import number
 from pellucid.draw.scale import Band
-from pellucid.draw.settings import Look, Settings, with_note
-from pellucid.draw.text import clean
-from pellucid.draw.text import width as printed
 from pellucid.errors import ParameterError
 
 NARROW, WIDE = 130.0, 320.0  # a node is as wide as its text, within these

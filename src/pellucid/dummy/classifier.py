@@ -84,7 +84,7 @@ class DummyClassifier(ProbabilisticClassifier):
 
     def _check_state(self) -> None:
         """Refuse shares that are none, and a constant that is no class (model files)."""
-        from pellucid.persist.state import expect_array
+        from pellucid.persist.fitted_state import expect_array
 
         expect_array(self, "class_prior_", len(self.classes_), finite=True)
         if (self.class_prior_ < 0).any() or abs(self.class_prior_.sum() - 1) > 1e-9:

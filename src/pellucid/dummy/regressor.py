@@ -88,7 +88,7 @@ class DummyRegressor(Regressor):
 
     def _check_state(self) -> None:
         """Refuse a constant of another shape (model files)."""
-        from pellucid.persist.state import expect_array
+        from pellucid.persist.fitted_state import expect_array
 
         expect_array(self, "constant_", 1, None if self.several_ else 1, finite=True)
 

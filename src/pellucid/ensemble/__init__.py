@@ -1,15 +1,19 @@
 """Models made of many models."""
 
-from pellucid.ensemble.adaboost import AdaBoostClassifier
-from pellucid.ensemble.adaboost_regressor import AdaBoostRegressor
-from pellucid.ensemble.bagging import BaggingClassifier
-from pellucid.ensemble.bagging_regressor import BaggingRegressor
-from pellucid.ensemble.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
-from pellucid.ensemble.gradient_boosting_classifier import GradientBoostingClassifier
-from pellucid.ensemble.gradient_boosting_regressor import GradientBoostingRegressor
-from pellucid.ensemble.hist_gradient_boosting_classifier import HistGradientBoostingClassifier
-from pellucid.ensemble.hist_gradient_boosting_regressor import HistGradientBoostingRegressor
-from pellucid.ensemble.random_forest import RandomForestClassifier, RandomForestRegressor
+from pellucid.ensemble.adaboost.classifier import AdaBoostClassifier
+from pellucid.ensemble.adaboost.regressor import AdaBoostRegressor
+from pellucid.ensemble.bagging.classifier import BaggingClassifier
+from pellucid.ensemble.bagging.regressor import BaggingRegressor
+from pellucid.ensemble.boosting.gradient_boosting_classifier import GradientBoostingClassifier
+from pellucid.ensemble.boosting.gradient_boosting_regressor import GradientBoostingRegressor
+from pellucid.ensemble.boosting.hist_gradient_boosting_classifier import (
+    HistGradientBoostingClassifier,
+)
+from pellucid.ensemble.boosting.hist_gradient_boosting_regressor import (
+    HistGradientBoostingRegressor,
+)
+from pellucid.ensemble.forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from pellucid.ensemble.forest.random_forest import RandomForestClassifier, RandomForestRegressor
 
 __all__ = [
     "AdaBoostClassifier",

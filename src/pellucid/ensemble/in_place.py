@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem, Wishes
-from pellucid.ensemble.bags import Bag
-from pellucid.tree.model import TreeModel
+from pellucid.ensemble.bootstrap_samples import Bag
+from pellucid.tree.base import TreeModel
 from pellucid.tree.rows import Rows, in_canonical_order
 
 

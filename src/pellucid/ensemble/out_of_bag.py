@@ -16,7 +16,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.ensemble.bags import Bag, Drawer
+from pellucid.ensemble.bootstrap_samples import Bag, Drawer
 from pellucid.errors import warn
 
 ROUNDING = 1e-12  # of a mean of equal numbers

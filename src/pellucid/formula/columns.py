@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.data.cells import is_missing, object_column
+from pellucid.data.raw_column import is_missing, object_column
 from pellucid.errors import DataError, ParameterError, PellucidError
 from pellucid.formula.language import FUNCTIONS, Foreign, columns_of, multiplied
 

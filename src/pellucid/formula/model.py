@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.draw.text import clean
+from pellucid.draw.label_text import clean
 from pellucid.errors import ModelFileError, PellucidError
 from pellucid.formula.columns import (
     check_columns,
@@ -165,7 +165,7 @@ class FormulaModel:
         loaded model has no training rows: it takes `X=fit.matrix(table)`, `y` and what else was
         given to the fit, as the plain estimator does.
         """
-        from pellucid.linear_model.inference import NO_INTERCEPT
+        from pellucid.linear_model._inference.least_squares import NO_INTERCEPT
 
         if self.training is not None:
             options = self._options(self.training, options)
@@ -184,7 +184,7 @@ class FormulaModel:
 
     @staticmethod
     def _options(training: Training, options: dict[str, Any]) -> dict[str, Any]:
-        from pellucid.linear_model.robust import group_codes
+        from pellucid.linear_model._inference.robust import group_codes
 
         if options.get("groups") is not None:
             entries = entries_of(options["groups"], "groups", training.table)

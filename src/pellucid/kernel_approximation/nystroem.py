@@ -8,7 +8,7 @@ from pellucid import parallel
 from pellucid.base import Transformer
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.kernel_approximation.kernels import KERNELS
+from pellucid.kernel_approximation.kernel_functions import KERNELS
 from pellucid.parameters import Choice, Either, Function, Integer, Jobs, Nothing, RandomState, Real
 from pellucid.parameters import Test as Check
 
@@ -147,7 +147,7 @@ class Nystroem(Transformer):
 
     def _check_state(self) -> None:
         """Refuse arrays that do not belong together (model files)."""
-        from pellucid.persist.state import expect_array, n_terms
+        from pellucid.persist.fitted_state import expect_array, n_terms
 
         m = len(self.components_)
         expect_array(self, "components_", m, n_terms(self), finite=True)

@@ -7,7 +7,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model.bayesian import BayesianPredictor, dense, squared_length
+from pellucid.linear_model._ridge.base import BayesianPredictor, dense, squared_length
 from pellucid.parameters import Boolean, Real
 from pellucid.records import Status
 
@@ -80,7 +80,7 @@ class BayesianRegression(BayesianPredictor):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model.posterior import Variances, known_variances
+        from pellucid.linear_model._ridge.posterior import Variances, known_variances
 
         with parallel.one_blas_thread(), np.errstate(all="ignore"):
             free = float(self.intercept_variance) if self.fit_intercept else None
@@ -113,7 +113,7 @@ class BayesianRegression(BayesianPredictor):
         }
 
     def _check_state(self) -> None:
-        from pellucid.persist.state import expect_array, n_terms
+        from pellucid.persist.fitted_state import expect_array, n_terms
 
         super()._check_state()
         p = n_terms(self)

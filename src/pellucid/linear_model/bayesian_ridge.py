@@ -7,8 +7,8 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model.bayesian import BayesianPredictor, dense, squared_length
-from pellucid.linear_model.units import Units
+from pellucid.linear_model._ridge.base import BayesianPredictor, dense, squared_length
+from pellucid.linear_model.standardize import Units
 from pellucid.parameters import Boolean, Either, Integer, Nothing, Real, Verbose
 from pellucid.records import Status
 
@@ -129,8 +129,8 @@ class BayesianRidge(BayesianPredictor):
         return learned | {"X_offset_": learned["means_"]}
 
     def _fit_columns(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model.evidence import Priors, maximise
-        from pellucid.linear_model.spectrum import complete, make_spectrum
+        from pellucid.linear_model._ridge.bayes_evidence import Priors, maximise
+        from pellucid.linear_model._ridge.eigen import complete, make_spectrum
 
         priors = Priors(
             self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2, self.alpha_init,
@@ -179,7 +179,7 @@ class BayesianRidge(BayesianPredictor):
         return {"alpha": self.alpha_, "lambda": self.lambda_}
 
     def _check_state(self) -> None:
-        from pellucid.persist.state import expect_array, expect_number, n_terms
+        from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 
         super()._check_state()
         expect_array(self, "coef_", n_terms(self), finite=True)

@@ -5,10 +5,35 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.data import Problem
+from pellucid.linear_model._lasso.base import (
+    COEF,
+    DUAL_GAP,
+    ITERATIONS,
+    POSITIVE,
+    PRECOMPUTE,
+    ROUNDS,
+    SELECTION,
+    SOLVER,
+    TOL,
+    fit_sparse,
+    sparse_rows,
+)
+from pellucid.linear_model.base import LinearPredictor
 from pellucid.linear_model.paths import enet_path
-from pellucid.linear_model.predictor import LinearPredictor
-from pellucid.linear_model.sparse_regression import PARAMETERS, fit_sparse, sparse_rows
-from pellucid.parameters import Real
+from pellucid.parameters import (
+    COPY_X,
+    FIT_INTERCEPT,
+    HISTORY,
+    NO_RANDOM_STATE,
+    STANDARDIZE,
+    STATUS,
+    STEP,
+    WARM_START,
+    Real,
+    learned,
+    param,
+    positional,
+)
 from pellucid.records import Status
 
 
@@ -21,40 +46,6 @@ class ElasticNet(LinearPredictor):
     The intercept b0 is never penalised. Found by coordinate descent on working sets, then solved
     exactly for the columns that remain; the duality gap proves how near the optimum is.
 
-    Parameters
-    ----------
-    alpha : float >= 0, default=1.0
-        Strength of the penalty; 0 is least squares.
-    l1_ratio : float in [0, 1], default=0.5
-        1 is the lasso, 0 is ridge regression.
-    fit_intercept : bool, default=True
-    precompute, copy_X, random_state, selection : without effect; kept for compatibility
-    max_iter : int or None, default=1000
-        Most rounds of active sets and epochs of coordinate descent (or steps of "gd").
-    tol : float, default=1e-4
-        A gap above tol * y'y / N is reported; "gd" stops when coefficients move less than tol.
-    warm_start : bool, default=False
-        Start from the coefficients of the last fit.
-    positive : bool, default=False
-        Allow no negative coefficient.
-    solver : {"cd", "gd"}, default="cd", keyword-only
-        "gd" is plain proximal gradient descent, for watching.
-    step : float or None, keyword-only
-        Step of "gd"; None takes one that cannot overshoot.
-    standardize : bool, default=False, keyword-only
-        Penalise the coefficients of numbers divided by their deviation (levels stay 0 and 1);
-        `coef_` is told in the user's units.
-    table : Table, optional
-
-    Attributes
-    ----------
-    coef_ : (p,), or (targets, p), in the order of `terms_`; exactly 0 outside the support
-    intercept_ : float, or (targets,)
-    dual_gap_ : by how much the objective can be above its minimum
-    n_iter_ : rounds of active sets and epochs of coordinate descent
-    sparse_coef_ : `coef_` as a sparse matrix
-    history_, status_, n_features_in_, feature_names_in_, schema_
-
     Examples
     --------
     >>> from pellucid.linear_model import ElasticNet
@@ -63,51 +54,38 @@ class ElasticNet(LinearPredictor):
     array([1.5, 0. ])
     """
 
+    alpha: float = positional(
+        default=1.0,
+        check=Real(0, None),
+        description="Strength of the penalty; 0 is ordinary least squares.",
+        kw_only=False,
+    )
+    l1_ratio: float = param(
+        0.5, Real(0, 1, "both"), "Share of the L1 penalty: 1 is the lasso, 0 is ridge regression."
+    )
+    fit_intercept: bool = FIT_INTERCEPT
+    precompute: Any = PRECOMPUTE
+    max_iter: int | None = ITERATIONS
+    copy_X: bool = COPY_X
+    tol: float = TOL
+    warm_start: bool = WARM_START
+    positive: bool = POSITIVE
+    random_state: Any = NO_RANDOM_STATE
+    selection: str = SELECTION
+    solver: str = SOLVER
+    step: float | None = STEP
+    standardize: bool = STANDARDIZE
+
+    coef_: np.ndarray = learned(COEF)
+    dual_gap_: Any = learned(DUAL_GAP)
+    n_iter_: Any = learned(ROUNDS)
+    history_: dict[str, np.ndarray] = learned(HISTORY)
+    status_: Status = learned(STATUS)
+
     _several_targets = True
     _target = "several"
-    _parameters = PARAMETERS | {"l1_ratio": Real(0, 1, "both")}
-
-    dual_gap_: Any
-    n_iter_: Any
-    history_: dict[str, np.ndarray]
-    status_: Status
 
     path = staticmethod(enet_path)
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        l1_ratio: float = 0.5,
-        fit_intercept: bool = True,
-        precompute: Any = False,
-        max_iter: int | None = 1000,
-        copy_X: bool = True,
-        tol: float = 1e-4,
-        warm_start: bool = False,
-        positive: bool = False,
-        random_state: Any = None,
-        selection: str = "cyclic",
-        solver: str = "cd",
-        step: float | None = None,
-        standardize: bool = False,
-        table: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.copy_X = copy_X
-        self.tol = tol
-        self.warm_start = warm_start
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
-        self.solver = solver
-        self.step = step
-        self.standardize = standardize
-        self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients."""

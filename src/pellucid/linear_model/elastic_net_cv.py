@@ -6,9 +6,9 @@ import numpy as np
 
 from pellucid.data import Problem
 from pellucid.errors import ParameterError
+from pellucid.linear_model._lasso.cv_base import PARAMETERS, check_chosen, fit_by_folds
+from pellucid.linear_model.base import LinearPredictor
 from pellucid.linear_model.paths import enet_path
-from pellucid.linear_model.predictor import LinearPredictor
-from pellucid.linear_model.sparse_cv import PARAMETERS, check_chosen, fit_by_folds
 from pellucid.parameters import Array, Either, Real
 from pellucid.records import Status
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from pellucid.linear_model.glm_base import PARAMETERS, GLMRegressor
-from pellucid.numerics.families import GAMMA, Family
+from pellucid.linear_model._glm.base import PARAMETERS, GLMRegressor
+from pellucid.numerics.objectives.families import GAMMA, Family
 from pellucid.parameters import Boolean
 
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from pellucid.linear_model.glm_base import PARAMETERS, GLMRegressor
-from pellucid.numerics.families import FAMILIES, Family, negative_binomial, tweedie
-from pellucid.numerics.links import LINKS
+from pellucid.linear_model._glm.base import PARAMETERS, GLMRegressor
+from pellucid.numerics.objectives.families import FAMILIES, Family, negative_binomial, tweedie
+from pellucid.numerics.objectives.links import LINKS
 from pellucid.parameters import Choice, Real, Test
 
 
@@ -25,7 +25,7 @@ class GeneralizedLinearModel(GLMRegressor):
     family : {"normal", "poisson", "binomial", "gamma", "inverse_gaussian", "tweedie",
         "negative_binomial"}, default="normal"
         A binomial y is a share of successes in [0, 1]; its weight is the number of trials.
-    link : "auto" or one of pellucid.numerics.links.LINKS, default="auto"
+    link : "auto" or one of pellucid.numerics.objectives.links.LINKS, default="auto"
         "auto" is the family's canonical link (the logarithm for negative binomial and Tweedie).
     alpha : float >= 0, default=0.0
         Strength of the penalty; 0 gives the most likely coefficients, and `summary()`.

@@ -5,9 +5,9 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.data import Problem
+from pellucid.linear_model._lasso.cv_base import PARAMETERS, check_chosen, fit_by_folds
+from pellucid.linear_model.base import LinearPredictor
 from pellucid.linear_model.paths import enet_path
-from pellucid.linear_model.predictor import LinearPredictor
-from pellucid.linear_model.sparse_cv import PARAMETERS, check_chosen, fit_by_folds
 from pellucid.records import Status
 
 

@@ -6,10 +6,11 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Classifier
+from pellucid.linear_model.base import additive_parts
 from pellucid.linear_model.placed import Placed
-from pellucid.linear_model.predictor import additive_parts
-from pellucid.numerics.scores import linear_scores
-from pellucid.persist.state import expect_array, n_terms
+from pellucid.numerics.linear_scores import linear_scores
+from pellucid.parameters import learned
+from pellucid.persist.fitted_state import expect_array, n_terms
 
 
 def column_means(X: Any, w: np.ndarray) -> np.ndarray:
@@ -28,9 +29,12 @@ class LinearScores(Classifier):
     _takes_text = True
     _scale = "link"  # of the scores
 
-    coef_: np.ndarray
-    intercept_: np.ndarray
-    means_: np.ndarray
+    coef_: np.ndarray = learned(
+        "Coefficients of the encoded columns in the order of `terms_`, shape (1, n_terms) for two "
+        "classes, else (n_classes, n_terms)."
+    )
+    intercept_: np.ndarray = learned("Intercepts, shape (1,) for two classes, else (n_classes,).")
+    means_: np.ndarray = learned("Weighted means of the encoded columns in training.")
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes (n, K); for two classes that of the second (n,)."""

@@ -7,7 +7,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model.predictor import LinearPredictor, check_coefficients
+from pellucid.linear_model.base import LinearPredictor, check_coefficients
 from pellucid.parameters import Boolean, Jobs, Real
 from pellucid.records import Status
 
@@ -155,7 +155,7 @@ class LinearRegression(LinearPredictor):
         return learned
 
     def _fit_directly(self, problem: Problem, Y: np.ndarray) -> dict[str, Any]:
-        from pellucid.linear_model.intervals import slack
+        from pellucid.linear_model._inference.intervals import slack
         from pellucid.numerics.least_squares import least_squares
 
         found = least_squares(problem.X, Y, problem.weights, self.fit_intercept)
@@ -211,7 +211,7 @@ class LinearRegression(LinearPredictor):
 
     def _check_state(self) -> None:
         """Refuse arrays that do not belong to the columns or to each other (model files)."""
-        from pellucid.persist.state import expect_number, expect_positions
+        from pellucid.persist.fitted_state import expect_number, expect_positions
 
         check_coefficients(self)
         if "inference_" in vars(self):
@@ -226,7 +226,7 @@ class LinearRegression(LinearPredictor):
         """Low and high end of the interval that covers a new observation (or, with kind="mean",
         the mean of such observations) in a share `level` of samples: (n, 2), or (n, targets, 2).
         """
-        from pellucid.linear_model.intervals import check_interval, least_squares_ends
+        from pellucid.linear_model._inference.intervals import check_interval, least_squares_ends
 
         self._check_fitted()
         check_interval(level, kind)
@@ -251,8 +251,8 @@ class LinearRegression(LinearPredictor):
         `weights="frequency"` counts a weight k as k rows; `"precision"` counts each row once and
         takes weights as inverse variances (WLS). Weights that are not whole are such.
         """
-        from pellucid.linear_model.inference import least_squares_summary
-        from pellucid.linear_model.robust import Wanted
+        from pellucid.linear_model._inference.least_squares import least_squares_summary
+        from pellucid.linear_model._inference.robust import Wanted
 
         self._check_fitted()
         asked = Wanted(errors, X, y, sample_weight, None, groups, weights, level)

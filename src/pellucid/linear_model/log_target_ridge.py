@@ -8,10 +8,10 @@ import numpy as np
 from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model.predictor import additive_parts, check_coefficients
+from pellucid.linear_model.base import additive_parts, check_coefficients
 from pellucid.linear_model.ridge import Ridge
 from pellucid.linear_model.target_range import check_range, keep, learn_range, with_bound
-from pellucid.numerics.scores import linear_scores
+from pellucid.numerics.linear_scores import linear_scores
 from pellucid.parameters import Boolean, Real
 from pellucid.records import Status
 
@@ -131,7 +131,7 @@ class LogTargetRidge(Regressor):
 
     def _check_state(self) -> None:
         """Refuse arrays that do not belong to the columns or to each other (model files)."""
-        from pellucid.persist.state import expect_array, expect_number, n_terms
+        from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 
         check_coefficients(self)
         check_range(self)
@@ -170,7 +170,7 @@ class LogTargetRidge(Regressor):
 
     def summary(self) -> Any:
         """The coefficients on the log scale; theory gives no standard errors for penalised ones."""
-        from pellucid.linear_model.inference import penalised_summary
+        from pellucid.linear_model._inference.least_squares import penalised_summary
 
         self._check_fitted()
         return penalised_summary(self, {"alpha": float(self.alpha), "smearing": self.smearing_})

@@ -9,25 +9,35 @@ from pellucid import parallel
 from pellucid.data import Problem, Wishes
 from pellucid.data.class_weights import class_weighted
 from pellucid.errors import DataError, ParameterError
-from pellucid.linear_model.linear_classifier import column_means
-from pellucid.linear_model.logistic_base import L1_SOLVERS, SOLVERS, LogisticModel
-from pellucid.linear_model.logistic_classes import (
+from pellucid.linear_model._logistic.absent_classes import (
     all_classes,
     present_classes,
     without_absent,
 )
-from pellucid.linear_model.units import penalised_evenly
+from pellucid.linear_model._logistic.base import (
+    DUAL,
+    INTERCEPT_SCALING,
+    L1_SOLVERS,
+    SOLVERS,
+    LogisticModel,
+)
+from pellucid.linear_model.linear_classifier import column_means
+from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
+    CLASS_WEIGHT,
+    FIT_INTERCEPT,
+    N_JOBS,
+    RANDOM_STATE,
+    STANDARDIZE,
+    STEP,
+    VERBOSE,
+    WARM_START,
     Boolean,
     Choice,
-    ClassWeight,
-    Either,
     Integer,
-    Jobs,
-    Nothing,
-    RandomState,
     Real,
-    Verbose,
+    learned,
+    param,
 )
 
 
@@ -44,62 +54,6 @@ class LogisticRegression(LogisticModel):
     errors (`summary`), and classes that some columns separate, wholly or in part, are reported with
     the names of these columns; `firth=True` has finite coefficients there too.
 
-    Parameters
-    ----------
-    C : float > 0, default=1.0
-        Inverse strength of the penalty; `np.inf` for none.
-    l1_ratio : float in [0, 1], default=0.0
-        Share of the absolute values in the penalty: 0 is ridge, 1 the lasso, between them the
-        elastic net.
-    dual : False
-    tol : float, default=1e-4
-        "lbfgs" stops when a step promises to lower the objective by less than a millionth of it,
-        "gd" when the coefficients move less than it, "sgd" when a pass lowers the mean
-        objective by less; "newton" always goes to the last digit.
-    fit_intercept : bool, default=True
-    intercept_scaling : float, default=1, without effect
-    class_weight : dict {label: weight}, "balanced" or None
-        A class of weight 0 is absent from the fit; it keeps its label, with a chance of 0.
-    random_state : int, generator or None
-        Order of the rows for "sgd"; no other solver draws.
-    solver : {"auto", "newton", "lbfgs", "cd", "gd", "sgd"}, default="auto"
-        "auto" is Newton's method unless there are both many coefficients and many rows, and
-        coordinate descent ("cd") within Newton steps if l1_ratio > 0. "gd" is plain gradient
-        descent, "sgd" descent by mini-batches, both for watching. scikit-learn's other names are
-        accepted for the same optimum.
-    max_iter : int, default=100
-    verbose : without effect; see `pellucid.watching`
-    warm_start : bool, default=False
-        Start from the coefficients of the last fit.
-    n_jobs : int or None
-        Number of threads; results do not depend on it.
-    step : float or None, keyword-only
-        Step of "gd" along the gradient of the mean objective; None takes one that cannot overshoot.
-    firth : bool, default=False, keyword-only
-        Firth's bias-reduced fit: finite on separated classes too. Needs `C=np.inf`.
-    multiclass : {"softmax", "one_vs_rest"}, default="softmax", keyword-only
-        "one_vs_rest" fits every class against all others; probabilities are divided by their sum.
-    tau0, kappa : float, default=10.0 and 1.0, keyword-only
-        Step k of "sgd" is (tau0 + k)**-kappa; kappa lies in (0.5, 1].
-    batch_size : int, default=200, keyword-only
-        Rows of a step of "sgd".
-    standardize : bool, default=False, keyword-only
-        Penalise the coefficients of numbers divided by their deviation (levels stay 0 and 1);
-        `coef_` is told in the user's units.
-    table : Table, optional
-
-    Attributes
-    ----------
-    coef_ : (1, p), or (classes, p), in the order of `terms_`
-    intercept_ : (1,), or (classes,)
-    classes_ : labels in sorted order
-    n_iter_ : (1,), or (classes,) for one-vs-rest
-    history_ : objective, gradient_norm, parameter_norm, learning_rate by iteration; the last is the
-        step along the slope of "gd" and "sgd", of the others the part of their own step that was taken
-    separating_ : positions in `terms_` of columns that separate classes, without a penalty
-    status_ : how the solver ended
-    n_features_in_, feature_names_in_, schema_
-
     Examples
     --------
     >>> from pellucid.linear_model import LogisticRegression
@@ -111,75 +65,81 @@ class LogisticRegression(LogisticModel):
     'converged'
     """
 
-    _parameters = {
-        "C": Real(0, None, "right"),
-        "l1_ratio": Real(0, 1, "both"),
-        "dual": Choice(False),
-        "tol": Real(0, None),
-        "fit_intercept": Boolean,
-        "intercept_scaling": Real(0, None),
-        "class_weight": ClassWeight,
-        "random_state": RandomState,
-        "solver": Choice(*SOLVERS),
-        "max_iter": Integer(0),
-        "verbose": Verbose,
-        "warm_start": Boolean,
-        "n_jobs": Jobs,
-        "step": Either(Nothing, Real(0, None, "neither")),
-        "firth": Boolean,
-        "multiclass": Choice("softmax", "one_vs_rest"),
-        "tau0": Real(0, None, "neither"),
-        "kappa": Real(0.5, 1, "right"),
-        "batch_size": Integer(1),
-        "standardize": Boolean,
-    }
+    C: float = param(
+        1.0, Real(0, None, "right"), "Inverse strength of the penalty; `np.inf` means none."
+    )
+    l1_ratio: float = param(
+        0.0,
+        Real(0, 1, "both"),
+        "Share of the L1 penalty: 0 is ridge, 1 is the lasso, a value between them the elastic net.",
+    )
+    dual: bool = DUAL
+    tol: float = param(
+        1e-4,
+        Real(0, None),
+        "When a solver stops: 'lbfgs' when a step promises to lower the objective by less than the "
+        "share tol / 1e6, 'gd' when the coefficients move less than tol, 'sgd' when an epoch lowers "
+        "the mean objective by less than tol. 'newton' always solves to full precision.",
+    )
+    fit_intercept: bool = FIT_INTERCEPT
+    intercept_scaling: float = INTERCEPT_SCALING
+    class_weight: Any = CLASS_WEIGHT
+    random_state: Any = RANDOM_STATE.replace(
+        description="Seed or generator for the order of the rows in the solver 'sgd'. No other "
+        "solver draws random numbers."
+    )
+    solver: str = param(
+        "auto",
+        Choice(*SOLVERS),
+        "'auto' is Newton's method, L-BFGS if there are both many coefficients and many rows, or "
+        "coordinate descent ('cd') within Newton steps if l1_ratio > 0. 'gd' is plain gradient "
+        "descent and 'sgd' is mini-batch gradient descent; both are meant for watching. Other names "
+        "of scikit-learn are accepted and find the same optimum.",
+    )
+    max_iter: int = param(100, Integer(0), "Largest number of iterations, or of epochs of 'sgd'.")
+    verbose: int = VERBOSE
+    warm_start: bool = WARM_START
+    n_jobs: int | None = N_JOBS
+    step: float | None = STEP
+    firth: bool = param(
+        False,
+        Boolean,
+        "Whether to use Firth's bias-reduced fit, whose coefficients are finite on separated classes "
+        "too. It needs `C=np.inf`.",
+        last=True,
+    )
+    multiclass: str = param(
+        "softmax",
+        Choice("softmax", "one_vs_rest"),
+        "How more than two classes are modelled: jointly, or each class against all others with the "
+        "probabilities divided by their sum.",
+        last=True,
+    )
+    tau0: float = param(
+        10.0,
+        Real(0, None, "neither"),
+        "Delay in the step size (tau0 + k)**-kappa of step k of the solver 'sgd'.",
+        last=True,
+    )
+    kappa: float = param(
+        1.0,
+        Real(0.5, 1, "right"),
+        "Decay in the step size (tau0 + k)**-kappa of step k of the solver 'sgd'.",
+        last=True,
+    )
+    batch_size: int = param(
+        200, Integer(1), "Number of rows in each step of the solver 'sgd'.", last=True
+    )
+    standardize: bool = STANDARDIZE
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        l1_ratio: float = 0.0,
-        dual: bool = False,
-        tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: Any = None,
-        random_state: Any = None,
-        solver: str = "auto",
-        max_iter: int = 100,
-        verbose: int = 0,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        step: float | None = None,
-        firth: bool = False,
-        multiclass: str = "softmax",
-        tau0: float = 10.0,
-        kappa: float = 1.0,
-        batch_size: int = 200,
-        standardize: bool = False,
-        table: Any = None,
-    ) -> None:
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.dual = dual
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.solver = solver
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.step = step
-        self.firth = firth
-        self.multiclass = multiclass
-        self.tau0 = tau0
-        self.kappa = kappa
-        self.batch_size = batch_size
-        self.standardize = standardize
-        self.table = table
+    n_iter_: np.ndarray = learned(
+        "Number of iterations, shape (1,), or (n_classes,) for one-vs-rest."
+    )
+    history_: dict[str, np.ndarray] = learned(
+        "Diagnostics by iteration: 'objective', 'gradient_norm', 'parameter_norm' and "
+        "'learning_rate', which is the step along the gradient for 'gd' and 'sgd', otherwise the "
+        "part of the solver's own step that was taken."
+    )
 
     def _coding(self) -> str:
         return "reference" if np.isinf(self.C) else "onehot"
@@ -239,7 +199,7 @@ class LogisticRegression(LogisticModel):
         guilty = sorted({j for one in found for j in getattr(one, "separating", ())})
         if len(known) < len(found):
             return {"separating_": guilty}
-        from pellucid.linear_model.logistic_inference import facts
+        from pellucid.linear_model._inference.logistic import facts
 
         return {"separating_": guilty} | facts(known, problem, weights, self.fit_intercept)
 
@@ -267,9 +227,9 @@ class LogisticRegression(LogisticModel):
         self, problem: Problem, y: np.ndarray, w: np.ndarray, K: int, sparse: bool, k: int = -1
     ) -> Any:
         """One problem of K classes; k is the class of a one-vs-rest fit."""
-        from pellucid.linear_model import logistic_descent as watched
-        from pellucid.linear_model import logistic_solvers as smooth
-        from pellucid.linear_model.logistic_sparse import solve_sparse
+        from pellucid.linear_model._logistic import descent as watched
+        from pellucid.linear_model._logistic import solver as smooth
+        from pellucid.linear_model._logistic.l1 import solve_sparse
 
         start = self._last_state(problem.n_classes, problem.p)
         setting = smooth.Setting(

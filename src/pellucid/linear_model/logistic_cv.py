@@ -11,25 +11,34 @@ from pellucid.data.class_weights import class_factors
 from pellucid.data.output import opened
 from pellucid.data.targets import labels, weights_or_ones
 from pellucid.errors import DataError, ParameterError, shown
-from pellucid.linear_model.folds import CV
+from pellucid.linear_model._logistic.base import (
+    DUAL,
+    INTERCEPT_SCALING,
+    L1_SOLVERS,
+    SOLVERS,
+    LogisticModel,
+)
+from pellucid.linear_model.cv_folds import CV
 from pellucid.linear_model.linear_classifier import column_means
-from pellucid.linear_model.logistic_base import L1_SOLVERS, SOLVERS, LogisticModel
 from pellucid.parameters import (
+    CLASS_WEIGHT,
+    FIT_INTERCEPT,
+    N_JOBS,
+    NO_RANDOM_STATE,
+    VERBOSE,
     Array,
     Boolean,
     Choice,
-    ClassWeight,
     Either,
     Function,
     Integer,
-    Jobs,
     Nothing,
-    RandomState,
+    Predicate,
     Real,
-    Test,
-    Verbose,
+    learned,
+    param,
 )
-from pellucid.persist.state import expect_array
+from pellucid.persist.fitted_state import expect_array
 from pellucid.records import Status
 
 
@@ -42,47 +51,6 @@ class LogisticRegressionCV(LogisticModel):
     the left-out parts have the highest mean; then all rows are fitted with it. Fits of a fold go
     from strong to weak penalties, each starting where the last ended.
 
-    Parameters
-    ----------
-    Cs : int or array of floats > 0, default=10
-        The values, or their number: then they lie evenly between 1e-4 and 1e4 in logarithms.
-    l1_ratios : array of floats in [0, 1], default=(0.0,)
-        Shares of the absolute values in the penalty.
-    fit_intercept : bool, default=True
-    cv : None, int, splitter, or list of (train, test) row numbers
-        Number of folds (None: 5) in which every class has its share, in the order of the rows.
-    dual : False
-    scoring : str, callable or None, default="neg_log_loss"
-        "neg_log_loss", "accuracy" (also None), another scorer of scikit-learn by name, or a
-        function (estimator, X, y) -> number.
-    solver : {"auto", "newton", "lbfgs", "cd"}, default="auto"
-        As in `LogisticRegression`.
-    tol : float, default=1e-4
-    max_iter : int, default=100
-    class_weight : dict {label: weight}, "balanced" or None
-    n_jobs : int or None
-        Number of threads for the folds; results do not depend on it.
-    verbose : without effect
-    refit : bool, default=True
-        False: the mean over the folds of each fold's own best coefficients.
-    intercept_scaling : float, default=1.0, without effect
-    random_state : without effect, no solver draws
-    use_legacy_attributes : False
-        Attributes are arrays and numbers; scikit-learn's dicts are not offered.
-    table : Table, optional
-
-    Attributes
-    ----------
-    C_, l1_ratio_ : the chosen penalty
-    coef_ : (1, p), or (classes, p), in the order of `terms_`; intercept_
-    Cs_, l1_ratios_ : what was tried
-    scores_ : (folds, l1_ratios, Cs)
-    coefs_paths_ : (folds, l1_ratios, Cs, classes, p + 1); p without an intercept, 1 for two classes
-    n_iter_ : (folds, l1_ratios, Cs)
-    history_ : mean score of each C and l1_ratio; status_ : how the last fit ended
-    separating_ : positions in `terms_` of columns that separate classes, where C_ is infinite
-    classes_, n_features_in_, feature_names_in_, schema_
-
     Examples
     --------
     >>> from pellucid.data.datasets import load
@@ -93,83 +61,86 @@ class LogisticRegressionCV(LogisticModel):
     (100.0, (5, 1, 3))
     """
 
+    Cs: Any = param(
+        10,
+        Either(Integer(1), Array),
+        "Values of C to try, or their number: that many values are spaced evenly on a log scale "
+        "between 1e-4 and 1e4.",
+    )
+    l1_ratios: Any = param((0.0,), Array, "Shares of the L1 penalty to try, numbers in [0, 1].")
+    fit_intercept: bool = FIT_INTERCEPT
+    cv: Any = param(
+        None,
+        CV,
+        "Number of stratified folds in the order of the rows (None: 5), a splitter, or a list of "
+        "(train, test) row numbers.",
+    )
+    dual: bool = DUAL
+    scoring: Any = param(
+        "neg_log_loss",
+        Either(Nothing, Predicate(lambda v: isinstance(v, str), "the name of a scorer"), Function),
+        "How the folds are scored: 'neg_log_loss', 'accuracy' (also None), the name of another "
+        "scorer of scikit-learn, or a function (estimator, X, y) -> number.",
+    )
+    solver: str = param(
+        "auto",
+        Choice(*(name for name in SOLVERS if name not in ("gd", "sgd"))),
+        "'auto' is Newton's method, L-BFGS if there are both many coefficients and many rows, or "
+        "coordinate descent ('cd') within Newton steps if an l1_ratio is above 0. Other names of "
+        "scikit-learn are accepted and find the same optimum.",
+    )
+    tol: float = param(
+        1e-4,
+        Real(0, None),
+        "'lbfgs' stops when a step promises to lower the objective by less than the share tol / 1e6. "
+        "The other solvers do not use tol.",
+    )
+    max_iter: int = param(100, Integer(1), "Largest number of iterations of each fit.")
+    class_weight: Any = CLASS_WEIGHT
+    n_jobs: int | None = N_JOBS
+    verbose: int = VERBOSE
+    refit: bool = param(
+        True,
+        Boolean,
+        "Whether to fit all rows with the chosen penalty. False takes the mean over the folds of "
+        "each fold's own best coefficients.",
+    )
+    intercept_scaling: float = INTERCEPT_SCALING.replace(default=1.0)
+    random_state: Any = NO_RANDOM_STATE
+    use_legacy_attributes: bool = param(
+        False,
+        Choice(False),
+        "Only False is accepted: attributes are arrays and numbers, not scikit-learn's dicts.",
+    )
+
+    C_: float = learned("The chosen C; a mean over the folds if `refit` is False.")
+    l1_ratio_: float = learned("The chosen l1_ratio; a mean over the folds if `refit` is False.")
+    Cs_: np.ndarray = learned("The values of C that were tried.")
+    l1_ratios_: np.ndarray = learned("The values of l1_ratio that were tried.")
+    scores_: np.ndarray = learned("Scores of the folds, shape (n_folds, n_l1_ratios, n_Cs).")
+    coefs_paths_: np.ndarray = learned(
+        "Coefficients of every fit, shape (n_folds, n_l1_ratios, n_Cs, n_classes, n_terms + 1), the "
+        "intercept last if there is one; n_classes is 1 for two classes."
+    )
+    n_iter_: np.ndarray = learned(
+        "Number of iterations of every fit, shape (n_folds, n_l1_ratios, n_Cs)."
+    )
+    history_: dict[str, np.ndarray] = learned("Mean score over the folds of each C and l1_ratio.")
+
     # scikit-learn 1.9 warns unless these have the values that it announces; few Cs are quick.
     _check_params = {
         "Cs": 3, "l1_ratios": (0.0,), "scoring": "neg_log_loss", "use_legacy_attributes": False,
         "cv": 3,
     }  # fmt: skip
     _exempt = {"score_is_the_share_of_right_answers": "`score` is what `scoring` names, as there"}
-    _parameters = {
-        "Cs": Either(Integer(1), Array),
-        "l1_ratios": Array,
-        "fit_intercept": Boolean,
-        "cv": CV,
-        "dual": Choice(False),
-        "scoring": Either(
-            Nothing, Test(lambda v: isinstance(v, str), "the name of a scorer"), Function
-        ),
-        "solver": Choice(*(name for name in SOLVERS if name not in ("gd", "sgd"))),
-        "tol": Real(0, None),
-        "max_iter": Integer(1),
-        "class_weight": ClassWeight,
-        "n_jobs": Jobs,
-        "verbose": Verbose,
-        "refit": Boolean,
-        "intercept_scaling": Real(0, None),
-        "random_state": RandomState,
-        "use_legacy_attributes": Choice(False),
-    }
-
-    C_: float
-    l1_ratio_: float
-    scores_: np.ndarray
-
-    def __init__(
-        self,
-        *,
-        Cs: Any = 10,
-        l1_ratios: Any = (0.0,),
-        fit_intercept: bool = True,
-        cv: Any = None,
-        dual: bool = False,
-        scoring: Any = "neg_log_loss",
-        solver: str = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 100,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        refit: bool = True,
-        intercept_scaling: float = 1.0,
-        random_state: Any = None,
-        use_legacy_attributes: bool = False,
-        table: Any = None,
-    ) -> None:
-        self.Cs = Cs
-        self.l1_ratios = l1_ratios
-        self.fit_intercept = fit_intercept
-        self.cv = cv
-        self.dual = dual
-        self.scoring = scoring
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.refit = refit
-        self.intercept_scaling = intercept_scaling
-        self.random_state = random_state
-        self.use_legacy_attributes = use_legacy_attributes
-        self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the penalty, then find the coefficients."""
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model import logistic_path as path
-        from pellucid.linear_model.logistic_solvers import Setting
+        from pellucid.linear_model._logistic import path
+        from pellucid.linear_model._logistic.solver import Setting
 
         assert problem.classes is not None
         Cs, ratios = self._grid()
@@ -224,7 +195,7 @@ class LogisticRegressionCV(LogisticModel):
 
     def _score_of(self, classes: np.ndarray) -> Any:
         """(scores, y codes, weights) -> number."""
-        from pellucid.linear_model.logistic_path import SCORES, Said
+        from pellucid.linear_model._logistic.path import SCORES, Said
 
         if (self.scoring is None or isinstance(self.scoring, str)) and self.scoring in SCORES:
             return SCORES[self.scoring]
@@ -249,7 +220,7 @@ class LogisticRegressionCV(LogisticModel):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The score that `scoring` names, of these rows."""
-        from pellucid.linear_model.logistic_path import SCORES
+        from pellucid.linear_model._logistic.path import SCORES
 
         X, y, sample_weight = opened(X, y, sample_weight)
         if callable(self.scoring) or self.scoring not in SCORES:

@@ -72,7 +72,7 @@ def enet_path(
 
 def _path(owner: str, X: Any, y: Any, given: dict[str, Any], return_n_iter: bool) -> tuple:
     from pellucid.data.problem import Wishes, prepare
-    from pellucid.linear_model.sparse_cv import PARAMETERS
+    from pellucid.linear_model._lasso.cv_base import PARAMETERS
 
     check(owner, given, PARAMETERS | {"l1_ratio": Real(0, 1, "right")})
     problem, _ = prepare(X, y, None, None, None, Wishes(owner=owner, target="several"))
@@ -126,7 +126,7 @@ def path_on(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """Coefficients (k, p, m), gaps (k, m) and epochs (k, m), without an intercept."""
     from pellucid import parallel
-    from pellucid.linear_model import elastic_net_solver as solver
+    from pellucid.linear_model._lasso import solver
 
     targets, p, m = Y.shape[1], X.shape[1], len(alphas)
     coef, gap = np.zeros((targets, p, m)), np.zeros((targets, m))

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.linear_model.stochastic import WALKING, StochasticClassifier
+from pellucid.linear_model._sgd.base import WALKING, StochasticClassifier
 from pellucid.parameters import Boolean, Choice, Either, Integer, Real
 
 

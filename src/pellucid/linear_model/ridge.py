@@ -7,8 +7,8 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
-from pellucid.linear_model.predictor import LinearPredictor
-from pellucid.linear_model.units import penalised_evenly
+from pellucid.linear_model.base import LinearPredictor
+from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
     Array,
     Boolean,
@@ -130,7 +130,7 @@ class Ridge(LinearPredictor):
         return penalised_evenly(self, bool(np.any(self.alpha)), problem, self._fit_columns)
 
     def _fit_columns(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model import ridge_solver as solvers
+        from pellucid.linear_model._ridge import solver as solvers
 
         Y = problem.y.reshape(problem.n, -1)
         alpha = self._strengths(Y.shape[1])
@@ -174,7 +174,7 @@ class Ridge(LinearPredictor):
         return np.broadcast_to(alpha, targets).copy()
 
     def _descend(self, problem: Problem, alpha: np.ndarray) -> dict[str, Any]:
-        from pellucid.linear_model.ridge_solver import ridge_descent
+        from pellucid.linear_model._ridge.solver import ridge_descent
 
         if problem.y.ndim == 2 or self.positive:
             raise ParameterError("solver='gd' takes one target, and not positive=True.")

@@ -8,7 +8,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
 from pellucid.linear_model.linear_classifier import LinearClassifier
-from pellucid.linear_model.units import penalised_evenly
+from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import (
     Boolean,
     Choice,
@@ -115,8 +115,8 @@ class RidgeClassifier(LinearClassifier):
         return penalised_evenly(self, self.alpha > 0, problem, self._fit_columns)
 
     def _fit_columns(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model import ridge_solver as solvers
-        from pellucid.linear_model.predictor import check_size
+        from pellucid.linear_model._ridge import solver as solvers
+        from pellucid.linear_model.base import check_size
 
         assert problem.classes is not None
         K = len(problem.classes)

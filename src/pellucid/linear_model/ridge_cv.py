@@ -7,10 +7,10 @@ import numpy as np
 from pellucid import _sklearn, parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError, shown
-from pellucid.linear_model.folds import CV, make_folds
-from pellucid.linear_model.predictor import LinearPredictor
+from pellucid.linear_model.base import LinearPredictor
+from pellucid.linear_model.cv_folds import CV, make_folds
 from pellucid.linear_model.ridge import Ridge
-from pellucid.linear_model.units import penalised_evenly
+from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.parameters import Array, Boolean, Choice, Either, Function, Nothing, Real, Test
 from pellucid.records import Status
 
@@ -121,9 +121,9 @@ class RidgeCV(LinearPredictor):
         return penalised_evenly(self, True, problem, self._fit_columns)
 
     def _fit_columns(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model import ridge_cv_solver as search
-        from pellucid.linear_model import ridge_solver as solvers
-        from pellucid.linear_model.spectrum import make_spectrum
+        from pellucid.linear_model._ridge import cv_solver as search
+        from pellucid.linear_model._ridge import solver as solvers
+        from pellucid.linear_model._ridge.eigen import make_spectrum
 
         alphas, Y = self._penalties(), problem.y.reshape(problem.n, -1)
         with parallel.one_blas_thread():
@@ -215,7 +215,7 @@ class RidgeCV(LinearPredictor):
         return given
 
     def _check_state(self) -> None:
-        from pellucid.persist.state import expect_number
+        from pellucid.persist.fitted_state import expect_number
 
         super()._check_state()
         if not isinstance(vars(self).get("alpha_"), np.ndarray):

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import ParameterError
-from pellucid.linear_model.stochastic import WALKING, StochasticClassifier
+from pellucid.linear_model._sgd.base import WALKING, StochasticClassifier
 from pellucid.numerics import bayes
-from pellucid.numerics.links import expit
-from pellucid.numerics.losses import softmax
+from pellucid.numerics.objectives.links import expit
+from pellucid.numerics.objectives.losses import softmax
 from pellucid.parameters import Boolean, Choice, Either, Integer, Real
 
 CLASS_LOSSES = (

@@ -7,12 +7,12 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem, Wishes
-from pellucid.data.copies import held_back
+from pellucid.data.weighted_sampling import held_back
 from pellucid.errors import ParameterError
+from pellucid.linear_model._sgd.base import WALKING
+from pellucid.linear_model.base import LinearPredictor, check_size
 from pellucid.linear_model.linear_classifier import column_means
-from pellucid.linear_model.predictor import LinearPredictor, check_size
-from pellucid.linear_model.stochastic import WALKING
-from pellucid.numerics.units import can_be_centred, deviations, rescaled, units
+from pellucid.numerics.column_scaling import can_be_centred, deviations, rescaled, units
 from pellucid.parameters import Boolean, Choice, Either, Integer, Real
 from pellucid.records import Status
 
@@ -188,7 +188,7 @@ class SGDRegressor(LinearPredictor):
         return self._learn_more(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        from pellucid.linear_model.sgd import new_walker
+        from pellucid.linear_model._sgd.solver import new_walker
 
         units = units_of(problem, self.fit_intercept) if self.standardize else None
         coef, b0 = self._first_state(problem.p)
@@ -197,7 +197,7 @@ class SGDRegressor(LinearPredictor):
         return self._walk(problem, new_walker(problem.p, coef, b0), self.max_iter, 0, units)
 
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
-        from pellucid.linear_model.sgd import Walker, new_walker
+        from pellucid.linear_model._sgd.solver import Walker, new_walker
 
         for name in ("early_stopping", "standardize"):
             if getattr(self, name):
@@ -233,7 +233,7 @@ class SGDRegressor(LinearPredictor):
         return coef, float(b0[0])
 
     def _plan(self, epochs: int, begun: int) -> Any:
-        from pellucid.linear_model.sgd import Plan
+        from pellucid.linear_model._sgd.solver import Plan
 
         if self.learning_rate == "optimal" and self.alpha == 0:
             raise ParameterError(
@@ -257,8 +257,8 @@ class SGDRegressor(LinearPredictor):
     def _walk(
         self, problem: Problem, walker: Any, epochs: int, begun: int, units: Any
     ) -> dict[str, Any]:
+        from pellucid.linear_model._sgd.solver import mean_loss, new_walker, together, walk
         from pellucid.linear_model.placed import in_place
-        from pellucid.linear_model.sgd import mean_loss, new_walker, together, walk
 
         if self.shuffle and not self.standardize:
             problem = in_place(problem)
@@ -303,7 +303,7 @@ class SGDRegressor(LinearPredictor):
         return held_back(problem.weights, [np.arange(problem.n)], some, rng)
 
     def _check_state(self) -> None:
-        from pellucid.persist.state import expect_array, n_terms
+        from pellucid.persist.fitted_state import expect_array, n_terms
 
         p = n_terms(self)
         for name, width in (("coef_", p), ("intercept_", 1), ("means_", p)):
@@ -360,7 +360,7 @@ def units_of(problem: Problem, intercept: bool) -> Units:
 
 def _learned(walker: Any, averaged: bool) -> dict[str, Any]:
     """Coefficients, and the state from which `partial_fit` goes on."""
-    from pellucid.linear_model.sgd import TOO_LARGE
+    from pellucid.linear_model._sgd.solver import TOO_LARGE
 
     if walker.status.code == "diverged":  # finite, so that the model can be saved and looked at
         for part in (walker.q, walker.mean, walker.state):

@@ -46,7 +46,7 @@ def with_bound(model: Any, found: Any, offset: np.ndarray | None = None) -> Any:
 def check_range(model: Any) -> None:
     """For `_check_state`: a range that a fit can have left."""
     if model.bound_predictions:
-        from pellucid.persist.state import expect_array
+        from pellucid.persist.fitted_state import expect_array
 
         expect_array(model, "bounds_", 2, finite=True)
         if not 0 <= model.bounds_[0] <= model.bounds_[1]:

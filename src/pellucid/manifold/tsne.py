@@ -242,7 +242,7 @@ class TSNE(Estimator):
 
     def _check_state(self) -> None:
         """Refuse points of the wrong shape (model files)."""
-        from pellucid.persist.state import expect_array, expect_number
+        from pellucid.persist.fitted_state import expect_array, expect_number
 
         expect_array(self, "embedding_", None, self.n_components)
         expect_number(self, "kl_divergence_")

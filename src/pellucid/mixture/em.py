@@ -16,7 +16,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.errors import DataError
 from pellucid.mixture import _loops
-from pellucid.mixture.shapes import Shape, log_determinants
+from pellucid.mixture.covariance_types import Shape, log_determinants
 from pellucid.records import Recorder, Solution, Status
 
 LOG_2PI = float(np.log(2.0 * np.pi))

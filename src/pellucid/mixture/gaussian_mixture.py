@@ -142,8 +142,8 @@ class GaussianMixture(Explained):
         return self.fit(X, y, **given).predict(X)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
+        from pellucid.mixture.covariance_types import Shape
         from pellucid.mixture.em import Expectation, Rows
-        from pellucid.mixture.shapes import Shape
 
         if problem.total < max(self.n_components, 2):
             raise DataError(
@@ -171,30 +171,30 @@ class GaussianMixture(Explained):
         return best
 
     def _start(self, problem: Problem, run: Any, rng: np.random.Generator) -> Any:
-        from pellucid.mixture import starts
+        from pellucid.mixture import initialisation
+        from pellucid.mixture.covariance_types import covariances_of, from_precisions
         from pellucid.mixture.em import Mixture, estimated
-        from pellucid.mixture.shapes import covariances_of, from_precisions
 
         K, p, rows = self.n_components, problem.p, run.rows
         own: dict[str, Any] = {}
         if self.weights_init is not None:
-            own["weights"] = starts.given_weights(self.weights_init, K)
+            own["weights"] = initialisation.given_weights(self.weights_init, K)
         if self.means_init is not None:
-            own["means"] = rows.inside(starts.given(self.means_init, "means", K, p))
+            own["means"] = rows.inside(initialisation.given(self.means_init, "means", K, p))
         if self.precisions_init is not None:
-            precisions = starts.given(self.precisions_init, "precisions")
+            precisions = initialisation.given(self.precisions_init, "precisions")
             roots = from_precisions(precisions, self.covariance_type, K, p)
             own["roots"] = np.ascontiguousarray(np.ldexp(roots, rows.power))
             own["covariances"] = covariances_of(own["roots"])
         if {"weights", "means", "roots"} <= set(own):
             return Mixture(**own)
-        shares = starts.METHODS[self.init_params](problem.X, rows.w, K, rng)
+        shares = initialisation.METHODS[self.init_params](problem.X, rows.w, K, rng)
         return replace(estimated(rows, run.shape, shares), **own)
 
     def _kept(self, run: Any) -> Any:
         """The mixture of the last fit, in units of the new rows."""
+        from pellucid.mixture.covariance_types import is_of
         from pellucid.mixture.em import Mixture
-        from pellucid.mixture.shapes import is_of
 
         if self.means_.shape[0] != self.n_components:
             raise DataError(
@@ -279,8 +279,8 @@ class GaussianMixture(Explained):
 
     def _check_state(self) -> None:
         """Refuse parameters of the wrong shape (model files)."""
-        from pellucid.mixture.shapes import shape_of
-        from pellucid.persist.state import expect_array, n_terms
+        from pellucid.mixture.covariance_types import shape_of
+        from pellucid.persist.fitted_state import expect_array, n_terms
 
         expect_array(self, "weights_", None, finite=True)
         K, p = len(self.weights_), n_terms(self)

@@ -232,7 +232,7 @@ def metric(name: str) -> Metric:
 
 def _meant(name: str) -> str:
     """` Did you mean ...?` for another library's name of a metric, or a slip of the pen."""
-    from pellucid.data.source import did_you_mean
+    from pellucid.data.io.source import did_you_mean
 
     plain = re.sub(r"[^a-z0-9]", "", name.lower()).removeprefix("neg")
     known = {own.replace("_", ""): own for own in METRICS} | ALIASES

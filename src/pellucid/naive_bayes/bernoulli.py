@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.naive_bayes.base import LOWEST
 from pellucid.naive_bayes.counts import COUNT_PARAMETERS, CountNaiveBayes
-from pellucid.naive_bayes.family import LOWEST
 from pellucid.parameters import Either, Nothing, Real
-from pellucid.persist.state import expect_array, n_terms
+from pellucid.persist.fitted_state import expect_array, n_terms
 
 
 class BernoulliNB(CountNaiveBayes):

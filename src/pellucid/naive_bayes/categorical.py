@@ -5,19 +5,19 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
-from pellucid.data.containers import Intake
+from pellucid.data.intake import Intake
 from pellucid.data.schema import TEXT, Schema
 from pellucid.errors import DataError, ModelFileError, ParameterError
-from pellucid.naive_bayes.counts import COUNT_PARAMETERS
-from pellucid.naive_bayes.family import (
+from pellucid.naive_bayes.base import (
     LOWEST,
     SMALLEST_ALPHA,
     NaiveBayes,
     level_chances,
     relevelled,
 )
-from pellucid.naive_bayes.possible import check_counts
-from pellucid.naive_bayes.words import (
+from pellucid.naive_bayes.counts import COUNT_PARAMETERS
+from pellucid.naive_bayes.support import check_counts
+from pellucid.naive_bayes.text_columns import (
     BERNOULLI,
     beside_words,
     codes_of,
@@ -26,7 +26,7 @@ from pellucid.naive_bayes.words import (
     text_likelihood,
 )
 from pellucid.parameters import Array, Either, Integer, Nothing, Real
-from pellucid.persist.state import expect_array
+from pellucid.persist.fitted_state import expect_array
 
 MOST = 2**22  # categories of one column beyond which they are no categories
 

@@ -16,7 +16,7 @@ from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.data.schema import Schema
 from pellucid.errors import DataError, ParameterError
-from pellucid.naive_bayes.family import (
+from pellucid.naive_bayes.base import (
     FLAGS,
     MOST,
     SMALLEST_ALPHA,
@@ -26,12 +26,12 @@ from pellucid.naive_bayes.family import (
     gaps,
     silent_terms,
 )
-from pellucid.naive_bayes.possible import check_counts
-from pellucid.numerics.groups import loops
-from pellucid.numerics.scores import linear_scores
-from pellucid.numerics.tables import Rows
+from pellucid.naive_bayes.support import check_counts
+from pellucid.numerics.class_moments import loops
+from pellucid.numerics.linear_scores import linear_scores
+from pellucid.numerics.row_blocks import Rows
 from pellucid.parameters import Array, Boolean, Either, Nothing, Real, Test
-from pellucid.persist.state import expect_array, n_terms
+from pellucid.persist.fitted_state import expect_array, n_terms
 
 Alpha = Either(Real(0, None), Test(lambda v: isinstance(v, np.ndarray | list | tuple), "an array"))
 COUNT_PARAMETERS = {

@@ -7,11 +7,11 @@ import numpy as np
 from pellucid.data import Problem
 from pellucid.data.schema import Schema
 from pellucid.errors import DataError
-from pellucid.naive_bayes.family import MatrixNaiveBayes, cleared, gaps, silent_terms
+from pellucid.naive_bayes.base import MatrixNaiveBayes, cleared, gaps, silent_terms
+from pellucid.numerics.class_moments import DiagonalMoments, class_moments
 from pellucid.numerics.densities import LARGEST, normal_log_density
-from pellucid.numerics.groups import DiagonalMoments, class_moments
 from pellucid.parameters import Array, Either, Nothing, Real
-from pellucid.persist.state import expect_array, n_terms
+from pellucid.persist.fitted_state import expect_array, n_terms
 
 PARTS = 2**20  # shares of columns that are held at a time
 EXTREME = 100  # |log2| of a column's size beyond which it is scaled

@@ -7,11 +7,10 @@ import numpy as np
 
 from pellucid.data import Problem
 from pellucid.data.batches import empty
-from pellucid.data.containers import Intake
+from pellucid.data.intake import Intake
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.errors import ModelFileError, ParameterError
-from pellucid.naive_bayes.categorical import count_levels
-from pellucid.naive_bayes.family import (
+from pellucid.naive_bayes.base import (
     LOWEST,
     MOST,
     NaiveBayes,
@@ -19,6 +18,8 @@ from pellucid.naive_bayes.family import (
     level_chances,
     relevelled,
 )
+from pellucid.naive_bayes.categorical import count_levels
+from pellucid.naive_bayes.column_distributions import KINDS, Given, by_position
 from pellucid.naive_bayes.gaussian import (
     EXTREME,
     LARGEST,
@@ -26,9 +27,8 @@ from pellucid.naive_bayes.gaussian import (
     merged_moments,
     pooled,
 )
-from pellucid.naive_bayes.given import KINDS, Given, by_position
-from pellucid.naive_bayes.possible import FLAGS, check_column
-from pellucid.naive_bayes.words import (
+from pellucid.naive_bayes.support import FLAGS, check_column
+from pellucid.naive_bayes.text_columns import (
     WORD_KINDS,
     Rows,
     beside_words,
@@ -38,9 +38,9 @@ from pellucid.naive_bayes.words import (
     text_likelihood,
     word_shares,
 )
-from pellucid.numerics.groups import class_moments
+from pellucid.numerics.class_moments import class_moments
 from pellucid.parameters import Array, Either, Nothing, Real, Test
-from pellucid.persist.state import expect_array
+from pellucid.persist.fitted_state import expect_array
 from pellucid.records import Explanation
 
 HELD = {CATEGORICAL: "categories", TEXT: "text"}

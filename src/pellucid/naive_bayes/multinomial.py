@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.naive_bayes.base import LOWEST
 from pellucid.naive_bayes.counts import COUNT_PARAMETERS, CountNaiveBayes
-from pellucid.naive_bayes.family import LOWEST
 
 
 class MultinomialNB(CountNaiveBayes):

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.naive_bayes.base import LOWEST
 from pellucid.naive_bayes.counts import COUNT_PARAMETERS, CountNaiveBayes
-from pellucid.naive_bayes.family import LOWEST
-from pellucid.persist.state import expect_array, n_terms
+from pellucid.persist.fitted_state import expect_array, n_terms
 
 
 class PoissonNB(CountNaiveBayes):

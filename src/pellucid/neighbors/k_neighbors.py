@@ -7,8 +7,8 @@ import numpy as np
 from pellucid.base import ProbabilisticClassifier, Regressor
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.neighbors import votes
-from pellucid.neighbors.lookup import METRIC_PARAMETERS, WEIGHTS, KNearest, tie_order
+from pellucid.neighbors import vote_weights
+from pellucid.neighbors.base import METRIC_PARAMETERS, WEIGHTS, KNearest, tie_order
 from pellucid.parameters import Integer, Real
 from pellucid.records import Prototypes
 
@@ -34,7 +34,7 @@ class KVotes(KNearest):
     def _voters(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Distances, places and weights (n, k) of the neighbours of encoded rows."""
         distances, places = self._nearest(self._placed(X), self.n_neighbors)
-        return distances, places, votes.weigh(self.weights, distances, self.beta)
+        return distances, places, vote_weights.weigh(self.weights, distances, self.beta)
 
     def _prototypes(
         self, found: Any, spoken: np.ndarray, said: np.ndarray, scale: str
@@ -159,7 +159,7 @@ class KNeighborsClassifier(KVotes, ProbabilisticClassifier):
         return self._prototypes(found, spoken[:, :, keep], said[:, keep], "probability")
 
     def _check_state(self) -> None:
-        from pellucid.neighbors.state import check_codes
+        from pellucid.neighbors.file_checks import check_codes
 
         super()._check_state()
         check_codes(self)
@@ -265,7 +265,7 @@ class KNeighborsRegressor(KVotes, Regressor):
         return self._prototypes(found, spoken, self._means(found), "response")
 
     def _check_state(self) -> None:
-        from pellucid.neighbors.state import check_numbers
+        from pellucid.neighbors.file_checks import check_numbers
 
         super()._check_state()
         check_numbers(self)

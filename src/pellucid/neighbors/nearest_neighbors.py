@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 from pellucid.data import Problem
-from pellucid.neighbors.lookup import METRIC_PARAMETERS, KNearest, WithinRadius
+from pellucid.neighbors.base import METRIC_PARAMETERS, KNearest, WithinRadius
 from pellucid.parameters import Integer, Real
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from pellucid.base import ProbabilisticClassifier, Regressor
 from pellucid.data import Problem
 from pellucid.errors import DataError, ModelFileError, ParameterError, shown
-from pellucid.neighbors import votes
-from pellucid.neighbors.lists import Lists
-from pellucid.neighbors.lookup import METRIC_PARAMETERS, WEIGHTS, WithinRadius, tie_order
+from pellucid.neighbors import vote_weights
+from pellucid.neighbors.base import METRIC_PARAMETERS, WEIGHTS, WithinRadius, tie_order
+from pellucid.neighbors.ragged import Lists
 from pellucid.parameters import Choice, Either, Nothing, Real, Test
 from pellucid.records import Prototypes
 
@@ -33,7 +33,7 @@ class RadiusVotes(WithinRadius):
     def _voters(self, X: Any) -> tuple[Lists, np.ndarray]:
         """The neighbours of encoded rows and their shares."""
         lists = self._within(self._placed(X), self.radius)
-        return lists, votes.shares_of_lists(self.weights, lists, self.beta)
+        return lists, vote_weights.shares_of_lists(self.weights, lists, self.beta)
 
     def _in_parts(self, X: Any, say: Callable[[Any, int], np.ndarray]) -> np.ndarray:
         """say(voters, first row) part by part: lists of all rows at once might fill the memory."""
@@ -189,7 +189,7 @@ class RadiusNeighborsClassifier(RadiusVotes, ProbabilisticClassifier):
         return self._prototypes(found, targets, self._shares(found)[:, keep])
 
     def _check_state(self) -> None:
-        from pellucid.neighbors.state import check_codes
+        from pellucid.neighbors.file_checks import check_codes
 
         super()._check_state()
         check_codes(self)
@@ -293,7 +293,7 @@ class RadiusNeighborsRegressor(RadiusVotes, Regressor):
         return self._prototypes(found, y, self._means(found))
 
     def _check_state(self) -> None:
-        from pellucid.neighbors.state import check_numbers
+        from pellucid.neighbors.file_checks import check_numbers
 
         super()._check_state()
         check_numbers(self)

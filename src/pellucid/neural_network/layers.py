@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.errors import ParameterError, shown
-from pellucid.numerics.losses import softmax
+from pellucid.numerics.objectives.losses import softmax
 from pellucid.parameters import Integer, Real
 
 

@@ -6,13 +6,13 @@ import numpy as np
 
 from pellucid.base import ProbabilisticClassifier
 from pellucid.data.class_weights import class_weighted
-from pellucid.data.copies import classes_of, held_back
+from pellucid.data.weighted_sampling import classes_of, held_back
 from pellucid.errors import DataError, ParameterError
+from pellucid.neural_network.base import OPTIONS, MultiLayer
 from pellucid.neural_network.layers import logistic
 from pellucid.neural_network.lessons import Lessons
-from pellucid.neural_network.mlp import OPTIONS, MultiLayer
 from pellucid.neural_network.network import Network
-from pellucid.numerics.losses import log_softmax, softmax
+from pellucid.numerics.objectives.losses import log_softmax, softmax
 from pellucid.parameters import ClassWeight
 
 # Scores that differ by more have different probabilities.

@@ -5,10 +5,10 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.base import Regressor
-from pellucid.data.copies import held_back
+from pellucid.data.weighted_sampling import held_back
 from pellucid.errors import DataError
+from pellucid.neural_network.base import OPTIONS, MultiLayer
 from pellucid.neural_network.lessons import Lessons
-from pellucid.neural_network.mlp import OPTIONS, MultiLayer
 from pellucid.neural_network.network import Network
 from pellucid.parameters import Choice
 
@@ -137,7 +137,7 @@ beta_2, epsilon, n_iter_no_change, max_fun, dropout, dtype
         return LOSS_NAMES[self.loss]
 
     def _targets(self, lessons: Lessons) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-        from pellucid.numerics.units import deviations
+        from pellucid.numerics.column_scaling import deviations
 
         Y = lessons.y.reshape(lessons.n, -1)
         if self.loss == "poisson" and (Y < 0).any():
@@ -181,7 +181,7 @@ beta_2, epsilon, n_iter_no_change, max_fun, dropout, dtype
         }
 
     def _check_state(self) -> None:
-        from pellucid.persist.state import expect_array
+        from pellucid.persist.fitted_state import expect_array
 
         super()._check_state()
         for name in ("target_shift_", "target_scale_"):

@@ -15,7 +15,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.errors import NotFittedError, ParameterError, shown
-from pellucid.neural_network import by_hand
+from pellucid.neural_network import network_checks
 from pellucid.neural_network.layers import ACTIVATIONS, LOSSES, Dense
 from pellucid.parameters import Integer
 from pellucid.records import Solution, SummaryTable
@@ -78,7 +78,7 @@ class Network:
             raise ParameterError(
                 f"The 'inputs' parameter of Network must be {Integer(1)}. Got {shown(inputs)} instead."
             )
-        self.inputs, self.loss, self.dtype = int(inputs), loss, by_hand.precision(dtype)
+        self.inputs, self.loss, self.dtype = int(inputs), loss, network_checks.precision(dtype)
         self.layers: list[Dense] = [_layer(one) for one in layers]
         self._lay_out()
 
@@ -208,7 +208,7 @@ class Network:
                 "This Network has no parameters yet: all are 0. Call 'train', or 'draw' random ones, or "
                 "fill 'coefs' and 'intercepts', before 'predict'."
             )
-        return self.answers(by_hand.questions(self, X))
+        return self.answers(network_checks.questions(self, X))
 
     def rows_of(self, X: Any, rows: Any) -> Any:
         """Some rows, in the network's precision."""
@@ -234,7 +234,7 @@ class Network:
         from pellucid.neural_network.training import Plan, Trainer
 
         self.check()
-        X, Y, weights = by_hand.lessons(self, X, Y, sample_weight)
+        X, Y, weights = network_checks.lessons(self, X, Y, sample_weight)
         seed = parallel.seed_sequence(random_state)
         trainer = Trainer(self, X, Y, weights, Plan.of(options))
         if len(self.layers) > 1 and not self.parameters.any():
@@ -297,7 +297,7 @@ class Network:
         """
         self.check()
         share = np.ones(len(Y)) if weights is None else np.asarray(weights, dtype=float)
-        by_hand.check_weights(share)
+        network_checks.check_weights(share)
         share = (share / share.sum()).astype(self.dtype)
 
         def one(rows: slice) -> tuple[float, np.ndarray]:

@@ -16,8 +16,8 @@ from pellucid import parallel
 from pellucid.errors import ParameterError
 from pellucid.neural_network.layers import ACTIVATIONS, Dense
 from pellucid.neural_network.network import Network, Workspace
-from pellucid.neural_network.options import Plan
-from pellucid.neural_network.progress import LARGEST, Progress, Walk
+from pellucid.neural_network.training_options import Plan
+from pellucid.neural_network.training_state import LARGEST, Progress, Walk
 from pellucid.numerics.optimise import lbfgs
 from pellucid.records import Recorder, Solution, Status
 

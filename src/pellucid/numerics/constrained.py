@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import PellucidError
-from pellucid.numerics.design import Design, make_design
+from pellucid.numerics.design_matrix import Design, make_design
 from pellucid.numerics.least_squares import least_squares
-from pellucid.numerics.tables import Rows, exponents
+from pellucid.numerics.row_blocks import Rows, exponents
 from pellucid.records import Status
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.numerics.moments import moments
-from pellucid.numerics.tables import Rows
+from pellucid.numerics.row_blocks import Rows
 
 
 def empirical(X: Any, weights: np.ndarray) -> np.ndarray:

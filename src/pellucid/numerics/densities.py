@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.numerics import _densities
-from pellucid.numerics.lanes import fastest
+from pellucid.numerics.simd import fastest
 
 loops = fastest(_densities)
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.numerics import _loops
-from pellucid.numerics.lanes import fastest
-from pellucid.numerics.tables import Rows
+from pellucid.numerics.row_blocks import Rows
+from pellucid.numerics.simd import fastest
 
 loops = fastest(_loops)
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.numerics.design import Design, make_design
+from pellucid.numerics.design_matrix import Design, make_design
 from pellucid.numerics.double_double import Vector, inverse_gram_diagonal, loops, residual_gradient
-from pellucid.numerics.interpolation import Interpolation, interpolate
 from pellucid.numerics.linalg import (
     EPS,
     GRAM_DIGITS,
@@ -22,7 +21,8 @@ from pellucid.numerics.linalg import (
     row_space,
     triangular_factor,
 )
-from pellucid.numerics.tables import Rows, exponents
+from pellucid.numerics.min_norm import Interpolation, interpolate
+from pellucid.numerics.row_blocks import Rows, exponents
 
 MAX_REFINEMENTS = 10
 TAME = 100  # |log2| of a column's size up to which squares and sums of squares are safe

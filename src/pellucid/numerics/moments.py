@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.numerics.tables import Rows
+from pellucid.numerics.row_blocks import Rows
 
 
 @dataclass(frozen=True)

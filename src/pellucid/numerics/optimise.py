@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import ParameterError, shown
-from pellucid.numerics.penalties import Penalty
+from pellucid.numerics.objectives.penalties import Penalty
 from pellucid.parallel import StopFlag
 from pellucid.records import Recorder, Solution, Status
 

@@ -7,7 +7,7 @@ probabilities are the shares of the classes.
 
 import numpy as np
 
-from pellucid.numerics.losses import softmax
+from pellucid.numerics.objectives.losses import softmax
 
 STEPS = 100
 

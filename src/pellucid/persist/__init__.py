@@ -64,7 +64,7 @@ def save(
     PellucidError
         The file cannot be written.
     """
-    from pellucid.persist.encode import encode
+    from pellucid.persist.encoder import encode
 
     write_file(path, *encode(model, provenance))
 
@@ -80,7 +80,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         There is no such file, it is damaged, not a model, or needs a newer Pellucid.
     """
-    from pellucid.persist.decode import decode
+    from pellucid.persist.decoder import decode
 
     return decode(open_file(path))
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pellucid.errors import ModelFileError
+from pellucid.persist.allowed_classes import estimator_place, label_in
 from pellucid.persist.container import MAX_DEPTH, MAX_ITEMS, Contents, Tensor, blame
-from pellucid.persist.registry import estimator_place, label_in
 
 SHOWN = 20  # so many items of a list are shown
 WIDTH = 200  # so many characters of a line

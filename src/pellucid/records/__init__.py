@@ -4,11 +4,11 @@ Invariant: a record is plain data (strings, numbers, tuples, arrays), checked wh
 never changed afterwards; it knows no model. What it looks like is drawn by `pellucid.draw`.
 """
 
+from pellucid.records.coefficient_table import SummaryTable
 from pellucid.records.explanation import Explanation
 from pellucid.records.prototypes import Prototypes
 from pellucid.records.recorder import HISTORY_ROWS, Recorder, Watch, watching
 from pellucid.records.status import OK_CODES, Solution, Status
-from pellucid.records.summary import SummaryTable
 
 __all__ = [
     "HISTORY_ROWS",

@@ -118,7 +118,7 @@ class Explanation:
 
     def called_of(self, outcome: Outcome) -> str:
         """The scale, and of two classes the one it is about."""
-        from pellucid.draw.text import clean
+        from pellucid.draw.label_text import clean
 
         return f"{self.called} of {clean(outcome.of, 60)}" if outcome.kind else self.called
 
@@ -131,7 +131,7 @@ class Explanation:
         return outcome, self.contributions[i, :, outcome.k]
 
     def _row(self, i: int) -> str:
-        from pellucid.draw.text import clean
+        from pellucid.draw.label_text import clean
 
         assert self.rows is not None
         return clean(self.rows[i], 40)
@@ -142,7 +142,7 @@ class Explanation:
 
     def _term(self, i: int, j: int, amount: float) -> str:
         from pellucid.draw import number
-        from pellucid.draw.text import clean
+        from pellucid.draw.label_text import clean
 
         value = "" if self.values is None else f" {clean(number(self.values[j][i]), 40)}"
         return f"{clean(self.columns[j], 60)}{value} ({_signed(amount)})"

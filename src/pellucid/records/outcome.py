@@ -34,7 +34,7 @@ class Outcome:
 
     def __str__(self) -> str:
         from pellucid.draw import number
-        from pellucid.draw.text import clean
+        from pellucid.draw.label_text import clean
 
         shown = number(self.shown, 3)
         shown = ">0.999" if shown == "1" and self.shown < 1 else shown  # near, but not certain
@@ -46,7 +46,7 @@ class Outcome:
     @property
     def named(self) -> str:
         """`p(yes)`: the number that is shown of one of two classes."""
-        from pellucid.draw.text import clean
+        from pellucid.draw.label_text import clean
 
         return f"{self.kind}({clean(self.of, 60)})"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pellucid.compare.verdict import (
+from pellucid.comparison.analysis.verdict import (
     BELOW,
     BEST,
     FAR,
@@ -20,8 +20,8 @@ from pellucid.compare.verdict import (
     SAME,
     WORSE,
 )
-from pellucid.draw.text import clean
-from pellucid.report.words import (
+from pellucid.draw.label_text import clean
+from pellucid.report.wording import (
     METRICS,
     agreement,
     interval,

@@ -8,8 +8,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from pellucid.compare.journal import dump
-from pellucid.compare.result import board_columns, to_json
+from pellucid.comparison.execution.journal import dump
+from pellucid.comparison.result import board_columns, to_json
 from pellucid.report import markdown, terminal
 from pellucid.report.screen import PIPED
 

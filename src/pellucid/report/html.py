@@ -15,11 +15,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pellucid.draw.label_text import clean
 from pellucid.draw.style import CSS
-from pellucid.draw.text import clean
-from pellucid.report import model_sections, sections, words
+from pellucid.report import model_sections, sections, wording
 from pellucid.report.privacy import without_rows
-from pellucid.report.shared_shapes import shared
+from pellucid.report.svg_dedup import shared
 from pellucid.report.views import Detail
 
 ROOT = Path(__file__).parent / "templates"
@@ -128,7 +128,7 @@ def _environment() -> Any:
     )
     environment.filters["name"] = name
     environment.filters["lines"] = lines
-    environment.filters["plural"] = words.plural
+    environment.filters["plural"] = wording.plural
     environment.filters["count"] = count
     return environment
 

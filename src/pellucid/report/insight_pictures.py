@@ -11,8 +11,8 @@ from typing import Any
 from markupsafe import Markup
 
 from pellucid import draw
-from pellucid.draw.text import clean, distinct
-from pellucid.report import words
+from pellucid.draw.label_text import clean, distinct
+from pellucid.report import wording
 from pellucid.report.pictures import MOST_SERIES, in_percent, look_of, markup, or_nan
 
 
@@ -75,7 +75,7 @@ def support(found: dict[str, Any], labels: list[str], tables: bool) -> Markup:
     """Support vectors, and the rows without which the boundary would be the same."""
     rest = [n - v for n, v in zip(found["rows"], found["vectors"])]
     names = distinct(labels, 40) if labels else ["rows"]
-    share = words.percent(sum(found["vectors"]) / max(1, sum(found["rows"])))
+    share = wording.percent(sum(found["vectors"]) / max(1, sum(found["rows"])))
     return markup(
         draw.bar(
             names,

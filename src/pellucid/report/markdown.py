@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pellucid.draw.text import clean
+from pellucid.draw.label_text import clean
 from pellucid.report import conclusion, terminal
 
 

@@ -13,9 +13,9 @@ from typing import Any
 from markupsafe import Markup
 
 from pellucid import draw
+from pellucid.draw.label_text import clean, distinct
 from pellucid.draw.points import evenly
-from pellucid.draw.text import clean, distinct
-from pellucid.report import words
+from pellucid.report import wording
 from pellucid.report.pictures import MOST_SERIES, WIDE, in_percent, look_of, markup, or_nan
 
 _END = Markup("</figure>")
@@ -155,8 +155,8 @@ def recalls(found: dict[str, Any] | None, rare: float = 0.2) -> list[dict[str, A
     called = [sum(column) for column in zip(*counts)]
     return [
         {"label": label, "rows": totals[k],
-         "recall": words.percent(counts[k][k] / totals[k]) if totals[k] else words.NOT_AVAILABLE,
-         "precision": words.percent(counts[k][k] / called[k]) if called[k] else words.NOT_AVAILABLE}
+         "recall": wording.percent(counts[k][k] / totals[k]) if totals[k] else wording.NOT_AVAILABLE,
+         "precision": wording.percent(counts[k][k] / called[k]) if called[k] else wording.NOT_AVAILABLE}
         for k, label in enumerate(found["labels"])
     ]  # fmt: skip
 
@@ -208,7 +208,7 @@ def search(found: dict[str, Any], metric: str, tables: bool) -> Markup | None:
             [or_nan(c["mean"]) for c in tried],
             [or_nan(c.get("low")) for c in tried],
             [or_nan(c.get("high")) for c in tried],
-            x_label=words.metric_name(metric),
+            x_label=wording.metric_name(metric),
             y_label=varied,
             note=note,
             **look_of("Hyperparameter search", tables),
@@ -222,8 +222,8 @@ def setting_labels(settings: list[dict[str, Any]]) -> tuple[str, list[str]]:
     """
     names = [n for n in settings[0] if len({str(s.get(n)) for s in settings}) > 1]
     if len(names) < 2:
-        return "setting", [words.params({n: s[n] for n in names or s}) for s in settings]
-    labels = [", ".join(words.number(s.get(n), 3) for n in names) for s in settings]
+        return "setting", [wording.params({n: s[n] for n in names or s}) for s in settings]
+    labels = [", ".join(wording.number(s.get(n), 3) for n in names) for s in settings]
     return ", ".join(names), labels
 
 
@@ -236,7 +236,7 @@ def learning(found: dict[str, Any], metric: str, tables: bool) -> Markup:
                 "training rows": (found["rows"], found["train"]),
             },
             x_label="training rows",
-            y_label=words.metric_name(metric),
+            y_label=wording.metric_name(metric),
             **look_of("Learning curve", tables, height=220),
         )
     )
@@ -294,7 +294,7 @@ def importances(found: dict[str, Any], tables: bool, most: int = 20) -> Markup:
     order = sorted(used, key=lambda j: -(values[j] or 0.0))[:most]
     names = [found["columns"][j] for j in order]
     look = look_of("Permutation importance", tables)
-    method = words.with_names(clean(found.get("method") or "", 200))
+    method = wording.with_names(clean(found.get("method") or "", 200))
     cut = f"The {most} largest of {len(values)}." if len(used) > most else ""
     if not cut and len(used) < len(values):
         rest = len(values) - len(used)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from pellucid.draw.number import number
-from pellucid.report import conclusion, insight_pictures, model_pictures, words
+from pellucid.report import conclusion, insight_pictures, model_pictures, wording
 from pellucid.report.views import Detail, best_of, chosen_first, id_beside_title, shade
 
 
@@ -38,9 +38,9 @@ def _card(
         "best": row["recommended"],
         "description": card.get("says") or "",
         "class": row.get("class") or "",
-        "params": words.params(row["params"]) if row.get("params") else "",
-        "score": words.score(row.get("mean"), metric),
-        "interval": words.interval(row.get("ci"), metric),
+        "params": wording.params(row["params"]) if row.get("params") else "",
+        "score": wording.score(row.get("mean"), metric),
+        "interval": wording.interval(row.get("ci"), metric),
         "against": conclusion.against(row) if row["place"] else row["status"],
         "notes": row["notes"],
         "confusion": confusion_table(card.get("confusion")),
@@ -72,7 +72,7 @@ def _card_charts(card: dict[str, Any], metric: str, tables: bool, bands: bool) -
 
 def _failed_settings(search: dict[str, Any] | None) -> list[tuple[str, str]]:
     tried = (search or {}).get("candidates") or []
-    return [(words.params(c["params"]), c["failed"]) for c in tried if c.get("failed")]
+    return [(wording.params(c["params"]), c["failed"]) for c in tried if c.get("failed")]
 
 
 def confusion_table(found: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -88,7 +88,7 @@ def confusion_table(found: dict[str, Any] | None) -> dict[str, Any] | None:
         shares = [count / total if total else None for count in row]
         rows.append(
             {"label": label, "cells": [
-                {"count": n, "share": words.percent(s), "shade": shade(s), "predicted": predicted,
+                {"count": n, "share": wording.percent(s), "shade": shade(s), "predicted": predicted,
                  "right": predicted == label}
                 for n, s, predicted in zip(row, shares, labels)
             ]}
@@ -126,7 +126,7 @@ def _learned(
     near = _neighbours(found.get("neighbours"))
     if not (charts or tree or near):
         return None
-    groups = [words.listing(group) for group in found.get("groups") or []][:8]
+    groups = [wording.listing(group) for group in found.get("groups") or []][:8]
     return {
         "charts": charts, "tree": tree, "classes": labels, "neighbours": near, "groups": groups,
     }  # fmt: skip
@@ -151,7 +151,7 @@ def correlated(summary: dict[str, Any]) -> str:
     """Columns that correlate strongly with another one, as check D008 found them."""
     for check in summary.get("checks") or []:
         if check["code"] == "D008" and check.get("columns"):
-            return words.listing(check["columns"], 8)
+            return wording.listing(check["columns"], 8)
     return ""
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from pellucid.draw import html_table, style_sheet, svg
-from pellucid.draw.table import fact_list
-from pellucid.draw.text import clean, escape
-from pellucid.report import conclusion, pictures, words
+from pellucid.draw.label_text import clean, escape
+from pellucid.draw.text_table import fact_list
+from pellucid.report import conclusion, pictures, wording
 from pellucid.report.sections import AGREEMENT
 
 MORE = 'Full report: result.report("report.html").'
@@ -45,11 +45,11 @@ def _warnings(data: dict[str, Any]) -> list[str]:
     leaks = [found for found in data["checks"] if conclusion.is_leak(found)]
     texts = [f"Check for target leakage ({found['code']}): {found['text']}." for found in leaks]
     texts = [text.replace("..", ".") for text in texts]
-    too_good = words.too_good(data["verdict"])
+    too_good = wording.too_good(data["verdict"])
     if too_good:
         texts.append(too_good)
     test = data["test"]
-    if test and "failed" not in test and words.agreement(data) == "no":
+    if test and "failed" not in test and wording.agreement(data) == "no":
         texts.append(AGREEMENT["no"])
     return texts
 
@@ -59,19 +59,17 @@ def _test(data: dict[str, Any], timings: dict[str, Any]) -> str:
     if test is None:
         if not plan["test_rows"]:
             return f"none: {plan['test_why']}"
-        return f"{words.plural(plan['test_rows'], 'row')}, not used yet"
+        return f"{wording.plural(plan['test_rows'], 'row')}, not used yet"
     if "failed" in test:
         return f"{test['model']} could not be fitted: {test['failed']}"
     metric = plan["metric"]
     ends = test["intervals"].get(metric)
-    inside = f" (95 % interval {words.interval(ends, metric)})" if ends else ""
+    inside = f" (95 % interval {wording.interval(ends, metric)})" if ends else ""
     times = timings.get("openings", 1)
     used = "used once" if times <= 1 else f"used {times} times: treat the score as optimistic"
-    score = (
-        f"{words.metric_name(metric)} {words.score(test['metrics'].get(metric), metric)}{inside}"
-    )
-    rows = words.plural(test["rows"], "row")
-    return f"{score} on {rows}, {used}. {AGREEMENT[words.agreement(data)]}".strip()
+    score = f"{wording.metric_name(metric)} {wording.score(test['metrics'].get(metric), metric)}{inside}"
+    rows = wording.plural(test["rows"], "row")
+    return f"{score} on {rows}, {used}. {AGREEMENT[wording.agreement(data)]}".strip()
 
 
 def _checks(data: dict[str, Any]) -> str:
@@ -89,16 +87,16 @@ def _board(data: dict[str, Any]) -> str:
     picture = pictures.board(data, pictures.BROAD, table=False) if scored else ""
     metric = data["plan"]["metric"]
     cells = [_row(row, metric) for row in data["leaderboard"]]
-    heads = ["model", "id", words.metric_name(metric), "95 % interval", "against the best", ""]
+    heads = ["model", "id", wording.metric_name(metric), "95 % interval", "against the best", ""]
     table = html_table(heads, cells, style=False)
-    label = svg.element("summary", f"Leaderboard: {words.plural(len(cells), 'model')}")
+    label = svg.element("summary", f"Leaderboard: {wording.plural(len(cells), 'model')}")
     return f"{picture}{svg.element('details', label + table)}"
 
 
 def _row(row: dict[str, Any], metric: str) -> list[str]:
     if not row["place"]:
-        return [row["title"], row["model"], words.NOT_AVAILABLE, "", row["status"], row["reason"]]
+        return [row["title"], row["model"], wording.NOT_AVAILABLE, "", row["status"], row["reason"]]
     return [
-        row["title"], row["model"], words.score(row["mean"], metric), words.interval(row["ci"], metric),
-        conclusion.against(row), words.verdict(row),
+        row["title"], row["model"], wording.score(row["mean"], metric),
+        wording.interval(row["ci"], metric), conclusion.against(row), wording.verdict(row),
     ]  # fmt: skip

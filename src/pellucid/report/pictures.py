@@ -12,10 +12,10 @@ from typing import Any
 from markupsafe import Markup
 
 from pellucid import draw
+from pellucid.draw.label_text import clean, distinct
 from pellucid.draw.number import exponent
 from pellucid.draw.points import evenly
-from pellucid.draw.text import clean, distinct
-from pellucid.report import words
+from pellucid.report import wording
 
 NARROW = 340  # two or three charts side by side, or one on a phone
 WIDE = 400
@@ -56,7 +56,7 @@ def board(summary: dict[str, Any], width: int, table: bool = True) -> Markup:
     rows, far = _near(summary)
     label = "title" if width >= BROAD else "model"
     good = [row["mean"] for row in rows if row.get("as_good")]
-    look = look_of(f"{words.metric_name(metric)} of each model", table, width=width, tips=True)
+    look = look_of(f"{wording.metric_name(metric)} of each model", table, width=width, tips=True)
     look["note"] = "Dot: mean. Line: 95 % interval. Ticks: folds. Shaded: as good as the best."
     look["note"] += far
     return markup(
@@ -67,7 +67,7 @@ def board(summary: dict[str, Any], width: int, table: bool = True) -> Markup:
             [or_nan(row["ci"][1]) for row in rows],
             dots=[[or_nan(v) for v in row["folds"].get(metric, [])] for row in rows],
             band=(min(good), max(good)) if len(good) > 1 else None,
-            x_label=words.metric_name(metric),
+            x_label=wording.metric_name(metric),
             y_label="model",
             **look,
         )
@@ -82,8 +82,8 @@ def _near(summary: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
     far = [row for row in rows if row["baseline"] and ends and _far(row["mean"], ends)]
     if not far or len(others) < 2:
         return rows, ""
-    shown = words.score(far[0]["mean"], summary["plan"]["metric"])
-    return others, f" Not shown: the baseline ({words.title_in_sentence(far[0])}, {shown})."
+    shown = wording.score(far[0]["mean"], summary["plan"]["metric"])
+    return others, f" Not shown: the baseline ({wording.title_in_sentence(far[0])}, {shown})."
 
 
 def _far(value: float, ends: list[float]) -> bool:
@@ -112,7 +112,7 @@ def score_by_time(summary: dict[str, Any], key: str, title: str) -> Markup | Non
             names={name: [r["model"] for r in p] for name, p in shown.items()},
             x_log=True,
             x_label="seconds",
-            y_label=words.metric_name(metric),
+            y_label=wording.metric_name(metric),
             **look_of(title, True, width=WIDE, note=far.strip()),
         )
     )
@@ -136,8 +136,8 @@ def region(
     classes = own.get("classes")
     if not classes:
         rows = own["grid"][::-1]
-        names = [words.number(v, 3) for v in _places(found["y_edges"], len(rows))][::-1]
-        columns = [words.number(v, 3) for v in _places(found["x_edges"], len(rows[0]))]
+        names = [wording.number(v, 3) for v in _places(found["y_edges"], len(rows))][::-1]
+        columns = [wording.number(v, 3) for v in _places(found["x_edges"], len(rows[0]))]
         look |= {"x_range": ends[0], "y_range": ends[1], "value_range": scale}
         return markup(draw.heatmap(rows, names, columns, **look))
     points: dict[str, tuple[list[float], list[float]]] = {}
@@ -195,7 +195,7 @@ def column(found: dict[str, Any], target: str) -> Markup | None:
 
 def _outside(shape: dict[str, Any]) -> str:
     n = shape.get("beyond") or 0
-    return f"Not drawn: {words.plural(n, 'row')} in the tails." if n else ""
+    return f"Not drawn: {wording.plural(n, 'row')} in the tails." if n else ""
 
 
 def target(found: dict[str, Any], name: str) -> Markup:
@@ -248,7 +248,7 @@ def test(summary: dict[str, Any], width: int = WIDE, table: bool = True) -> Mark
     base, note = found["baseline"].get(metric), ""
     known = [v for v in (*middles, *ends[0], *ends[1]) if v is not None]
     if base is not None and _far(base, known):  # would make the intervals too small to see
-        note = f"Not shown: the baseline ({words.score(base, metric)})."
+        note = f"Not shown: the baseline ({wording.score(base, metric)})."
     elif base is not None:
         names, middles, ends = [*names, "baseline"], [*middles, base], [*ends, [base, base]]
     return markup(
@@ -257,7 +257,7 @@ def test(summary: dict[str, Any], width: int = WIDE, table: bool = True) -> Mark
             middles,
             [or_nan(e[0]) for e in ends],
             [or_nan(e[1]) for e in ends],
-            x_label=words.metric_name(metric),
+            x_label=wording.metric_name(metric),
             **look_of("Test set and cross-validation", table, width=width, note=note),
         )
     )

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from pellucid.draw.text import cells, clean, fit_cells
+from pellucid.draw.label_text import cells, clean, fit_cells
 
 PIPED = 100  # columns if the width is unknown
 LEAST, MOST = 40, 120  # longer lines are hard to read

@@ -12,7 +12,7 @@ from typing import Any
 
 from pellucid.draw.dates import date
 from pellucid.draw.number import number
-from pellucid.report import conclusion, pictures, words
+from pellucid.report import conclusion, pictures, wording
 from pellucid.report.model_sections import confusion_table
 from pellucid.report.views import (
     Detail,
@@ -56,7 +56,7 @@ def answer(summary: dict[str, Any]) -> dict[str, Any]:
         "checks": checks,
         "fine": summary.get("fine") or "",
         "partial": summary.get("complete") is False,
-        "too_good": words.too_good(summary.get("verdict") or {}),
+        "too_good": wording.too_good(summary.get("verdict") or {}),
     }
 
 
@@ -68,13 +68,13 @@ def _test_in_short(summary: dict[str, Any]) -> dict[str, Any] | None:
         return None
     ends = found["intervals"].get(metric)
     return {
-        "metric": words.metric_name(metric),
-        "score": words.score(value, metric),
-        "interval": words.interval(ends, metric) if ends else "",
+        "metric": wording.metric_name(metric),
+        "score": wording.score(value, metric),
+        "interval": wording.interval(ends, metric) if ends else "",
         "rows": found.get("rows") or summary["plan"]["test_rows"],
         "openings": found.get("openings") or 1,
-        "agreement": AGREEMENT[words.agreement(summary)],
-        "agrees": words.agreement(summary),
+        "agreement": AGREEMENT[wording.agreement(summary)],
+        "agrees": wording.agreement(summary),
         "chart": pictures.test(summary, pictures.NARROW, False),
     }
 
@@ -115,7 +115,7 @@ def _classes(facts: dict[str, Any]) -> list[dict[str, Any]]:
     total = sum(c["rows"] for c in found) or 1
     ordered = sorted(found, key=lambda c: -c["rows"])
     return [
-        {"label": c["label"], "rows": c["rows"], "share": words.percent(c["rows"] / total)}
+        {"label": c["label"], "rows": c["rows"], "share": wording.percent(c["rows"] / total)}
         for c in ordered[:50]
     ]
 
@@ -127,7 +127,7 @@ def _column(found: dict[str, Any], task: str) -> list[dict[str, Any]]:
         middle = "" if found.get("median") is None else f", median {text(found['median'])}"
         values = f"{text(found['low'])} to {text(found['high'])}{middle}"
     elif found.get("levels"):
-        values = words.listing([str(level["label"]) for level in found["levels"]], 4)
+        values = wording.listing([str(level["label"]) for level in found["levels"]], 4)
     alone = found.get("alone")
     missing = found.get("missing")
     return [
@@ -140,7 +140,8 @@ def _column(found: dict[str, Any], task: str) -> list[dict[str, Any]]:
         ),
         cell(values),
         cell(
-            words.NOT_AVAILABLE if alone is None else f"{alone:.3f}", -1 if alone is None else alone
+            wording.NOT_AVAILABLE if alone is None else f"{alone:.3f}",
+            -1 if alone is None else alone,
         ),
     ]
 
@@ -152,21 +153,21 @@ def board(summary: dict[str, Any]) -> dict[str, Any]:
     """The chart, the table, models without a score, pairwise comparisons, run times."""
     plan = summary["plan"]
     metric = plan["metric"]
-    beside = words.beside(summary["data"]["task"], metric)
+    beside = wording.beside(summary["data"]["task"], metric)
     scored = [row for row in summary["leaderboard"] if row["place"]]
     return {
-        "metric": words.metric_name(metric),
-        "meaning": words.metric_meaning(metric),
+        "metric": wording.metric_name(metric),
+        "meaning": wording.metric_meaning(metric),
         "better": "higher" if plan["greater_is_better"] else "lower",
         "charts": [pictures.board(summary, width) for width in (pictures.BROAD, pictures.WIDE)]
         if scored else [],
-        "heads": ["model", words.metric_name(metric), "95 % interval", "against the best",
-                  *map(words.metric_name, beside), "fit", "predict"],
+        "heads": ["model", wording.metric_name(metric), "95 % interval", "against the best",
+                  *map(wording.metric_name, beside), "fit", "predict"],
         "rows": [_board_row(row, metric, beside) for row in scored],
         "legend": conclusion.legend(summary),
         "star": conclusion.STARRED if any(map(conclusion.starred, scored)) else "",
         "rule": conclusion.rule(summary),
-        "mute": any(map(words.gives_no_probabilities, scored)),
+        "mute": any(map(wording.gives_no_probabilities, scored)),
         "failed": [row for row in summary["leaderboard"] if not row["place"]],
         "notes": [(row["title"], note) for row in scored for note in row["notes"]],
         "pairs": _pairs(summary),
@@ -180,19 +181,19 @@ def board(summary: dict[str, Any]) -> dict[str, Any]:
 def _board_row(row: dict[str, Any], metric: str, beside: list[str]) -> dict[str, Any]:
     shown = [
         cell(row["title"]),
-        cell(words.score(row["mean"], metric), row["mean"]),
-        cell(words.interval(row["ci"], metric), "" if row["ci"][0] is None else row["ci"][0]),
+        cell(wording.score(row["mean"], metric), row["mean"]),
+        cell(wording.interval(row["ci"], metric), "" if row["ci"][0] is None else row["ci"][0]),
         cell(conclusion.against(row), row["place"]),
     ]
     for name in beside:
         value = row["metrics"].get(name)
-        shown.append(cell(words.score(value, name), "" if value is None else value))
+        shown.append(cell(wording.score(value, name), "" if value is None else value))
     for key in ("fit_seconds", "predict_seconds"):
         value = row.get(key)
-        shown.append(cell(words.seconds(value), "" if value is None else value))
+        shown.append(cell(wording.seconds(value), "" if value is None else value))
     mark = "=" if row.get("as_good") else "×"
     return {
-        "cells": shown, "mark": mark, "best": row["recommended"], "tag": words.verdict(row),
+        "cells": shown, "mark": mark, "best": row["recommended"], "tag": wording.verdict(row),
         "id": id_beside_title(row),
     }  # fmt: skip
 
@@ -206,7 +207,7 @@ def _pairs(summary: dict[str, Any]) -> dict[str, Any] | None:
     return {
         "models": models,
         "rows": [
-            [{"text": words.percent(unsure(share)), "shade": shade(share)} for share in row]
+            [{"text": wording.percent(unsure(share)), "shade": shade(share)} for share in row]
             for row in better
         ],
         "widths": [number(width) for width in rope],
@@ -295,7 +296,7 @@ def _searchable(
              for key in ("row", "actual", "predicted", "p")}  # fmt: skip
     labels = [str(c["label"]) for c in summary["data"].get("classes") or []]
     known, total = len(lists["row"]), found["rows"]
-    which = words.plural(total, "training row")
+    which = wording.plural(total, "training row")
     if known < total:
         which = f"the {known:,} training rows with the largest errors, of {total:,}"
     elif total > 1:
@@ -322,7 +323,7 @@ def _row(row: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
         "actual": _value(row["actual"]),
         "predicted": _value(row["predicted"]),
         "wrong": _value(row["actual"]) != _value(row["predicted"]) and bool(shares),
-        "likely": [(label, words.percent(share)) for label, share in likely],
+        "likely": [(label, wording.percent(share)) for label, share in likely],
         "cells": list(zip(found["columns"], row["cells"]))[:60],
         "hidden": max(0, len(row["cells"]) - 60),
         "chart": pictures.contributions(row, found["columns"]),
@@ -347,17 +348,17 @@ def test(summary: dict[str, Any]) -> dict[str, Any]:
     if "failed" in found:
         return {**view, "failed": found["failed"], "model": name_of(summary, found["model"])}
     view["metrics"] = [
-        (words.metric_name(name), words.score(value, name),
-         words.interval(found["intervals"].get(name), name),
-         words.score(found["baseline"].get(name), name))
+        (wording.metric_name(name), wording.score(value, name),
+         wording.interval(found["intervals"].get(name), name),
+         wording.score(found["baseline"].get(name), name))
         for name, value in found["metrics"].items()
     ]  # fmt: skip
     return {
         **view,
         "model": name_of(summary, found["model"]),
         "chart": pictures.test(summary),
-        "agreement": AGREEMENT[words.agreement(summary)],
-        "exact": words.EXACT if words.exact(found) else "",
+        "agreement": AGREEMENT[wording.agreement(summary)],
+        "exact": wording.EXACT if wording.exact(found) else "",
         "openings": found.get("openings") or 1,
         "confusion": confusion_table(found.get("confusion")),
     }
@@ -371,9 +372,9 @@ def reproduce(summary: dict[str, Any], detail: Detail) -> dict[str, Any]:
     return {
         **{key: found.get(key) for key in ("command", "config", "seed", "sha256")},
         "versions": found.get("versions") or {},
-        "total": words.seconds(found["total_seconds"]) if found.get("total_seconds") else "",
+        "total": wording.seconds(found["total_seconds"]) if found.get("total_seconds") else "",
         "seconds": [
-            [cell(model), *(cell(words.seconds(s.get(k)), s.get(k)) for k in
+            [cell(model), *(cell(wording.seconds(s.get(k)), s.get(k)) for k in
                             ("search", "fit", "predict"))]
             for model, s in seconds.items()
         ],

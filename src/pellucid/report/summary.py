@@ -83,12 +83,12 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.compare.evidence import Difference
-from pellucid.compare.journal import plain
-from pellucid.compare.material import IN_MEMORY
-from pellucid.compare.plan import BOUNDED
-from pellucid.compare.result import SCHEMA, Result
-from pellucid.compare.settings import BY_NAME
+from pellucid.comparison.analysis.evidence import Difference
+from pellucid.comparison.execution.journal import plain
+from pellucid.comparison.planning.dataset import IN_MEMORY
+from pellucid.comparison.planning.plan import BOUNDED
+from pellucid.comparison.planning.settings import BY_NAME
+from pellucid.comparison.result import SCHEMA, Result
 from pellucid.draw.region_chart import MOST_CLASSES
 from pellucid.report import conclusion
 from pellucid.report.cards import card

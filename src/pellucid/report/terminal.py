@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from pellucid.draw.label_text import cells, clean
 from pellucid.draw.number import column as align_numbers
 from pellucid.draw.number import number
-from pellucid.draw.text import cells, clean
-from pellucid.report import conclusion, words
+from pellucid.report import conclusion, wording
 from pellucid.report.screen import GLUE, PIPED, packed, pad, wrapped
-from pellucid.report.words import EXACT, exact, too_good
+from pellucid.report.wording import EXACT, exact, too_good
 
 TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "bal. acc.",
           "average_precision": "av. prec."}  # fmt: skip
@@ -31,14 +31,14 @@ DROPS = ("beside 2", "fit", "beside 1", "95 % interval", "vs best")
 
 def is_share(metric: str) -> bool:
     """Whether a score is shown with a fixed number of decimals."""
-    return metric in words.BOUNDED
+    return metric in wording.BOUNDED
 
 
 def score(value: float | None, metric: str, decimals: int = 3) -> str:
     """A score as the table shows it."""
     if value is not None and value == value and not is_share(metric):
         return number(value, 4)
-    return re.sub(r"^([<-]?)0\.", r"\1.", words.score(value, metric, decimals))
+    return re.sub(r"^([<-]?)0\.", r"\1.", wording.score(value, metric, decimals))
 
 
 # Before the run -------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class Column:
 def table(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) -> list[str]:
     """One line per model, then the legend."""
     metric = data["plan"]["metric"]
-    beside = words.beside(data["data"]["task"], metric)
+    beside = wording.beside(data["data"]["task"], metric)
     scored = [row for row in data["leaderboard"] if row["place"]]
     others = [row for row in data["leaderboard"] if not row["place"]]
     names = ["model", *(clean(row["model"], 24) for row in scored)]
@@ -279,7 +279,7 @@ def use(row: dict[str, Any]) -> str:
         return "<- recommended"
     if row["baseline"]:
         return "baseline"
-    if words.gives_no_probabilities(row):
+    if wording.gives_no_probabilities(row):
         return "no probabilities"
     count = len(row["notes"])
     return f"{count} note{'s' if count > 1 else ''}" if count else ""
@@ -289,7 +289,7 @@ def verdict(data: dict[str, Any]) -> list[str]:
     """The answer and the errors that call it into question, as paragraphs that are not wrapped yet."""
     own = next((row for row in data["leaderboard"] if row["recommended"]), None)
     sentences = conclusion.answer(data)
-    if own is not None and words.gives_no_probabilities(own):
+    if own is not None and wording.gives_no_probabilities(own):
         sentences.append("It gives no probabilities.")
     lines = [" ".join(sentences)]
     warning = too_good(data["verdict"])
@@ -311,7 +311,7 @@ def test_set(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) 
         text = f"{test['model']} could not be fitted: {test['failed']}"
         return wrapped(text, head, "  ", width)
     ranking = data["plan"]["metric"]
-    names = [ranking, *words.beside(data["data"]["task"], ranking)]
+    names = [ranking, *wording.beside(data["data"]["task"], ranking)]
     opened = timings.get("openings", 1)
     used = "used once" if opened <= 1 else f"used {opened} times"
     rows = f"{test['rows']} rows"
@@ -322,7 +322,7 @@ def test_set(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) 
     lines = packed(f"{intro} {scores}".split(" "), head, "  ", width)
     own = score(test["baseline"].get(names[0]), names[0])
     lines += wrapped(f"the baseline on the same rows: {names[0]} {own}", "  ", "    ", width)
-    agrees = AGREEMENT[words.agreement(data)]
+    agrees = AGREEMENT[wording.agreement(data)]
     lines += wrapped(agrees, "  ", "    ", width) if agrees else []
     if exact(test):
         lines += wrapped(f"! {EXACT}", "  ", "    ", width)
@@ -335,5 +335,5 @@ def test_set(data: dict[str, Any], timings: dict[str, Any], width: int = PIPED) 
 def with_interval(name: str, test: dict[str, Any]) -> str:
     ends = test["intervals"].get(name) or [None]
     values = [test["metrics"].get(name), *([] if None in ends else ends)]
-    value, *shown = (score(v, name) if is_share(name) else words.score(v, name) for v in values)
+    value, *shown = (score(v, name) if is_share(name) else wording.score(v, name) for v in values)
     return f"{name} {value}" + (f" [{', '.join(shown)}]" if shown else "")

@@ -10,8 +10,8 @@ from typing import Any
 from markupsafe import Markup
 
 from pellucid import draw
+from pellucid.draw.label_text import clean
 from pellucid.draw.number import number
-from pellucid.draw.text import clean
 
 DEEPEST, WIDEST = 4, 16
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pellucid.report import words
+from pellucid.report import wording
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def chosen_first(summary: dict[str, Any]) -> list[dict[str, Any]]:
 def name_of(summary: dict[str, Any], model: str | None) -> str:
     """Title and id of a model of the leaderboard, for a sentence."""
     row = next(row for row in summary["leaderboard"] if row["model"] == model)
-    return words.model_name(row)
+    return wording.model_name(row)
 
 
 def id_beside_title(row: dict[str, Any]) -> str:

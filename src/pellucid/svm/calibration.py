@@ -11,7 +11,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.data.copies import classes_of, copies_of, dealt
+from pellucid.data.weighted_sampling import classes_of, copies_of, dealt
 from pellucid.errors import DataError
 from pellucid.numerics import platt
 

@@ -16,9 +16,9 @@ from pellucid import parallel
 from pellucid.numerics.optimise import largest
 from pellucid.records import Recorder, Solution, Status
 from pellucid.svm import _loops
+from pellucid.svm.kernel_cache import Rows
+from pellucid.svm.kernel_checks import several_minima
 from pellucid.svm.kernels import Kernel
-from pellucid.svm.rows import Rows
-from pellucid.svm.semidefinite import several_minima
 
 WHOLE = 1500  # up to so many rows the whole kernel matrix is one working set
 WORKING = 512  # rows of a working set otherwise

@@ -14,7 +14,7 @@ from scipy import linalg
 from pellucid import parallel
 from pellucid.numerics.optimise import out_of_iterations
 from pellucid.records import Recorder, Solution, Status
-from pellucid.svm import _loops, interior, primal
+from pellucid.svm import _loops, interior_point, primal
 
 MOST_EPOCHS = 32  # between two looks at the conditions
 TOGETHER = 1e8  # operations spent on the equations of the free multipliers, per batch of epochs
@@ -69,7 +69,7 @@ def _along_the_dual(line: primal.Line, tol: float, max_iter: int, source: str) -
     beta, v = np.zeros(n), np.zeros(X.shape[1] + 1)
     rng, recorder, stop = np.random.default_rng(0), Recorder(source, max_iter), parallel.StopFlag()
     violation, epoch, batch = boxes.violation(beta, v), 0, 1
-    options, inside = interior.for_line(line), False
+    options, inside = interior_point.for_line(line), False
     _note_gap(boxes, recorder, 0, beta, v, violation)
     while violation > tol and epoch < max_iter:
         for _ in range(min(batch, max_iter - epoch)):
@@ -80,7 +80,7 @@ def _along_the_dual(line: primal.Line, tol: float, max_iter: int, source: str) -
             stop.check()
             epoch += 1
         if not inside and options.due(epoch):
-            beta, inside = options.moves(interior.solve(options, stop.array))[:, 0], True  # 2
+            beta, inside = options.moves(interior_point.solve(options, stop.array))[:, 0], True  # 2
             stop.check()
         # While the way from inside is still to come, many free multipliers are left to it.
         room = BEFORE if options.fits and not inside else np.inf

@@ -11,7 +11,7 @@ from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
 from pellucid.errors import ParameterError
 from pellucid.parameters import Choice, ClassWeight
-from pellucid.svm.linear_machine import LINEAR_PARAMETERS, LinearMachine
+from pellucid.svm.linear_base import LINEAR_PARAMETERS, LinearMachine
 
 
 class LinearSVC(LinearMachine, Classifier):
@@ -149,10 +149,10 @@ class LinearSVC(LinearMachine, Classifier):
         shift: np.ndarray,
     ) -> dict[str, Any]:
         """One machine for all classes; of two, the difference of their weights."""
-        from pellucid.svm import joint
+        from pellucid.svm import crammer_singer
 
         found = parallel.interruptible(
-            joint.solve, X, y, prices, K, self._bias(), self.tol, self.max_iter
+            crammer_singer.solve, X, y, prices, K, self._bias(), self.tol, self.max_iter
         )
         V = found.x[1:] - found.x[:1] if K == 2 else found.x
         rows = [replace(found, x=v) for v in V]
@@ -170,7 +170,7 @@ class LinearSVC(LinearMachine, Classifier):
 
     def _check_state(self) -> None:
         """Refuse arrays that do not belong together (model files)."""
-        from pellucid.persist.state import expect_array, n_terms
+        from pellucid.persist.fitted_state import expect_array, n_terms
 
         K, p = len(self.classes_), n_terms(self)
         expect_array(self, "coef_", 1 if K == 2 else K, p, finite=True)

@@ -8,7 +8,7 @@ from pellucid import parallel
 from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.parameters import Choice, Real
-from pellucid.svm.linear_machine import LINEAR_PARAMETERS, LinearMachine
+from pellucid.svm.linear_base import LINEAR_PARAMETERS, LinearMachine
 
 
 class LinearSVR(LinearMachine, Regressor):
@@ -119,7 +119,7 @@ class LinearSVR(LinearMachine, Regressor):
 
     def _check_state(self) -> None:
         """Refuse arrays that do not belong together (model files)."""
-        from pellucid.persist.state import expect_array, n_terms
+        from pellucid.persist.fitted_state import expect_array, n_terms
 
         p = n_terms(self)
         expect_array(self, "coef_", p, finite=True)

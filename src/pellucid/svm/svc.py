@@ -19,9 +19,9 @@ from pellucid.parameters import (
     Real,
 )
 from pellucid.records import Recorder, Solution, Status
-from pellucid.svm import division
-from pellucid.svm.machine import KERNEL_PARAMETERS, KernelMachine, n_rows, scaled
-from pellucid.svm.speakers import linear_parts, pair_parts, speakers
+from pellucid.svm import multiclass
+from pellucid.svm.explain import linear_parts, pair_parts, speakers
+from pellucid.svm.kernel_base import KERNEL_PARAMETERS, KernelMachine, n_rows, scaled
 
 
 class SVC(KernelMachine, Classifier):
@@ -175,7 +175,7 @@ class SVC(KernelMachine, Classifier):
             self._solve_parts, X, problem.y, limits, parts, facts["gamma_"], recorder
         )
         _check_separable(found, parts, problem.classes)
-        rows, dual, offsets, counts = division.gathered(problem.y, parts, found, K)
+        rows, dual, offsets, counts = multiclass.gathered(problem.y, parts, found, K)
         sign = -1.0 if K == 2 else 1.0  # for two classes, positive scores mean the second one
         worst = next((one.status for one in found if not one.status.ok), found[0].status)
         learned = facts | self._supported(problem, X, rows) | {
@@ -189,7 +189,7 @@ class SVC(KernelMachine, Classifier):
             "history_": recorder.history(),
             "status_": Status(worst.code, worst.message, worst.suggestion),
         }  # fmt: skip
-        return self._unmoved(learned, division.unpacked(learned["dual_coef_"], counts).T)
+        return self._unmoved(learned, multiclass.unpacked(learned["dual_coef_"], counts).T)
 
     def _n_matrices(self, problem: Problem) -> float:
         """One for each class, or K (K - 1) / 2 of about 2 n / K rows."""
@@ -205,13 +205,13 @@ class SVC(KernelMachine, Classifier):
                 "multi_class='ovr' learns one machine per class. Use multi_class='ovo', or "
                 "decision_function_shape='ovr'."
             )
-        return division.machines(K, self.multi_class)
+        return multiclass.machines(K, self.multi_class)
 
     def _solve_parts(
         self, X: Any, y: np.ndarray, limits: np.ndarray, parts: list, gamma: float, recorder: Any
     ) -> list[Solution]:
         def one(machine: tuple[int, int]) -> Solution:
-            rows = division.rows_of(y, machine)
+            rows = multiclass.rows_of(y, machine)
             n = len(rows)
             part = X if n == len(y) else X[np.ix_(rows, rows)] if self._pairwise else X[rows]
             own = Recorder(f"SVC {machine[0]} {machine[1]}")
@@ -266,7 +266,7 @@ class SVC(KernelMachine, Classifier):
 
     def _coefficients(self) -> np.ndarray:
         """(support vectors, machines): what each support vector says in each machine."""
-        return division.unpacked(self.dual_coef_, self.n_support_)
+        return multiclass.unpacked(self.dual_coef_, self.n_support_)
 
     def _by_rest(self) -> bool:
         """Whether each class has a machine of its own."""
@@ -276,7 +276,7 @@ class SVC(KernelMachine, Classifier):
         scores, K = self._machines(X), len(self.classes_)
         if K == 2:
             return scores[:, 0]
-        return scores if self._by_rest() else division.by_class(scores, K)
+        return scores if self._by_rest() else multiclass.by_class(scores, K)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: (n,) for two classes, else one column per class, or per pair of classes."""
@@ -297,12 +297,12 @@ class SVC(KernelMachine, Classifier):
 
     def _check_state(self) -> None:
         """Refuse arrays that do not belong together (model files)."""
-        from pellucid.persist.state import expect_array
+        from pellucid.persist.fitted_state import expect_array
 
         K, m = len(self.classes_), len(self.support_)
         if K < 2:
             raise ModelFileError("its SVC has fewer than two classes")
-        parts = len(division.machines(K, self.multi_class))
+        parts = len(multiclass.machines(K, self.multi_class))
         rest = self.multi_class == "ovr" and K > 2
         expect_array(self, "dual_coef_", K if rest else K - 1, m, finite=True)
         expect_array(self, "intercept_", parts, finite=True)
@@ -321,7 +321,7 @@ def _check_separable(found: list[Solution], parts: list, classes: np.ndarray) ->
     for (first, second), one in zip(parts, found):
         if one.status.code == "not_separable":
             label = repr(classes.tolist()[first])
-            other = "the rest" if second == division.REST else repr(classes.tolist()[second])
+            other = "the rest" if second == multiclass.REST else repr(classes.tolist()[second])
             raise DataError(
                 "C=inf asks for a margin that no row violates, but no boundary of this kernel divides "
                 f"class {label} from {other}. Give a finite C, or a kernel that bends more."

@@ -10,8 +10,8 @@ from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.parameters import Real
 from pellucid.records import Recorder
-from pellucid.svm.machine import KERNEL_PARAMETERS, KernelMachine, one_machine
-from pellucid.svm.speakers import linear_parts, one_speaks
+from pellucid.svm.explain import linear_parts, one_speaks
+from pellucid.svm.kernel_base import KERNEL_PARAMETERS, KernelMachine, one_machine
 
 
 class SVR(KernelMachine, Regressor):

@@ -8,10 +8,10 @@ from pellucid.base import ProbabilisticClassifier
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.parameters import Choice, ClassWeight
-from pellucid.tree import predict
+from pellucid.tree import prediction
+from pellucid.tree.base import TreeModel
 from pellucid.tree.criteria import CLASS_CRITERIA
-from pellucid.tree.limits import TREE_PARAMETERS
-from pellucid.tree.model import TreeModel
+from pellucid.tree.stopping import TREE_PARAMETERS
 
 
 class DecisionTreeClassifier(TreeModel, ProbabilisticClassifier):
@@ -130,16 +130,16 @@ class DecisionTreeClassifier(TreeModel, ProbabilisticClassifier):
             raise DataError("the class shares of its nodes are no shares")
 
     def _proba(self, X: np.ndarray) -> np.ndarray:
-        return predict.values(self.tree_, X)
+        return prediction.values(self.tree_, X)
 
     def _codes(self, X: np.ndarray) -> np.ndarray:
-        return predict.codes(self.tree_, X)
+        return prediction.codes(self.tree_, X)
 
     def _explain(self, X: np.ndarray) -> dict[str, Any]:
         part = slice(1, None) if len(self.classes_) == 2 else slice(None)
         return {
             "base": self.tree_.value[0, part].copy(),
-            "contributions": predict.contributions(self.tree_, X)[:, :, part],
+            "contributions": prediction.contributions(self.tree_, X)[:, :, part],
             "prediction": self._proba(X)[:, part],
             "scale": "probability",
             "method": "changes of the class shares along the path",

@@ -6,7 +6,7 @@ import numpy as np
 
 from pellucid.base import Explained
 from pellucid.errors import ParameterError
-from pellucid.tree import predict
+from pellucid.tree import prediction
 from pellucid.tree.nodes import Nodes
 
 
@@ -21,7 +21,7 @@ class TreesExplained(Explained):
 
     def _shap(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(base (K,), contributions (n, d, K)) by Shapley values."""
-        return predict.shap(*self._as_trees(), X)
+        return prediction.shap(*self._as_trees(), X)
 
     def explain(self, X: Any, method: str = "path") -> Any:
         """Why the model says what it says: contributions of the user's own columns.

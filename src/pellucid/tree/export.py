@@ -11,8 +11,8 @@ from pellucid.data import Schema
 from pellucid.data.schema import DATETIME
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import Integer, check
-from pellucid.tree import wording
-from pellucid.tree.model import TreeModel
+from pellucid.tree import formatting
+from pellucid.tree.base import TreeModel
 from pellucid.tree.nodes import Nodes
 
 _PARAMETERS = {"max_depth": Integer(0), "spacing": Integer(1), "decimals": Integer(0)}
@@ -130,10 +130,10 @@ def _printer(
     if labels is not None:
         labels = _names(owner, "class_names", class_names, labels, nodes.value.shape[1])
     return _Printer(
-        nodes, schema, [wording.one_line(name) for name in names],
-        None if labels is None else [wording.one_line(label) for label in labels],
-        max_depth, spacing, decimals, wording.threshold_forms(nodes, max_depth, decimals),
-        wording.value_form(nodes, decimals) if labels is None else "",
+        nodes, schema, [formatting.one_line(name) for name in names],
+        None if labels is None else [formatting.one_line(label) for label in labels],
+        max_depth, spacing, decimals, formatting.threshold_forms(nodes, max_depth, decimals),
+        formatting.value_form(nodes, decimals) if labels is None else "",
     )  # fmt: skip
 
 
@@ -259,7 +259,7 @@ class _Printer:
         else:
             threshold = float(self.nodes.threshold[i])
             dated = self.schema.kinds[f] == DATETIME
-            shown = wording.date(threshold) if dated else format(threshold, self.forms[f])
+            shown = formatting.date(threshold) if dated else format(threshold, self.forms[f])
             texts, narrowed = [f"{name} <= {shown}", f"{name} >  {shown}"], [reach, reach]
         if self.schema.n_missing[f] > 0:
             texts[0 if self.nodes.missing_left[i] else 1] += " or missing"
@@ -267,7 +267,7 @@ class _Printer:
 
     def _levels(self, f: int, codes: np.ndarray) -> str:
         levels = self.schema.levels[f]
-        shown = ", ".join(wording.level(levels[k]) for k in codes[:8])
+        shown = ", ".join(formatting.level(levels[k]) for k in codes[:8])
         return "{" + shown + (f", ... {len(codes)} levels" if len(codes) > 8 else "") + "}"
 
     def _leaf(self, i: int) -> str:

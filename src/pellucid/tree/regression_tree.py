@@ -7,10 +7,10 @@ import numpy as np
 from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.parameters import Choice
-from pellucid.tree import predict
+from pellucid.tree import prediction
+from pellucid.tree.base import TreeModel, one_or_several
 from pellucid.tree.criteria import NUMBER_CRITERIA
-from pellucid.tree.limits import TREE_PARAMETERS
-from pellucid.tree.model import TreeModel, one_or_several
+from pellucid.tree.stopping import TREE_PARAMETERS
 
 
 class DecisionTreeRegressor(TreeModel, Regressor):
@@ -125,14 +125,14 @@ class DecisionTreeRegressor(TreeModel, Regressor):
         return "median" if self.criterion == "absolute_error" else "mean"
 
     def _predict(self, X: np.ndarray) -> np.ndarray:
-        said = predict.values(self.tree_, X)
+        said = prediction.values(self.tree_, X)
         return said[:, 0] if self.n_outputs_ == 1 else said
 
     def _explain(self, X: np.ndarray) -> dict[str, Any]:
         return {
             "base": self.tree_.value[0].copy(),
-            "contributions": predict.contributions(self.tree_, X),
-            "prediction": predict.values(self.tree_, X),
+            "contributions": prediction.contributions(self.tree_, X),
+            "prediction": prediction.values(self.tree_, X),
             "scale": "response",
             "method": f"changes of the {self._centre()} along the path",
         }

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from pellucid.app.arguments import refuse_model
+from pellucid.app.messages import voice_options
 from pellucid.app.options import config_option, gather_settings, setting_options
-from pellucid.app.voice import voice_options
 
 GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 
@@ -36,7 +36,7 @@ def check(ctx: click.Context, data: str | None, format_: str, as_json: bool, **g
     Exits with 1 if a check finds an error. Every check has a code: --ignore D011 skips one,
     --select D01 runs only those that start with D01.
     """
-    from pellucid.compare.prepare import prepare
+    from pellucid.comparison.planning.prepare import prepare
 
     if data is None:
         raise click.UsageError("Missing argument 'DATA'", ctx)
@@ -49,7 +49,7 @@ def check(ctx: click.Context, data: str | None, format_: str, as_json: bool, **g
 
 def shown(findings: Any, plan: Any, format_: str, source: str) -> str:
     """The findings as text, JSON, or annotations for GitHub Actions."""
-    from pellucid.compare.describe import describe_data
+    from pellucid.comparison.results_json import describe_data
     from pellucid.report import terminal
     from pellucid.report.screen import width
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from pellucid.app.messages import voice_options
 from pellucid.app.options import config_option, setting_options
-from pellucid.app.voice import voice_options
 
 
 @click.command()
@@ -69,7 +69,7 @@ def compare(ctx: click.Context, data: str | None, **given: Any) -> None:
     Holds out a test set, scores every model by nested cross-validation, recommends the simplest
     model that is as good as the best, scores it on the test set, and writes a report and a model file.
     """
-    from pellucid.app.comparing import run_compare
+    from pellucid.app.compare_command import run_compare
 
     if given.pop("as_json"):
         given["format_"] = "json"

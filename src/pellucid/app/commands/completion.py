@@ -2,7 +2,7 @@
 
 import click
 
-from pellucid.app.voice import voice_options
+from pellucid.app.messages import voice_options
 
 
 @click.command()

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from pellucid.app.commands.predict import encoding_option
-from pellucid.app.voice import Voice, voice_options
+from pellucid.app.messages import Voice, voice_options
 from pellucid.report.screen import packed, terminal_width
 
 FIRST = 3  # rows to explain if no --row is given
@@ -60,7 +60,7 @@ def explain(
     import numpy as np
 
     from pellucid.app.commands.predict import encoding_of_run, load_model, match_columns
-    from pellucid.data import exchange
+    from pellucid.data.io import shared_tables
 
     path, data, stored = find(model, data)
     fitted = load_model(path, data, "explain")[1]
@@ -68,7 +68,7 @@ def explain(
     chosen = rows or tuple(range(min(FIRST, table.num_rows)))
     refuse_outside(chosen, table.num_rows, data)
     matched = match_columns(fitted, table, data, voice, allow_missing, extra_is_fine=True)
-    part = exchange.take(matched, np.array(chosen))
+    part = shared_tables.take(matched, np.array(chosen))
     found = fitted.explain(part)
     if hasattr(found, "contributions"):
         own = found.columns == tuple(part.column_names)  # a formula makes its own columns
@@ -84,7 +84,7 @@ def find(model: str, data: str | None) -> tuple[str, str, str | None]:
     """The model file, the data and, if it is the data of the run, its encoding."""
     from pellucid.app.arguments import refuse_table
     from pellucid.app.options import read_config
-    from pellucid.compare.folder import find_run
+    from pellucid.comparison.execution.run_folder import find_run
     from pellucid.errors import DataError
 
     if Path(model).is_file():
@@ -150,7 +150,7 @@ def refuse_outside(rows: tuple[int, ...], n: int, source: str) -> None:
 
 def _values(table: Any) -> list[list[Any]]:
     """Cells by column, "missing" where a value is missing."""
-    from pellucid.data.exchange import python_columns
+    from pellucid.data.io.shared_tables import python_columns
 
     cells = python_columns(table)
     return [["missing" if v is None or v != v else v for v in column] for column in cells]
@@ -183,7 +183,7 @@ def as_text(found: Any, predictions: list[float] | None = None) -> str:
 
 def as_lines(found: Any, form: str, predictions: list[float] | None = None) -> str:
     """The numbers as JSON: one object per row, or per row and neighbour."""
-    from pellucid.compare.journal import plain
+    from pellucid.comparison.execution.journal import plain
 
     if hasattr(found, "contributions"):
         entries = [_entry(found, i) for i in range(len(found.prediction))]

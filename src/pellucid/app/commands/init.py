@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.voice import voice_options
+from pellucid.app.messages import voice_options
 
 
 @click.command()
@@ -19,8 +19,8 @@ from pellucid.app.voice import voice_options
 def init(voice: Any, out: str, target: str | None, force: bool) -> None:
     """Write a pellucid.toml with all settings and their defaults, ready to edit."""
     from pellucid.app.options import toml_value
-    from pellucid.compare.folder import write_whole
-    from pellucid.compare.settings import SETTINGS, allowed
+    from pellucid.comparison.execution.run_folder import write_whole
+    from pellucid.comparison.planning.settings import SETTINGS, allowed
     from pellucid.errors import DataError
 
     path = Path(out)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.voice import Voice, voice_options
+from pellucid.app.messages import Voice, voice_options
 
 
 @click.command()
@@ -28,8 +28,8 @@ def models(voice: Voice, task: str, effort: str, as_json: bool) -> None:
     The rank orders models by simplicity: 0 is the simplest. Candidates are the parameter settings
     that a search tries.
     """
-    from pellucid.app.planning import searched
-    from pellucid.compare.registry import entries
+    from pellucid.app.plan_text import searched
+    from pellucid.comparison.planning.registry import entries
     from pellucid.report.screen import grid, width, wrapped
 
     tasks = ["classification", "regression"] if task == "all" else [task]

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.voice import Voice, voice_options
+from pellucid.app.messages import Voice, voice_options
 
 NAMED = 5  # column names listed in a message
 EXPLAINED_ROWS = 4096  # at a time: contributions are rows x columns x classes
@@ -26,7 +26,7 @@ def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
 
     if Path(model).is_dir():
         from pellucid.app.commands.explain import model_of_run
-        from pellucid.compare.folder import find_run
+        from pellucid.comparison.execution.run_folder import find_run
 
         model = str(model_of_run(find_run(model)))
     refuse_table(model, data, command)
@@ -80,7 +80,7 @@ def predict(
     predicted class of the row if there are more; regression has no 'why_class'. 'pellucid explain'
     uses the same class and the same signs.
     """
-    from pellucid.data.write import format_of, write
+    from pellucid.data.io.write import format_of, write
 
     format_ = format_ or format_of(out)  # report a wrong extension before any work
     model, fitted = load_model(model, file, "predict")
@@ -193,9 +193,9 @@ def read_for(fitted: Any, file: Any, voice: Voice, encoding: str | None) -> Any:
     Levels that were text stay text, even if they are all digits in this file, and a level such as
     "NA" is not a missing value in its column.
     """
-    from pellucid.data.dialect import MISSING
-    from pellucid.data.read import read
-    from pellucid.data.source import find
+    from pellucid.data.io.dialect import MISSING
+    from pellucid.data.io.read import read
+    from pellucid.data.io.source import find
 
     source = find(file)
     texts = {
@@ -237,8 +237,8 @@ def encoding_of_run(model: str) -> str | None:
 
 def read_like(fitted: Any, file: str, voice: Voice, encoding: str | None, usual: str | None) -> Any:
     """As `read_for`; a file that is not UTF-8 is read in the encoding of the run."""
-    from pellucid.data.encodings import needs_encoding
-    from pellucid.data.source import find
+    from pellucid.data.io.encodings import needs_encoding
+    from pellucid.data.io.source import find
     from pellucid.errors import DataError
 
     source = find(file)
@@ -254,7 +254,7 @@ def read_like(fitted: Any, file: str, voice: Voice, encoding: str | None, usual:
 
 def require(name: str, table: Any, source: str) -> str:
     """The name, if the table has that column; otherwise an error with the nearest name."""
-    from pellucid.data.source import did_you_mean
+    from pellucid.data.io.source import did_you_mean
     from pellucid.errors import DataError
 
     if name not in table.column_names:
@@ -294,7 +294,7 @@ def match_columns(
 
 def raise_missing(needed: list[str], missing: list[str], table: Any, source: str) -> None:
     """Raise the error for columns that the model needs and the file does not have."""
-    from pellucid.data.source import did_you_mean
+    from pellucid.data.io.source import did_you_mean
     from pellucid.errors import DataError
 
     found = len(needed) - len(missing)

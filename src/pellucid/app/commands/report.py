@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.voice import voice_options
+from pellucid.app.messages import voice_options
 
 
 @click.command()
@@ -29,8 +29,8 @@ from pellucid.app.voice import voice_options
 @click.pass_obj
 def report(voice: Any, run: str | None, out: str | None, no_rows: bool, open_: bool) -> None:
     """Write the report of RUN (default: the latest run) as one file that works offline."""
-    from pellucid.compare.folder import find_run
-    from pellucid.report.writing import read_run, write_summary
+    from pellucid.comparison.execution.run_folder import find_run
+    from pellucid.report.write_report import read_run, write_summary
 
     folder = find_run(run)
     summary = read_run(folder, "summary.json")

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.voice import voice_options
+from pellucid.app.messages import voice_options
 
 RUNS = "runs"
 
@@ -31,7 +31,7 @@ def runs(voice: Any, folder: str, format_: str, as_json: bool) -> None:
 
     A narrow terminal shows fewer columns. Pipes and JSON have all of them.
     """
-    from pellucid.compare.folder import runs as found
+    from pellucid.comparison.execution.run_folder import runs as found
     from pellucid.errors import DataError
     from pellucid.report.screen import terminal_width
 
@@ -54,9 +54,9 @@ def runs(voice: Any, folder: str, format_: str, as_json: bool) -> None:
 
 def listed(entries: list[dict[str, Any]], width: int | None) -> list[str]:
     """The runs as a table; a narrow terminal has fewer columns, but always the full names."""
-    from pellucid.draw.text import clean
+    from pellucid.draw.label_text import clean
     from pellucid.report.screen import grid
-    from pellucid.report.words import score
+    from pellucid.report.wording import score
 
     columns = [
         "run", "date", "took", "data", "target", "state", "models", "recommended", "metric", "mean",

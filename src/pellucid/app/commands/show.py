@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
-from pellucid.app.voice import Voice, voice_options
-from pellucid.draw.text import cells
+from pellucid.app.messages import Voice, voice_options
+from pellucid.draw.label_text import cells
 from pellucid.report.screen import PIPED, packed, terminal_width, width
 
 LATEST = "runs/latest"
@@ -57,9 +57,9 @@ def show_model(path: str, as_json: bool, voice: Voice) -> None:
 
 def show_run(what: str, as_json: bool, voice: Voice) -> None:
     """The leaderboard and the answer of a run."""
-    from pellucid.compare.folder import find_run
+    from pellucid.comparison.execution.run_folder import find_run
     from pellucid.report import terminal
-    from pellucid.report.writing import read_run
+    from pellucid.report.write_report import read_run
 
     folder = find_run(what)
     data = read_run(folder, "results.json")
@@ -72,8 +72,8 @@ def show_run(what: str, as_json: bool, voice: Voice) -> None:
 
 def show_method(name: str, as_json: bool, voice: Voice) -> None:
     """The objective, the parameters and the source file of a method."""
-    from pellucid.compare.registry import ALIASES, ENTRIES
-    from pellucid.data.source import did_you_mean
+    from pellucid.comparison.planning.registry import ALIASES, ENTRIES
+    from pellucid.data.io.source import did_you_mean
     from pellucid.errors import DataError
     from pellucid.names import ESTIMATORS
 
@@ -136,7 +136,7 @@ def _source(model: type, module: str) -> dict[str, Any]:
 
 def method_text(fact: dict[str, Any], width: int = PIPED) -> str:
     """The description of a method, at most `width` columns wide."""
-    from pellucid.app.planning import searched
+    from pellucid.app.plan_text import searched
 
     facts = {"class": fact["class"], "source": fact["source"]}
     if fact["space"] is not None:

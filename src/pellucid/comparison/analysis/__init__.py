@@ -1,0 +1,1 @@
+"""What the results show: leaderboard, intervals, pairwise tests, test set, model details."""

@@ -1,0 +1,256 @@
+"""What out-of-fold predictions show about models: their scores, and the differences of pairs.
+
+The score of a model is the mean of its fold scores. To first order it is a sum over tested rows,
+
+    score - truth = sum_i a_i (v_i - score),      a_i = w_i / (folds * weight of the fold),
+
+where v_i is the value of row i for the metric (`model_selection.influence`). Two models were tested
+on the same rows, so their difference is a sum of paired row differences, and the variance of that sum
+is that of the rows. Models of one cross-validation also share training rows, which the rows tested do
+not show: Nadeau and Bengio's (2003) correction, written for rows, multiplies the variance by
+
+    1 + SHARED * folds * (test rows / training rows)          (5 folds: 1 + 1.25 SHARED).
+
+Repeats average the values of a row: they make the score more stable, but add no rows. With groups, the
+sums over groups are the independent units; with times, the sums over blocks of neighbouring times. The
+degrees of freedom are the number of units minus one. Losses have no natural scale, so they are compared
+by ratios: a model that fails badly on a few rows cannot hide behind the variance that these rows cause.
+Where few units account for most of the variance, a sign test of the units is a second test. Metrics that
+are not ours have no row values and are compared by folds (`by_folds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from pellucid.comparison.analysis import statistics
+from pellucid.model_selection.influence import row_losses, row_values
+from pellucid.model_selection.metrics import Metric
+
+LOSSES = ("log_loss", "mae", "rmse", "poisson_deviance")
+SHARED = 0.72  # of Nadeau and Bengio's term in the variance of a difference
+SHARED_BY_SCORE = 0.24  # likewise in the variance of a score, which the tested rows dominate
+FEW_UNITS = 20.0  # effective number of units below which the sign test is used as well
+MOST_CORRELATED = 1 / 3  # cap on the correlation of neighbouring blocks of times; more is seasonal
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What the models of one cross-validation have in common.
+
+    y, w : target and weight of each row of the table
+    classes : number of classes, 0 for regression
+    units : index of the independent unit (row, group or block of times) of each row
+    folds : number of folds, including repeats
+    ratio : test rows / training rows of a fold, on average
+    in_time : whether units follow one another in time, so that neighbours may be correlated
+    shared, shared_by_score : weight of the term for shared training rows, for differences and scores
+    """
+
+    metric: Metric
+    y: np.ndarray
+    w: np.ndarray
+    classes: int
+    units: np.ndarray
+    folds: int
+    ratio: float
+    repeats: int = 1
+    in_time: bool = False
+    shared: float = SHARED
+    shared_by_score: float = SHARED_BY_SCORE
+
+    def inflation(self, shared: float) -> float:
+        """Factor on the variance of the rows."""
+        return 1 + shared * self.folds / self.repeats * self.ratio
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One model: its score, the contribution of each unit to it (sum 0), and the mean loss of each unit.
+
+    `pooled` is the evidence of R2 over all rows: in a small fold the variance of the target is estimated
+    from few rows, which makes the fold scores too low on average.
+    """
+
+    score: float
+    parts: np.ndarray = field(repr=False)
+    losses: np.ndarray | None = field(default=None, repr=False)
+    pooled: Evidence | None = field(default=None, repr=False)
+
+
+def gather(trial: Trial, answers: Mapping[str, np.ndarray]) -> Evidence | None:
+    """The evidence in a model's out-of-fold predictions; None if a fold has no score."""
+    metric, rows, fold = trial.metric, answers["rows"], answers["fold"]
+    predicted = _needed(metric, answers)
+    if predicted is None:
+        return None
+    classes, size = np.arange(trial.classes), int(trial.units.max()) + 1
+    scores, values, share = np.empty(trial.folds), np.empty(len(rows)), np.empty(len(rows))
+    for k in range(trial.folds):
+        own = np.flatnonzero(fold == k)
+        y, w = trial.y[rows[own]], trial.w[rows[own]]
+        if not w.sum() > 0:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            values[own] = row_values(metric, y, predicted[own], w, classes)
+        share[own] = w / w.sum() / trial.folds
+        scores[k] = (values[own] * w).sum() / w.sum()
+    if not np.isfinite(scores).all() or not np.isfinite(values[share > 0]).all():
+        return None
+    score = float(scores.mean())
+    there = share > 0
+    units = trial.units[rows[there]]
+    parts = np.bincount(units, (share * (values - score))[there], size)
+    used = np.bincount(units, minlength=size) > 0
+    losses, pooled = _losses(trial, rows, predicted, share, used), None
+    if metric.name == "r2" and trial.folds > trial.repeats:
+        per = trial.folds // trial.repeats
+        pooled = gather(replace(trial, folds=trial.repeats), {**answers, "fold": fold // per})
+    return Evidence(score, parts[used], losses, pooled)
+
+
+def _needed(metric: Metric, answers: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    """What the metric is computed from; None if the model does not provide it."""
+    if metric.needs in ("labels", "numbers"):
+        return answers["labels"]
+    if metric.needs == "scores" and "proba" not in answers:
+        return answers.get("scores")
+    return answers.get("proba") if metric.needs != "model" else None
+
+
+def _losses(
+    trial: Trial, rows: np.ndarray, predicted: np.ndarray, share: np.ndarray, used: np.ndarray
+) -> np.ndarray | None:
+    """Mean loss by unit, for metrics that are made of losses."""
+    found = row_losses(trial.metric, trial.y[rows], predicted)
+    if found is None:
+        return None
+    there = share > 0
+    units = trial.units[rows[there]]
+    total = np.bincount(units, (share * found)[there], len(used))
+    return total[used] / np.bincount(units, share[there], len(used))[used]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much better one model is than another, on the scale of the test, and how sure that is.
+
+    mean, error : on a scale of ratios for losses (`log`); df : degrees of freedom; p : two-sided
+    """
+
+    mean: float
+    error: float
+    df: int
+    p: float
+    log: bool = False
+
+    def within(self, width: float) -> float:
+        """Probability that the models differ by less than `width` (flat prior)."""
+        from scipy.special import stdtr
+
+        error = max(self.error, ROUNDING)
+        ends = (width - self.mean) / error, (-width - self.mean) / error
+        return float(stdtr(self.df, ends[0]) - stdtr(self.df, ends[1]))
+
+    @property
+    def better(self) -> float:
+        """Probability that the first model is better (flat prior); it follows from p."""
+        return 1 - self.p / 2 if self.mean > 0 else self.p / 2
+
+    def combined_with(self, second: Difference) -> Difference:
+        """With the p of two tests that point the same way: the smaller p, doubled."""
+        if second.mean * self.mean <= 0:
+            return self
+        p = min(1.0, 2 * min(self.p, second.p))
+        return Difference(self.mean, self.error, self.df, p, self.log)
+
+    @property
+    def reversed(self) -> Difference:
+        return Difference(-self.mean, self.error, self.df, self.p, self.log)
+
+
+def difference(trial: Trial, one: Evidence, other: Evidence) -> Difference:
+    """Of two models that were tested on the same rows; above 0 if `one` is better."""
+    mean, parts, log = _on_scale(trial.metric, one, other)
+    factor, df = trial.inflation(trial.shared), len(parts) - 1
+    scale = max(1.0 if log else abs(one.score) + abs(other.score), ROUNDING)
+    parts = np.where(np.abs(parts) * len(parts) > ROUNDING * scale, parts, 0.0)
+    if trial.in_time and parts.any():
+        factor *= _autocorrelation_factor(parts)
+    error = standard_error(parts, factor)
+    if error <= ROUNDING * scale:  # the same in every unit
+        p = 1.0 if abs(mean) <= ROUNDING * scale else _sign_test_bound(len(parts))
+        return Difference(float(mean), 0.0, df, p, log)
+    p = statistics.t_two_sided(mean / error, df)
+    if effective_units(parts) < FEW_UNITS:
+        p = min(1.0, 2 * min(p, _by_signs(one, other, mean, factor)))
+    p = max(p, _sign_test_bound(_differing(one, other, parts)))
+    return Difference(float(mean), error, df, p, log)
+
+
+def _autocorrelation_factor(parts: np.ndarray) -> float:
+    """(1 + r) / (1 - r): factor on the variance for errors that last longer than a block of times.
+
+    r is the correlation of neighbouring blocks, corrected for its bias of about -1 / n, between 0 and
+    MOST_CORRELATED.
+    """
+    r = float((parts[1:] * parts[:-1]).sum() / (parts**2).sum()) + 1 / len(parts)
+    r = min(max(r, 0.0), MOST_CORRELATED)
+    return (1 + r) / (1 - r)
+
+
+def _differing(one: Evidence, other: Evidence, parts: np.ndarray) -> int:
+    """Number of units on which the models differ, by losses where the metric has them."""
+    if one.losses is None or other.losses is None:
+        return int((parts != 0).sum())
+    size = np.abs(one.losses) + np.abs(other.losses)
+    return int((np.abs(one.losses - other.losses) > ROUNDING * size).sum())
+
+
+def _sign_test_bound(units: int) -> float:
+    """p of the sign test if the same model is better on all these units: no p may be smaller."""
+    return min(1.0, 2.0 ** (1 - min(units, 1000)))
+
+
+def _on_scale(metric: Metric, one: Evidence, other: Evidence) -> tuple[float, np.ndarray, bool]:
+    """The difference and its parts: of logarithms where both scores are losses above 0."""
+    mine, theirs = as_loss(metric.name, one), as_loss(metric.name, other)
+    if mine is not None and theirs is not None and min(mine.score, theirs.score) > 0:
+        parts = theirs.parts / theirs.score - mine.parts / mine.score
+        return float(np.log(theirs.score / mine.score)), parts, True
+    parts = metric.sign * (one.parts - other.parts)
+    return metric.sign * (one.score - other.score), parts, False
+
+
+def as_loss(metric: str, found: Evidence) -> Evidence | None:
+    """A score as a loss that is 0 for a perfect model (R2: the share not explained); else None."""
+    if metric == "r2":
+        return Evidence(1 - found.score, -found.parts)
+    return found if metric in LOSSES else None
+
+
+def standard_error(parts: np.ndarray, factor: float) -> float:
+    """Standard error of a sum over independent units."""
+    n = len(parts)
+    return float(np.sqrt(factor * n / (n - 1) * (parts**2).sum())) if n > 1 else float("nan")
+
+
+def effective_units(parts: np.ndarray) -> float:
+    """Effective number of units behind the variance: all if they vary alike, 1 if one dominates."""
+    squares = (parts / np.abs(parts).max()) ** 2
+    return float(squares.sum() ** 2 / (squares**2).sum())
+
+
+def _by_signs(one: Evidence, other: Evidence, mean: float, factor: float) -> float:
+    """p of the sign test if most units favour the model with the better mean, else 1."""
+    if one.losses is None or other.losses is None:
+        return 1.0
+    wins, defeats = (one.losses < other.losses).sum(), (one.losses > other.losses).sum()
+    if (wins - defeats) * mean <= 0:
+        return 1.0
+    z = (abs(wins - defeats) - 1) / np.sqrt(factor * (wins + defeats))
+    return statistics.normal_two_sided(float(z))

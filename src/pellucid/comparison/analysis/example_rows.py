@@ -1,0 +1,76 @@
+"""Single rows worth looking at: where the recommended model was most wrong, least sure, and a few
+at random; with what each column contributed. Judged by the folds that had not seen the row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.data.io import shared_tables
+
+EACH = 8
+MOST_CONTRIBUTIONS = 20
+
+
+def pick(
+    y: np.ndarray, answers: dict[str, np.ndarray], n_classes: int, seed: int
+) -> dict[str, list[int]]:
+    """{group: rows of the material}; answers are out-of-fold."""
+    rows, labels = answers["rows"], answers["labels"]
+    first = np.unique(rows, return_index=True)[1]  # repeats test a row more than once
+    rows, labels = rows[first], labels[first]
+    truth = y[rows]
+    rng = parallel.stream(parallel.seed_sequence(seed), "rows")
+    drawn = rng.permutation(len(rows))[:EACH]
+    groups = {}
+    if not n_classes:
+        wrong = np.abs(truth - labels)
+        groups["worst mistakes"] = np.argsort(-wrong, kind="stable")[:EACH]
+    else:
+        proba = answers.get("proba")
+        sure = np.ones(len(rows)) if proba is None else proba[first].max(axis=1)
+        missed = np.flatnonzero(labels != truth)
+        groups["worst mistakes"] = missed[np.argsort(-sure[missed], kind="stable")][:EACH]
+        if proba is not None:
+            ordered = np.sort(proba[first], axis=1)
+            groups["most uncertain"] = np.argsort(ordered[:, -1] - ordered[:, -2], kind="stable")[
+                :EACH
+            ]
+    groups["random"] = drawn
+    return {name: [int(rows[k]) for k in found] for name, found in groups.items() if len(found)}
+
+
+def explained(bench: Any, fitted: Any, rows: list[int]) -> list[dict[str, Any]] | None:
+    """For each row what the kept model says and why; None if the model explains by other rows."""
+    if not hasattr(fitted, "explain"):
+        return None
+    told = fitted.explain(bench.rows(np.array(rows)))
+    if not hasattr(told, "contributions"):
+        return None
+    out = []
+    for i in range(len(rows)):
+        k = int(np.argmax(told.prediction[i]))
+        amounts = told.contributions[i, :, k]
+        order = np.argsort(-np.abs(amounts), kind="stable")[:MOST_CONTRIBUTIONS]
+        out.append({
+            "base": float(told.base[k]), "total": float(told.prediction[i, k]),
+            "scale": told.called, "about": _about(told, k),
+            "contributions": [[str(told.columns[j]), float(amounts[j])] for j in order],
+        })  # fmt: skip
+    return out
+
+
+def _about(told: Any, k: int) -> str | None:
+    """The class that the contributions speak for."""
+    if told.classes is None:
+        return None
+    return str(told.classes[-1] if len(told.base) == 1 else told.classes[k])
+
+
+def cells(table: Any, rows: list[int]) -> list[list[str | None]]:
+    """The cells of some rows as text."""
+    table = shared_tables.readable(table)
+    return shared_tables.cells_as_text(shared_tables.take(table, np.array(rows, dtype=np.int64)))

@@ -1,0 +1,252 @@
+"""What is special about a fitted model: doubts of its weights, their path along the penalty, how the
+prediction depends on single columns, the plane of a discriminant, support vectors, neighbours.
+
+Each function gives plain data, bounded in size, or None where a model has no such thing or its time
+is used up. Invariant: nothing here changes a score, and classes are codes, not labels.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.comparison.execution.worker_data import Bench
+from pellucid.data.io import shared_tables
+
+REDRAWN = 30  # refits behind the interval of a weight
+ENOUGH = 20  # of them that must know a term
+LINES = 8  # weights that are followed along the penalty
+DEPENDENCES = 4
+GRID = 15
+ROWS = 60  # that a dependence is averaged over
+POINTS = 300
+BINS = 24
+SHOWN = 4  # rows whose neighbours are listed
+NEAR = 7
+PENALTIES = {"alpha", "C"}
+
+
+def _rng(bench: Bench, *what: Any) -> np.random.Generator:
+    return parallel.stream(parallel.seed_sequence(bench.shared.seed), "insight", *what)
+
+
+def weights_of(fitted: Any) -> np.ndarray | None:
+    """(classes or 1, terms); None for a model without weights by term."""
+    coef = vars(fitted).get("coef_")
+    if coef is None or not hasattr(fitted, "terms_"):
+        return None
+    values = np.atleast_2d(np.asarray(coef, dtype=float))
+    return values if values.shape[1] == len(fitted.terms_) else None
+
+
+def spread_of(bench: Bench, fitted: Any, job: Any) -> np.ndarray:
+    """Standard deviation of each encoded column on the training rows."""
+    X = fitted._encoded(bench.rows(job.train))
+    if isinstance(X, np.ndarray):
+        return X.std(axis=0)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
+    return np.sqrt(np.maximum(square - mean**2, 0.0))
+
+
+# Doubt ----------------------------------------------------------------------------------------
+
+
+def doubt(bench: Bench, fitted: Any, job: Any, seconds: float) -> dict[str, Any] | None:
+    """95 % limits of all weights: by theory for least squares, else from refits on redrawn rows."""
+    values = weights_of(fitted)
+    if values is None:
+        return None
+    known = _wald(fitted) if type(fitted).__name__ == "LinearRegression" else None
+    if known is not None:
+        return known
+    spread = _redrawn(bench, fitted, job, values.shape, seconds)
+    if spread is None:
+        return None
+    half = 1.96 * spread
+    return {"low": values - half, "high": values + half,
+            "method": f"{REDRAWN} refits on redrawn rows"}  # fmt: skip
+
+
+def _wald(fitted: Any) -> dict[str, Any] | None:
+    table = fitted.summary()
+    if "low" not in table.columns:
+        return None
+    low, high = table.columns.index("low"), table.columns.index("high")
+    of = {row[0]: (row[low], row[high]) for row in table.rows}
+    ends = np.array([of.get(str(term), (None, None)) for term in fitted.terms_], dtype=float)
+    return {"low": ends[None, :, 0], "high": ends[None, :, 1], "method": "the t distribution"}
+
+
+def _redrawn(
+    bench: Bench, fitted: Any, job: Any, shape: tuple[int, int], seconds: float
+) -> np.ndarray | None:
+    """Standard deviation of each weight over refits; NaN for a term that few of them know."""
+    began, rng, n = time.process_time(), _rng(bench, "redrawn", bench.name), len(job.train)
+    place = {str(term): j for j, term in enumerate(fitted.terms_)}
+    found = np.full((REDRAWN, *shape), np.nan)
+    for b in range(REDRAWN):
+        rows = job.train[rng.integers(0, n, n)]
+        model = bench.fresh(job.candidates[job.best], "redrawn", str(b))
+        again = weights_of(other := bench.fit(model, bench.rows(rows), rows))
+        if again is not None and len(again) == shape[0]:
+            pairs = [(place[str(t)], j) for j, t in enumerate(other.terms_) if str(t) in place]
+            ours, theirs = zip(*pairs)
+            found[b][:, list(ours)] = again[:, list(theirs)]
+        if (time.process_time() - began) / (b + 1) * REDRAWN > seconds:
+            return None
+    known = np.isfinite(found).sum(axis=0)
+    mean = np.nansum(found, axis=0) / np.maximum(known, 1)
+    square = np.nansum((found - mean) ** 2, axis=0)
+    return np.where(known >= ENOUGH, np.sqrt(square / np.maximum(known - 1, 1)), np.nan)
+
+
+# Path -----------------------------------------------------------------------------------------
+
+
+def path(bench: Bench, fitted: Any, job: Any, seconds: float) -> Any:
+    """Weights per standard deviation along the penalty, the other parameters as chosen."""
+    values, chosen = weights_of(fitted), job.candidates[job.best]
+    name = next((key for key in chosen if key in PENALTIES), None)
+    if values is None or name is None:
+        return None
+    others = {key: value for key, value in chosen.items() if key != name}
+    along = sorted({c[name] for c in job.candidates if _agree(c, others)})
+    if len(along) < 3:
+        return None
+    spread = spread_of(bench, fitted, job)
+    sizes = np.abs(values * spread)
+    top = np.argsort(-sizes.max(axis=0), kind="stable")[:LINES]
+    which = sizes[:, top].argmax(axis=0)  # of each term the class where it is largest
+    began, X, lines = time.process_time(), bench.rows(job.train), []
+    for k, value in enumerate(along):
+        model = bench.fresh({**others, name: value}, "path", str(k))
+        again = weights_of(bench.fit(model, X, job.train))
+        if again is None or again.shape != values.shape:
+            return None
+        lines.append(again[which, top] * spread[top])
+        if (time.process_time() - began) / (k + 1) * len(along) > seconds:
+            return None
+    return {
+        "param": name, "x": [float(v) for v in along], "chosen": float(chosen[name]),
+        "terms": [str(fitted.terms_[j])[:200] for j in top],
+        "y": np.transpose(lines).tolist(), "classes": len(values),
+    }  # fmt: skip
+
+
+def _agree(candidate: dict[str, Any], others: dict[str, Any]) -> bool:
+    return all(candidate.get(key) == value for key, value in others.items())
+
+
+# Dependence -----------------------------------------------------------------------------------
+
+
+def dependence(bench: Bench, fitted: Any, job: Any, columns: list[str]) -> Any:
+    """Mean prediction if every row had the same value in one column, for some columns."""
+    rows = job.train[_rng(bench, "dependence").permutation(len(job.train))[:ROWS]]
+    found = [_dependence(bench, fitted, job.train, rows, name) for name in columns[:DEPENDENCES]]
+    kept = [part for part in found if part is not None]
+    return {"rows": len(rows), "columns": kept} if kept else None
+
+
+def _dependence(
+    bench: Bench, fitted: Any, train: np.ndarray, rows: np.ndarray, name: str
+) -> dict[str, Any] | None:
+    from pellucid.data.arrow import arrow_column
+
+    raw = arrow_column(name, bench.table.column(name))
+    values = raw.values[train]
+    if raw.kind in ("number", "datetime"):
+        shown = values[~np.isnan(values)]
+        ends = np.linspace(0.02, 0.98, GRID)
+        labels: list[Any] = np.unique(np.quantile(shown, ends)).tolist() if len(shown) else []
+        where = None
+    elif raw.kind == "categorical" and name not in bench.text:
+        codes, first, counts = np.unique(values, return_index=True, return_counts=True)
+        order = [k for k in np.argsort(-counts, kind="stable") if codes[k] >= 0][:GRID]
+        where = train[first[order]]
+        labels = [text[0] for text in _texts(bench, name, where)]
+    else:
+        return None
+    if len(labels) < 2:
+        return None
+    table = shared_tables.take(bench.table, np.tile(rows, len(labels)))
+    if where is None:
+        table = shared_tables.with_column(table, name, np.repeat(labels, len(rows)))
+    else:
+        cells = shared_tables.take(bench.table.select([name]), np.repeat(where, len(rows)))
+        table = table.set_column(table.column_names.index(name), name, cells.column(0))
+    kind = raw.kind if where is None else "levels"
+    means = _means(bench, fitted, table, len(labels))
+    return {"name": name, "kind": kind, "x": labels, "y": means.T.tolist()}
+
+
+def _texts(bench: Bench, name: str, rows: np.ndarray) -> list[list[str]]:
+    cells = shared_tables.cells_as_text(shared_tables.take(bench.table.select([name]), rows), 60)
+    return [["" if cell is None else cell for cell in row] for row in cells]
+
+
+def _means(bench: Bench, fitted: Any, table: Any, n: int) -> np.ndarray:
+    """(values, classes or 1): mean number, mean probability, or share of rows that are called so."""
+    answers, K = bench.ask(fitted, table), bench.shared.n_classes
+    if not K:
+        return answers.labels.reshape(n, -1).mean(axis=1)[:, None]
+    said = answers.proba if answers.proba is not None else np.eye(K)[answers.labels]
+    return said.reshape(n, -1, K).mean(axis=1)
+
+
+# Models of one kind ---------------------------------------------------------------------------
+
+
+def projection(bench: Bench, fitted: Any, job: Any) -> dict[str, Any] | None:
+    """Rows in the plane that a linear discriminant sees; along its line for two classes."""
+    if type(fitted).__name__ != "LinearDiscriminantAnalysis":
+        return None
+    rows = job.train[np.sort(_rng(bench, "projection").permutation(len(job.train))[:POINTS])]
+    scores = np.asarray(fitted.decision_function(bench.rows(rows)), dtype=float)
+    if scores.ndim == 1:
+        scores = scores if bench.codes(fitted.classes_)[1] == 1 else -scores
+        edges = np.linspace(scores.min(), scores.max(), BINS + 1)
+        counts = [np.histogram(scores[bench.y[rows] == k], edges)[0].tolist() for k in (0, 1)]
+        return {"edges": edges.tolist(), "counts": counts}
+    # Differences of scores span the discriminant space; its main axes are the plane.
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    centred -= centred.mean(axis=0)
+    axes = np.linalg.svd(centred, full_matrices=False)[2][:2]
+    x, y = (centred @ axes.T).T
+    return {"x": x.tolist(), "y": y.tolist(), "codes": bench.y[rows].tolist()}
+
+
+def support(bench: Bench, fitted: Any, job: Any) -> dict[str, Any] | None:
+    """How many training rows carry the boundary (or lie outside the tube), by class."""
+    where = vars(fitted).get("support_")
+    if where is None or "dual_coef_" not in vars(fitted):
+        return None
+    y, K = bench.y[job.train], bench.shared.n_classes
+    codes = y if K else np.zeros(len(y), dtype=int)
+    size = max(1, K)
+    return {
+        "vectors": np.bincount(codes[np.asarray(where)], minlength=size).tolist(),
+        "rows": np.bincount(codes, minlength=size).tolist(),
+    }
+
+
+def neighbours(bench: Bench, fitted: Any, job: Any) -> list[dict[str, Any]] | None:
+    """Some rows with the nearest other rows, their distances and their targets."""
+    if not type(fitted).__name__.startswith("KNeighbors"):
+        return None
+    rows = np.sort(_rng(bench, "neighbours").permutation(job.train)[:SHOWN])
+    told = fitted.explain(bench.rows(rows))
+    out = []
+    for i, row in enumerate(rows):
+        near = [
+            {"row": int(job.train[k]), "distance": float(d), "actual": float(bench.y[job.train[k]])}
+            for k, d in zip(told.rows[i], told.distances[i])
+            if k >= 0 and job.train[k] != row
+        ]
+        if near:
+            out.append({"row": int(row), "actual": float(bench.y[row]), "near": near[:NEAR]})
+    return out or None

@@ -1,0 +1,211 @@
+"""All models of a run against each other: scores, intervals, and the difference of every pair.
+
+Our own metrics are compared by rows, custom scorers by folds. The result is computed once; board,
+pairwise matrix, answer and report read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from pellucid.comparison.analysis import statistics
+from pellucid.comparison.analysis.by_folds import LOSS, fold_difference, fold_interval
+from pellucid.comparison.analysis.evidence import Difference, Evidence, Trial, difference, gather
+from pellucid.comparison.analysis.score_intervals import score_interval
+from pellucid.comparison.planning.plan import Plan, bounds_of
+from pellucid.comparison.planning.registry import BASELINES
+from pellucid.model_selection.metrics import METRICS, imbalanced, recall_by_class
+
+LOG_LOSS = METRICS["log_loss"]
+FoldScores = dict[str, list[float]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is known of the models that finished all folds.
+
+    folds : {model: {metric: one score per fold}}; means : {model: ranking score}, those that have one
+    recalls : {model: {class: recall}} where a class is rare
+    """
+
+    folds: Mapping[str, FoldScores]
+    means: Mapping[str, float]
+    pair: Callable[[str, str], Difference]
+    interval: Callable[[str], tuple[float, float]]
+    recalls: Mapping[str, dict[str, float]] = field(default_factory=dict)
+    known: dict[tuple[str, str], Difference] = field(default_factory=dict)
+
+    def difference(self, one: str, other: str) -> Difference:
+        """How much better `one` is than `other`; that of the reversed pair is its negative."""
+        if (one, other) not in self.known:
+            found = self.pair(one, other)
+            self.known.update({(one, other): found, (other, one): found.reversed})
+        return self.known[one, other]
+
+    def matrix(self, models: list[str]) -> dict[str, Any]:
+        """The differences of all pairs as plain lists; None on the diagonal."""
+
+        def table(of: Callable[[Difference], float]) -> list[list[float | None]]:
+            return [
+                [None if one == other else of(self.difference(one, other)) for other in models]
+                for one in models
+            ]
+
+        pairs = [self.difference(a, b) for a in models for b in models if a != b]
+        return {
+            "models": models,
+            "difference": table(lambda d: d.mean),
+            "error": table(lambda d: d.error),
+            "p": table(lambda d: d.p),
+            "df": pairs[0].df if pairs else 0,
+            "ratios": bool(pairs) and all(d.log for d in pairs),
+        }
+
+
+def compare_models(
+    plan: Plan, folds: Mapping[str, FoldScores], answers: Mapping[str, Mapping[str, np.ndarray]]
+) -> Comparison:
+    """By rows where the metric allows it, else by folds."""
+    found = (
+        _by_folds(plan, folds) if plan.metric.needs == "model" else _by_rows(plan, folds, answers)
+    )
+    return replace(found, recalls=recalls(plan, {name: answers[name] for name in folds}))
+
+
+def _by_rows(
+    plan: Plan, folds: Mapping[str, FoldScores], answers: Mapping[str, Mapping[str, np.ndarray]]
+) -> Comparison:
+    trial, behind = trial_of(plan), rows_behind(plan)
+    found = {name: gather(trial, answers[name]) for name in folds}
+    scored = {name for name in folds if np.isfinite(folds[name][plan.metric.name]).all()}
+    known = {name: e for name, e in found.items() if e is not None and name in scored}
+
+    def interval(name: str) -> tuple[float, float]:
+        if name not in known:
+            return float("nan"), float("nan")
+        if _is_exact(plan, name):
+            return known[name].score, known[name].score
+        low, high = bounds_of(plan.metric.name)
+        ends = score_interval(trial, known[name], behind)
+        return max(low, ends[0]), min(high, ends[1])
+
+    by_log_loss = _by_log_loss(trial, answers) if plan.metric.needs == "labels" else {}
+
+    def pair(one: str, other: str) -> Difference:
+        found = difference(trial, known[one], known[other])
+        if (
+            BASELINES[plan.material.task] not in (one, other)
+            or not {one, other} <= by_log_loss.keys()
+        ):
+            return found
+        return found.combined_with(
+            difference(replace(trial, metric=LOG_LOSS), by_log_loss[one], by_log_loss[other])
+        )
+
+    means = {name: _mean(folds[name][plan.metric.name]) for name in known}
+    return Comparison(folds, means, pair, interval)
+
+
+def _by_log_loss(
+    trial: Trial, answers: Mapping[str, Mapping[str, np.ndarray]]
+) -> dict[str, Evidence]:
+    """The log loss as a second test of whether a model beats the baseline.
+
+    Labels alone have little power to show that the columns help at all; probabilities have more.
+    """
+    own = replace(trial, metric=LOG_LOSS)
+    found = {name: gather(own, predicted) for name, predicted in answers.items()}
+    return {name: evidence for name, evidence in found.items() if evidence is not None}
+
+
+def _by_folds(plan: Plan, folds: Mapping[str, FoldScores]) -> Comparison:
+    scores = {name: found[plan.metric.name] for name, found in folds.items()}
+    bounds = bounds_of(plan.metric.name)
+
+    def pair(one: str, other: str) -> Difference:
+        return fold_difference(
+            scores[one], scores[other], plan.ratio, plan.metric.sign, bounds == LOSS, plan.repeats
+        )
+
+    means = {name: _mean(own) for name, own in scores.items() if np.isfinite(own).all()}
+    return Comparison(folds, means, pair, lambda name: interval_of_folds(plan, scores[name]))
+
+
+def interval_of_folds(plan: Plan, scores: list[float]) -> tuple[float, float]:
+    """Of the ranking score, from its values in the folds alone."""
+    return fold_interval(scores, plan.ratio, bounds_of(plan.metric.name), plan.repeats)
+
+
+def _mean(scores: list[float]) -> float:
+    return float(np.mean(scores))
+
+
+def _is_exact(plan: Plan, name: str) -> bool:
+    """The baseline says the same of every row: some scores of it are known beforehand."""
+    known = plan.metric.name in ("roc_auc", "balanced_accuracy")
+    return known and name == BASELINES[plan.material.task]
+
+
+def recalls(
+    plan: Plan, answers: Mapping[str, Mapping[str, np.ndarray]]
+) -> dict[str, dict[str, float]]:
+    """Recall by class of every model, over all tested rows, if some class is rare."""
+    material = plan.material
+    if material.classes is None:
+        return {}
+    y, w, names = material.y, material.weights, [str(label) for label in material.classes]
+    if not imbalanced(y[plan.train], w[plan.train], len(names)):
+        return {}
+    found = {}
+    for model, said in answers.items():
+        rows = said["rows"]
+        shares = recall_by_class(y[rows], said["labels"].astype(int), w[rows], len(names))
+        found[model] = dict(zip(names, shares.tolist()))
+    return found
+
+
+def trial_of(plan: Plan) -> Trial:
+    """What the models of a plan share: rows, folds, and what varies independently."""
+    material, in_time = plan.material, plan.material.beside[0] == "time"
+    # Training rows that only grow are shared no more than those of shuffled folds.
+    ratio = 1 / max(len(plan.folds) - 1, 1) if in_time else plan.ratio
+    return Trial(
+        plan.metric, material.y, material.weights, len(material.classes or ()), units_of(plan),
+        len(plan.folds), ratio, plan.repeats, in_time,
+    )  # fmt: skip
+
+
+def units_of(plan: Plan) -> np.ndarray:
+    """By row: itself, its group, or its block of neighbouring times.
+
+    Errors of neighbouring times are alike. Blocks hold the square root of the number of tested rows,
+    so that they are long and many; rows of one time share a block.
+    """
+    kind, beside = plan.material.beside
+    n = len(plan.material.y)
+    if beside is None:
+        return np.arange(n)
+    codes = np.unique(beside, return_inverse=True)[1]
+    if kind == "group":
+        return codes
+    tested = np.unique(np.concatenate([test for _, test in plan.folds]))
+    length = np.sqrt(len(tested))
+    before = np.concatenate([[0], np.cumsum(np.bincount(codes[tested], minlength=codes.max() + 1))])
+    return (before[codes] / length).astype(int)
+
+
+def rows_behind(plan: Plan) -> statistics.Behind | None:
+    """The tested rows of each class; None for numbers."""
+    material = plan.material
+    if material.classes is None:
+        return None
+    tested = np.unique(np.concatenate([test for _, test in plan.folds]))
+    y, w = material.y[tested], material.weights[tested]
+    own = [w[(y == k) & (w > 0)] for k in range(len(material.classes))]
+    return statistics.Behind(
+        plan.metric.name, tuple(statistics.equal_rows(part) for part in own if len(part))
+    )

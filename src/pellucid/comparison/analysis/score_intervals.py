@@ -1,0 +1,79 @@
+"""The 95 % interval of a cross-validated score, from what each tested row adds to it.
+
+Shares have Wilson's interval with as many rows as would vary as much; the area under the ROC curve
+has Newcombe's, with sizes reduced likewise; losses have theirs on a scale of ratios (R2: the share
+that is not explained), and the upper end of a skewed loss lies further out (Hall 1992). The interval
+is about the score of the procedure on tables like this one, so the variance of rows is inflated for
+the training rows that models share, see `evidence`. Metrics that are not ours have that of the folds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pellucid.comparison.analysis import statistics
+from pellucid.comparison.analysis.evidence import (
+    ROUNDING,
+    Evidence,
+    Trial,
+    as_loss,
+    standard_error,
+)
+from pellucid.comparison.analysis.statistics import LEVEL, Behind
+
+HIDDEN = 3.0  # times the skewness of the rows: large losses are rare, so samples show less of it
+Ends = tuple[float, float]
+
+
+def score_interval(trial: Trial, found: Evidence, behind: Behind | None) -> Ends:
+    """Of one model; `behind` tells of the tested rows of each class."""
+    factor = trial.inflation(trial.shared_by_score)
+    if behind is not None and behind.rows is not None:
+        return _of_share(found, behind, factor)
+    if behind is not None and trial.metric.name == "roc_auc":
+        return _of_auc(found, behind, factor)
+    loss = as_loss(trial.metric.name, found)
+    if loss is None or not loss.score > 0:
+        reach = statistics.t_quantile(len(found.parts) - 1, (1 + LEVEL) / 2)
+        half = reach * standard_error(found.parts, factor)
+        return found.score - half, found.score + half
+    low, high = _of_loss(loss, factor)
+    if trial.metric.name != "r2":
+        return low, high
+    if found.pooled is not None:
+        again = _of_loss(Evidence(1 - found.pooled.score, -found.pooled.parts), factor)
+        low, high = min(low, again[0]), max(high, again[1])
+    return 1 - high, 1 - low
+
+
+def _of_share(found: Evidence, behind: Behind, factor: float) -> Ends:
+    """Wilson's; rows that are all right say no more than their number, groups than theirs."""
+    share, units = min(max(found.score, 0.0), 1.0), len(found.parts)
+    spread = standard_error(found.parts, 1.0) ** 2
+    known = min(behind.rows or 0.0, float(units))
+    if spread > ROUNDING**2:
+        known = min(share * (1 - share) / spread, sum(behind.by_class))
+    return statistics.wilson(share, known / factor, df=units - 1)
+
+
+def _of_auc(found: Evidence, behind: Behind, factor: float) -> Ends:
+    """Newcombe's, for classes smaller by how much more the rows vary than it expects."""
+    fewest = min(behind.by_class)
+    rest, auc = sum(behind.by_class) - fewest, min(max(found.score, 0.0), 1.0)
+    expected = statistics.auc_variance(auc, fewest, rest)
+    spread = standard_error(found.parts, 1.0) ** 2
+    factor *= max(1.0, spread / expected) if expected > 0 else 1.0
+    return statistics.auc_interval(auc, fewest / factor, rest / factor, df=len(found.parts) - 1)
+
+
+def _of_loss(loss: Evidence, factor: float) -> Ends:
+    """On a scale of ratios; the upper end follows the skewness of the rows."""
+    n = len(loss.parts)
+    z = statistics.t_quantile(n - 1, (1 + LEVEL) / 2)
+    share = standard_error(loss.parts, factor) / loss.score
+    centred = loss.parts - loss.parts.mean()
+    spread = np.sqrt((centred**2).mean())
+    skew = float((centred**3).mean() / spread**3) if spread > 0 else 0.0
+    more = HIDDEN * max(skew, 0.0) * (1 + 2 * z**2) / (6 * np.sqrt(n))
+    reach = min((z + more) * share, np.log(statistics.FARTHEST))
+    return float(loss.score * np.exp(-z * share)), float(loss.score * np.exp(reach))

@@ -1,0 +1,171 @@
+"""Which models are as good as the best, and which one is recommended: rules fixed in advance.
+
+1. The baseline is asked first. Some model is better than the baseline if p < 0.05 for the one with the
+   highest score, or for any after Holm's correction. If none is, the baseline is recommended. Metrics
+   of rank order (AUC) require p < GATE for the highest score: without signal, the models scatter around
+   the baseline, so the highest of many is high by selection; by other metrics they fall below it.
+2. If some model is better, only models that are (p < 0.05) can be as good as the best, which is the
+   highest score among them.
+3. One of these is as good as the best if it loses less than `margin` of what the best gains over the
+   baseline, or if it is not significantly worse (Holm over them) and its loss times 1 - p is at most
+   MOST_LOST of that gain: a large loss is not acceptable merely because few rows cannot prove it.
+4. Marks follow the order of scores: no model below one that is not as good as the best is as good as
+   the best (except for a baseline that no model beats).
+5. Recommended is the simplest of those as good as the best (`prefer="simple"`; among equally simple
+   ones that with the lowest loss), or the best itself (`prefer="score"`).
+
+All functions take and return plain numbers. Invariant: board, pairwise matrix, answer and report are
+made from the one `Verdict`, so they cannot contradict each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from pellucid.comparison.analysis.statistics import LEVEL, holm
+from pellucid.model_selection.metrics import Metric
+
+MARGIN = 0.01
+MOST_LOST = 0.1  # of the best's gain over the baseline, times 1 - p: who loses more is not as good
+GATE = 0.02  # p at which the highest of many AUCs beats the baseline
+BEST, SAME, NEAR = "best", "not significantly worse", "within the margin"
+WORSE, LOWER = "significantly worse", "below a model that is not as good"
+FAR = f"probably loses more than {MOST_LOST:.0%} of the best's gain over the baseline"
+NO_BETTER, BELOW = "not significantly better than the baseline", "below the baseline"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A model against the best: p, Holm's p, p against the baseline, the share of the best's gain
+    over the baseline that it loses, whether it is as good as the best, and why."""
+
+    p: float | None
+    p_holm: float | None
+    p_baseline: float | None
+    lost: float | None
+    as_good: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All marks, the best model, the recommended one, and whether some model beats the baseline."""
+
+    marks: dict[str, Mark]
+    best: str | None
+    recommended: str | None
+    beats_baseline: bool
+
+
+@dataclass(frozen=True)
+class Board:
+    """Scores that higher is better in, and the two-sided p of any pair (NaN if unknown)."""
+
+    scores: Mapping[str, float]
+    p_of: Callable[[str, str], float]
+    baseline: str
+    margin: float = MARGIN
+    gate: float = 1 - LEVEL
+
+    @property
+    def order(self) -> list[str]:
+        """Models by score, the highest first."""
+        return sorted(self.scores, key=lambda name: (-self.scores[name], name))
+
+    def above(self, name: str) -> bool:
+        """Whether a model scores higher than the baseline (or there is none)."""
+        return self.scores[name] > self.scores.get(self.baseline, float("-inf"))
+
+    def better(self) -> list[str]:
+        """Rule 1: the models that are better than the baseline; none if it cannot be beaten."""
+        above = [name for name in self.order if self.above(name) and name != self.baseline]
+        if self.baseline not in self.scores:
+            return above
+        p = [self.p_of(name, self.baseline) for name in above]
+        opened = any(q < self.gate for q in p[:1]) or any(q < 1 - LEVEL for q in holm(p))
+        return [name for name, q in zip(above, p) if q < 1 - LEVEL] if opened else []
+
+    def gain(self, best: str) -> float:
+        """What a model gains over the baseline; NaN without one."""
+        return self.scores[best] - self.scores.get(self.baseline, float("nan"))
+
+
+def gate_of(metric: Metric) -> float:
+    """p at which the highest score beats the baseline."""
+    return GATE if metric.needs == "scores" else 1 - LEVEL
+
+
+def judge(
+    board: Board, ranks: Mapping[str, int], losses: Mapping[str, float], prefer: str = "simple"
+) -> Verdict:
+    """All rules."""
+    better = board.better()
+    pool = better or [n for n in board.order if board.above(n) or n == board.baseline]
+    if not pool:
+        return Verdict({}, None, None, False)
+    best = pool[0]
+    marks = _within(board, pool, best, board.gain(best) if better else float("nan"))
+    for name in board.order:
+        if name not in marks:
+            p, why = _known(board.p_of(best, name)), _outside(board, name)
+            marks[name] = Mark(p, None, None, None, False, why)
+    if not better and board.baseline in marks and best != board.baseline:  # rule 1
+        marks[board.baseline] = replace(marks[board.baseline], as_good=True, why=SAME)
+    marks = {name: _against_baseline(board, best, name, marks[name]) for name in board.order}
+    wanted = best if better and prefer == "score" else recommend(marks, ranks, losses)
+    return Verdict(marks, best, wanted, bool(better))
+
+
+def _within(board: Board, pool: list[str], best: str, gain: float) -> dict[str, Mark]:
+    """Rules 3 and 4, for the models that can be as good as the best; `gain` is NaN if none has one."""
+    others = pool[1:]
+    p = [board.p_of(best, name) for name in others]
+    fallen = False
+    marks = {best: Mark(None, None, None, None, True, BEST)}
+    for name, alone, adjusted in zip(others, p, holm(p)):
+        lost = board.scores[best] - board.scores[name]
+        far = lost * (1 - alone) > MOST_LOST * gain
+        why = _reason(adjusted < 1 - LEVEL, lost <= board.margin * gain, far)
+        why = LOWER if fallen and why in (SAME, NEAR) else why
+        fallen = fallen or why in (WORSE, FAR)
+        marks[name] = Mark(_known(alone), _known(adjusted), None, None, not fallen, why)
+    return marks
+
+
+def _reason(significant: bool, near: bool, far: bool) -> str:
+    """Rule 3."""
+    if significant:
+        return NEAR if near else WORSE
+    return FAR if far and not near else SAME
+
+
+def _outside(board: Board, name: str) -> str:
+    """Why a model cannot be as good as the best, which is better than the baseline."""
+    if name == board.baseline:
+        return WORSE
+    return BELOW if board.scores[name] < board.scores[board.baseline] else NO_BETTER
+
+
+def _against_baseline(board: Board, best: str, name: str, mark: Mark) -> Mark:
+    gain = board.gain(best)
+    lost = (board.scores[best] - board.scores[name]) / gain if gain > 0 else None
+    p = None if name == board.baseline else _known(board.p_of(name, board.baseline))
+    return replace(mark, p_baseline=p, lost=lost)
+
+
+def _known(p: float) -> float | None:
+    return p if p == p else None
+
+
+def recommend(
+    marks: Mapping[str, Mark], ranks: Mapping[str, int], losses: Mapping[str, float]
+) -> str | None:
+    """The simplest model as good as the best, then the lowest loss, then by name."""
+    good = [name for name, mark in marks.items() if mark.as_good]
+
+    def order(name: str) -> tuple[int, float, str]:
+        loss = losses.get(name, float("nan"))
+        return ranks[name], loss if loss == loss else float("inf"), name
+
+    return min(good, key=order, default=None)

@@ -1,0 +1,135 @@
+"""The work behind `pellucid.compare(...)`: the whole comparison from Python."""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+import reprlib
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pellucid.comparison.execution import run_folder as files
+from pellucid.comparison.execution.worker_pool import warm_up
+from pellucid.comparison.planning.prepare import prepare
+from pellucid.comparison.planning.settings import Settings
+from pellucid.comparison.result import Result
+from pellucid.comparison.run import Session
+from pellucid.errors import ParameterError, PellucidWarning, warn
+from pellucid.names import PROGRESS
+
+
+def compare(
+    data: Any,
+    target: Any,
+    given: Mapping[str, Any],
+    extra: Mapping[str, Any] | None,
+    out: str | Path | None,
+    force: bool,
+    progress: bool | Callable[[dict[str, Any]], None] | None,
+) -> Result:
+    """`pellucid.compare`, with its settings by name in `given`."""
+    began = time.monotonic()
+    end_if_read_again()
+    refuse_unknown(given)
+    refuse_nameless(extra)
+    warm_up(modules_of(extra or {}))
+    named = isinstance(target, str) or target is None
+    known = Settings.of({**given, **({"target": target} if isinstance(target, str) else {})})
+    plan, findings = prepare(data, known, None if named else target, dict(extra or {}))
+    with hearing(progress, plan) as hear:
+        if out is not None:
+            folder = files.new_folder(str(out), plan.material.name, force)
+            return noted(Session(plan, folder, hear, findings, began=began).run())
+        with tempfile.TemporaryDirectory(prefix="pellucid-run-") as temporary:
+            # One level down: runs of other programs lie beside the temporary folder, not beside this.
+            folder = files.new_folder(f"{temporary}/run", plan.material.name, force)
+            return noted(detached(Session(plan, folder, hear, findings, began=began).run()))
+
+
+def noted(result: Result) -> Result:
+    """The result; what its report or its folder will lack is a warning."""
+    if result.unwritten:
+        what = f"The results could not be written to {result.folder}: {result.unwritten}."
+        warn(what, PellucidWarning)
+    for note in result.notes:
+        warn(note[0].upper() + note[1:], PellucidWarning)
+    return result
+
+
+def end_if_read_again() -> None:
+    """A child that reads the user's script, to know a model of it, must not compare once more.
+
+    It ends without a word; the row of the model says why it has no score.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SystemExit(1)
+
+
+def refuse_unknown(given: Mapping[str, Any]) -> None:
+    """Names that nobody knows, with all that are known."""
+    from inspect import signature
+
+    from pellucid.comparison import compare as door
+    from pellucid.data.io.source import did_you_mean
+
+    known = [name for name in signature(door).parameters if name != "unknown"]
+    for name in given:
+        if name not in known:
+            raise ParameterError(
+                f"compare has no parameter {name!r}.{did_you_mean(name, known)} It has "
+                f"{', '.join(known)}. Models of your own go into extra={{'name': estimator}}."
+            )
+
+
+def refuse_nameless(extra: Any) -> None:
+    """Models without a name, and things that are no models."""
+    if extra is None:
+        return
+    if not isinstance(extra, Mapping) or not all(isinstance(name, str) for name in extra):
+        raise ParameterError(
+            "extra must be models by name: {'mine': estimator}. "
+            f"Got {reprlib.repr(extra)} instead."
+        )
+    for name, model in extra.items():
+        able, a_class = hasattr(model, "fit") and hasattr(model, "predict"), isinstance(model, type)
+        if not able or a_class:
+            hint = f" Did you mean {model.__name__}()?" if able else ""
+            raise ParameterError(
+                f"extra model {name!r} must be an estimator with fit and predict. "
+                f"Got {reprlib.repr(model)} instead.{hint}"
+            )
+
+
+@contextmanager
+def hearing(progress: Any, plan: Any) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Who hears of the events: the user's function, a board, or nobody."""
+    if progress is True or (progress is None and "IPython" in sys.modules):
+        with importlib.import_module(PROGRESS).for_python(plan, progress is True) as board:
+            yield board.update
+    else:
+        yield progress or (lambda event: None)
+
+
+def modules_of(extra: Mapping[str, Any]) -> set[str]:
+    """Modules of the user's models and of the models inside them."""
+    found, waiting = set(), list(extra.values())
+    while waiting:
+        model = waiting.pop()
+        found.add(type(model).__module__)
+        if hasattr(model, "get_params"):
+            waiting += [v for v in model.get_params().values() if hasattr(v, "get_params")]
+    return found
+
+
+def detached(result: Result) -> Result:
+    """The result with its model in memory, without its folder."""
+    from dataclasses import replace
+
+    path = None if result.folder is None else result.folder / "model.pellucid"
+    model = result.best_ if path is not None and path.exists() else result.model
+    return replace(result, folder=None, model=model)

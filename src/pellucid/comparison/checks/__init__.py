@@ -1,0 +1,1 @@
+"""Coded checks of a table before anything is trained, and the facts they use."""

@@ -1,0 +1,304 @@
+"""Checks of what a row is: its number, a copy of another row, one of several rows of the same unit.
+
+A number is never called a row ID because its values happen to be unique: it also needs the name of
+an ID, or values that count the rows of the file, with or without missing numbers in between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from pellucid.comparison.checks.findings import Facts, Finding, option, present, said, short
+from pellucid.comparison.checks.time_checks import TIME_WORD, is_time
+from pellucid.comparison.checks.univariate import codes_of
+from pellucid.data.raw_column import RawColumn
+
+LEAST_IDS, UNIQUE = 20, 0.95
+IN_ORDER, SHUFFLED, LEAST_SHUFFLED = 0.2, 0.5, 50  # rows per number in the range of a row ID
+FEW_REPEATED = 0.01  # of the rows: they cannot inflate a score much
+BY_CHANCE = 0.1  # copies that independent columns would have, per copy found
+NEAR_MISSES, MOST_LEFT_OUT = 0.1, 30  # per pair of copies and column; columns that are left out
+_KINDS = (
+    "h|hh|f|p|s|u|account|case|client|customer|device|employee|family|firm|household|item|member"
+    "|order|patient|person|player|product|record|school|shop|store|stud|student|subject|team|town|user"
+)
+ID_NAME = re.compile(
+    rf"(^|[_ .-])(({_KINDS})?id|uuid|guid|key|index|idx|no|nr|number|num)$|^(id|uuid|guid)[_ .-]",
+    re.I,
+)
+CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
+ROW_NAME = re.compile(
+    r"(|unnamed: ?\d+|\.{3}1|level_0|__index_level_0__|row_?(names?|nums?|numbers?|ids?)?"
+    r"|(obs|seq|case|record|serial|subj?|subject|patient)_?(no|nr|nums?|id)?|id_?(no|nr|num))",
+    re.I,
+)
+UNIT_NAME = re.compile(
+    rf"(^|[_ .-])(({_KINDS})?id|uuid|guid|subject|patient|person|individual|participant|respondent)"
+    r"([_ .-]?(no|nr|num|number|id))?$",
+    re.I,
+)
+MEASURED = re.compile(r"zip|post.?code|postal|income|price|salary|population|\bage\b", re.I)
+OCCASION = re.compile(r"(^|[_ .-])(wave|period|visit|occasion|round|session|age)$", re.I)
+LEAST_UNITS, FEWEST, MOST = 10, 1.5, 100.0  # units; rows of one unit on average
+ALIKE, MOSTLY_ALIKE = 0.5, 0.75  # adjusted share of the variance that lies between units
+MOST_ROWS, MOST_COLUMNS = 20_000, 60
+
+
+def identifiers(facts: Facts) -> Iterator[Finding]:
+    """D005"""
+    first = next(iter(facts.material.columns), "")
+    names = [name for name, column in facts.raw.items() if is_row_id(name, column, name == first)]
+    if len(names) == len(facts.raw):  # something must be left to learn from
+        names = [name for name in names if facts.raw[name].kind != "number" or _named(name)]
+    if names:
+        text = said(names, "looks like a row ID", "look like row IDs", ", excluded")
+        action = f"confirm with {option('--id', names[0])}, keep with --ignore D005"
+        yield Finding("D005", "warning", text, action, tuple(names), leave_out=True)
+
+
+def is_row_id(name: str, column: RawColumn, first: bool = False) -> bool:
+    """Whether a column only numbers or names the rows; `first`: it is the first of the table."""
+    values = column.values[present(column)]
+    n = len(values)
+    if n < LEAST_IDS or column.kind in ("text", "datetime") or is_time(name, column):
+        return False
+    distinct = len(np.unique(values))
+    if column.kind == "categorical" or distinct < UNIQUE * n:
+        return distinct >= UNIQUE * n
+    if not (values == np.floor(values)).all():
+        return False
+    if _named(name):
+        return True
+    measured = MEASURED.search(name) or TIME_WORD.search(name)
+    return distinct == n and not measured and _counts_rows(values, first)
+
+
+def _named(name: str) -> bool:
+    return bool(ID_NAME.search(name) or CAMEL_ID.search(name) or ROW_NAME.fullmatch(name))
+
+
+def _counts_rows(values: np.ndarray, first: bool) -> bool:
+    """Whether unique whole numbers leave few numbers out, as those of a subset of rows do.
+
+    In any order only in the first column: ranks look the same.
+    """
+    steps = np.diff(values)
+    filled = len(values) / (values.max() - values.min() + 1)
+    if (steps > 0).all() or (steps < 0).all():
+        return bool(filled >= IN_ORDER)
+    return bool(first and len(values) >= LEAST_SHUFFLED and filled >= SHUFFLED)
+
+
+def repeated_rows(columns: Mapping[str, RawColumn], y: np.ndarray) -> int:
+    """How many rows equal an earlier row in all columns and in the target: exact for any width.
+
+    Hashes find the rows that may have a copy; only those are compared value by value.
+    """
+    keys = _keys(columns, y)
+    groups, counts = np.unique(_hash(keys), return_inverse=True, return_counts=True)[1:]
+    rows = np.flatnonzero(counts[groups] > 1)
+    groups = groups[rows]
+    for key in keys if len(rows) else ():
+        codes = np.unique(key[rows], return_inverse=True)[1]
+        # Both factors are below the number of rows, so the product cannot overflow.
+        groups = np.unique(groups * (codes.max() + 1) + codes, return_inverse=True)[1]
+    return len(rows) - len(np.unique(groups))
+
+
+def _keys(columns: Mapping[str, RawColumn], y: np.ndarray) -> list[np.ndarray]:
+    """Bits of the columns and the target that are equal where values are: one zero, one NaN."""
+    numbers = [
+        c.values if c.kind in ("number", "datetime") else codes_of(c) for c in columns.values()
+    ]
+    keys = [values.astype(np.float64) + 0.0 for values in (*numbers, y)]
+    for key in keys:
+        key[np.isnan(key)] = np.nan
+    return [key.view(np.uint64) for key in keys]
+
+
+def _hash(keys: list[np.ndarray]) -> np.ndarray:
+    """One number per row: the sum of the hashes of its columns."""
+    total = np.zeros(len(keys[0]), dtype=np.uint64)
+    for j, key in enumerate(keys):
+        total += _scrambled(key, j)
+    return total
+
+
+def _scrambled(key: np.ndarray, j: int) -> np.ndarray:
+    """The hash of one column; another one for each column (the steps of SplitMix64)."""
+    x = key + np.uint64((j + 1) * 0x9E3779B97F4A7C15 % 2**64)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def duplicates(facts: Facts) -> Iterator[Finding]:
+    """D006"""
+    n_rows, extra = len(facts.material.y), facts.repeated
+    if not extra or _few_combinations(facts):
+        return
+    what = f"{extra} of {n_rows} rows repeat{'s' if extra == 1 else ''} another row"
+    if extra < FEW_REPEATED * n_rows:
+        yield Finding("D006", "note", f"{what}: too few to inflate the scores")
+    elif _near_misses(facts) > NEAR_MISSES:
+        yield Finding("D006", "note", f"{what}, as columns with few different values do by chance")
+    else:
+        text = f"{what}: the same row can be in training and test set, which inflates the scores"
+        yield Finding("D006", "warning", text, "remove copies, or keep them together with --group")
+
+
+def _few_combinations(facts: Facts) -> bool:
+    """Whether independent columns with these values would repeat rows too; sentences never do."""
+    if any(column.kind == "text" for column in facts.raw.values()):
+        return False
+    n = len(facts.material.y)
+    values = [codes_of(column, 10**9) for column in facts.raw.values()]
+    counts = [np.unique(v, return_counts=True)[1] for v in (*values, facts.material.y)]
+    pairs = 2 * np.log(n) - np.log(2) + sum(np.log(np.sum((c / n) ** 2)) for c in counts)
+    return len(values) < 2 or pairs >= np.log(BY_CHANCE * facts.repeated)
+
+
+def _near_misses(facts: Facts) -> float:
+    """Pairs of rows that differ in one column only, per pair of copies and column.
+
+    Rows that are alike by chance have many neighbours that differ in one column; copies have none.
+    The column with most near misses does not count: it may be the only one that tells rows apart.
+    """
+    keys = _keys(facts.raw, facts.material.y)
+    whole = _hash(keys)
+    equal = _pairs(whole)
+    tried = range(0, len(keys), -(-len(keys) // MOST_LEFT_OUT))
+    misses = sorted(_pairs(whole - _scrambled(keys[j], j)) - equal for j in tried)
+    return sum(misses[:-1]) / (equal * max(len(misses) - 1, 1))
+
+
+def _pairs(hashes: np.ndarray) -> float:
+    """How many pairs of rows have equal hashes."""
+    counts = np.unique(hashes, return_counts=True)[1].astype(float)
+    return float(np.sum(counts * (counts - 1)) / 2)
+
+
+def panels(facts: Facts) -> Iterator[Finding]:
+    """D018"""
+    if facts.material.groups is not None or facts.material.times is not None:
+        return
+    found = {name: strength for name in facts.raw if (strength := _unit_strength(facts, name)) > 0}
+    if not found:
+        return
+    name = max(found, key=lambda name: found[name])
+    codes = codes_of(facts.raw[name], 10**9)[facts.rows]
+    levels, rows = len(np.unique(codes[codes > 0])), int((codes > 0).sum())
+    named = bool(_named_unit(name))
+    text = (
+        f"rows of one {short(name)} may be in training and test set ({levels} values, about "
+        f"{rows / levels:.2g} rows each), so the scores do not hold for new values of it"
+    )
+    action = f"consider {option('--group', name)}"
+    if named:
+        text += ". It looks like an ID and is excluded as a feature"
+        action += ", or keep it as a feature with --ignore D018"
+    yield Finding("D018", "warning", text, action, (name,), leave_out=named)
+
+
+def _named_unit(name: str) -> bool:
+    return bool(UNIT_NAME.search(name) or CAMEL_ID.search(name))
+
+
+def _unit_strength(facts: Facts, name: str) -> float:
+    """How surely a column names units with several rows each; 0: it does not.
+
+    Witnesses, strongest first: the name of an ID; one row per unit and time (a panel), where some
+    column is alike within units; columns that are constant within units.
+    """
+    column = facts.raw[name]
+    if column.kind in ("text", "datetime") or is_time(name, column) or TIME_WORD.search(name):
+        return 0.0
+    whole = column.values[present(column)]
+    if column.kind == "number" and not (whole == np.floor(whole)).all():
+        return 0.0
+    rows, units = _rows_of_units(facts, column)
+    if not len(rows):
+        return 0.0
+    alike = _alikeness(facts, name, rows, units)
+    typical = float(np.median(alike)) if len(alike) else 0.0
+    if _named_unit(name):
+        return 3.0 + typical
+    if _panel(facts, name, rows, units) and (alike > ALIKE).any():
+        return 2.0 + typical
+    equal = int((alike > 1 - 1e-9).sum())
+    constant = equal >= 3 and 2 * equal >= len(alike)
+    mostly = column.kind == "categorical" and len(alike) >= 3 and typical >= MOSTLY_ALIKE
+    return 1.0 + typical if constant or mostly else 0.0
+
+
+def _rows_of_units(facts: Facts, column: RawColumn) -> tuple[np.ndarray, np.ndarray]:
+    """Training rows and the unit of each, or none if there are too few or too many rows per unit."""
+    codes = codes_of(column, 10**9)[facts.rows]
+    rows = facts.rows[codes > 0]
+    units, counts = np.unique(codes[codes > 0], return_inverse=True, return_counts=True)[1:]
+    none = np.empty(0, dtype=np.int64)
+    if len(counts) < LEAST_UNITS or not FEWEST <= len(rows) / len(counts) <= MOST:
+        return none, none
+    if counts[counts > 1].sum() < 0.5 * len(rows):  # few rows share their unit
+        return none, none
+    kept = units < np.searchsorted(np.cumsum(counts), MOST_ROWS) + 1  # whole units
+    return rows[kept], units[kept]
+
+
+def _alikeness(facts: Facts, name: str, rows: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """For each other column and the target: share of the variance between units, adjusted.
+
+    1 - (within / total) (n - 1) / (n - units), the variance of a category being its Gini impurity.
+    """
+    out = []
+    if facts.material.classes is None:
+        out.append(_between(facts.material.y[rows].astype(float), units, False))
+    else:
+        out.append(_between(facts.material.y[rows], units, True))
+    for other in [n for n in facts.raw if n != name][:MOST_COLUMNS]:
+        column = facts.raw[other]
+        if column.kind == "text":
+            continue
+        kept = present(column)[rows]
+        levels = column.kind == "categorical"
+        out.append(_between(column.values[rows[kept]], units[kept], levels))
+    return np.array([share for share in out if share == share])
+
+
+def _between(values: np.ndarray, units: np.ndarray, levels: bool) -> float:
+    n = len(values)
+    units, sizes = np.unique(units, return_inverse=True, return_counts=True)[1:]
+    if n - len(sizes) < LEAST_UNITS:
+        return float("nan")
+    if levels:
+        codes, counts = np.unique(values, return_inverse=True, return_counts=True)[1:]
+        pairs, both = np.unique(units * len(counts) + codes, return_counts=True)
+        total = n - np.sum(counts**2) / n
+        within = n - np.sum(both**2 / sizes[pairs // len(counts)])
+    else:
+        x = values / max(float(np.abs(values).max()), 1e-300)
+        total = np.sum((x - x.mean()) ** 2)
+        within = np.sum((x - (np.bincount(units, x) / sizes)[units]) ** 2)
+    if total <= 1e-12 * n:
+        return float("nan")
+    return float(1 - within / total * (n - 1) / (n - len(sizes)))
+
+
+def _panel(facts: Facts, name: str, rows: np.ndarray, units: np.ndarray) -> bool:
+    """Whether some column of times or occasions has each value at most once per unit."""
+    for other, column in facts.raw.items():
+        if other == name or not (is_time(other, column) or _occasion(other)):
+            continue
+        codes = codes_of(column, 10**9)[rows]
+        times = len(np.unique(codes))
+        pairs = np.unique(units * (int(codes.max()) + 1) + codes)
+        if 2 <= times <= len(rows) / 3 and len(pairs) == len(rows):
+            return True
+    return False
+
+
+def _occasion(name: str) -> bool:
+    return bool(OCCASION.search(name) or TIME_WORD.search(name))

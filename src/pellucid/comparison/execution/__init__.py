@@ -1,0 +1,1 @@
+"""Running a plan: worker processes, fold tasks, journal, run folder, time limit."""

@@ -1,0 +1,132 @@
+"""Any model of a board, fitted on all training rows with the settings that its own search chose.
+
+Invariant: the fit is the one that the end of a comparison makes for the recommended model: the same
+seed, rows and parameters give the same model.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pellucid.comparison.analysis.out_of_fold import chosen_by
+from pellucid.comparison.execution.fold_task import FINAL, Job
+from pellucid.comparison.execution.journal import Memory
+from pellucid.comparison.execution.worker_data import Bench, Shared
+from pellucid.comparison.planning.plan import Contender, Plan
+from pellucid.errors import CannotSaveError, ParameterError
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """What is needed to fit the models of a finished board again: the plan, and what was chosen."""
+
+    plan: Plan
+    chosen: dict[str, int]  # candidate by model; those without a score are not in it
+
+    @classmethod
+    def of(cls, plan: Plan, memory: Memory) -> Keeper:
+        """From the journal."""
+        folds = range(len(plan.folds))
+        scored = [
+            c.id
+            for c in plan.running
+            if c.id not in memory.failed and all((c.id, str(k)) in memory.done for k in folds)
+        ]
+        return cls(plan, {name: chosen_by(plan, memory, name) for name in scored})
+
+    def contender(self, model: str) -> Contender:
+        """The model of this name; an error lists those that have a score."""
+        there = ", ".join(self.chosen) or "none"
+        found = next((c for c in self.plan.contenders if c.id == model), None)
+        if found is None:
+            raise ParameterError(
+                f"there is no model {model!r} on this board. Models with a score: {there}."
+            )
+        if model not in self.chosen:
+            why = f": {found.skipped}" if found.skipped else ""
+            raise ParameterError(
+                f"{model} has no score on this board{why}. Models with a score: {there}."
+            )
+        return found
+
+    def params(self, model: str) -> dict[str, Any]:
+        """The parameters that its search on all training rows chose."""
+        return self.contender(model).candidates[self.chosen[model]]
+
+    def provenance(self, model: str) -> dict[str, Any]:
+        """Where the fitted model comes from."""
+        plan = self.plan
+        return {
+            "data_sha256": plan.material.sha256,
+            "target": plan.material.target,
+            "model": model,
+            "metric": plan.metric.name,
+            "seed": plan.settings.seed,
+            "rows": len(plan.train),
+        }
+
+    def job(self, model: str, shared: Shared, memory: float = 0.0, parts: str = "") -> Job:
+        """The order that the fit is part of."""
+        plan, contender = self.plan, self.contender(model)
+        return Job(
+            shared=shared, model=model, estimator=contender.make(),
+            foreign=contender.entry is None, dropped=contender.dropped,
+            candidates=contender.candidates, fold=FINAL, train=plan.train, test=plan.test,
+            metrics=plan.metrics, known={}, deadline=plan.model_timeout, memory=memory,
+            parts=parts, best=self.chosen[model],
+        )  # fmt: skip
+
+    @contextmanager
+    def fitted(self, model: str) -> Iterator[tuple[Any, Bench, Job]]:
+        """The model, fitted in this process, with the bench that it was fitted on."""
+        self.contender(model)
+        with tempfile.TemporaryDirectory(prefix="pellucid-") as scratch:
+            job = self.job(model, share(self.plan, scratch))
+            bench = Bench(job.shared, model, job.estimator, job.dropped, job.foreign)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # its row on the board tells them
+                unfitted = bench.fresh(self.params(model), "final")
+                yield bench.fit(unfitted, bench.rows(job.train), job.train), bench, job
+
+    def save(self, model: str, path: str | Path) -> Path:
+        """Fit and save."""
+        self.refuse_foreign(model)
+        with self.fitted(model) as (fitted, _, _):
+            write(fitted, path, self.provenance(model))
+        return Path(path)
+
+    def refuse_foreign(self, model: str) -> None:
+        """A model of others has no safe file."""
+        made = self.contender(model).make()
+        if not hasattr(made, "save"):
+            raise CannotSaveError(f"a {type(made).__name__} is not a model of Pellucid: not saved.")
+
+
+def write(fitted: Any, path: str | Path, provenance: dict[str, Any]) -> None:
+    """The file of a model of ours."""
+    from pellucid import persist
+
+    persist.save(fitted, str(path), provenance)
+
+
+def share(plan: Plan, scratch: str) -> Shared:
+    """The table of a plan, written where other processes find it."""
+    material = plan.material
+    word, beside = material.beside
+    shared = Shared(
+        folder=scratch,
+        text=tuple(name for name, kind in material.kinds.items() if kind == "text"),
+        classes=material.classes,
+        container=material.container,
+        seed=plan.settings.seed,
+        inner=plan.inner,
+        beside=word,
+    )
+    shared.write(material.table, material.y, material.weights, beside)
+    return shared

@@ -1,0 +1,247 @@
+"""The workbench of a child process: the shared table, fits with seeds, and what a model says.
+
+Models are fitted on the user's labels, so that what they say of classes can be read; scores and
+answers are kept as class codes. Invariant: a fit depends on the rows, the parameters and the seed
+named by (model, fold, candidate), not on the process, the order of work or what was fitted before.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.comparison.planning import outer_folds
+from pellucid.comparison.planning.registry import words_read
+from pellucid.data import Table, Text
+from pellucid.data.io import shared_tables
+from pellucid.model_selection.metrics import Metric, metric
+from pellucid.model_selection.search import fit, fresh
+
+SHORT = 60  # characters of a label
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Where the table of a comparison lies, and what a child must know of it; cheap to send."""
+
+    folder: str
+    text: tuple[str, ...]
+    classes: tuple[Any, ...] | None  # labels by code; None for regression
+    container: str
+    seed: int
+    inner: int
+    beside: str = ""  # "group", "time" or ""
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes or ())  # 0 for regression
+
+    def write(self, table: Any, y: np.ndarray, weights: np.ndarray, beside: Any) -> None:
+        """Put the table where children find it."""
+        folder = Path(self.folder)
+        shared_tables.write_shared(table, folder / "table.arrow")
+        np.save(folder / "y.npy", y)
+        np.save(folder / "weights.npy", weights)
+        if beside is not None:
+            np.save(folder / "beside.npy", beside)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model says about rows, over all classes of the table."""
+
+    labels: np.ndarray  # class codes, or numbers
+    proba: np.ndarray | None = None
+    scores: np.ndarray | None = None
+
+    def part(self, rows: Any) -> Answers:
+        """The answers about some of the rows."""
+        said = (self.proba, self.scores)
+        return Answers(self.labels[rows], *(None if s is None else s[rows] for s in said))
+
+
+class Bench:
+    """One table and one model."""
+
+    def __init__(
+        self, shared: Shared, name: str, model: Any, dropped: tuple[str, ...], foreign: bool
+    ) -> None:
+        folder = Path(shared.folder)
+        self.shared, self.name, self.model, self.foreign = shared, name, model, foreign
+        self.table = shared_tables.without(
+            shared_tables.open_shared(folder / "table.arrow"), dropped
+        )
+        self.y = np.load(folder / "y.npy")
+        self.weights = np.load(folder / "weights.npy")
+        beside = folder / "beside.npy"
+        self.beside = np.load(beside) if beside.exists() else None
+        self.text = [name for name in shared.text if name not in dropped]
+        self.labels = None if shared.classes is None else named(shared.classes)
+
+    def rows(self, rows: np.ndarray) -> Any:
+        """The table on some rows, in the container that the model reads."""
+        part = shared_tables.take(self.table, rows)
+        return shared_tables.native(part, self.shared.container) if self.foreign else part
+
+    def inner_splits(
+        self, rows: np.ndarray, fold: str, ranking: str
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Folds inside some training rows: the same for every model."""
+        seed = parallel.stream(parallel.seed_sequence(self.shared.seed), "inner", fold)
+        word = int(seed.integers(2**31))
+        groups = None if self.beside is None else self.beside[rows]
+        classes = bool(self.shared.n_classes)
+        kind = outer_folds.kind_of(self.shared.beside, classes)
+        found = outer_folds.inner_splits(
+            kind, self.shared.inner, self.y[rows], groups, ranking, word, classes
+        )
+        return [(rows[a], rows[b]) for a, b in found]
+
+    def fresh(self, params: dict[str, Any], *task: Any) -> Any:
+        """The unfitted model with parameters and its own seed."""
+        known = self.model.get_params(deep=self.foreign)
+        unseeded = sorted(
+            name
+            for name, value in known.items()
+            if value is None and re.search(r"(^|__)random_state$", name)
+        )
+        more = dict(params)
+        if unseeded:
+            key = json.dumps(params, sort_keys=True, default=str)
+            seed = parallel.seed_sequence(self.shared.seed)
+            words = [str(part) for part in task]
+            rng = parallel.stream(seed, "model", self.name, key, *words)
+            more |= {name: int(rng.integers(2**31)) for name in unseeded}
+        if self.text and "table" in known and known["table"] is None:
+            more["table"] = self.reading()
+        if self.foreign:  # a copy without scikit-learn's clone, which takes long to import
+            return copy.deepcopy(self.model).set_params(**more)
+        return fresh(self.model, more)
+
+    def reading(self) -> Table:
+        """How text is read: all words, the most frequent ones, or (the baseline) none."""
+        words = words_read(type(self.model))
+        kinds = dict.fromkeys(self.text, "text" if words else "categorical")
+        return Table(kinds=kinds, text=Text(max_words=int(words)) if 0 < words < np.inf else None)
+
+    def fit(self, model: Any, X: Any, rows: np.ndarray) -> Any:
+        """Fit on rows."""
+        y = self.y[rows] if self.labels is None else self.labels[self.y[rows]]
+        with parallel.one_blas_thread():
+            return fit(model, X, y, self.weights[rows])
+
+    def codes(self, labels: Any) -> np.ndarray:
+        """Class codes of labels that a model uses."""
+        assert self.shared.classes is not None
+        where = {name: code for code, name in enumerate(self.shared.classes)}
+        return np.array([where[label] for label in np.asarray(labels).tolist()], dtype=int)
+
+    def ask(self, model: Any, X: Any) -> Answers:
+        """Labels, probabilities and scores; a class that training lacked has probability 0."""
+        K = self.shared.n_classes
+        if not K:
+            return Answers(np.asarray(model.predict(X)).astype(float))
+        classes = self.codes(model.classes_)
+        if not self.foreign and hasattr(model, "predict_proba"):
+            # Ours predict the most probable class, the first of equals: they are asked once.
+            said = np.asarray(model.predict_proba(X))
+            return Answers(classes[said.argmax(axis=1)], _spread(said, classes, K, 0.0))
+        labels = self.codes(model.predict(X))
+        if hasattr(model, "predict_proba"):
+            proba = _spread(np.asarray(model.predict_proba(X)), classes, K, 0.0)
+            return Answers(labels, proba)
+        if hasattr(model, "decision_function"):
+            said = np.asarray(model.decision_function(X), dtype=float)
+            if said.ndim == 1:
+                said = np.column_stack([-said, said])
+            return Answers(labels, None, _spread(said, classes, K, -np.inf))
+        return Answers(labels)
+
+    def measure(
+        self, names: tuple[str, ...], model: Any, X: Any, rows: np.ndarray, answers: Answers
+    ) -> dict[str, float]:
+        """Metrics by name; NaN where one cannot be computed."""
+        y, w, K = self.y[rows], self.weights[rows], self.shared.n_classes
+        out = {}
+        for name in names:
+            found = metric(name)
+            if found.needs == "model":
+                asked = Coded(self, model) if K else model
+                out[name] = float(found.compute(asked, X, y, w))
+            elif found.needs == "numbers":
+                out[name] = found.compute(y, answers.labels, w)
+            else:
+                out[name] = of_answers(found, y, w, answers, K)
+        return out
+
+
+class Coded:
+    """A fitted classifier that speaks class codes, for scorers that ask a model themselves.
+
+    The positive class of two is code 1 then, whatever its label.
+    """
+
+    def __init__(self, bench: Bench, model: Any) -> None:
+        self._bench, self._model = bench, model
+        self.classes_ = np.arange(bench.shared.n_classes)
+
+    def __sklearn_tags__(self) -> Any:
+        from pellucid.dummy import DummyClassifier
+
+        return DummyClassifier().__sklearn_tags__()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class codes."""
+        return self._bench.ask(self._model, X).labels
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("predict_proba", "decision_function") or not hasattr(self._model, name):
+            raise AttributeError(name)
+        return getattr(self, f"_{name}")
+
+    def _predict_proba(self, X: Any) -> np.ndarray | None:
+        return self._bench.ask(self._model, X).proba
+
+    def _decision_function(self, X: Any) -> np.ndarray:
+        said = np.asarray(self._model.decision_function(X), dtype=float)
+        classes = self._bench.codes(self._model.classes_)
+        if said.ndim == 1:
+            return said if classes[-1] == 1 else -said
+        return _spread(said, classes, len(self.classes_), -np.inf)
+
+
+def named(labels: tuple[Any, ...]) -> np.ndarray:
+    """Labels as an array that models take: numbers, bools, or strings."""
+    if not all(isinstance(label, str) for label in labels):
+        return np.array(labels)
+    short = max(map(len, labels)) <= SHORT  # of one width they are sorted much faster
+    return np.array(labels, dtype=str if short else object)
+
+
+def _spread(said: np.ndarray, classes: np.ndarray, K: int, empty: float) -> np.ndarray:
+    out = np.full((len(said), K), empty)
+    out[:, classes] = said
+    return out
+
+
+def of_answers(
+    found: Metric, y: np.ndarray, w: np.ndarray, answers: Answers, n_classes: int
+) -> float:
+    """A metric of classes from answers alone."""
+    classes = np.arange(n_classes)
+    if found.needs == "labels":
+        return found.compute(y, answers.labels, w, classes)
+    said = answers.proba
+    if found.needs == "scores" and said is None:
+        said = answers.scores
+    return float("nan") if said is None else found.compute(y, said, w, classes)

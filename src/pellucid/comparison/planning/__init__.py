@@ -1,0 +1,1 @@
+"""Everything that is decided before the first fit: settings, data, models, folds, limits."""

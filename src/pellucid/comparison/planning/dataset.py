@@ -1,0 +1,392 @@
+"""The table of a comparison: read, its columns given their roles, its target understood.
+
+Invariant: after `gather` every row has a target, a weight and a row number in the user's table; no
+role column is among the features; the target is class codes (positive class last of two) or floats.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from shlex import quote
+from typing import Any
+
+import numpy as np
+
+from pellucid.comparison.planning.settings import Settings
+from pellucid.comparison.planning.time_parsing import ranks
+from pellucid.data.arrow import arrow_column
+from pellucid.data.io import shared_tables
+from pellucid.data.io.source import did_you_mean, find, listing
+from pellucid.data.kinds import as_kind
+from pellucid.data.raw_column import RawColumn
+from pellucid.errors import DataError
+
+LEAST_ROWS = 6
+IN_MEMORY = "table in memory"  # a source that no command can name
+PATH = "path"  # the container of a table that was read
+
+
+@dataclass(frozen=True)
+class Material:
+    """A table ready to be compared on.
+
+    table : Arrow table of the features; kinds : {column: kind}
+    y : int64 class codes or float64; classes : labels by code (None for regression)
+    weights : float64; groups, times : one value per row, or None
+    rows : number of each row in the user's table; ids : {column: Arrow column}
+    n_test : so many of the last rows come from a test file of their own
+    container : what the user gave ("arrow", "pandas", "polars", "array", "frame", "path")
+    notes : what was done to the table
+    """
+
+    name: str
+    source: str
+    sha256: str
+    target: str
+    task: str
+    task_why: str
+    table: Any
+    kinds: dict[str, str]
+    y: np.ndarray
+    classes: tuple[Any, ...] | None
+    weights: np.ndarray
+    rows: np.ndarray
+    groups: np.ndarray | None = None
+    times: np.ndarray | None = None
+    n_test: int = 0
+    test_sha256: str = ""  # of that file
+    container: str = "arrow"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.table.column_names)
+
+    @property
+    def beside(self) -> tuple[str, np.ndarray | None]:
+        """What folds respect beside classes: "time", "group" or "", and its value by row."""
+        if self.times is not None:
+            return "time", self.times
+        return ("", None) if self.groups is None else ("group", self.groups)
+
+    def raw(self, kind: str = "") -> dict[str, RawColumn]:
+        """The features as plain columns of their kinds; those of one kind, if it is named."""
+        pairs = zip(self.columns, self.table.columns)
+        return {
+            name: as_kind(arrow_column(name, c), self.kinds[name], name)
+            for name, c in pairs
+            if kind in ("", self.kinds[name])
+        }
+
+    def n_levels(self, name: str) -> int:
+        """How many different cells a feature has."""
+        return shared_tables.n_distinct(self.table, name)
+
+    def without(self, names: list[str], note: str = "") -> Material:
+        """The material without some features."""
+        kinds = {name: kind for name, kind in self.kinds.items() if name not in names}
+        notes = (*self.notes, note) if note else self.notes
+        return replace(
+            self, table=shared_tables.without(self.table, names), kinds=kinds, notes=notes
+        )
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A table as opened: Arrow, its name, its hash, and what is known if it is a data set."""
+
+    table: Any
+    name: str
+    source: str
+    sha256: str
+    container: str = "arrow"
+    target: str | None = None
+    task: str | None = None
+
+
+def open_table(
+    data: Any, note: Callable[[str], None] | None = None, encoding: str | None = None
+) -> Opened:
+    """Read a path or a built-in data set, or take a table in memory."""
+    if not isinstance(data, str | os.PathLike):
+        table, container = shared_tables.as_arrow(data)
+        return Opened(table, "table", IN_MEMORY, shared_tables.fingerprint(table), container)
+    text = os.fspath(data)
+    from pellucid.data import datasets
+
+    if text in datasets.names() and not os.path.isfile(text):
+        known = datasets.load(text)
+        sha256 = shared_tables.fingerprint(known.table)
+        return Opened(known.table, text, text, sha256, PATH, known.target, known.task)
+    from pellucid.data.io.read import read
+
+    if text != "-" and not os.path.exists(text) and not os.path.splitext(text)[1]:
+        hint = did_you_mean(text, datasets.names())
+        raise DataError(
+            f"there is no file {text} and no data set of that name.{hint} "
+            f"Data sets: {', '.join(datasets.names())}."
+        )
+    source = find(text)
+    table = read(source, note=note, encoding=encoding)
+    if text == "-":
+        return Opened(table, "stdin", "-", shared_tables.fingerprint(table), PATH)
+    stem = os.path.basename(text).split(".")[0] or "table"
+    return Opened(table, stem, text, shared_tables.file_fingerprint(source.path or text), PATH)
+
+
+def gather(
+    data: Any, settings: Settings, y: Any = None, note: Callable[[str], None] | None = None
+) -> Material:
+    """Read the table and give every column its role."""
+    opened = data if isinstance(data, Opened) else open_table(data, note, settings.encoding)
+    table, target = opened.table, settings.target or opened.target
+    if y is not None:
+        table, target = _with_target(table, y, target)
+    if target is None:
+        raise DataError(
+            f"which column of {opened.source} is to be predicted? State it with --target "
+            f"(target=...).{_likely(table.column_names)} {listing(table.column_names)}"
+        )
+    require(table, target, opened.source)
+    roles = _roles(table, settings, target, opened.source)
+    # Nothing may ask for these any more: they can be of types that no model reads.
+    table = shared_tables.readable(shared_tables.without(table, [*roles["id"], *roles["drop"]]))
+    n_test, test_sha256 = 0, ""
+    if settings.test:
+        table, n_test, test_sha256 = _with_test_file(table, settings, opened.source)
+    return _assemble(opened, table, target, roles, settings, n_test, test_sha256)
+
+
+def _assemble(
+    opened: Opened,
+    table: Any,
+    target: str,
+    roles: dict[str, list[str]],
+    settings: Settings,
+    n_test: int,
+    test_sha256: str,
+) -> Material:
+    from pellucid.comparison.planning.target import has_target, maybe_classes, understand
+
+    present = has_target(table.column(target))
+    kept = np.flatnonzero(present)
+    if not len(kept):
+        raise DataError(f"all {len(present)} rows lack the target {target!r}: nothing to learn.")
+    notes = []
+    if len(kept) < len(present):
+        notes.append(f"{len(present) - len(kept)} rows without a target are left out")
+        n_test = int(present[len(present) - n_test :].sum()) if n_test else 0
+        table = shared_tables.take(table, kept)
+    n_train = len(kept) - n_test
+    if settings.test and not n_test:
+        raise DataError(f"no row of the test file {settings.test} has a target {target!r}.")
+    if n_train < LEAST_ROWS:
+        raise DataError(
+            f"{opened.source} has {n_train} rows with a target; a comparison needs at least "
+            f"{LEAST_ROWS}."
+        )
+    task = settings.task if settings.task != "auto" else (opened.task or "auto")
+    try:
+        found = understand(table.column(target), target, task, settings.positive, n_train)
+    except DataError as error:
+        if not notes:
+            raise
+        raise DataError(
+            f"{error} ({notes[0]}; NA, null and the like are read as missing.)"
+        ) from None
+    if settings.task == "auto" and opened.task:
+        found = replace(found, why="a known data set")
+    if task == "auto" and (note := maybe_classes(found, target)):
+        notes.append(note)
+    notes += [f"{name!r} orders the rows (--time) and is not a feature" for name in roles["time"]]
+    _refuse_untaught(found, n_train, settings.test)
+    apart = {target, *(name for names in roles.values() for name in names)}
+    features = shared_tables.without(table, apart)
+    if not features.num_columns:
+        raise DataError(f"{opened.source} has no column left to predict {target!r} from.")
+    features, kinds = shared_tables.settled(features, n_train)
+    _refuse_infinite(features, kinds)
+    return Material(
+        name=opened.name, source=opened.source, sha256=opened.sha256, target=target,
+        task=found.task, task_why=found.why, table=features, kinds=kinds, y=found.y,
+        classes=found.classes, weights=_weights(table, roles, kept), rows=kept,
+        groups=_codes(table, roles["group"]), times=_codes(table, roles["time"], ordered=True),
+        n_test=n_test, test_sha256=test_sha256,
+        container=opened.container, notes=tuple(notes),
+    )  # fmt: skip
+
+
+def require(table: Any, name: str, source: str) -> None:
+    """An error with the nearest name unless the table has the column."""
+    if name not in table.column_names:
+        raise DataError(
+            f"column {name!r} is not in {source}.{did_you_mean(name, table.column_names)} "
+            f"{listing(table.column_names)}"
+        )
+
+
+TARGETS = {
+    "class",
+    "dependent",
+    "label",
+    "outcome",
+    "output",
+    "response",
+    "result",
+    "survived",
+    "target",
+    "y",
+}
+
+
+def _likely(names: list[str]) -> str:
+    """The columns that are most often the target: by their names, then the last, then the first."""
+    words = {name: re.split(r"[\W_]+", name.casefold()) for name in names}
+    called = [name for name in names if TARGETS & set(words[name])][:2]
+    if len(names) < 2:
+        return ""
+    ends = [name for name in (names[-1], names[0]) if name not in called]
+    places = {names[-1]: "the last column", names[0]: "the first column"}
+    told = [repr(name) for name in called] + [f"{name!r} ({places[name]})" for name in ends]
+    return f" Likely: {', '.join(told)}."
+
+
+def shown(names: list[str], most: int = 12) -> str:
+    """Some names, the last among them, and how many there are; a very long name is cut."""
+    some = names if len(names) <= most else [*names[: most - 1], names[-1]]
+    cut = [name if len(name) <= 60 else name[:57] + "..." for name in some]
+    cut = [repr(name) if _unclear(name) else name for name in cut]
+    if len(names) <= most:
+        return ", ".join(cut)
+    return f"{', '.join(cut[:-1])}, ..., {cut[-1]} ({len(names)} columns)"
+
+
+def _unclear(name: str) -> bool:
+    """Whether a name without quotes could be taken for another, or for several."""
+    return name != name.strip() or ("," in name and name[:1] not in "'\"")
+
+
+def _roles(table: Any, settings: Settings, target: str, source: str) -> dict[str, list[str]]:
+    roles = {
+        "group": [settings.group] if settings.group else [],
+        "time": [settings.time] if settings.time else [],
+        "weights": [settings.weights] if settings.weights else [],
+        "id": named(settings.id, table.column_names),
+        "drop": named(settings.drop, table.column_names),
+    }
+    for role, names in roles.items():
+        for name in names:
+            require(table, name, source)
+            if name == target:
+                raise DataError(f"column {name!r} is the target: it cannot also be {role}.")
+    if roles["group"] and roles["time"]:
+        raise DataError("--group and --time cannot be combined: folds follow one of them.")
+    return roles
+
+
+def named(texts: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """The columns that texts mean: a text is a name, or names with commas between (and in them)."""
+    out: list[str] = []
+    for text in texts:
+        parts = [text] if text in columns else text.split(",")
+        while parts:
+            # The longest beginning that is a name; its blanks may be part of it.
+            wholes = (",".join(parts[:k]) for k in range(len(parts), 0, -1))
+            tries = [name for whole in wholes for name in (whole, whole.strip())]
+            name = next((name for name in tries if name in columns), parts[0].strip())
+            parts = parts[name.count(",") + 1 :]
+            out += [name] if name else []
+    return out
+
+
+def _with_target(table: Any, y: Any, name: str | None) -> tuple[Any, str]:
+    from pellucid.data.io.write import as_table
+    from pellucid.data.targets import as_vector
+
+    name = name or getattr(y, "name", None) or "target"
+    values = as_vector(y)
+    if len(values) != table.num_rows:
+        raise DataError(f"the target has {len(values)} entries, the table {table.num_rows} rows.")
+    column = as_table({name: values}).column(0)
+    table = shared_tables.without(table, [name])
+    return table.append_column(name, column), name
+
+
+def _with_test_file(table: Any, settings: Settings, source: str) -> tuple[Any, int, str]:
+    path = settings.test
+    opened = open_table(path, encoding=settings.encoding)
+    test = opened.table
+    for name in table.column_names:
+        if name not in test.column_names:
+            raise DataError(f"the test file {path} lacks column {name!r}, which {source} has.")
+    test = shared_tables.readable(test.select(table.column_names))
+    return shared_tables.stacked(table, test), test.num_rows, opened.sha256
+
+
+def _refuse_untaught(found: Any, n_train: int, path: str | None) -> None:
+    """The test file must not hold a class of which no other row is known."""
+    if path and found.classes is not None:
+        new = sorted(set(found.y[n_train:].tolist()) - set(found.y[:n_train].tolist()))
+        if new:
+            raise DataError(
+                f"the test file {path} holds class {str(found.classes[new[0]])[:60]!r}, which no "
+                "other row has: nothing can be learned about it."
+            )
+
+
+def _refuse_infinite(table: Any, kinds: dict[str, str]) -> None:
+
+    for name, column in zip(table.column_names, table.columns):
+        if kinds[name] not in ("number", "datetime"):
+            continue
+        values = arrow_column(name, column).values
+        bad = np.isinf(values)
+        if bad.any():
+            raise DataError(
+                f"column {name!r} holds an infinite value in row {int(bad.argmax())}. Correct it, "
+                f"make it missing, or leave the column out (--drop {quote(name)})."
+            )
+
+
+def _weights(table: Any, roles: dict[str, list[str]], rows: np.ndarray) -> np.ndarray:
+    from pellucid.data.targets import weights_or_ones
+
+    if not roles["weights"]:
+        return np.ones(table.num_rows)
+    name = roles["weights"][0]
+    raw = arrow_column(name, table.column(name))
+    if raw.kind != "number":
+        holds = "dates" if raw.kind == "datetime" else f"text ({str(raw.cells()[0])[:60]!r})"
+        raise DataError(f"column {name!r} holds {holds}: weights are numbers.")
+    for wrong, what in ((np.isnan(raw.values), "missing"), (raw.values < 0, "negative")):
+        if wrong.any():
+            raise DataError(
+                f"the weight {name!r} is {what} in row {int(rows[wrong.argmax()])}: a weight says how "
+                "often a row counts, 0 or more."
+            )
+    return weights_or_ones(raw.values, table.num_rows)
+
+
+def _codes(table: Any, names: list[str], ordered: bool = False) -> np.ndarray | None:
+    """Values of a role column as numbers that sort as the values do."""
+    from pellucid.data.raw_column import factorize
+
+    if not names:
+        return None
+    raw = arrow_column(names[0], table.column(names[0]))
+    values = raw.values
+    missing = values < 0 if raw.kind == "categorical" else np.array([v != v for v in values])
+    if missing.any():
+        raise DataError(
+            f"column {names[0]!r} is missing in row {int(missing.argmax())}: every row needs it."
+        )
+    if raw.kind in ("number", "datetime"):
+        return values
+    codes, levels = factorize(raw.cells())
+    if ordered:
+        return ranks(names[0], [str(level) for level in levels])[codes]
+    order = np.argsort(np.argsort(np.array(levels, dtype=object)))
+    return order[codes].astype(float)

@@ -1,0 +1,145 @@
+"""The content of results.json, from the plan and the journal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.comparison.analysis.leaderboard import leaderboard
+from pellucid.comparison.analysis.pairs import Comparison
+from pellucid.comparison.analysis.verdict import Verdict
+from pellucid.comparison.execution.journal import Memory
+from pellucid.comparison.planning.plan import Plan
+from pellucid.comparison.result import SCHEMA
+
+TOO_GOOD = 0.9999  # R2: numbers from the world are not predicted so well
+
+
+def describe(
+    plan: Plan,
+    memory: Memory,
+    found: Comparison,
+    checks: list[dict[str, Any]],
+    ended: dict[str, Any],
+    stopped: str,
+) -> dict[str, Any]:
+    """Everything that was found, without clock, path or host."""
+    from pellucid import __version__
+
+    rows, reached = leaderboard(plan, memory, found)
+    best = reached.recommended
+    return {
+        "schema": SCHEMA,
+        "pellucid": __version__,
+        "data": describe_data(plan),
+        "settings": plan.settings.shaping(),
+        "plan": describe_plan(plan),
+        "checks": checks,
+        "leaderboard": rows,
+        "recommended": best,
+        "verdict": verdict(plan, rows, reached),
+        "pairs": found.matrix(list(reached.marks)),
+        "test": describe_test(plan, ended, rows, best),
+        "complete": not stopped,
+        "stopped": stopped,
+    }
+
+
+def describe_data(plan: Plan) -> dict[str, Any]:
+    """Facts about the table."""
+    material = plan.material
+    kinds = list(material.kinds.values())
+    facts: dict[str, Any] = {
+        "name": material.name,
+        "sha256": material.sha256,
+        "rows": len(material.y),
+        "features": material.columns,
+        "kinds": {kind: kinds.count(kind) for kind in sorted(set(kinds))},
+        "target": material.target,
+        "task": material.task,
+        "task_why": material.task_why,
+        "notes": list(material.notes),
+    }
+    if material.classes is not None:
+        counts = np.bincount(material.y, minlength=len(material.classes))
+        facts["classes"] = [
+            {"label": str(label), "rows": int(count)}
+            for label, count in zip(material.classes, counts)
+        ]
+    else:
+        y = material.y
+        facts["target_range"] = [float(y.min()), float(np.median(y)), float(y.max())]
+    return facts
+
+
+def describe_plan(plan: Plan) -> dict[str, Any]:
+    """What was decided before the first fit."""
+    return {
+        "metric": plan.metric.name,
+        "metric_why": plan.metric_why,
+        "greater_is_better": plan.metric.greater_is_better,
+        "metrics": list(plan.metrics),
+        "folds": plan.folds_name,
+        "n_folds": len(plan.folds),
+        "ratio": plan.ratio,
+        "cv": plan.settings.cv,
+        "repeats": plan.repeats,
+        "inner_folds": plan.inner,
+        "train_rows": len(plan.train),
+        "test_rows": len(plan.test),
+        "test_why": plan.test_why,
+        "models": len(plan.contenders),
+        "fits": plan.n_fits,
+    }
+
+
+def verdict(plan: Plan, rows: list[dict[str, Any]], reached: Verdict) -> dict[str, Any]:
+    """What may be concluded: the best, those as good, the recommended one, and by which rule."""
+    scored = [row for row in rows if row["place"]]
+    return {
+        "best": reached.best,
+        "as_good": [name for name, mark in reached.marks.items() if mark.as_good],
+        "scored": len(scored),
+        "recommended": reached.recommended,
+        "margin": plan.settings.margin,
+        "prefer": plan.settings.prefer,
+        "too_good": [r["model"] for r in scored if r["metrics"].get("r2", 0.0) >= TOO_GOOD],
+        "beats_baseline": reached.beats_baseline,
+    }
+
+
+def describe_test(
+    plan: Plan, ended: dict[str, Any], rows: list[dict[str, Any]], best: str | None
+) -> dict[str, Any] | None:
+    """The test set: scores with intervals, and whether they agree with cross-validation."""
+    if ended.get("kind") == "failed":
+        return {"model": best, "failed": ended["why"]}
+    test = ended.get("test")
+    if test is None:
+        return None
+    name = plan.metric.name
+    out = {
+        "model": best,
+        "rows": len(plan.test),
+        "metrics": test["metrics"],
+        "intervals": test["intervals"],
+        "baseline": test["baseline"],
+    }
+    if plan.material.groups is not None:  # then they are what intervals count
+        out["groups"] = len(np.unique(plan.material.groups[plan.test]))
+    own = next(row for row in rows if row["model"] == best)
+    if name in test["intervals"] and None not in own["ci"]:
+        out["agrees"] = agrees(test["metrics"][name], test["intervals"][name], own)
+    return out
+
+
+def agrees(value: float, ends: list[float], own: dict[str, Any]) -> bool:
+    """Whether test set and cross-validation differ by no more than both are uncertain.
+
+    Of each interval the half that faces the other score counts; independent ones add as squares.
+    """
+    above = value > own["mean"]
+    facing = own["ci"][1] - own["mean"] if above else own["mean"] - own["ci"][0]
+    back = value - ends[0] if above else ends[1] - value
+    return bool(abs(value - own["mean"]) <= np.hypot(facing, back))

@@ -1,0 +1,1 @@
+"""Reading and writing table files: delimited text, Parquet, JSON, Excel."""

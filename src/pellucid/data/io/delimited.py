@@ -1,0 +1,384 @@
+"""Delimited text to Arrow: parse, infer types, and find the place of a fault.
+
+Types of a column: bool, int64, float64, date32, timestamp, duration (a time of day, since
+midnight), string; a column without any value is float64. Integers written with leading zeros
+(postal codes, article numbers) stay strings. Invariant: `read_delimited` and the batches of
+`stream_delimited` have the same schema, whatever the size of the blocks.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+
+from pellucid.data.io.csv_errors import explain, refuse_unclosed_quote
+from pellucid.data.io.dialect import Dialect
+from pellucid.data.io.encodings import not_utf8, wrong_encoding
+from pellucid.data.io.number_formats import Spelled
+from pellucid.data.io.source import Source, refuse_duplicates, selected
+from pellucid.errors import DataError
+
+_BLOCK = 1 << 22
+_HEAD = 1 << 20
+_LARGEST = 1 << 27  # a longer row is no table
+
+
+def read_delimited(
+    source: Source,
+    dialect: Dialect,
+    columns: Sequence[str] | None = None,
+    note: Callable[[str], None] = lambda text: None,
+    text: Sequence[str] = (),
+) -> Any:
+    """The whole text as a table; the columns `text` stay strings."""
+    content = _utf8(source, dialect)
+    head = _Head.of(source, bytes(content[:_HEAD]), dialect, note)
+    wanted = selected(source, head.names, columns)
+    table = _parse(source, content, head, wanted, dict.fromkeys(text, pa.string()))
+    if _may_have_leading_zeros(content, dialect):
+        table = _restore_leading_zeros(source, content, head, table)
+    if table.num_rows and table.schema.names[-1] == head.names[-1]:
+        last = table.column(table.num_columns - 1)[-1].as_py()
+        refuse_unclosed_quote(source, last, dialect.quote)
+    return settle_types(as_meant(source, dialect, table, text, note))
+
+
+def as_meant(
+    source: Source, dialect: Dialect, table: Any, text: Sequence[str], note: Callable[[str], None]
+) -> Any:
+    """The table with amounts and dates that are written for people as numbers and dates."""
+    kinds = {f.name: f.type for f in table.schema}
+    spelled = Spelled(_open_columns(kinds, text), dialect.decimal)
+    for name in _open_columns(kinds, text):
+        spelled.see(name, table.column(name))
+    for remark in spelled.notes(source.name):
+        note(remark)
+    return spelled.convert(table)
+
+
+def _open_columns(types: dict[str, Any], text: Sequence[str]) -> list[str]:
+    """Columns that the parser left as text, although nobody asked for it."""
+    return [name for name, kind in types.items() if kind == pa.string() and name not in text]
+
+
+def stream_delimited(
+    source: Source,
+    dialect: Dialect,
+    columns: Sequence[str] | None = None,
+    note: Callable[[str], None] = lambda text: None,
+    text: Sequence[str] = (),
+    block: int = _BLOCK,
+) -> Iterator[Any]:
+    """Record batches of about `block` bytes of text: memory does not grow with the file.
+
+    The text is read twice: once for the types, which the last row may still change, once for
+    the values.
+    """
+    head = _Head.of(source, _head_as_utf8(source, dialect), dialect, note)
+    wanted = selected(source, head.names, columns)
+    types = {name: pa.string() if name in text else pa.null() for name in wanted}
+    # Cells as they stand, empty ones included: a missing marker is judged with its column.
+    as_text = dict.fromkeys(types, pa.string())
+    while True:
+        batch, found = None, dict(types)
+        spelled = Spelled(wanted, dialect.decimal, dialect.markers())
+        try:
+            for batch in _batches(source, head, as_text, block, missing=False):
+                _widen(found, batch, dialect)
+                _watch(spelled, found, batch)
+            break
+        except _LongRow:
+            block *= 16
+    types = found
+    if batch is not None and batch.num_rows and batch.schema.names[-1] == head.names[-1]:
+        last = batch.column(batch.num_columns - 1)[-1].as_py()
+        refuse_unclosed_quote(source, last, dialect.quote)
+    final = {name: pa.float64() if kind == pa.null() else kind for name, kind in types.items()}
+    asked = [name for name, kind in final.items() if kind != pa.string() or name in text]
+    spelled.leave(asked)
+    for batch in _batches(source, head, final, block):
+        yield settle_types(spelled.convert(batch))
+
+
+def _watch(spelled: Spelled, types: dict[str, Any], batch: Any) -> None:
+    for name, kind in types.items():
+        if kind in (pa.int64(), pa.float64()):
+            spelled.see_numbers(name, None if kind == pa.int64() else batch.column(name))
+        elif kind != pa.null():
+            spelled.see(name, batch.column(name))
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What the first lines say, beside the dialect: names, and how many blank lines precede."""
+
+    names: tuple[str, ...]
+    blank_lines: int
+    dialect: Dialect
+
+    @classmethod
+    def of(
+        cls, source: Source, data: bytes, dialect: Dialect, note: Callable[[str], None]
+    ) -> _Head:
+        """Read the first row that is not blank."""
+        data = data.removeprefix(codecs.BOM_UTF8)
+        start = len(data) - len(data.lstrip(b"\r\n"))
+        if re.match(rb'"?sep=[^\r\n]"?\r?\n', data[start:]):  # states the delimiter, is no row
+            start = data.index(b"\n", start) + 1
+        blank = len(data[:start].splitlines())
+        try:
+            text = data[start : _end_of_row(data, start, dialect.quote)].decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise wrong_encoding(source, data[start:], error, dialect.encoding) from None
+        lines = io.StringIO(text, newline="")
+        rows = csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote)
+        row = next(rows, None)
+        if not row or not text.strip():
+            raise DataError(f"{source.name} is empty: there is no row in it.")
+        if not dialect.header:
+            return cls(tuple(f"column_{i + 1}" for i in range(len(row))), blank, dialect)
+        return cls(column_names(source, row, note), blank, dialect)
+
+
+def column_names(source: Source, row: list[str], note: Callable[[str], None]) -> tuple[str, ...]:
+    """The header as names; nameless columns are called as pandas calls them."""
+    names = []
+    for position, name in enumerate(row):
+        if not name.strip():
+            name = f"Unnamed: {position}"
+            note(f"column {position + 1} of {source.name} has no name: it is called {name!r} here.")
+        names.append(name)
+    if all(_is_number(name) for name in names):
+        note(
+            f"the first row of {source.name} holds only numbers ({', '.join(names[:3])}), but was "
+            "taken for the names of the columns. If it is data, say header=False."
+        )
+    refuse_duplicates(source, names)
+    return tuple(names)
+
+
+def settle_types(table: Any) -> Any:
+    """Columns without a value become numbers, times of day durations since midnight."""
+    for position, field in enumerate(table.schema):
+        column = table.column(position)
+        if pa.types.is_null(field.type):
+            column = column.cast(pa.float64())
+        elif pa.types.is_time(field.type):
+            unit = "s" if field.type == pa.time32("s") else "us"
+            clock = column.cast(pa.time64("us"), safe=False).cast(pa.int64())
+            column = clock.cast(pa.duration("us")).cast(pa.duration(unit))
+        else:
+            continue
+        table = table.set_column(position, field.name, column)
+    return table
+
+
+# Parsing
+
+
+def _utf8(source: Source, dialect: Dialect) -> Any:
+    content = source.content()
+    if dialect.is_utf8:
+        return content
+    try:
+        return pa.py_buffer(bytes(content).decode(dialect.encoding).encode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise wrong_encoding(source, bytes(content), error, dialect.encoding) from None
+
+
+def _head_as_utf8(source: Source, dialect: Dialect) -> bytes:
+    head = source.head(_HEAD)
+    if dialect.is_utf8:
+        return head
+    try:
+        return codecs.getincrementaldecoder(dialect.encoding)().decode(head).encode("utf-8")
+    except UnicodeDecodeError as error:
+        raise wrong_encoding(source, head, error, dialect.encoding) from None
+
+
+def _end_of_row(data: bytes, start: int, quote: str) -> int:
+    """Where the row that begins at `start` ends: at a line end outside quotes."""
+    end = start
+    while end < len(data):
+        ends = [at for at in (data.find(b"\n", end), data.find(b"\r", end)) if at >= 0]
+        if not ends:
+            break
+        end = min(ends) + 1
+        if data.count(quote.encode(), start, end) % 2 == 0:
+            return end
+    return len(data)
+
+
+def _options(
+    head: _Head,
+    columns: Sequence[str],
+    types: dict[str, Any] | None,
+    block: int,
+    missing: bool = True,
+) -> tuple[Any, Any, Any]:
+    """Read, parse and convert options; every reading of the text uses these."""
+    dialect = head.dialect
+    read = pacsv.ReadOptions(
+        column_names=list(head.names),
+        skip_rows=head.blank_lines,
+        skip_rows_after_names=int(dialect.header),  # names are given, so the header is skipped
+        block_size=block,
+    )
+    # Quoted line ends cost nothing measurable here, and without them a block may cut a cell.
+    parse = pacsv.ParseOptions(
+        delimiter=dialect.delimiter, quote_char=dialect.quote, newlines_in_values=True
+    )
+    convert = pacsv.ConvertOptions(
+        null_values=dialect.markers() if missing else [],
+        strings_can_be_null=missing,
+        # Without "1" and "0": a column of 1, 0 and true is text, in whatever order they come.
+        true_values=["true", "True", "TRUE"],
+        false_values=["false", "False", "FALSE"],
+        decimal_point=dialect.decimal,
+        column_types=types,
+        include_columns=list(columns),
+    )
+    return read, parse, convert
+
+
+def _parse(
+    source: Source,
+    content: Any,
+    head: _Head,
+    columns: Sequence[str],
+    types: dict[str, Any] | None = None,
+) -> Any:
+    block = _HEAD
+    while True:
+        try:
+            options = _options(head, columns, types, block)
+            table = pacsv.read_csv(pa.BufferReader(content), *options)
+            break
+        except pa.ArrowInvalid as error:
+            if not _straddles(error, block):
+                raise explain(source, content, head.dialect, head.names, error) from None
+            block *= 16
+    for field in table.schema:
+        if pa.types.is_binary(field.type):
+            raise not_utf8(source, bytes(content))
+    return table
+
+
+def _batches(
+    source: Source, head: _Head, types: dict[str, Any], block: int, missing: bool = True
+) -> Iterator[Any]:
+    options = _options(head, list(types), types, block, missing)
+    stream = source.open()
+    if not head.dialect.is_utf8:
+        stream = pa.transcoding_input_stream(stream, head.dialect.encoding, "utf-8")
+    try:
+        yield from pacsv.open_csv(stream, *options)
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        if _straddles(error, block):
+            raise _LongRow from None
+        content = _utf8(source, head.dialect)
+        raise explain(source, content, head.dialect, head.names, error) from None
+    except OSError as error:
+        raise source.broken(f"its compression is damaged ({error})") from None
+
+
+class _LongRow(Exception):
+    """A row is longer than a block."""
+
+
+def _straddles(error: Exception, block: int) -> bool:
+    """Whether a larger block may hold what this one could not."""
+    return "straddl" in str(error) and block < _LARGEST
+
+
+# Types
+
+
+def _may_have_leading_zeros(content: Any, dialect: Dialect) -> bool:
+    """Can a cell start with 0 and a digit? One pass over the bytes, in parts that fit the cache."""
+    data = np.frombuffer(content, dtype=np.uint8)
+    zero, separators = (
+        np.uint8(ord("0")),
+        [ord(c) for c in (dialect.delimiter, "\n", dialect.quote)],
+    )
+    for begin in range(0, data.size, 1 << 17):
+        part = data[begin : begin + (1 << 17) + 2]
+        first, second, third = part[:-2], part[1:-1], part[2:]
+        hit = (second == zero) & (third - zero < 10)
+        start = np.zeros(hit.size, dtype=bool)
+        for separator in separators:
+            start |= first == separator
+        if (hit & start).any():
+            return True
+    return not dialect.header and bytes(content[:1]) == b"0"
+
+
+def _restore_leading_zeros(source: Source, content: Any, head: _Head, table: Any) -> Any:
+    """Number columns with an integer like 01234 become text again."""
+    numeric = [f.name for f in table.schema if f.type in (pa.int64(), pa.float64())]
+    if not numeric:
+        return table
+    text = _parse(source, content, head, numeric, dict.fromkeys(numeric, pa.string()))
+    for name in numeric:
+        zero = text.column(name).filter(pc.starts_with(text.column(name), pattern="0"))
+        if pc.any(pc.match_substring_regex(zero, pattern=r"^0\d+$")).as_py():
+            position = table.schema.get_field_index(name)
+            table = table.set_column(position, name, text.column(name))
+    return table
+
+
+def _widen(types: dict[str, Any], batch: Any, dialect: Dialect) -> None:
+    """Let the cells of one more batch of text widen the types found so far.
+
+    The batch goes through the same parser as a whole file would, so that both infer alike.
+    """
+    still = [name for name, kind in types.items() if kind != pa.string()]
+    if not still or not batch.num_rows:
+        return
+    text = io.BytesIO()
+    pacsv.write_csv(batch.select(still), text)
+    head = _Head(tuple(still), 0, Dialect(decimal=dialect.decimal, missing=dialect.missing))
+    source = Source("a block", data=text.getvalue())
+    content = source.content()
+    table = _parse(source, content, head, still)
+    if _may_have_leading_zeros(content, head.dialect):
+        table = _restore_leading_zeros(source, content, head, table)
+    for field in table.schema:
+        types[field.name] = _join(types[field.name], field.type)
+
+
+def _join(a: Any, b: Any) -> Any:
+    """The narrowest type that holds both; text holds everything."""
+    if a == b or pa.types.is_null(b):
+        return a
+    if pa.types.is_null(a):
+        return b
+    for ladder in _LADDERS:
+        if a in ladder and b in ladder:
+            return ladder[max(ladder.index(a), ladder.index(b))]
+    return pa.string()
+
+
+_LADDERS = (
+    (pa.int64(), pa.float64()),
+    (pa.date32(), pa.timestamp("s"), pa.timestamp("ns")),
+    (pa.timestamp("s", "UTC"), pa.timestamp("ns", "UTC")),
+)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,67 @@
+"""JSON to Arrow: one object per line, or one list of objects; each object is a row."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from pellucid.data.io.delimited import settle_types
+from pellucid.data.io.encodings import not_utf8
+from pellucid.data.io.source import Source, selected
+from pellucid.errors import DataError
+
+
+def read_json(source: Source, columns: Sequence[str] | None) -> Any:
+    """The table; cells that are lists or objects are left to who uses their column."""
+    from pyarrow import json as pajson
+
+    content = source.content()
+    start = bytes(content[:65_536]).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if not start:
+        raise DataError(f"{source.name} is empty: there is no row in it.")
+    if start == b"[":
+        content = _as_lines(source, bytes(content))
+    block = max(1 << 20, min(len(content), 1 << 28))  # a row must fit into a block
+    try:
+        table = pajson.read_json(pa.BufferReader(content), pajson.ReadOptions(block_size=block))
+    except pa.ArrowInvalid as error:
+        raise _bad_row(source, str(error)) from None
+    try:
+        table.validate(full=True)  # the parser takes any bytes for text
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        raise not_utf8(source, bytes(content)) from None
+    return settle_types(table.select(selected(source, table.schema.names, columns)))
+
+
+def _as_lines(source: Source, data: bytes) -> Any:
+    """The objects of a list, one per line; NaN and Infinity, which JSON lacks, are missing."""
+    try:
+        records = json.loads(data.decode("utf-8-sig"), parse_constant=lambda word: None)
+    except UnicodeDecodeError:
+        raise not_utf8(source, data) from None
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"line {error.lineno} of {source.name} is not valid JSON: {error.msg} (column "
+            f"{error.colno}). If the file was cut off, copy or download it again."
+        ) from None
+    if not records:
+        raise DataError(f"{source.name} holds an empty list: there is no row in it.")
+    for row, record in enumerate(records):
+        if not isinstance(record, dict):
+            raise DataError(
+                f"entry {row + 1} of the list in {source.name} is no object but {str(record)[:40]!r}. "
+                'A table is a list of objects such as {"size": 3, "colour": "red"}, one for each row.'
+            )
+    return pa.py_buffer("\n".join(json.dumps(r, ensure_ascii=False) for r in records).encode())
+
+
+def _bad_row(source: Source, text: str) -> DataError:
+    text = text.removeprefix("JSON parse error: ").rstrip(".")
+    row = re.search(r"\s*in row (\d+)$", text)
+    where = f"row {int(row[1]) + 1} of {source.name}" if row else source.name
+    what = text[: row.start()].rstrip(".") if row else text
+    return DataError(f"{where} is not a JSON object like the others: {what}.")

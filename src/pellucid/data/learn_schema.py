@@ -1,0 +1,163 @@
+"""Learning a `Schema` from the rows of positive weight: kinds, levels, words, means and ranges."""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.data.column_stats import check_finite, column_facts, sparse_facts
+from pellucid.data.intake import Intake
+from pellucid.data.kinds import as_kind
+from pellucid.data.raw_column import RawColumn
+from pellucid.data.schema import CATEGORICAL, NUMBER, TEXT, Schema
+from pellucid.data.text import Text, vocabulary
+from pellucid.errors import DataError, shown
+
+# Free text is long and mostly distinct: mean words a cell, share of distinct cells, enough cells.
+TEXT_WORDS, TEXT_DISTINCT, TEXT_ROWS = 4.0, 0.5, 20
+
+
+def learn(
+    table: Intake,
+    weights: np.ndarray,
+    options: Any,
+    layout: str,
+    coding: str,
+    declared: bool = False,
+) -> Schema:
+    """The schema of a training table; rows of weight 0 must have been removed.
+
+    `declared`: keep all levels that the dtype declares, not only those that occur, for a first
+    batch that others will follow.
+    """
+    if table.columns is None:
+        return _learn_numbers(table, weights, options, layout, coding)
+    columns = table.as_columns()
+    words = (options.text if options.text is not None else Text()).check()
+    learned = [learn_column(kind_of(c, weights), weights, words, declared) for c in columns]
+    for column, found in zip(columns, learned):
+        if found["kind"] == TEXT and not found["levels"]:
+            raise DataError(
+                f"text column {column.name!r} has no words left: loosen min_df, max_df, stop_words "
+                "or pattern of Table(text=Text(...)) (the default pattern wants words of two letters "
+                "at least), or drop the column."
+            )
+    shares = [c["shares"] for c in learned if c["levels"]]
+    facts: dict[str, Any] = {
+        k: np.array([c[k] for c in learned], float) for k in ("mean", "low", "high", "n_missing")
+    }
+    return Schema(
+        names=table.names,
+        kinds=tuple(c["kind"] for c in learned),
+        levels=tuple(c["levels"] for c in learned),
+        shares=np.concatenate(shares) if shares else np.empty(0),
+        **facts,
+        unseen=options.unseen,
+        layout=layout,
+        coding=coding,
+        text_mode=words.mode,
+        text_pattern=words.pattern,
+    )
+
+
+def named_kinds(table: Intake, kinds: Any) -> dict[int, str]:
+    """Kinds by position; an unknown column is an error that lists what there is."""
+    names = table.names or tuple(f"x{j}" for j in range(table.n_columns))
+    out = {}
+    for column, kind in (kinds or {}).items():
+        if isinstance(column, str) and column in names:
+            out[names.index(column)] = kind
+        elif _is_position(column, len(names)):
+            out[column] = kind
+        else:
+            raise DataError(
+                f"Table(kinds=...) names column {shown(column)}, which X does not have."
+            )
+    return out
+
+
+def _is_position(column: Any, d: int) -> bool:
+    whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
+    return whole and 0 <= column < d
+
+
+def _learn_numbers(
+    table: Intake, weights: np.ndarray, options: Any, layout: str, coding: str
+) -> Schema:
+    if table.sparse is not None:
+        check_finite(table.sparse.data, table, allow_nan=False)
+        mean, low, high, n_missing = sparse_facts(table.sparse, weights)
+    else:
+        mean, low, high, n_missing = column_facts(table, weights)
+    d = table.n_columns
+    return Schema(
+        table.names, (NUMBER,) * d, ((),) * d, np.empty(0), mean, low, high, n_missing,
+        options.unseen, layout, coding,
+    )  # fmt: skip
+
+
+def kind_of(column: RawColumn, weights: np.ndarray) -> RawColumn:
+    """Strings are labels, or text if they are long and mostly distinct (weights = repetition)."""
+    if not column.free or column.kind != CATEGORICAL:
+        return column
+    present = column.values >= 0
+    levels = tuple(column.levels[k] for k in np.unique(column.values[present]))
+    if not is_text(levels, float(weights[present].sum())):
+        return column
+    return as_kind(column, TEXT, column.name)
+
+
+def is_text(levels: tuple[str, ...], total: float) -> bool:
+    """Whether these distinct strings, in cells of weight `total`, are text and not labels."""
+    if total < TEXT_ROWS or len(levels) < TEXT_DISTINCT * total:
+        return False
+    return sum(level.count(" ") for level in levels) / len(levels) + 1 >= TEXT_WORDS
+
+
+def _learn_words(column: RawColumn, weights: np.ndarray, options: Text) -> dict[str, Any]:
+    missing = np.array([cell is None for cell in column.values])
+    if missing.all():
+        return _nothing(weights.sum())
+    words, frequency = vocabulary(column.values, weights, options)
+    idf = np.log((1 + weights.sum()) / (1 + frequency)) + 1
+    return {"kind": TEXT, "levels": words, "shares": np.append(idf, 0.0), "mean": 0.0, "low": 0.0,
+            "high": 0.0, "n_missing": float(weights[missing].sum())}  # fmt: skip
+
+
+def learn_column(
+    column: RawColumn, weights: np.ndarray, words: Text, declared: bool = False
+) -> dict[str, Any]:
+    """Kind, levels or words with their shares, mean, range and missing weight of one column."""
+    if column.kind == TEXT:
+        return _learn_words(column, weights, words)
+    if column.kind == CATEGORICAL:
+        return _learn_levels(column, weights, declared)
+    single = Intake(len(weights), (column.name,), dense=column.values[:, None])
+    mean, low, high, n_missing = (float(fact[0]) for fact in column_facts(single, weights))
+    return {"kind": column.kind, "levels": (), "mean": mean, "low": low, "high": high,
+            "n_missing": n_missing}  # fmt: skip
+
+
+def _learn_levels(column: RawColumn, weights: np.ndarray, declared: bool) -> dict[str, Any]:
+    """Levels that occur: in the dtype's order if it has one, else sorted."""
+    sums = np.bincount(column.values + 1, weights, minlength=len(column.levels) + 1)
+    keep = declared and not column.free
+    seen = [k for k in range(len(column.levels)) if keep or sums[k + 1] > 0]
+    if not column.ordered:
+        seen.sort(key=lambda k: level_key(column.levels[k]))
+    shares = np.array([*(sums[k + 1] for k in seen), sums[0]]) / sums.sum()
+    levels = tuple(column.levels[k] for k in seen)
+    if not levels:
+        return _nothing(sums[0])
+    return {"kind": CATEGORICAL, "levels": levels, "shares": shares, "mean": 0.0, "low": 0.0,
+            "high": 0.0, "n_missing": float(sums[0])}  # fmt: skip
+
+
+def _nothing(weight: float) -> dict[str, Any]:
+    """Nothing but missing cells: a number that is always missing."""
+    return {"kind": NUMBER, "levels": (), "shares": np.zeros(1), "mean": 0.0, "low": 1.0,
+            "high": 0.0, "n_missing": float(weight)}  # fmt: skip
+
+
+def level_key(level: Any) -> tuple[int, Any]:
+    """Sorts numbers before text, each by its own order."""
+    return (0, level) if isinstance(level, int | float) else (1, str(level))

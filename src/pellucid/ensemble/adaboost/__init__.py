@@ -1,0 +1,1 @@
+"""AdaBoost for classification (SAMME) and regression (AdaBoost.R2)."""

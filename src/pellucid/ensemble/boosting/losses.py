@@ -1,0 +1,228 @@
+"""Losses of boosting: where it starts, slopes and curvatures of every row, and the way back.
+
+Predictions are raw: (K, n) on the scale of the link. Invariant: `slopes` fills (g, h) of the
+weighted loss and returns the mean loss; a loss without curvature has h = weight, and `renew` finds
+the value of a leaf from its residuals instead. `adapt` looks at the residuals before each round.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.numerics.objectives import losses as formulas
+from pellucid.numerics.objectives.links import expit
+from pellucid.tree import _histogram
+
+BLOCK = 2**14
+LARGEST_EXPONENT = 300.0
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Objective:
+    """One loss of boosting."""
+
+    name: str
+    outputs: int
+    fill: Callable[[Array, Array, Array, Array, int, int], float]  # rows [first, last)
+    start: Callable[[Array, Array, Array | None], Array]
+    inverse: Callable[[Array], Array]
+    constant_curvature: bool = False
+    renew: Callable[[Array, Array], float] | None = None  # (residuals, weights) -> leaf's value
+    adapt: Callable[[Array, Array], None] | None = None  # (residuals, weights) of all rows
+    power: int = 2  # of the unit of y in the unit of the loss, with the identity link
+    link: str = "identity"
+    steep: int = 0  # the side (1, -1) on which curvature grows as exp: Newton's step may go too far
+
+    def slopes(self, y: Array, raw: Array, weights: Array, out: Array) -> float:
+        """Fill (g, h) of every row; the mean loss. Sums over fixed blocks, in their order."""
+        n = len(y)
+        blocks = [(first, min(first + BLOCK, n)) for first in range(0, n, BLOCK)]
+        jobs = None if len(blocks) > 1 else 1
+        parts = parallel.map(lambda b: self.fill(y, raw, weights, out, *b), blocks, jobs)
+        return float(sum(parts)) / float(weights.sum())
+
+    def loss(self, y: Array, raw: Array, weights: Array) -> float:
+        """The mean loss."""
+        return self.slopes(y, raw, weights, np.empty((len(raw), len(y), 2)))
+
+
+def _fill_squared(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
+    return _histogram.squared_slopes(y, raw[0], w, out[0], first, last)
+
+
+def _fill_logistic(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
+    return _histogram.logistic_slopes(y, raw[0], w, out[0], first, last)
+
+
+def _fill_softmax(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
+    return _histogram.softmax_slopes(y, raw, w, out, first, last)
+
+
+def _fill_by_formula(loss: formulas.Loss) -> Callable[..., float]:
+    def fill(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
+        y, z, w = y[first:last], raw[0, first:last], w[first:last]
+        out[0, first:last, 0] = w * loss.gradient(y, z)
+        out[0, first:last, 1] = w * loss.curvature(y, z)
+        return float(w @ loss.value(y, z))
+
+    return fill
+
+
+def pinball(q: float) -> formulas.Loss:
+    """q (y - z) above the prediction z, (1 - q) (z - y) below; curvature 1 by convention."""
+    return formulas.Loss(
+        "quantile",
+        value=lambda y, z: np.where(y > z, q * (y - z), (1 - q) * (z - y)),
+        gradient=lambda y, z: np.where(y > z, -q, 1 - q),
+        curvature=lambda y, z: np.ones_like(z - y),
+        domain="real",
+    )
+
+
+def weighted_quantile(values: Array, weights: Array, q: float) -> float:
+    """The first value whose cumulative weight reaches the share q of the total."""
+    n = len(values)
+    if (weights == weights[0]).all():
+        at = min(max(int(np.ceil(q * n - 1e-12 * n)), 1), n) - 1
+        return float(np.partition(values, at)[at])
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(weights[order])
+    return float(values[order[min(np.searchsorted(total, q * total[-1]), n - 1)]])
+
+
+def _fill_exponential(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
+    """exp(-raw) for y = 1, exp(raw) for y = 0; held where the next step would overflow."""
+    side = 1.0 - 2.0 * y[first:last]
+    value = w[first:last] * np.exp(np.minimum(side * raw[0, first:last], LARGEST_EXPONENT))
+    out[0, first:last, 0] = side * value
+    out[0, first:last, 1] = value
+    return float(value.sum())
+
+
+def huber(q: float) -> "Objective":
+    """r^2 / 2 for residuals r up to d, d (|r| - d / 2) beyond; d is the q-quantile of |r|, anew
+    before each round."""
+    knee = np.zeros(1)
+
+    def adapt(residuals: Array, w: Array) -> None:
+        knee[0] = weighted_quantile(np.abs(residuals), w, q)
+
+    def fill(y: Array, raw: Array, w: Array, out: Array, first: int, last: int) -> float:
+        r, w, d = y[first:last] - raw[0, first:last], w[first:last], knee[0]
+        size = np.abs(r)
+        out[0, first:last, 0] = -w * np.clip(r, -d, d)
+        out[0, first:last, 1] = w
+        return float(w @ np.where(size <= d, 0.5 * r * r, d * (size - 0.5 * d)))
+
+    def renew(residuals: Array, w: Array) -> float:
+        middle = weighted_quantile(residuals, w, 0.5)
+        return middle + float(np.average(np.clip(residuals - middle, -knee[0], knee[0]), weights=w))
+
+    return Objective(
+        "huber", 1, fill, _start_quantile(0.5), _same, constant_curvature=True, renew=renew,
+        adapt=adapt,
+    )  # fmt: skip
+
+
+# Where boosting starts: the best constant ----------------------------------------------------------
+
+
+def _start_mean(y: Array, w: Array, offset: Array | None) -> Array:
+    share = w / w.sum()
+    y = y if offset is None else y - offset
+    return np.array([share @ y])
+
+
+def _start_quantile(q: float) -> Callable[[Array, Array, Array | None], Array]:
+    def start(y: Array, w: Array, offset: Array | None) -> Array:
+        return np.array([weighted_quantile(y if offset is None else y - offset, w, q)])
+
+    return start
+
+
+def _start_poisson(y: Array, w: Array, offset: Array | None) -> Array:
+    share = w / w.sum()
+    top = 0.0 if offset is None else float(offset.max())  # so that no exponential overflows
+    exposure = 1.0 if offset is None else share @ np.exp(offset - top)
+    return np.array([np.log(share @ y) - np.log(exposure) - top])
+
+
+def _start_gamma(y: Array, w: Array, offset: Array | None) -> Array:
+    share = w / w.sum()
+    low = 0.0 if offset is None else float(offset.min())  # so that no exponential overflows
+    rates = y if offset is None else y * np.exp(low - offset)
+    return np.array([np.log(share @ rates) - low])
+
+
+def _start_logistic(y: Array, w: Array, offset: Array | None) -> Array:
+    share = w / w.sum()
+    p = share @ y
+    z = float(np.log(p) - np.log1p(-p))
+    if offset is None:
+        return np.array([z])
+    for _ in range(100):  # Newton on one number; steps are kept short, so it cannot run away
+        q = expit(z + offset)
+        step = float(share @ (y - q)) / max(float(share @ (q * (1 - q))), 1e-300)
+        z += min(max(step, -2.0), 2.0)
+        if abs(step) <= 1e-15 * max(1.0, abs(z)):
+            break
+    return np.array([z])
+
+
+def _start_exponential(y: Array, w: Array, offset: Array | None) -> Array:
+    if offset is None:
+        return 0.5 * _start_logistic(y, w, None)
+    top = float(np.max(np.abs(offset)))  # the best constant is half a logarithm of a ratio
+    up, down = w * y * np.exp(-offset - top), w * (1 - y) * np.exp(offset - top)
+    return np.array([0.5 * (np.log(up.sum()) - np.log(down.sum()))])
+
+
+def _start_softmax(y: Array, w: Array, offset: Array | None) -> Array:
+    logs = np.log(np.bincount(y, w) / w.sum())
+    return logs - logs.mean()
+
+
+def _same(raw: Array) -> Array:
+    return raw
+
+
+SQUARED = Objective("squared_error", 1, _fill_squared, _start_mean, _same, constant_curvature=True)
+EXPONENTIAL = Objective(
+    "exponential", 1, _fill_exponential, _start_exponential, expit, link="logit"
+)
+LOGISTIC = Objective("log_loss", 1, _fill_logistic, _start_logistic, expit, link="logit")
+POISSON = Objective(
+    "poisson", 1, _fill_by_formula(formulas.poisson()), _start_poisson, np.exp, link="log", steep=1
+)
+GAMMA = Objective(
+    "gamma", 1, _fill_by_formula(formulas.gamma()), _start_gamma, np.exp, link="log", steep=-1
+)
+
+
+def quantile(q: float) -> Objective:
+    """The q-quantile."""
+    return Objective(
+        "quantile", 1, _fill_by_formula(pinball(q)), _start_quantile(q), _same,
+        constant_curvature=True, power=1, renew=lambda r, w: weighted_quantile(r, w, q),
+    )  # fmt: skip
+
+
+def absolute() -> Objective:
+    """The absolute error: twice the pinball loss of the median."""
+    half = pinball(0.5)
+    whole = formulas.Loss(
+        "absolute_error",
+        value=lambda y, z: 2.0 * half.value(y, z),
+        gradient=lambda y, z: 2.0 * half.gradient(y, z),
+        curvature=half.curvature,
+        domain="real",
+    )
+    return replace(quantile(0.5), name="absolute_error", fill=_fill_by_formula(whole))
+
+
+def softmax(n_classes: int) -> Objective:
+    """Log loss of three and more classes; one tree per class and round."""
+    return Objective("log_loss", n_classes, _fill_softmax, _start_softmax, _same, link="softmax")

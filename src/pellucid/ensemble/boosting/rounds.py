@@ -1,0 +1,327 @@
+"""The rounds of gradient boosting.
+
+1. Cut the columns into bins; start from the best constant.
+2. Slopes and curvatures of the loss at the present predictions.
+3. One tree per output on these, perhaps on a part of the rows; a leaf's value is a Newton step,
+   shrunken, or what its residuals say (quantiles, Huber's mean).
+4. Add the trees to the predictions; note the losses; stop if the validation score has stalled.
+
+Invariant: what is learned depends on the rows, the settings and the seed, never on threads.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.data import Problem
+from pellucid.ensemble.boosting.losses import Objective
+from pellucid.ensemble.boosting.scaling import Units, ordinary_weights, scaled, units_of
+from pellucid.ensemble.boosting.trees import BoostedTrees
+from pellucid.ensemble.bootstrap_samples import Drawer
+from pellucid.errors import DataError, ParameterError
+from pellucid.records import Recorder
+from pellucid.tree.histogram_bins import Bins, learn_bins
+from pellucid.tree.histogram_grower import Grower, Limits
+
+WORTH_THREADS = 2**13  # rows whose leaves are worth sorting in threads
+COUNT_BITS = 26  # sums of samples stay below 2**this; the other bits are for curvatures
+MOST_EXPECTED = 2**17  # nodes that room is made for before they grow
+Before = tuple[BoostedTrees, np.ndarray]  # trees and start of an earlier fit
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a boosting model asks for, beside its loss."""
+
+    rounds: int
+    rate: float
+    limits: Limits
+    max_bins: int = 255
+    subsample: float = 1.0
+    min_weight_share: float = 0.0
+    signs: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    patience: int | None = None  # rounds without gain on the validation rows; None: no stopping
+    tol: float = 0.0
+    score: Callable[[np.ndarray, Problem], float] | None = (
+        None  # of raw (n, K); None: minus the loss
+    )
+    seed: np.random.SeedSequence | None = None  # None: nothing is drawn
+    start: np.ndarray | None = None  # (K,), None: the best constant
+    price: float = 0.0  # of a leaf, in the unit of a division's gain per weight (`ccp_alpha`)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is learned; scores are those that early stopping looks at."""
+
+    trees: BoostedTrees
+    start: np.ndarray
+    history: dict[str, np.ndarray]
+    train_scores: np.ndarray
+    validation_scores: np.ndarray
+    out_of_bag: (
+        np.ndarray
+    )  # (rounds, 2): loss of the rows not drawn, before and after; may be empty
+
+
+class Course:
+    """One set of rows on its way: bins, targets and predictions in working units."""
+
+    def __init__(self, problem: Problem, bins: Bins, units: Units, before: Before | None) -> None:
+        self.problem, self.units = problem, units
+        self.words, self.y = bins.words(problem.X), units.target(problem)
+        self.raw = np.ascontiguousarray(units.beginning(problem))
+        self.weights, self.exponent = ordinary_weights(problem.weights)
+        self.slopes = np.empty((len(self.raw), problem.n, 2))
+        self.scores: list[float] = []
+        if before is not None:
+            trees = before[0]
+            more = trees.add(
+                problem.X,
+                np.zeros((problem.n, len(self.raw))),
+                trees.walkers(problem.X),
+                0,
+                trees.n_rounds,
+            )
+            self.raw += np.ldexp(more.T, -units.exponent)
+
+    def look(self, score: Callable[[np.ndarray, Problem], float] | None) -> float:
+        """Slopes at the present predictions; the loss in working units, and a note of the score."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the loss shows it
+            found = self.units.objective.slopes(self.y, self.raw, self.weights, self.slopes)
+        self.scores.append(-found if score is None else score(self.user_raw(), self.problem))
+        return found
+
+    def adapt(self) -> None:
+        """Let a loss look at the residuals before a round."""
+        if self.units.objective.adapt is not None:
+            self.units.objective.adapt(self.y - self.raw[0], self.weights)
+
+    def loss_of(self, rows: np.ndarray, share: np.ndarray) -> float:
+        """The mean loss of some rows, or of a share of each."""
+        raw, w = np.ascontiguousarray(self.raw[:, rows]), self.weights[rows] * share
+        return self.units.loss(self.units.objective.loss(self.y[rows], raw, w))
+
+    def user_raw(self) -> np.ndarray:
+        """Raw predictions (n, K) in the user's units."""
+        more = self.raw - self.units.beginning(self.problem)
+        start = self.units.start[:, None]
+        return (start + np.ldexp(more, self.units.exponent)).T
+
+
+def boost(
+    objective: Objective,
+    problem: Problem,
+    settings: Settings,
+    validation: Problem | None = None,
+    before: Before | None = None,
+) -> Outcome:
+    """Run the rounds; more trees are added to those of `before`."""
+    bins = learn_bins(
+        problem.X, problem.kinds, problem.n_levels, problem.weights, settings.max_bins
+    )
+    units = units_of(objective, problem, settings.start if before is None else before[1])
+    train = Course(problem, bins, units, before)
+    test = None if validation is None else Course(validation, bins, units, before)
+    grower, samples = _grower(train, bins, settings)
+    recorder = Recorder("boosting", settings.rounds)
+    unseen: list[tuple[float, float] | None] = []
+    score = settings.score if settings.patience is not None else None
+    power = units.loss_exponent if score is None else 0  # losses are in working units until the end
+    tol = float(scaled(settings.tol, -power))
+    for number in range(0 if before is None else before[0].n_rounds, settings.rounds + 1):
+        train.adapt()
+        loss = units.loss(_finite(train.look(score)))
+        more: Any = {} if test is None else {"validation_loss": units.loss(test.look(score))}
+        recorder.add(iteration=number, objective=loss, **more)
+        if number == settings.rounds or (
+            test is not None and _stalled(test.scores, settings.patience, tol)
+        ):
+            break
+        unseen.append(_one_round(grower, train, settings, samples, number))
+        if test is not None:
+            grower.send(test.words, test.raw)
+    grown, scores = grower.growth.export(), [] if test is None else test.scores
+    train_scores = train.scores
+    del grower, train, test  # most of the memory
+    trees = trees_of(grown, bins, problem.n_levels, units)
+    return Outcome(
+        trees if before is None else joined(before[0], trees), units.start, recorder.history(),
+        scaled(train_scores, power), scaled(scores, power),
+        np.array([pair for pair in unseen if pair is not None], dtype=float).reshape(-1, 2),
+    )  # fmt: skip
+
+
+def _finite(loss: float) -> float:
+    if np.isfinite(loss):
+        return loss
+    raise DataError(
+        "The predictions have left the numbers that the loss can take: offsets, or values of y, are "
+        "too far apart, or the learning_rate is too large."
+    )
+
+
+def _stalled(scores: list[float], patience: int | None, tol: float) -> bool:
+    """No score of the last `patience` rounds is better, by `tol`, than the one before them."""
+    if patience is None or len(scores) <= patience:
+        return False
+    return max(scores[-patience:]) <= scores[-patience - 1] + tol
+
+
+def _grower(train: Course, bins: Bins, settings: Settings) -> tuple[Grower, "Samples"]:
+    """The grower in working units, and how rows are counted."""
+    limits, units = settings.limits, train.units
+    samples = Samples.of(train.problem, settings)
+    total = float(train.problem.weights.sum())
+    with np.errstate(over="ignore", under="ignore"):
+        down = float(np.ldexp(1.0, -train.exponent - units.slope_exponent))
+        gain = float(np.ldexp(limits.min_gain * total, -train.exponent - units.loss_exponent))
+    # Weights that sum to 1 must not forbid every division.
+    curvature = limits.min_curvature * min(1.0, total / train.problem.n)
+    working = replace(
+        limits, l2=limits.l2 * down, min_curvature=curvature * down, min_gain=gain,
+        min_samples_leaf=samples.fewest, steep=units.objective.steep,
+    )  # fmt: skip
+    outputs, own = units.objective.outputs, bins.column
+    signs = None if settings.signs is None else settings.signs[own]
+    groups = None if settings.groups is None else np.ascontiguousarray(settings.groups[:, own])
+    grower = Grower(bins, train.words, working, outputs, samples.counts, signs, groups)
+    leaves = min(limits.max_leaves, train.problem.n // max(int(limits.min_samples_leaf), 1) + 1)
+    grower.growth.expect(min(2 * leaves * outputs * settings.rounds, MOST_EXPECTED))
+    return grower, samples
+
+
+@dataclass(frozen=True)
+class Samples:
+    """How many samples a row counts for: weights that are integers, else 1, as int32."""
+
+    counts: np.ndarray  # empty: 1 each
+    fewest: float  # in a leaf
+    unit: float = 1.0  # weight of a sample, where a share of the weight is asked for
+
+    @classmethod
+    def of(cls, problem: Problem, settings: Settings) -> "Samples":
+        w, limits, share = problem.weights, settings.limits, settings.min_weight_share
+        fewest = limits.min_samples_leaf
+        if problem.unweighted or (not problem.counts and share == 0):
+            return cls(np.empty(0, dtype=np.int32), max(fewest, share * problem.n))
+        # Counts above every limit are cut: that decides nothing, and the bits are for curvatures.
+        top = min(max(2.0 * fewest, limits.min_samples_split, 20.0), 2.0**30)
+        if problem.counts and share == 0:
+            cut = w.sum() > 2.0**COUNT_BITS
+            return cls(np.minimum(w, top if cut else w.max()).astype(np.int32), fewest)
+        unit = float(w.sum() / 2.0**COUNT_BITS)
+        if problem.counts and unit <= 1:
+            return cls(w.astype(np.int32), max(fewest, share * float(w.sum())))
+        if fewest > 1 or limits.min_samples_split > 2:
+            raise ParameterError(
+                "With weights that are not counts, min_weight_fraction_leaf cannot be combined "
+                "with min_samples_leaf or min_samples_split. Use one of them."
+            )
+        counts = np.maximum(w / unit, 1.0).astype(np.int32)
+        return cls(counts, share * float(counts.sum()), unit)
+
+    def draw(self, weights: np.ndarray) -> None:
+        """Count the drawn weights instead, in place."""
+        if len(self.counts):
+            top = self.counts.max()
+            self.counts[:] = np.minimum(weights / self.unit, top).astype(np.int32)
+
+
+def _one_round(
+    grower: Grower, train: Course, settings: Settings, samples: Samples, number: int
+) -> tuple[float, float] | None:
+    """The mean loss of the samples that were not drawn, before and after; None if all were."""
+    n, K = train.problem.n, len(train.raw)
+    rows, keys, weights = None, np.zeros(K, dtype=np.uint64), train.weights
+    out, share, before = np.empty(0, dtype=np.int64), np.empty(0), 0.0
+    if settings.seed is not None:
+        stream = parallel.stream(settings.seed, "round", number)
+        keys = stream.integers(0, 2**64, K, dtype=np.uint64)
+        if settings.subsample < 1:
+            bag = Drawer(train.problem, settings.subsample, 1.0, False, False).draw(stream)
+            rows = np.flatnonzero(bag.weights).astype(np.int32)
+            share = bag.weights / train.problem.weights
+            weights = train.weights * share
+            train.slopes *= share[:, None]
+            out = np.flatnonzero(share < 1)
+            before = train.loss_of(out, 1 - share[out]) if len(out) else 0.0
+            samples.draw(bag.weights)
+    with np.errstate(over="ignore", under="ignore"):
+        total = settings.price * float(weights.sum())
+        price = float(np.ldexp(total, -train.units.loss_exponent))
+    whole, renew = rows is None or len(rows) == n, train.units.objective.renew
+    update = whole and renew is None
+    grower.grow(train.slopes, rows, keys, train.raw, settings.rate, price, update)
+    if renew is not None:
+        residuals = train.y - train.raw[0]
+        leaves = [own for _, own in grower.growth.leaf_rows()]
+        jobs = None if n >= WORTH_THREADS else 1
+        values = parallel.map(lambda own: renew(residuals[own], weights[own]), leaves, jobs)
+        grower.growth.set_values(np.array(values), whole)
+    grower.growth.store()
+    if not whole:
+        grower.send(train.words, train.raw)
+    return (before, train.loss_of(out, 1 - share[out])) if len(out) else None
+
+
+def trees_of(grown: Any, bins: Bins, n_levels: np.ndarray, units: Units) -> BoostedTrees:
+    """What the grower exports, with thresholds, levels and values in the user's units."""
+    nodes, bin_sets, start = grown
+    feature, at = nodes["feature"], nodes["bin"]
+    with np.errstate(over="ignore"):
+        value = np.ldexp(nodes["value"], units.exponent, out=nodes["value"])
+    if not np.isfinite(value).all():
+        raise DataError("The values of y are too far apart: a leaf of a tree has no finite value.")
+    threshold = np.zeros(len(feature))
+    for j, cuts in enumerate(bins.thresholds):
+        own = (feature == j) & (nodes["set_at"] < 0)
+        threshold[own] = np.append(cuts, np.inf)[at[own]]
+    set_start, sets = _level_sets(nodes, bin_sets, bins, n_levels)
+    column = np.append(bins.column, np.int32(-1))  # a leaf has none
+    return BoostedTrees(
+        start=start, feature=column[feature], threshold=threshold, left=nodes["left"],
+        right=nodes["right"], missing_left=nodes["missing_left"],
+        set_start=set_start, sets=sets, value=value, gain=nodes["gain"],
+        n_samples=nodes["c"], weight=nodes["h"], n_levels=n_levels,
+        n_outputs=units.objective.outputs,
+    )  # fmt: skip
+
+
+def _level_sets(
+    nodes: dict[str, np.ndarray], bin_sets: np.ndarray, bins: Bins, n_levels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sets of bins as sets of levels, 32 to a word."""
+    set_start = np.full(len(nodes["set_at"]), -1, dtype=np.int32)
+    parts, length = [np.empty(0, dtype=np.uint32)], 0
+    for i in np.flatnonzero(nodes["set_at"] >= 0):
+        j = nodes["feature"][i]
+        words = bin_sets[nodes["set_at"][i]].view(np.uint8)
+        goes_left = np.unpackbits(words, bitorder="little")[bins.bin_of[j]]
+        packed = np.zeros(-(-int(n_levels[bins.column[j]]) // 32) * 4, dtype=np.uint8)
+        packed[: -(-len(goes_left) // 8)] = np.packbits(goes_left, bitorder="little")
+        set_start[i] = length
+        parts.append(packed.view(np.uint32))
+        length += len(parts[-1])
+    return set_start, np.concatenate(parts)
+
+
+def joined(a: BoostedTrees, b: BoostedTrees) -> BoostedTrees:
+    """The trees of two, in order."""
+    both = {
+        name: np.concatenate((getattr(a, name), getattr(b, name)))
+        for name in ("feature", "threshold", "left", "right", "missing_left", "sets", "value",
+                     "gain", "n_samples", "weight")
+    }  # fmt: skip
+    moved = np.where(b.set_start >= 0, b.set_start + len(a.sets), -1).astype(np.int32)
+    return BoostedTrees(
+        start=np.concatenate((a.start, b.start[1:] + a.start[-1])),
+        set_start=np.concatenate((a.set_start, moved)),
+        n_levels=a.n_levels,
+        n_outputs=a.n_outputs,
+        **both,
+    )

@@ -1,0 +1,106 @@
+"""Units in which boosting works: targets and weights near 1, by powers of two, so nothing is lost.
+
+Invariant: leaf values times 2**exponent, plus `start`, are raw predictions in the user's units.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pellucid.data import Problem
+from pellucid.ensemble.boosting.losses import Objective
+from pellucid.errors import DataError
+
+LOG2 = float(np.log(2.0))
+ORDINARY = 64  # weights between 2**-64 and 2**64 stay as they are
+
+
+@dataclass(frozen=True)
+class Units:
+    """How a target is turned into working units, and back."""
+
+    objective: Objective
+    start: np.ndarray  # (K,), raw predictions before the first tree, in the user's units
+    first: int = 0  # y / 2**first lies within -1..1
+    second: int = 0  # what is left of it after the start, again
+
+    @property
+    def exponent(self) -> int:
+        """Of a leaf's value."""
+        return self.first + self.second if self.objective.link == "identity" else 0
+
+    @property
+    def slope_exponent(self) -> int:
+        """True slopes and curvatures of the loss are 2**this times the working ones."""
+        return self.first if self.objective.name == "poisson" else 0
+
+    @property
+    def loss_exponent(self) -> int:
+        if self.objective.link == "identity":
+            return self.exponent * self.objective.power
+        return self.slope_exponent
+
+    def target(self, rows: Problem) -> np.ndarray:
+        """y in working units."""
+        link = self.objective.link
+        if link == "log":
+            return np.ldexp(rows.y, -self.first)
+        if link != "identity":
+            return rows.y if link == "softmax" else rows.y.astype(np.float64)
+        y = np.ldexp(rows.y, -self.first)
+        if rows.offset is not None:
+            y = y - np.ldexp(rows.offset, -self.first)
+        return np.ldexp(y - np.ldexp(self.start[0], -self.first), -self.second)
+
+    def beginning(self, rows: Problem) -> np.ndarray:
+        """Raw predictions (K, n) before the first tree, in working units."""
+        n, link = rows.n, self.objective.link
+        if link == "identity":
+            return np.zeros((1, n))
+        raw = np.repeat(self.start[:, None], n, axis=1)
+        if link == "log":
+            raw -= self.first * LOG2
+        return raw if rows.offset is None else raw + rows.offset.T
+
+    def loss(self, working: float) -> float:
+        """A mean loss in the user's units."""
+        return float(scaled(working, self.loss_exponent))
+
+
+def scaled(values: Any, exponent: int) -> np.ndarray:
+    """values * 2**exponent; squares of large numbers may be beyond all numbers."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.ldexp(np.asarray(values, dtype=float), exponent)
+
+
+def _exponent(values: np.ndarray) -> int:
+    largest = float(np.max(np.abs(values), initial=0.0))
+    return int(np.frexp(largest)[1]) if largest > 0 else 0
+
+
+def units_of(objective: Objective, rows: Problem, start: np.ndarray | None = None) -> Units:
+    """Units for these rows; `start` is that of an earlier fit, else the best constant."""
+    if objective.link not in ("identity", "log"):
+        start = objective.start(rows.y, rows.weights, rows.offset) if start is None else start
+        return Units(objective, start)
+    first = _exponent(rows.y)
+    y = np.ldexp(rows.y, -first)
+    if objective.link == "log":
+        if start is None:
+            start = objective.start(y, rows.weights, rows.offset) + first * LOG2
+        return Units(objective, start, first)
+    offset = None if rows.offset is None else np.ldexp(rows.offset, -first)
+    if start is None:
+        start = np.ldexp(objective.start(y, rows.weights, offset), first)
+    units = Units(objective, start, first)
+    left = units.target(rows)
+    if not np.isfinite(left).all():
+        raise DataError("The values of y (or the offset) are too far apart to be boosted.")
+    return replace(units, second=_exponent(left))
+
+
+def ordinary_weights(weights: np.ndarray) -> tuple[np.ndarray, int]:
+    """(weights / 2**e, e): as they are unless they are extreme."""
+    e = _exponent(weights)
+    return (weights, 0) if abs(e) <= ORDINARY else (np.ldexp(weights, -e), e)

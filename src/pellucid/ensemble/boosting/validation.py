@@ -1,0 +1,44 @@
+"""A part of the samples for early stopping, in which classes keep their shares.
+
+Invariant: the split depends on the rows and the seed alone; of a row that stands for several samples
+some may be on either side.
+"""
+
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.data import Problem
+from pellucid.data.weighted_sampling import classes_of, held_back
+from pellucid.errors import DataError, ParameterError
+
+
+def split(problem: Problem, share: Any, seed: np.ndarray) -> tuple[Problem, Problem]:
+    """(training rows, validation rows); `share` is a fraction or a number of the samples."""
+    stream = parallel.stream(np.random.SeedSequence(seed.tolist()), "validation")
+    part = share if isinstance(share, float | np.floating) else share / problem.total
+    if part >= 1:
+        raise ParameterError(
+            f"validation_fraction={share} leaves no row to learn from: X has {problem.total:.0f} of "
+            "them. Use a smaller number, or a share below 1."
+        )
+
+    def some(m: int) -> int:
+        asked = ceil(part * m - 1e-9)  # a number of rows is one, whatever its share rounds to
+        return min(asked, m - 1)  # a class stays known to the training rows
+
+    groups = [np.arange(problem.n)] if problem.classes is None else classes_of(problem.y)
+    held = held_back(problem.weights, groups, some, stream)
+    if not held.any():
+        raise DataError(
+            f"{problem.total:.0f} rows are too few to split off validation rows for early stopping. "
+            "Use early_stopping=False, or give X_val and y_val."
+        )
+    return _with(problem, problem.weights - held), _with(problem, held)
+
+
+def _with(problem: Problem, weights: np.ndarray) -> Problem:
+    rows = np.flatnonzero(weights)
+    return problem.take(rows, weights[rows])

@@ -1,0 +1,48 @@
+"""Random forests: trees on bootstrap samples, the best of a few drawn columns at each node."""
+
+from pellucid.ensemble.forest.classifier import ForestClassifier
+from pellucid.ensemble.forest.regressor import ForestRegressor
+
+
+class RandomForestClassifier(ForestClassifier):
+    """Mean of the class shares of many trees, each on a bootstrap sample.
+
+    p(k | x) = 1/B sum_b p_b(k | x); every node of tree b takes the best of `max_features` drawn
+    columns. With all columns it is bagging.
+
+    Missing values, categories and weights are treated as by a single tree: sets of levels, a
+    learned side, weight k = k copies. Each tree has its own random stream: results do not depend
+    on `n_jobs`.
+
+    Examples
+    --------
+    >>> from pellucid.ensemble import RandomForestClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 5, [0, 0, 1, 1] * 5
+    >>> RandomForestClassifier(20, random_state=0).fit(X, y).predict([[0.2], [2.8]])
+    array([0, 1])
+    """
+
+    _exempt = {
+        "class_weights_and_weights_are_one_thing": "a weight says how often a row may be drawn, a "
+        "class weight what it costs once drawn"
+    }
+
+
+class RandomForestRegressor(ForestRegressor):
+    """Mean of the predictions of many trees, each on a bootstrap sample.
+
+    f(x) = 1/B sum_b f_b(x); every node of tree b takes the best of `max_features` drawn columns.
+    With all columns, the default, it is bagging. y may have several columns: every tree then
+    predicts all of them, see `DecisionTreeRegressor`.
+
+    Missing values, categories and weights are treated as by a single tree: sets of levels, a
+    learned side, weight k = k copies. Each tree has its own random stream: results do not depend
+    on `n_jobs`.
+
+    Examples
+    --------
+    >>> from pellucid.ensemble import RandomForestRegressor
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 5, [0.0, 0.0, 1.0, 1.0] * 5
+    >>> RandomForestRegressor(20, random_state=0).fit(X, y).predict([[0.0], [3.0]])
+    array([0., 1.])
+    """

@@ -1,0 +1,1 @@
+"""Generalized linear models: objective, solvers, distributions, optima on the boundary."""

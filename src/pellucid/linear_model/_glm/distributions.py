@@ -1,0 +1,117 @@
+"""Distribution functions of the families of generalised linear models, and where they live.
+
+Invariant: `below` is a probability for every value, every mean from 0 to infinity and every
+dispersion from 0: no term cancels a larger one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import bdtr, betainc, erfcx, gammainc, gammaln, ndtr, pdtr
+
+from pellucid.errors import PellucidError
+from pellucid.linear_model._inference.glm import extra_variance, power_of
+from pellucid.numerics.objectives.families import Family
+
+MANY = 200.0  # amounts from which their number is averaged over a grid
+NEARLY_NORMAL = 1e-8  # dispersion below which a gamma distribution is a normal one, slightly skewed
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """`of` (values, means, dispersions) -> probability of at most that value.
+
+    Values lie in `support`, whole numbers if `whole`; a family of shares counts up to `trials`.
+    """
+
+    of: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+    support: tuple[float, float]
+    whole: bool = False
+
+    def below(self, y: np.ndarray, mu: np.ndarray, phi: np.ndarray) -> np.ndarray:
+        """As `of`, for any value and mean: 0 below the support, 1 above it."""
+        low, high = self.support
+        with np.errstate(all="ignore"):
+            chance = self.of(np.clip(y, low, high), mu, phi)
+        if low == 0:
+            chance = np.where(mu == 0, 1.0, chance)
+        return np.where(y < low, 0.0, np.where(y >= high, 1.0, np.where(np.isinf(mu), 0.0, chance)))
+
+
+def distribution(family: Family, trials: int) -> Distribution:
+    """The distribution of a new observation; of `trials` times a share for the binomial family."""
+    name, support = family.name, family.y_range
+    if name == "tweedie":
+        power = power_of(family)
+        if not 1 < power < 2:
+            raise PellucidError(
+                f"No formula is known for new observations of a Tweedie family of power {power:g}: "
+                "ask for kind='mean'."
+            )
+        return Distribution(lambda y, mu, phi: _compound(y, mu, phi, power), support)
+    if name == "negative_binomial":
+        size = 1 / extra_variance(family)
+        return Distribution(
+            lambda y, mu, phi: betainc(size, np.floor(y) + 1, size / (size + mu)), support, True
+        )
+    if name == "binomial":
+        return Distribution(lambda y, mu, phi: bdtr(np.floor(y), trials, mu), (0.0, trials), True)
+    if name == "poisson":
+        return Distribution(lambda y, mu, phi: pdtr(np.floor(y), mu), support, True)
+    return Distribution(
+        {"gamma": _gamma, "inverse_gaussian": _inverse_gaussian, "normal": _normal}[name], support
+    )
+
+
+def _normal(y: np.ndarray, mu: np.ndarray, phi: np.ndarray) -> np.ndarray:
+    return ndtr((y - mu) / np.sqrt(phi))
+
+
+def _gamma(y: np.ndarray, mu: np.ndarray, phi: np.ndarray) -> np.ndarray:
+    skewed = phi > NEARLY_NORMAL
+    some, root = np.where(skewed, phi, 1.0), np.sqrt(phi)
+    z = (y - mu) / (mu * root)
+    return np.where(skewed, gammainc(1 / some, y / (some * mu)), ndtr(z - root * (z * z - 1) / 3))
+
+
+def _inverse_gaussian(y: np.ndarray, mu: np.ndarray, phi: np.ndarray) -> np.ndarray:
+    """ndtr(t) + exp(2 / (phi mu)) ndtr(-s), whose factors are infinite and 0 for a small phi."""
+    root = 1 / np.sqrt(phi * np.maximum(y, 1e-300))
+    t, s = root * ((y - mu) / mu), root * (y / mu + 1)
+    return ndtr(t) + 0.5 * np.exp(-0.5 * t * t) * erfcx(s / np.sqrt(2))
+
+
+def _compound(y: np.ndarray, mu: np.ndarray, phi: np.ndarray, power: float) -> np.ndarray:
+    """A Poisson number of gamma amounts, summed over the numbers that have a chance.
+
+    A large number is averaged over a grid a fraction as wide as anything in the sum: the error of
+    that is far below rounding.
+    """
+    rate = mu ** (2 - power) / (phi * (2 - power))
+    shape, scale = (2 - power) / (power - 1), phi * (power - 1) * mu ** (power - 1)
+    y = np.maximum(y, 0.0) / scale
+    top, width = float(np.max(rate, where=np.isfinite(rate), initial=0.0)), 1 + shape
+    if top < max(MANY, 7 * width):
+        total, reach = np.exp(-rate) + np.zeros_like(y), 8 * np.sqrt(rate)
+        first = np.maximum(np.floor(rate - reach), 1.0)
+        for k in range(int(top + 8 * np.sqrt(top) + 12 - max(top - 8 * np.sqrt(top), 1.0)) + 1):
+            number = first + k
+            total += _poisson_chance(number, rate) * gammainc(number * shape, y)
+        return total
+    total, sum_of_chances = np.zeros_like(y * mu), np.zeros_like(y * mu)
+    for t in np.linspace(-12, 12, int(60 * np.sqrt(width)) | 1):
+        k = np.maximum(rate + t * np.sqrt(rate), 0.5)
+        chance = _poisson_chance(k, rate)
+        total, sum_of_chances = total + chance * gammainc(k * shape, y), sum_of_chances + chance
+    return total / sum_of_chances
+
+
+def _poisson_chance(k: Any, rate: np.ndarray) -> np.ndarray:
+    """exp(-rate) rate^k / k!, k > 0, without large terms that cancel (Loader)."""
+    excess = (k - rate) / rate
+    deviance = rate * ((1 + excess) * np.log1p(excess) - excess)
+    stirling = gammaln(k + 1) - (k + 0.5) * np.log(k) + k - 0.5 * np.log(2 * np.pi)
+    stirling = np.where(np.asarray(k) > 100, 1 / (12 * k) - 1 / (360 * k**3), stirling)
+    return np.exp(-deviance - stirling) / np.sqrt(2 * np.pi * k)

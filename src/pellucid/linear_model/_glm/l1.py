@@ -1,0 +1,148 @@
+"""Generalised linear models with absolute values in the penalty, by proximal Newton.
+
+    sum_i w_i d(y_i, mu_i) / 2 + sum_j [ l1_j |b_j| + l2_j b_j^2 / 2 ]
+
+Invariant: the objective is the user's whatever was done to columns inside; zeros are exact.
+"""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.linear_model._glm.objective import GLMObjective
+from pellucid.linear_model._glm.solver import LARGEST_PENALTY, Task, start
+from pellucid.linear_model._lasso.proximal_newton import proximal_newton
+from pellucid.linear_model._lasso.quadratic_models import RowCurvature
+from pellucid.numerics.linalg import cholesky_factor
+from pellucid.numerics.objectives.families import GLMLoss
+from pellucid.numerics.row_blocks import Rows
+from pellucid.records import Recorder, Solution
+
+ACCURACY = 1e-11  # of the largest slope without coefficients that may remain
+
+
+@dataclass(frozen=True)
+class SparseGLM:
+    """A GLM as `proximal_newton` sees it: coefficients (1, p + 1), linear predictors as `seen`."""
+
+    objective: GLMObjective
+    l1: np.ndarray
+
+    @property
+    def X(self) -> Rows:
+        return self.objective.X
+
+    @property
+    def l2(self) -> np.ndarray:
+        return self.objective.alpha
+
+    @property
+    def intercept(self) -> bool:
+        return self.objective.intercept
+
+    def penalty(self, B: np.ndarray) -> float:
+        b = np.abs(B[0, :-1])
+        return float(self.l1 @ b + 0.5 * (self.l2 * b) @ b)
+
+    def evaluate(self, B: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Loss, slope (1, p + 1) of the loss alone, linear predictors (n,)."""
+        x = B[0].copy()
+        value, g = self.objective.evaluate(x)
+        pull = self.l2 * x[:-1]
+        with np.errstate(invalid="ignore"):
+            loss, g = value - 0.5 * float(pull @ x[:-1]), g.copy()
+            g[:-1] -= pull
+        return loss, g[None], self.objective.last["eta"]
+
+    @property
+    def columns(self) -> None:
+        """Rows of other families than the logistic may bend downwards: always by products."""
+        return None
+
+    def row_curvature(self, seen: np.ndarray) -> RowCurvature:
+        raise NotImplementedError
+
+    def farthest(self, step: np.ndarray) -> float:
+        """The largest change of a linear predictor."""
+
+        def partial(rows: slice) -> float:
+            return float(np.abs(self.objective.block(rows) @ step[0, :-1] + step[0, -1]).max())
+
+        return max(parallel.map(partial, self.X.blocks))
+
+    @functools.cached_property
+    def largest_curvature(self) -> np.ndarray:
+        """The expected curvature of each coefficient where all rows have one mean."""
+        objective = self.objective
+
+        def partial(rows: slice) -> np.ndarray:
+            block, y = objective.block(rows), objective.y[rows]
+            bend = objective.curve.bend(y, np.full_like(y, self._middle), expected=True)
+            squares = block * block if isinstance(block, np.ndarray) else block.multiply(block)
+            pull = objective.weights[rows] * bend
+            return np.append(squares.T @ pull, pull.sum() * objective.intercept)
+
+        with np.errstate(all="ignore"):
+            return parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
+
+    @functools.cached_property
+    def _middle(self) -> float:
+        y, w = self.objective.y, self.objective.weights
+        return float(self.objective.curve.loss.link.link(np.array(w @ y / w.sum())))
+
+    def curvature(self, seen: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Second derivatives of the loss, or their expectation where they are not convex."""
+        H, convex = self._gram_checked(seen, chosen)
+        if not convex:
+            ridge = np.append(self.l2, 0.0)[chosen]
+            ready = H + np.diag(ridge + 1e-10 * np.abs(np.diagonal(H)))
+            if cholesky_factor(ready) is None:
+                return self._gram(seen, chosen, expected=True)
+        return H
+
+    def _gram_checked(self, eta: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, bool]:
+        curve, y = self.objective.curve, self.objective.y
+        with np.errstate(all="ignore"):
+            convex = all((curve.bend(y[rows], eta[rows]) >= 0).all() for rows in self.X.blocks)
+        return self._gram(eta, chosen), convex
+
+    def _gram(self, eta: np.ndarray, chosen: np.ndarray, expected: bool = False) -> np.ndarray:
+        objective, p = self.objective, self.X.p
+        columns = chosen[chosen < p]
+        whole = len(columns) == p
+
+        def partial(rows: slice) -> np.ndarray:
+            block: Any = objective.block(rows)
+            block = block if whole else block[:, columns]
+            table = np.empty((rows.stop - rows.start, len(chosen)))
+            table[:, : len(columns)] = block if isinstance(block, np.ndarray) else block.toarray()
+            table[:, len(columns) :] = float(objective.intercept)
+            with np.errstate(all="ignore"):
+                bend = objective.curve.bend(objective.y[rows], eta[rows], expected)
+                return table.T @ (table * (objective.weights[rows] * bend)[:, None])
+
+        H = parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
+        return (H + H.T) / 2
+
+
+def solve_sparse(
+    task: Task, loss: GLMLoss, l1: float, max_iter: int, x0: np.ndarray | None
+) -> Solution:
+    """x in the units of the task; `l1` is the strength of |b| in the user's."""
+    with np.errstate(over="ignore"):
+        strength = np.ldexp(np.full(len(task.units), l1), task.units)
+    sparse = SparseGLM(task.objective, np.minimum(strength, LARGEST_PENALTY))
+    spread = np.append(np.maximum(task.spread, 1e-300), 1.0)
+    first = start(task, loss)
+    slope = np.abs(sparse.evaluate(first[None])[1])[0]
+    scale = max(float(np.max(slope / spread)), 1e-300)
+    x = first
+    if x0 is not None:
+        given = task.from_user(x0)
+        x = given if np.isfinite(task.objective.evaluate(given)[0]) else first
+    recorder = Recorder("proximal Newton", max_iter)
+    B, status, done = proximal_newton(sparse, x[None], max_iter, recorder, spread, ACCURACY, scale)
+    return Solution(B[0], status, recorder.history(), done)

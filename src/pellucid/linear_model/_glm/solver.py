@@ -1,0 +1,280 @@
+"""From a GLM problem to coefficients in the user's units, with what inference needs.
+
+Invariant: whatever is done to columns and weights inside (shift, powers of two), the objective is
+the user's: the mean of half the deviance plus alpha/2 |b|^2.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pellucid.errors import DataError
+from pellucid.linear_model._glm.boundary import settled, steady, table_aliases
+from pellucid.linear_model._glm.objective import GLMObjective, make_curve
+from pellucid.numerics.collinearity import find_aliases
+from pellucid.numerics.linalg import GRAM_DIGITS, cholesky_factor
+from pellucid.numerics.objectives.families import GLMLoss
+from pellucid.numerics.objectives.penalties import Penalty
+from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
+from pellucid.numerics.row_blocks import Rows, exponents, ordinary
+from pellucid.records import Solution
+
+EXTREME = 100  # |log2| of a size beyond which it is scaled
+FAR = 8.0  # offset in units of spread beyond which a column is centred
+NEWTON_SIZE = 1000  # coefficients up to which curvature is made in full
+ACCURACY = 2.0**-47
+SAMPLE, SAMPLED_ROWS = 16, 4096  # every so many rows, and at least so many, give the start
+LARGEST_PENALTY = 1e250
+
+
+@dataclass(frozen=True)
+class Task:
+    """The objective in units fit for computing, and the way back."""
+
+    objective: GLMObjective
+    spread: np.ndarray
+    units: np.ndarray
+    weights_lift: int
+
+    def to_user(self, x: np.ndarray) -> np.ndarray:
+        x = x.copy()
+        if self.objective.shift is not None:
+            x[-1] -= x[:-1] @ self.objective.shift
+        with np.errstate(over="ignore"):
+            x[:-1] = np.ldexp(x[:-1], self.units)
+        return x
+
+    def from_user(self, x: np.ndarray) -> np.ndarray:
+        x = x.copy()
+        x[:-1] = np.ldexp(x[:-1], -self.units)
+        if self.objective.shift is not None:
+            x[-1] += x[:-1] @ self.objective.shift
+        return x
+
+    def directions(self, D: np.ndarray) -> np.ndarray:
+        """Changes of x, the columns of D, in the user's units."""
+        return np.array([self.to_user(one) for one in D.T]).reshape(-1, len(D)).T
+
+    def root(self, root: np.ndarray) -> np.ndarray:
+        """A root of the covariance of (b, b0 + shift . b) in the user's units."""
+        units = np.append(self.units, 0)
+        with np.errstate(over="ignore"):
+            return np.ldexp(root, units[:, None]) * 2.0 ** (-self.weights_lift / 2)
+
+    @property
+    def centre(self) -> np.ndarray:
+        """The shift in the user's units."""
+        shift = self.objective.shift
+        return np.zeros(len(self.units)) if shift is None else np.ldexp(shift, -self.units)
+
+
+def prepare(
+    X: Any, y: np.ndarray, weights: np.ndarray, offset: np.ndarray | None, loss: GLMLoss,
+    alpha: float, intercept: bool, largest: np.ndarray | None = None,
+) -> Task:  # fmt: skip
+    """Scale what is extreme by powers of two; centre columns far from 0.
+
+    `largest` holds the largest |x| of each column, if it is known already.
+    """
+    lift = int(exponents(weights.max()))
+    lift = lift if abs(lift) > 64 else 0
+    weights = np.ldexp(weights, -lift) if lift else weights
+    table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
+    if largest is None and not ordinary(table, EXTREME):
+        largest = table.largest()
+    if largest is not None and np.any(np.abs(exponents(largest)) > EXTREME):
+        units = -exponents(largest).astype(np.int64)
+        table = table.scaled(units)
+    first = table.dense(table.blocks[0])
+    mean, spread = first.mean(axis=0), first.std(axis=0)
+    spread = np.where(spread > 0, spread, np.where(mean != 0, np.abs(mean), 1.0))
+    far = intercept and bool(np.any(np.abs(mean) > FAR * spread))
+    total = float(weights.sum())
+    with np.errstate(over="ignore"):
+        strength = np.ldexp(alpha * total, 2 * units).astype(float)
+    strength = np.minimum(np.broadcast_to(strength, units.shape), LARGEST_PENALTY)
+    objective = GLMObjective(
+        table, y, weights, offset, make_curve(loss), strength, intercept, mean if far else None
+    )
+    return Task(objective, spread, units, lift)
+
+
+def _possible(mean: float, y: np.ndarray, loss: GLMLoss) -> float:
+    """The mean of y, or a mean that the link can give."""
+    low, high = loss.link.domain
+    top = min(high, float(np.abs(y).max(initial=0.0)))
+    if mean <= low:
+        return low + 0.01 * (top - low)
+    return mean if mean < high else high - 0.01 * (high - low)
+
+
+def start(task: Task, loss: GLMLoss) -> np.ndarray:
+    """The mean of y for every row; without an intercept 0, or a rough fit of the link of y."""
+    objective = task.objective
+    y, w, offset = objective.y, objective.weights, objective.offset
+    x = np.zeros(objective.X.p + 1)
+    mean = _possible(float(w @ y / w.sum()), y, loss)
+    if objective.intercept:
+        if offset is not None and loss.link.name == "log":
+            top = float(offset.max())
+            x[-1] = np.log(mean) - top - np.log(float(w @ np.exp(offset - top) / w.sum()))
+        else:
+            middle = 0.0 if offset is None else float(w @ offset / w.sum())
+            x[-1] = float(loss.link.link(np.array(mean))) - middle
+    if np.isfinite(objective.loss_of_constant(x[-1])):
+        return x
+    rough = _rough_fit(task, loss.link.link((y + mean) / 2) - (0.0 if offset is None else offset))
+    if np.isfinite(objective.evaluate(rough)[0]):
+        return rough
+    raise DataError(
+        f"With the {loss.link.name} link no start was found at which every mean is possible for "
+        f"the {loss.family.name} family. Use the log link, or an intercept."
+    )
+
+
+def _rough_fit(task: Task, eta: np.ndarray) -> np.ndarray:
+    """Least squares of eta, by products with the table alone: it may be sparse."""
+    from scipy.sparse.linalg import LinearOperator, lsqr
+
+    objective = task.objective
+    n, p, X = objective.X.n, objective.X.p, objective.X.X
+    shift = np.zeros(p) if objective.shift is None else objective.shift
+    scale = np.append(task.spread, 1.0)
+
+    def fitted(z: np.ndarray) -> np.ndarray:
+        x = z.ravel() / scale
+        return np.asarray(X @ x[:-1]) + (x[-1] * objective.intercept - x[:-1] @ shift)
+
+    def pulls(r: np.ndarray) -> np.ndarray:
+        r = r.ravel()
+        own = np.asarray(X.T @ r) - r.sum() * shift
+        return np.append(own, r.sum() * objective.intercept) / scale
+
+    table = LinearOperator((n, p + 1), matvec=fitted, rmatvec=pulls, dtype=float)
+    return lsqr(table, eta, atol=1e-10, btol=1e-10, iter_lim=10 * (p + 1))[0] / scale
+
+
+def solve(task: Task, loss: GLMLoss, solver: str, tol: float, max_iter: int, x0: Any) -> Solution:
+    """x in the units of the task."""
+    objective = task.objective
+    x = None if x0 is None else task.from_user(x0)
+    if x is None or not np.isfinite(objective.evaluate(x)[0]):
+        x = start(task, loss)
+    if solver == "lbfgs" or objective.X.p > NEWTON_SIZE:
+        total = float(objective.weights.sum())
+        return lbfgs(objective.evaluate, x, tol=tol * total, max_iter=max_iter)
+    if x0 is None:
+        x = head_start(task, x)
+    found = newton(
+        objective.evaluate, objective.factor, x, max_iter=max_iter,
+        scale=np.append(task.spread, 1.0), accuracy=ACCURACY,
+    )  # fmt: skip
+    return found if steady(loss) or not found.status.ok else settled(objective, found, loss)
+
+
+def head_start(task: Task, x: np.ndarray) -> np.ndarray:
+    """On large tables: roughly where every SAMPLE-th row alone would lead, if that is lower."""
+    whole = task.objective
+    n, p = whole.X.n, whole.X.p
+    if n < SAMPLE * max(SAMPLED_ROWS, 50 * p):
+        return x
+    rows = slice(None, None, SAMPLE)
+    few = whole.X.X[rows]
+    part = replace(
+        whole, X=Rows(few if whole.X.sparse else np.ascontiguousarray(few)),
+        y=np.ascontiguousarray(whole.y[rows]), weights=whole.weights[rows] * SAMPLE,
+        offset=None if whole.offset is None else np.ascontiguousarray(whole.offset[rows]), last={},
+    )  # fmt: skip
+    if not np.isfinite(part.evaluate(x)[0]):
+        return x
+    found = newton(
+        part.evaluate, part.factor, x, max_iter=10, scale=np.append(task.spread, 1.0), accuracy=1e-3
+    )
+    value = whole.evaluate(x)[0] if x[:-1].any() else whole.loss_of_constant(x[-1])
+    return found.x if whole.evaluate(found.x)[0] < value else x
+
+
+def descend(
+    objective: GLMObjective, loss: GLMLoss, tol: float, max_iter: int, step: float | None, l1: float
+) -> Solution:
+    """Plain gradient descent on the mean objective, in the user's units, from 0; where that gives
+    means that are not possible, from the mean of y.
+
+    With `l1` > 0, the strength of |b| in the mean objective, every step is followed by the penalty's
+    own (proximal descent).
+    """
+    total, p = float(objective.weights.sum()), objective.X.p
+    x, curves = np.zeros(p + 1), []
+    with np.errstate(all="ignore"):
+        middle = start(Task(objective, np.ones(p), np.zeros(p, dtype=np.int64), 0), loss)
+        if np.isfinite(objective.evaluate(x)[0]) and np.isfinite(objective.curvature(x)).all():
+            curves.append(objective.curvature(x))
+        else:
+            x = middle
+    if step is None:  # the larger curvature of 0 and of where all rows have the mean of y
+        curves.append(objective.curvature(middle))
+        steepest = max(float(np.linalg.eigvalsh(H)[-1]) for H in curves)
+        step = 0.5 * total / max(steepest, 1e-300)
+    return gradient_descent(
+        objective.evaluate, x, step=step / total, tol=tol, max_iter=max_iter,
+        penalty=Penalty(np.append(np.full(p, l1 * total), 0.0), 1.0) if l1 > 0 else None,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Information:
+    """For dispersion 1, in the user's units: root root' is the covariance of b and of what is
+    predicted at `centre` (p,).
+
+    Aliased columns are spanned by those before them (b0 comes first): their rows are 0, the others
+    are what they would be without them. `null` (p + 1, aliased) holds the changes of (b, b0) that
+    change no fitted value, `endless` (p + 1, m) those along which the fit improves for ever:
+    coefficients that take part have no variance.
+    """
+
+    root: np.ndarray  # (p + 1, rank)
+    centre: np.ndarray
+    rank: int
+    aliased: np.ndarray
+    null: np.ndarray
+    endless: np.ndarray
+
+
+def information(task: Task, x: np.ndarray, endless: np.ndarray) -> Information:
+    """The inverse of the expected information, or of as much of it as there is."""
+    objective = task.objective
+    p = objective.X.p
+    order = np.append(p, np.arange(p)) if objective.intercept else np.arange(p)
+    H = objective.curvature(x, expected=True)[np.ix_(order, order)]
+    null, aliased = np.zeros((p + 1, 0)), np.zeros(0, dtype=np.int64)
+    centre = task.centre
+    further = task.directions(endless)
+    if not np.isfinite(H).all():
+        root = np.full((p + 1, len(order)), np.nan)
+        return Information(root, centre, len(order), aliased, null, further)
+    factor, kept = cholesky_factor(H), order
+    rank = len(order)
+    if factor is None or endless.size:
+        found = find_aliases(objective.triangle(x), objective.intercept)
+        factor, kept = found.factor, found.kept
+        table = table_aliases(objective) if endless.size else found
+        aliased, null, rank = table.aliased, task.directions(table.null), len(table.kept)
+    elif factor.condition > GRAM_DIGITS:
+        place = np.eye(p + 1)[:, order]
+        factor = factor.sharpened(lambda V: objective.gram_along(x, place @ V))
+    root = np.zeros((p + 1, factor.rank))
+    root[kept] = factor.inverse_rows()
+    return Information(task.root(root), centre, rank, aliased, null, further)
+
+
+def without_constants(X: Any, aliased: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """(b, b0) with what constant columns add moved into b0."""
+    x, p = x.copy(), X.shape[1]
+    for j in aliased[aliased < p]:
+        column = X[:, [j]]
+        low, high = float(column.min()), float(column.max())
+        if low == high:
+            x[-1] += x[j] * low
+            x[j] = 0.0
+    return x

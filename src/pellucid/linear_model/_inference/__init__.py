@@ -1,0 +1,1 @@
+"""Standard errors, tests, robust covariances and intervals of linear models."""

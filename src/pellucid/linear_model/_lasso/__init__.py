@@ -1,0 +1,1 @@
+"""Lasso and elastic net: working sets, active sets, paths, cross-validation, proximal Newton."""

@@ -1,0 +1,142 @@
+"""The lasso by active sets: exact along a whole path, from products of columns alone.
+
+Invariant: a point counts as finished by its duality gap over all columns; where rounding or
+dependent columns forbid that, the caller goes on by coordinate descent.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.linear_model._lasso import _active_set
+from pellucid.linear_model._lasso.gram_products import AllProducts
+from pellucid.numerics.design_matrix import Design
+from pellucid.numerics.simd import fastest
+from pellucid.parallel import StopFlag
+
+loops: Any = fastest(_active_set)
+
+# Share of a column's square that must be left for a difference of products to be trusted.
+LEFT = 1e-3
+STEP = 0.25  # of log l1, on the way to a single penalty
+ROUGH = 1e-6  # gap on that way
+LEAST = 1e-12  # share of the largest penalty below which there is no way worth going
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """b'Qb/2 - c'b with Q = G - T'T - dd' of centred columns, and the target's square yy.
+
+    `total` times the mean objective; the means are those of columns and target.
+    """
+
+    G: np.ndarray
+    T: np.ndarray
+    d: np.ndarray
+    c: np.ndarray
+    yy: float
+    total: float
+    mean: np.ndarray
+    mean_y: float
+
+    def taken_off(self) -> np.ndarray:
+        """(p, m): R with T'T + dd' = RR'."""
+        R = np.empty((len(self.d), len(self.T) + 1))
+        R[:, :-1], R[:, -1] = self.T.T, self.d
+        return R
+
+
+def of_products(products: AllProducts, k: int) -> Quadratic:
+    """Target k, by products that stand there already."""
+    total, none = products.total, np.empty((0, len(products.drift)))
+    c, yy = products.q[:, k] * total, float(products.yy[k]) * total
+    mean_y = float(products.mean_y[k])
+    return Quadratic(products.G, none, products.drift, c, yy, total, products.mean, mean_y)
+
+
+def enough(rest: np.ndarray, squares: np.ndarray) -> bool:
+    """Whether so much is left of the columns' squares that the difference has its digits."""
+    return bool(np.all(rest >= LEFT * squares))
+
+
+def without(design: Design, gram: np.ndarray, part: Design) -> Quadratic | None:
+    """All rows, whose products are `gram`, without those of `part`; None if little would be left.
+
+    Neither the rest's products nor its rows are made: what is taken off stays a few rows T, and
+    centring takes off one row more.
+    """
+    c, p = int(design.constant), design.X.p
+    T, y, root = part.columns(), part.Y[:, 0] - part.start, np.sqrt(part.weights)
+    y = y * root
+    total = float(design.weights.sum() - part.weights.sum())
+    drift = np.zeros(p + 1)
+    if c:
+        drift[:p], drift[p] = gram[0, 1:-1] - root @ T, gram[0, -1] - root @ y
+        drift /= np.sqrt(total)
+    squares = np.append(np.einsum("ij,ij->j", T, T), y @ y)
+    own = np.diagonal(gram)[c:]
+    rest = own - squares - drift**2
+    noise = design.noise(total) ** 2
+    if not (rest[:p] > noise).all() or not enough(rest, own):
+        return None
+    d = drift[:p].copy()
+    mean, mean_y = design.shift + d / np.sqrt(total), design.start + drift[p] / np.sqrt(total)
+    pull = gram[c : c + p, -1] - y @ T - drift[p] * d
+    G = gram[c : c + p, c : c + p]
+    return Quadratic(G, T, d, pull, float(rest[p]), total, mean, float(mean_y[0]))
+
+
+@dataclass(frozen=True)
+class Points:
+    """coef (m, p), gap (m,) and rounds (m,) of a path, of which the first `made` are exact.
+
+    `off` (m, r) is coef times what is taken off: the fit of those rows.
+    """
+
+    coef: np.ndarray
+    off: np.ndarray
+    gap: np.ndarray
+    rounds: np.ndarray
+    made: int
+
+
+def start(task: Quadratic, positive: bool) -> _active_set.Walk:
+    """Where a path begins: no column is in use."""
+    return loops.Walk(task.G, task.c, task.yy, positive)
+
+
+def path(
+    task: Quadratic,
+    walk: _active_set.Walk,
+    R: np.ndarray,
+    l1: np.ndarray,
+    wanted: np.ndarray,
+    rounds: int,
+) -> Points:
+    """Solutions at falling penalties l1 (of the mean objective), to gaps of `wanted` times yy.
+
+    The walk goes on from where it last was; together the points may take so many `rounds`. R is
+    what is taken off the products.
+    """
+    m, p, flag = len(l1), len(task.c), StopFlag()
+    coef, off = np.zeros((m, p)), np.zeros((m, R.shape[1]))
+    gap, turns = np.zeros(m), np.zeros(m, dtype=np.intp)
+    made = walk.go(R, task.total * l1, wanted * task.yy, rounds, coef, off, gap, turns, flag.array)
+    flag.check()
+    return Points(coef, off, gap / task.total, turns, made)
+
+
+def solve(
+    task: Quadratic, l1: float, positive: bool, wanted: float, rounds: int
+) -> tuple[np.ndarray, int]:
+    """Coefficients at one penalty and the rounds they took, by way of larger penalties."""
+    pull = task.c if positive else np.abs(task.c)
+    top = float(pull.max(initial=0.0)) / task.total
+    steps = 1
+    if LEAST * top < l1 < top:
+        steps += int(np.ceil(np.log(top / l1) / STEP))
+    way = np.append(np.geomspace(top, l1, steps)[:-1], l1) if steps > 1 else np.array([l1])
+    limits = np.append(np.full(steps - 1, ROUGH), wanted)
+    found = path(task, start(task, positive), task.taken_off(), way, limits, rounds)
+    return found.coef[min(found.made, steps - 1)], int(found.rounds.sum())

@@ -1,0 +1,276 @@
+"""The elastic net by working sets: minimise
+
+    1/(2N) sum_i w_i (y_i - x_i . b - b0)^2 + sum_j l1_j |b_j| + sum_j l2_j b_j^2 / 2,  N = sum w
+
+Invariant: a solution is accepted by its duality gap on all columns, whatever set it was found on;
+coefficients outside the support are exactly 0.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.linear_model._lasso import active_set
+from pellucid.linear_model._lasso.coordinate_descent import descend
+from pellucid.linear_model._lasso.gram_products import (
+    AllProducts,
+    Products,
+    few_columns,
+    make_products,
+)
+from pellucid.linear_model._ridge.solver import Ridge, prepare, ridge, ridge_positive
+from pellucid.numerics.linalg import cholesky_factor
+from pellucid.parallel import StopFlag
+from pellucid.records import Recorder, Status
+
+LARGEST = 1e250
+FIRST_SET = 10  # columns that enter at least, if so many want to
+EPOCHS = 50  # between two looks at the whole table
+ROUNDING = 1e-16
+MORE = 1 + 1e-14  # pull, as a share of the penalty, that is no rounding
+EXACT = 1e-14  # relative gap at which nothing is left to gain
+POLISH_COLUMNS = 4096
+POLISH_ROUNDS = 20
+FLAT = 1e-9  # damping of directions that the rows do not tell apart
+
+
+@dataclass(frozen=True)
+class Net:
+    """What the user asked for."""
+
+    l1: float
+    l2: float
+    intercept: bool
+    positive: bool
+    tol: float
+    max_iter: int
+
+
+@dataclass(frozen=True)
+class Fit:
+    """coef (k, p), intercept (k,), means (p,), gap (k,) and how they were found."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    means: np.ndarray
+    gap: np.ndarray
+    n_iter: np.ndarray
+    history: dict[str, np.ndarray]
+    status: Status
+
+
+@dataclass
+class State:
+    """One target's descent: b, X'r/N at b, the objective and its gap."""
+
+    b: np.ndarray
+    g: np.ndarray
+    value: float = np.inf
+    gap: float = np.inf
+    epochs: int = 0
+
+
+def strengths(task: Ridge, k: int, l1: float, l2: float) -> tuple[np.ndarray, np.ndarray]:
+    """The penalties of each column in the units of the task."""
+    with np.errstate(over="ignore"):
+        corner = np.ldexp(float(l1), task.units - task.lift[k])
+        curve = np.ldexp(float(l2), 2 * task.units)
+    return np.minimum(corner, LARGEST), np.minimum(curve, LARGEST)
+
+
+def solve_target(
+    products: Products, k: int, l1: np.ndarray, l2: np.ndarray, b: np.ndarray, net: Net,
+    recorder: Recorder | None = None, scale: float = 1.0, wanted: float = EXACT,
+) -> State:  # fmt: skip
+    """Working sets.
+
+    0. A lasso of which all products are known starts where active sets lead: mostly the solution.
+    1. The set: columns with a coefficient, and those whose pull exceeds the penalty most.
+    2. Coordinate descent on the set's products. 3. Given the signs, the rest is linear: solve it.
+    4. The gap over all columns decides; else the set grows.
+    """
+    state, flag = State(b.copy(), np.empty(0)), StopFlag()
+    look(products, k, l1, l2, state, net)
+    note(recorder, state, scale)
+    if isinstance(products, AllProducts) and not (b.any() or l2.any() or np.ptp(l1)):
+        task = active_set.of_products(products, k)
+        state.b, state.epochs = active_set.solve(
+            task, float(l1[0]), net.positive, wanted, net.max_iter
+        )
+        look(products, k, l1, l2, state, net)
+        note(recorder, state, scale)
+    yy = float(products.yy[k])
+    tol, stuck = 1e-4 * np.sqrt(max(yy, 1e-300)), 0
+    while state.gap > wanted * yy and state.epochs < net.max_iter:
+        flag.check()
+        before, active = state.gap, working_set(state, l1, l2, net.positive)
+        if not len(active):
+            break
+        Q, q = products.block(active), products.q[active, k]
+        inner = state.b[active]
+        Qb = inner @ Q
+        room = min(EPOCHS, net.max_iter - state.epochs)
+        corner, curve = l1[active], l2[active]
+        state.epochs += descend(Q, q, inner, Qb, corner, curve, net.positive, tol, room)
+        state.b[active] = polished(Q, q, inner, corner, curve)
+        look(products, k, l1, l2, state, net)
+        note(recorder, state, scale)
+        if not state.gap < before / 2:
+            if tol < ROUNDING * np.sqrt(yy) and stuck > 3:
+                break
+            tol, stuck = max(tol / 16, ROUNDING / 2 * np.sqrt(yy)), stuck + 1
+        else:
+            stuck = 0
+    return state
+
+
+def working_set(state: State, l1: np.ndarray, l2: np.ndarray, positive: bool) -> np.ndarray:
+    """Columns in use, and the most discontent of the others, at most as many again."""
+    used = state.b != 0
+    pull = state.g - l2 * state.b
+    excess = np.where(used, 0.0, (pull if positive else np.abs(pull)) - MORE * l1)
+    waiting = np.flatnonzero(excess > 0)
+    room = max(FIRST_SET, int(used.sum()))
+    if len(waiting) > room:
+        waiting = waiting[np.argsort(-excess[waiting], kind="stable")[:room]]
+    return np.sort(np.append(np.flatnonzero(used), waiting))
+
+
+def polished(
+    Q: np.ndarray, q: np.ndarray, b: np.ndarray, l1: np.ndarray, l2: np.ndarray
+) -> np.ndarray:
+    """b with its support solved for exactly.
+
+    While signs hold, the objective is a quadratic: go to its minimum, or as far as the first
+    coefficient that reaches 0; that one leaves, and the rest is solved again.
+    """
+    for _ in range(POLISH_ROUNDS):
+        support = np.flatnonzero(b)
+        if not 0 < len(support) <= POLISH_COLUMNS:
+            return b
+        H = Q[np.ix_(support, support)] + np.diag(l2[support])
+        right = q[support] - l1[support] * np.sign(b[support])
+        factor = cholesky_factor(H)
+        if factor is None:  # more columns than the rows tell apart: a long step along what is flat
+            damped = H + np.diag(FLAT * np.diagonal(H))
+            factor = cholesky_factor(damped)
+        if factor is None:
+            return b
+        old = b[support]
+        new = old + factor.solve(right - H @ old)
+        new += factor.solve(right - H @ new)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.where(np.sign(new) != np.sign(old), old / (old - new), np.inf)
+        first = int(np.argmin(reach))
+        b = b.copy()
+        if reach[first] > 1:
+            b[support] = new
+            return b
+        b[support] = old + reach[first] * (new - old)
+        b[support[first]] = 0.0
+        b[support[np.sign(b[support]) != np.sign(old)]] = 0.0
+    return b
+
+
+def look(
+    products: Products, k: int, l1: np.ndarray, l2: np.ndarray, state: State, net: Net
+) -> None:
+    """Gradient, objective and duality gap at b.
+
+    The dual point is the residual (of the table extended by sqrt(l2) rows), shrunk until no column
+    pulls harder than its penalty.
+    """
+    b = state.b
+    active = np.flatnonzero(b)
+    state.g = products.gradient(k, b, active)
+    yy, fitted = float(products.yy[k]), float(products.q[active, k] @ b[active])
+    explained = fitted - float(state.g[active] @ b[active])  # b'Qb
+    curve = float(l2[active] @ b[active] ** 2)
+    residual = max(yy - 2 * fitted + explained, 0.0) + curve
+    state.value = 0.5 * residual + float(l1[active] @ np.abs(b[active]))
+    pull = state.g - l2 * b
+    pull = pull if net.positive else np.abs(pull)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(pull > l1, l1 / pull, 1.0)
+    shrink = float(ratio.min(initial=1.0))
+    dual = shrink * (yy - fitted) - 0.5 * shrink**2 * residual
+    state.gap = max(state.value - dual, 0.0)
+
+
+def note(recorder: Recorder | None, state: State, scale: float) -> None:
+    if recorder is not None:
+        largest = np.finfo(float).max
+        with np.errstate(over="ignore"):
+            recorder.add(
+                iteration=state.epochs, objective=min(state.value * scale, largest),
+                gap=min(state.gap * scale, largest), nonzero=int(np.count_nonzero(state.b)),
+            )  # fmt: skip
+
+
+def elastic_net(
+    X: Any, Y: np.ndarray, weights: np.ndarray, net: Net, start: np.ndarray | None = None,
+    task: Ridge | None = None,
+) -> Fit:  # fmt: skip
+    """Fit every column of Y (n, k); `task` is what `prepare` makes of them, if it stands already."""
+    if net.l1 == 0:
+        return without_corner(X, Y, weights, net)
+    task = prepare(X, Y, weights, net.intercept, few_columns(*X.shape)) if task is None else task
+    products = make_products(task)
+    targets, p = Y.shape[1], X.shape[1]
+    b, gap, n_iter = np.zeros((targets, p)), np.zeros(targets), np.zeros(targets, dtype=int)
+    recorder, good = Recorder("coordinate descent", net.max_iter), True
+    for k in range(targets):
+        if start is not None:
+            with np.errstate(under="ignore", over="ignore"):
+                b[k] = np.ldexp(start[k], -task.units - task.lift[k])
+        l1, l2 = strengths(task, k, net.l1, net.l2)
+        with np.errstate(over="ignore"):
+            scale = float(np.ldexp(1.0, 2 * int(task.lift[k])))
+        state = solve_target(products, k, l1, l2, b[k], net, recorder, scale)
+        b[k], n_iter[k] = state.b, max(state.epochs, 1)
+        good &= state.gap <= max(net.tol, 1e-12) * float(products.yy[k])
+        with np.errstate(over="ignore"):
+            gap[k] = state.gap * scale
+    coef, intercept, means = task.to_user(b, products.mean, products.mean_y)
+    if not net.intercept:
+        intercept = np.zeros(targets)
+    return Fit(
+        coef, intercept, means, gap, n_iter, recorder.history(), status_of(good, gap, n_iter)
+    )
+
+
+def status_of(good: bool, gap: np.ndarray, n_iter: np.ndarray) -> Status:
+    epochs, width = int(n_iter.max()), float(gap.max())
+    if good:
+        return Status(
+            "converged", f"Converged after {epochs} rounds; the duality gap is {width:.2g}."
+        )
+    return Status(
+        "max_iter",
+        f"Stopped after {epochs} rounds (max_iter) with a duality gap of {width:.2g}, above tol.",
+        "Increase max_iter or alpha, or bring the columns to similar scales.",
+    )
+
+
+def without_corner(X: Any, Y: np.ndarray, weights: np.ndarray, net: Net) -> Fit:
+    """No l1 part: ridge regression, or least squares."""
+    from pellucid.linear_model._ridge.solver import objective
+
+    total = float(weights.sum())
+    alpha = np.full(Y.shape[1], net.l2 * total)
+    solve = ridge_positive if net.positive else ridge
+    found = solve(X, Y, weights, alpha, net.intercept)
+    value = objective(X, Y, weights, alpha, found) / total
+    history = {"iteration": np.ones(1), "objective": np.array([value])}
+    status = Status("ok", "Solved directly: there is no l1 penalty.")
+    coef, intercept, means = found
+    return Fit(
+        coef,
+        intercept,
+        means,
+        np.zeros(Y.shape[1]),
+        np.ones(Y.shape[1], dtype=int),
+        history,
+        status,
+    )

@@ -1,0 +1,1 @@
+"""Logistic regression: objective, solvers, separation, penalty paths."""

@@ -1,0 +1,295 @@
+"""Logistic regression with an L1 or elastic-net penalty: proximal Newton on a working set.
+
+    F(B) = sum_i w_i loss(y_i, B x_i) + sum_j [ l1_j |b_j|_1 + l2_j |b_j|^2 / 2 ]
+
+Two classes have one row of coefficients, more have one row each (scikit-learn's symmetric form).
+
+Invariant: the answer is in the user's units, zeros are exact.
+"""
+
+import functools
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.linear_model._lasso.proximal_newton import FIRST_SET, proximal_newton
+from pellucid.linear_model._lasso.quadratic_models import MOST_CELLS, Columns, RowCurvature
+from pellucid.linear_model._logistic import _loops
+from pellucid.linear_model._logistic.solver import Prepared, Setting, prepare
+from pellucid.numerics.row_blocks import Rows
+from pellucid.records import Recorder, Solution, Status
+
+SAMPLE = 8  # every so many rows give the start on large tables
+SAMPLED_ROWS = 4096
+ACCURACY = 1e-10  # of the slope at 0 that may remain
+PATH_RATIO, STAGE_STEPS = 10.0, 4  # of penalties on the way to a weak one; steps at each
+
+
+@dataclass(frozen=True)
+class Task:
+    """The objective in computing units; rows: coefficients (q) by columns (p) and the intercept."""
+
+    X: Rows
+    y: np.ndarray
+    w: np.ndarray
+    n_classes: int
+    l1: np.ndarray
+    l2: np.ndarray
+    intercept: bool
+    shift: np.ndarray | None
+
+    @property
+    def q(self) -> int:
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def block(self, rows: slice) -> Any:
+        return self.X.X[rows] if self.shift is None else self.X.dense(rows) - self.shift
+
+    def penalty(self, B: np.ndarray) -> float:
+        b = np.abs(B[:, :-1])
+        return float((self.l1 * b).sum() + 0.5 * (self.l2 * b * b).sum())
+
+    def evaluate(self, B: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Loss, its slope (q, p + 1), and the chances of the classes (n, q)."""
+        P = np.empty((self.X.n, self.q))
+
+        def partial(rows: slice) -> tuple[float, np.ndarray]:
+            block = self.block(rows)
+            P[rows] = block @ B[:, :-1].T + B[:, -1]
+            R = np.empty_like(P[rows])
+            loss = _loops.class_losses(P[rows], self.y[rows], self.w[rows], self.q == 1, R)
+            G = np.empty_like(B)
+            G[:, :-1] = R.T @ block if isinstance(block, np.ndarray) else (block.T @ R).T
+            G[:, -1] = R.sum(axis=0) if self.intercept else 0.0
+            return loss, G
+
+        loss, G = parallel.reduce(partial, lambda a, b: (a[0] + b[0], a[1] + b[1]), self.X.blocks)
+        return loss, G, P
+
+    @functools.cached_property
+    def largest_curvature(self) -> np.ndarray:
+        """sum_i w_i x_ij^2 / 4 of the columns and the intercept: no curvature is larger."""
+
+        def partial(rows: slice) -> np.ndarray:
+            block = self.block(rows)
+            squares = block * block if isinstance(block, np.ndarray) else block.multiply(block)
+            return np.asarray(squares.T @ self.w[rows]).ravel()
+
+        squares = parallel.reduce(partial, np.ndarray.__iadd__, self.X.blocks)
+        return np.append(squares, self.w.sum()) / 4
+
+    @functools.cached_property
+    def columns(self) -> Columns | None:
+        """The table by columns; None if a dense one is too large for a second copy."""
+        if not self.X.sparse and self.X.n * self.X.p > MOST_CELLS:
+            return None
+        return Columns.of(self.block(slice(None)))
+
+    def row_curvature(self, P: np.ndarray) -> RowCurvature:
+        """Curvature of the rows by their scores, from the chances of the classes."""
+        return RowCurvature(self.w[:, None] * P, P)
+
+    def farthest(self, step: np.ndarray) -> float:
+        """The largest score, or change of one."""
+
+        def partial(rows: slice) -> float:
+            return float(np.abs(self.block(rows) @ step[:, :-1].T + step[:, -1]).max())
+
+        return max(parallel.map(partial, self.X.blocks))
+
+    def curvature(self, P: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Second derivatives of the loss by the chosen coefficients (flat positions)."""
+        width = self.X.p + 1
+        cls, col = np.divmod(chosen, width)
+        columns = np.unique(col[col < self.X.p])
+
+        def partial(rows: slice) -> np.ndarray:
+            table = _with_ones(self.block(rows)[:, columns])
+            chance, w = P[rows], self.w[rows]
+            m = len(columns) + 1
+            out = np.empty((self.q, self.q, m, m))
+            for k in range(self.q):
+                for l in range(k + 1):
+                    c = w * chance[:, k] * ((1 - chance[:, k]) if k == l else -chance[:, l])
+                    out[k, l] = _gram(table, np.sqrt(np.abs(c)))
+                    out[k, l] *= 1.0 if k == l else -1.0
+                    out[l, k] = out[k, l]
+            return out
+
+        if self.X.sparse and self.shift is None:  # few products: one visit is cheapest
+            H = partial(slice(None))
+        else:
+            # Three copies of a block are made for each thread: small ones, which stay in the cache.
+            blocks = parallel.row_blocks(self.X.n, 4 * self.X.p)
+            H = parallel.reduce(partial, np.ndarray.__iadd__, blocks)
+        place = np.where(col == self.X.p, len(columns), np.searchsorted(columns, col))
+        return np.ascontiguousarray(H[cls[:, None], cls[None, :], place[:, None], place[None, :]])
+
+
+def _with_ones(block: Any) -> Any:
+    """The block with a column of ones; sparse stays sparse."""
+    n = block.shape[0]
+    if isinstance(block, np.ndarray):
+        return np.column_stack([block, np.ones(n)])
+    from scipy.sparse import csr_array, hstack
+
+    return hstack([csr_array(block), csr_array(np.ones((n, 1)))], format="csr")
+
+
+def _gram(table: Any, root: np.ndarray) -> np.ndarray:
+    """A' A, where A is the table with row i multiplied by root_i."""
+    if isinstance(table, np.ndarray):
+        A = table * root[:, None]
+        return A.T @ A
+    A = table.copy()
+    A.data = A.data * np.repeat(root, np.diff(A.indptr))
+    return (A.T @ A).toarray()
+
+
+def solve_sparse(
+    X: Any, y: np.ndarray, w: np.ndarray, n_classes: int, setting: Setting, l1_ratio: float
+) -> Solution:
+    """Coefficients as scikit-learn has them: x (1, p + 1), or (classes, p + 1)."""
+    prepared = prepare(X, y, w, n_classes, setting)
+    inner = prepared.likelihood
+    with np.errstate(over="ignore"):
+        l1 = np.minimum(np.ldexp(setting.alpha * l1_ratio, prepared.units), 1e250)
+    task = Task(
+        inner.X, y, w, n_classes, l1, inner.alpha * (1 - l1_ratio), setting.intercept, inner.shift
+    )
+    spread = np.append(np.maximum(prepared.spread, 1e-300), 1.0)
+    B0 = None if setting.x0 is None else _inward(prepared, setting.x0)
+    same = equal_columns(task)
+    if same is None:
+        B, status, history, done = _from_start(task, B0, setting.max_iter, spread)
+    else:
+        B0 = None if B0 is None else same.inward(B0)
+        spread = np.append(spread[same.first], 1.0)
+        B, status, history, done = _from_start(same.task, B0, setting.max_iter, spread)
+        B = same.outward(B)
+    return Solution(_outward(prepared, B), status, history, done)
+
+
+def _from_start(
+    task: Task, B0: np.ndarray | None, max_iter: int, spread: np.ndarray
+) -> tuple[np.ndarray, Status, dict[str, np.ndarray], int]:
+    """The optimum, from B0 or from a rough solution."""
+    B = np.zeros((task.q, task.X.p + 1)) if B0 is None else B0
+    if B0 is None and (small := _sampled(task)) is not None:
+        B, *_ = _solved(small, B, 8, Recorder("start", 8), spread, 1e-3)
+    elif B0 is None and task.X.p > FIRST_SET:
+        B = _approach(task, B, spread)
+    recorder = Recorder("coordinate descent", max_iter)
+    B, status, done = _solved(task, B, max_iter, recorder, spread, ACCURACY)
+    return B, status, recorder.history(), done
+
+
+@dataclass(frozen=True)
+class EqualColumns:
+    """A task whose equal columns are one column each: levels and words that name the same rows.
+
+    Only the sum t of their coefficients matters to the loss. Absolute values cost the same however
+    t is shared out, so the first column has it all; squares cost least if all have the same share.
+    """
+
+    task: Task
+    first: np.ndarray  # of each column that is left, its position in the whole table
+    group: np.ndarray  # (p,): of each column, which of those it equals
+    shared: np.ndarray  # (p,): the share of each column
+
+    def inward(self, B: np.ndarray) -> np.ndarray:
+        """Sums of the coefficients of equal columns."""
+        width = len(self.first)
+        sums = [np.bincount(self.group, row, width) for row in B[:, :-1]]
+        return np.column_stack([sums, B[:, -1]])
+
+    def outward(self, B: np.ndarray) -> np.ndarray:
+        """Coefficients of all columns."""
+        return np.column_stack([B[:, self.group] * self.shared, B[:, -1]])
+
+
+def equal_columns(task: Task) -> EqualColumns | None:
+    """The task with each set of equal columns made one; None if there are none.
+
+    Dense tables are not searched: in those of measured numbers no two columns are equal.
+    """
+    if not task.X.sparse or task.X.p < 2:
+        return None
+    X, p = task.X.X.tocsc(), task.X.p
+    marks = np.random.default_rng(0).normal(size=(task.X.n, 2))
+    key = np.column_stack([X.T @ marks, task.l1, task.l2])  # equal columns have equal bits here
+    _, first, group = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    if len(first) == p:
+        return None
+    order = np.argsort(first)
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    first, group = first[order], place[group.ravel()]
+    later = np.flatnonzero(first[group] != np.arange(p))
+    if (X[:, later] != X[:, first[group[later]]]).nnz:
+        return None  # equal marks by chance
+    count = np.bincount(group)
+    even = task.l2 > 0
+    shared = np.where(even, 1.0 / count[group], first[group] == np.arange(p))
+    small = replace(
+        task, X=Rows(task.X.X[:, first]), l1=task.l1[first], l2=task.l2[first] / count,
+        shift=None if task.shift is None else task.shift[first],
+    )  # fmt: skip
+    return EqualColumns(small, first, group, shared)
+
+
+def _approach(task: Task, B: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Rough solutions of tenfold weaker and weaker penalties: the working set stays small."""
+    _, G, _ = task.evaluate(B)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        start = float(np.nanmax(np.abs(G[:, :-1]) / task.l1, initial=0.0, where=task.l1 > 0))
+    factor = start / PATH_RATIO
+    while np.isfinite(factor) and factor > PATH_RATIO:
+        stage = replace(task, l1=task.l1 * factor, l2=task.l2 * factor)
+        B, *_ = _solved(stage, B, STAGE_STEPS, Recorder("start", STAGE_STEPS), spread, 1e-3)
+        factor /= PATH_RATIO
+    return B
+
+
+def _sampled(task: Task) -> Task | None:
+    if task.X.n < SAMPLE * SAMPLED_ROWS:
+        return None
+    X = task.X.X[::SAMPLE]
+    return Task(
+        Rows(X if task.X.sparse else np.ascontiguousarray(X)), np.ascontiguousarray(task.y[::SAMPLE]),
+        task.w[::SAMPLE] * SAMPLE, task.n_classes, task.l1, task.l2, task.intercept, task.shift,
+    )  # fmt: skip
+
+
+def _inward(prepared: Prepared, x0: np.ndarray) -> np.ndarray:
+    B = x0.copy()
+    B[:, :-1] = np.ldexp(B[:, :-1], -prepared.units)
+    if prepared.likelihood.shift is not None:
+        B[:, -1] += B[:, :-1] @ prepared.likelihood.shift
+    return B
+
+
+def _outward(prepared: Prepared, B: np.ndarray) -> np.ndarray:
+    B = B.copy()
+    if prepared.likelihood.shift is not None:
+        B[:, -1] -= B[:, :-1] @ prepared.likelihood.shift
+    B[:, :-1] = np.ldexp(B[:, :-1], prepared.units)
+    return B
+
+
+def _solved(
+    task: Task,
+    B: np.ndarray,
+    max_iter: int,
+    recorder: Recorder,
+    spread: np.ndarray,
+    accuracy: float,
+) -> tuple[np.ndarray, Status, int]:
+    """Proximal Newton from B; slopes are measured by those at 0."""
+    scale = None
+    if B.any():
+        slope = task.evaluate(np.zeros_like(B))[1]
+        scale = max(float(np.max(np.abs(slope) / spread)), 1e-300)
+    return proximal_newton(task, B, max_iter, recorder, spread, accuracy, scale)

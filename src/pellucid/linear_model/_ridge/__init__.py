@@ -1,0 +1,1 @@
+"""Ridge and Bayesian linear regression: solvers, eigenvectors, evidence, posterior."""

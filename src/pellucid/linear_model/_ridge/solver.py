@@ -1,0 +1,350 @@
+"""Ridge regression: minimise sum_i w_i (y_i - x_i . b - b0)^2 + alpha |b|^2, b0 unpenalised.
+
+Invariant: whatever is done to columns, target and weights inside (powers of two), the objective is
+the user's; alpha = 0 is least squares, of which the shortest solution is taken.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.numerics.design_matrix import Design, make_design
+from pellucid.numerics.double_double import Vector, loops, residual_gradient
+from pellucid.numerics.least_squares import TAME, extreme, least_squares
+from pellucid.numerics.linalg import Factor, cholesky_factor, triangular_factor
+from pellucid.numerics.optimise import gradient_descent
+from pellucid.numerics.row_blocks import Rows, exponents, ordinary
+from pellucid.records import Solution, Status
+
+# Work n p min(n, p) up to which a sparse table is solved directly.
+DIRECT_WORK = 2**33
+MAX_REFINEMENTS = 10
+WELL_CONDITIONED = 30.0  # plain arithmetic has 13 digits below it
+DUAL_CONDITION = 1e3
+LARGEST_PENALTY = 1e250
+NEAR = 1e-6  # share of y'y below which a residual sum of squares is summed row by row
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """The task in units fit for computing; see `to_user` for the way back."""
+
+    design: Design
+    weights_lift: int
+    units: np.ndarray  # column j was multiplied by 2**units_j
+    lift: np.ndarray  # target k was divided by 2**lift_k
+    gram: np.ndarray | None = None  # `design.gram()`, if it was made already
+
+    def products(self) -> np.ndarray:
+        return self.design.gram() if self.gram is None else self.gram
+
+    def penalty(self, alpha: float) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            strength = np.ldexp(alpha, 2 * self.units - self.weights_lift)
+        return np.minimum(strength, LARGEST_PENALTY)
+
+    def to_user(self, b: np.ndarray, mean: np.ndarray, mean_y: np.ndarray) -> Any:
+        """b (k, p) -> coefficients, intercepts and means in the user's units."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            intercept = mean_y - b @ mean
+            return (
+                np.ldexp(b, self.units + self.lift[:, None]),
+                np.ldexp(intercept, self.lift),
+                np.ldexp(mean, -self.units),
+            )
+
+
+def prepare(
+    X: Any, Y: np.ndarray, weights: np.ndarray, intercept: bool, products: bool = False
+) -> Ridge:
+    """Bring weights, targets and columns of extreme size near 1 by powers of two.
+
+    If `products` will be needed anyway, they show whether a size is extreme: one pass less.
+    """
+    weights_lift = int(exponents(weights.max()))
+    if abs(weights_lift) < 64:
+        weights_lift = 0
+    weights = np.ldexp(weights, -weights_lift) if weights_lift else weights
+    lift = exponents(np.abs(Y).max(axis=0, initial=0.0)).astype(np.int64)
+    table, units = Rows(X), np.zeros(X.shape[1], dtype=np.int64)
+    Y = np.ldexp(Y, -lift)
+    if products and not table.sparse and len(table.blocks) > 1:
+        design = make_design(table, Y, weights, intercept)
+        gram = _ordinary_gram(design)
+        if gram is not None:
+            return Ridge(design, weights_lift, units, lift, gram)
+    if not ordinary(table, TAME):
+        largest = table.largest()
+        if extreme(largest):
+            units = -exponents(largest).astype(np.int64)
+            table = table.scaled(units)
+    design = make_design(table, Y, weights, intercept)
+    return Ridge(design, weights_lift, units, lift)
+
+
+def _ordinary_gram(design: Design) -> np.ndarray | None:
+    """Products of the columns, or None if one of them may be of extreme size."""
+    first = np.abs(design.X.dense(design.X.blocks[0])).max(axis=0)
+    if extreme(first):
+        return None
+    G = design.gram()
+    c = int(design.constant)
+    squares = np.diagonal(G)[c : c + design.X.p]
+    ordinary = (squares == 0) | ((squares > 2.0**-180) & (squares < 2.0**180))
+    return G if ordinary.all() and np.isfinite(G).all() else None
+
+
+def make_solver(X: Any, Y: np.ndarray, weights: np.ndarray, intercept: bool) -> Any:
+    """A `Tall` or a `Wide`, by the shape of the table."""
+    task = prepare(X, Y, weights, intercept, X.shape[0] >= X.shape[1])
+    return Tall(task) if task.design.X.n >= task.design.X.p else Wide(task)
+
+
+def ridge(
+    X: Any, Y: np.ndarray, weights: np.ndarray, alpha: np.ndarray, intercept: bool,
+    made: Any = None,
+) -> Any:  # fmt: skip
+    """coef (k, p), intercept (k,) and means (p,) for targets Y (n, k), alpha (k,) each.
+
+    1. Scale by powers of two; centre.
+    2. Tall tables: factor X'WX + alpha; wide ones: factor XX' + alpha; refine.
+    3. Where alpha is 0, or too small to be seen, the shortest least-squares solution.
+    `made` is a `Tall` or `Wide` of the same table, if there is one already.
+    """
+    made = make_solver(X, Y, weights, intercept) if made is None else made
+    task, solve = made.task, made
+    b = np.zeros((Y.shape[1], X.shape[1]))
+    rest = np.zeros(Y.shape[1], dtype=bool)
+    for strength in np.unique(alpha):
+        chosen = np.flatnonzero(alpha == strength)
+        found = solve.coefficients(chosen, float(strength)) if strength > 0 else None
+        if found is None:
+            rest[chosen] = True
+        else:
+            b[chosen] = found
+    coef, b0, mean = task.to_user(b, solve.mean, solve.mean_y)
+    if rest.any():
+        plain = least_squares(X, Y[:, rest], weights, intercept)
+        coef[rest], b0[rest] = plain.coef, plain.intercept
+    return coef, b0 if intercept else np.zeros(len(b0)), mean
+
+
+class Tall:
+    """At least as many rows as columns: one pass makes the products, one factor per alpha."""
+
+    def __init__(self, task: Ridge, gram: np.ndarray | None = None) -> None:
+        self.task, design = task, task.design
+        c, p = int(design.constant), design.X.p
+        G = task.products() if gram is None else gram
+        self.total = float(G[0, 0]) if c else float(design.weights.sum())
+        drift = G[0, 1:] / self.total if c else np.zeros(G.shape[1])
+        self.S = G[c:, c:] - self.total * np.outer(drift, drift)
+        self.mean, self.mean_y = design.shift + drift[:p], design.start + drift[p:]
+        # A column that is constant up to rounding carries nothing.
+        constant = np.diagonal(self.S)[:p] <= design.noise(self.total) ** 2
+        self.S[:p][constant] = self.S[:, :p][:, constant] = 0.0
+        self.constant = constant
+
+    def coefficients(self, chosen: np.ndarray, alpha: float) -> np.ndarray | None:
+        p, penalty = self.task.design.X.p, self.task.penalty(alpha)
+        Sxy = self.S[:p, p:][:, chosen]
+        factor = cholesky_factor(self.S[:p, :p] + np.diag(penalty))
+        if factor is None:
+            triangle = self.task.design.triangle()[int(self.task.design.constant) :, :]
+            R = triangle[:, -p - len(self.mean_y) : triangle.shape[1] - len(self.mean_y)]
+            R[:, self.constant] = 0.0
+            stacked = np.concatenate([R, np.diag(np.sqrt(penalty))])
+            factor = triangular_factor(
+                np.asarray(np.linalg.qr(stacked, mode="r")), self.task.design.X.n
+            )
+            if factor.rank < p:
+                return None
+        b = factor.solve(Sxy)
+        if factor.condition > WELL_CONDITIONED:
+            for k, target in enumerate(chosen):
+                b[:, k] = self.refine(factor, penalty, int(target), b[:, k])
+        return b.T
+
+    def losses(self, coef: np.ndarray) -> np.ndarray | None:
+        """Squares that coefficients (k, p) in the user's units leave; None if rounding would show."""
+        task, p = self.task, self.task.design.X.p
+        with np.errstate(over="ignore", invalid="ignore"):
+            b = np.ldexp(coef, -task.units - task.lift[:, None])
+            fitted = np.einsum("kp,pk->k", b, self.S[:p, p:])
+            squares = np.diagonal(self.S)[p:]
+            rest = (
+                squares - 2 * fitted + np.einsum("kp,pq,kq->k", b, self.S[:p, :p], b, optimize=True)
+            )
+            if not (rest > NEAR * squares).all():
+                return None
+            return np.ldexp(rest, 2 * task.lift + task.weights_lift)
+
+    def refine(self, factor: Factor, penalty: np.ndarray, k: int, start: np.ndarray) -> np.ndarray:
+        """b += (X'WX + alpha)^-1 (X'W r - alpha b), the residual in double-double."""
+        design, p = self.task.design, len(start)
+        y = np.ascontiguousarray(design.Y[:, k])
+        b, previous = Vector(p + 2), np.inf
+        b.add(np.append(start, [self.mean_y[k] - self.mean @ start, 0.0]))
+        for _ in range(MAX_REFINEMENTS):
+            g = residual_gradient(design.X, y, design.weights, b)
+            slip = g.high[p] / self.total if design.constant else 0.0
+            if design.constant:
+                loops.centre(g.high, g.low, self.mean)
+            pull = np.where(self.constant, 0.0, g.high[:p]) - penalty * b.high[:p]
+            step = factor.solve(pull)
+            length = factor.norm(step)
+            if not length < previous / 2:
+                break
+            b.add(np.append(step, [slip - self.mean @ step, 0.0]))
+            if length <= 2.0**-54 * factor.norm(b.high[:p]):
+                break
+            previous = length
+        return b.high[:p].copy()
+
+
+class Wide:
+    """More columns than rows: the same solution through XX' + alpha, or through the SVD."""
+
+    def __init__(self, task: Ridge) -> None:
+        design = task.design
+        w = design.weights
+        self.task = task
+        X = design.X.dense(slice(None)) - design.shift
+        Y = design.Y - design.start
+        if design.constant:
+            share = w / w.sum()
+            slip, slip_y = share @ X, share @ Y
+            X -= slip
+            Y -= slip_y
+            self.mean, self.mean_y = design.shift + slip, design.start + slip_y
+        else:
+            self.mean, self.mean_y = design.shift, design.start
+        root = np.sqrt(w)[:, None]
+        if w.min() != 1.0 or w.max() != 1.0:
+            X *= root
+            Y *= root
+        self.A, self.y = X, Y
+        self.singular: Any = None
+
+    def coefficients(self, chosen: np.ndarray, alpha: float) -> np.ndarray | None:
+        penalty, y = self.task.penalty(alpha), self.y[:, chosen]
+        unit = np.sqrt(penalty)
+        if not unit.min() > 0:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            A = self.A / unit  # now every coefficient has penalty 1
+            K = A @ A.T
+        K[np.diag_indices(len(K))] += 1.0
+        factor = cholesky_factor(K) if np.isfinite(K).all() else None
+        if factor is not None and factor.condition < DUAL_CONDITION:
+            dual = factor.solve(y)
+            dual += factor.solve(y - K @ dual)
+            return (A.T @ dual / unit[:, None]).T
+        if np.ptp(unit) > 0 or not np.isfinite(A).all():
+            return None
+        U, s, Vt = self.decomposition()
+        gain = np.where(s > max(A.shape) * 2.0**-52 * s[0], s / (s**2 + penalty[0]), 0.0)
+        return (Vt.T @ (gain[:, None] * (U.T @ y))).T
+
+    def decomposition(self) -> Any:
+        if self.singular is None:
+            self.singular = np.linalg.svd(self.A, full_matrices=False)
+        return self.singular
+
+
+def ridge_positive(
+    X: Any, Y: np.ndarray, weights: np.ndarray, alpha: np.ndarray, intercept: bool
+) -> Any:
+    """As `ridge`, with coefficients >= 0: active sets on the triangle of [X; sqrt(alpha)]."""
+    from pellucid.numerics.constrained import active_sets
+
+    task = prepare(X, Y, weights, intercept)
+    design, c, p = task.design, int(intercept), X.shape[1]
+    triangle = design.triangle()
+    R, targets = triangle[c:, c : c + p], triangle[c:, c + p :]
+    total = float(design.weights.sum())
+    share = design.weights / total
+    mean = design.X.X.T @ share if c else np.zeros(p)
+    mean_y = share @ design.Y if c else np.zeros(Y.shape[1])
+    b = np.zeros((Y.shape[1], p))
+    for k in range(len(b)):
+        stacked = np.concatenate([R, np.diag(np.sqrt(task.penalty(float(alpha[k]))))])
+        b[k] = active_sets(stacked, np.append(targets[:, k], np.zeros(p)), max(30, 10 * p))
+    return task.to_user(b, np.asarray(mean).ravel(), mean_y)
+
+
+def ridge_iterative(
+    X: Any, Y: np.ndarray, weights: np.ndarray, alpha: np.ndarray, intercept: bool, tol: float,
+    max_iter: int | None,
+) -> tuple[Any, Status, int]:  # fmt: skip
+    """As `ridge`, for sparse tables too wide for a direct solution: damped LSMR, centred inside."""
+    from scipy.sparse.linalg import LinearOperator, lsmr
+
+    n, p = X.shape
+    root, total = np.sqrt(weights), float(weights.sum())
+    mean = (X.T @ weights) / total if intercept else np.zeros(p)
+    start = (weights @ Y) / total if intercept else np.zeros(Y.shape[1])
+    operator = LinearOperator(
+        (n, p),
+        matvec=lambda b: root * (X @ b - mean @ b),
+        rmatvec=lambda r: X.T @ (root * r) - mean * (root @ r),
+        dtype=float,
+    )
+    coef, worst, iterations = np.empty((Y.shape[1], p)), 0, 0
+    for k in range(Y.shape[1]):
+        found = lsmr(
+            operator, root * (Y[:, k] - start[k]), damp=float(np.sqrt(alpha[k])),
+            atol=tol * 1e-6, btol=tol * 1e-6, maxiter=max_iter or 10 * min(n, p),
+        )  # fmt: skip
+        coef[k], worst = found[0], max(worst, found[1])
+        iterations = max(iterations, found[2])
+    status = Status("converged", "LSMR reached the tolerance.")
+    if worst == 7:
+        status = Status("max_iter", "LSMR stopped before it reached tol.", "Increase max_iter.")
+    return (coef, start - coef @ mean, mean), status, iterations
+
+
+def ridge_descent(
+    X: Any, y: np.ndarray, weights: np.ndarray, alpha: float, intercept: bool, tol: float,
+    max_iter: int, step: float | None,
+) -> Solution:  # fmt: skip
+    """Plain gradient descent on half the objective, in the user's units; x is (p + 1), b0 last."""
+    A = X if isinstance(X, np.ndarray) else X.toarray()
+    A = np.column_stack([A, np.full(len(A), float(intercept))])
+    strength = np.append(np.full(X.shape[1], alpha), 0.0)
+    if step is None:
+        gram = A.T @ (A * weights[:, None])
+        step = 1.0 / max(float(np.linalg.eigvalsh(gram)[-1]) + alpha, 1e-300)
+
+    def evaluate(b: np.ndarray) -> tuple[float, np.ndarray]:
+        r = A @ b - y
+        pull = weights * r
+        return 0.5 * float(pull @ r + strength @ b**2), A.T @ pull + strength * b
+
+    return gradient_descent(evaluate, np.zeros(A.shape[1]), step=step, tol=tol, max_iter=max_iter)
+
+
+def objective(
+    X: Any, Y: np.ndarray, weights: np.ndarray, alpha: np.ndarray, found: Any, made: Any = None
+) -> float:
+    """Half of what was minimised, summed over targets: the one row of a direct solution's history.
+
+    By the products of `made`, if it is a `Tall`, else row by row.
+    """
+    coef, intercept, _ = found
+    table = Rows(X)
+
+    def partial(rows: slice) -> float:
+        r = Y[rows] - table.X[rows] @ coef.T - intercept
+        return float(weights[rows] @ np.square(r).sum(axis=1))
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        losses = made.losses(coef) if isinstance(made, Tall) else None
+        if losses is None:
+            loss = parallel.reduce(partial, float.__add__, table.blocks)
+        else:
+            loss = float(losses.sum())
+        value = 0.5 * (loss + float(alpha @ np.square(coef).sum(axis=1)))
+    return min(value, np.finfo(float).max) if not np.isnan(value) else np.finfo(float).max

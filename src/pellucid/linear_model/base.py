@@ -1,0 +1,114 @@
+"""What linear regressors share: prediction, explanation and the check of loaded coefficients.
+
+Invariant: coefficients follow the encoded columns (`terms_`), (p,) or (targets, p); `means_` are
+those of the training columns, 0 without an intercept.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.base import Regressor
+from pellucid.errors import DataError
+from pellucid.numerics.linear_scores import linear_scores
+from pellucid.parameters import learned
+
+
+class LinearPredictor(Regressor):
+    """A regressor whose prediction is x . coef_ + intercept_."""
+
+    coef_: np.ndarray = learned(
+        "Coefficients of the encoded columns, shape (n_terms,) or (n_targets, n_terms), in the order "
+        "of `terms_`."
+    )
+    intercept_: Any = learned("Intercept, a float or an array of shape (n_targets,).")
+    means_: np.ndarray = learned(
+        "Weighted means of the encoded columns in training; 0 without an intercept."
+    )
+
+    def _predict(self, X: Any) -> np.ndarray:
+        return linear_scores(X, self.coef_, self.intercept_)
+
+    def _reveals(self) -> bool:
+        """Sums do, unless a factor of 0 lets the cell be passed over."""
+        return bool(np.all(self.coef_))
+
+    def _explain(self, X: Any) -> dict[str, Any]:
+        return additive_parts(self, X, "response")
+
+    def summary(self) -> Any:
+        """The coefficients; theory gives no standard errors for penalised ones (bootstrap them)."""
+        from pellucid.linear_model._inference.least_squares import penalised_summary
+
+        self._check_fitted()
+        return penalised_summary(self, self._strengths_shown(), *self._reasons())
+
+    def _reasons(self) -> tuple[str, ...]:
+        """Why `summary()` has no standard errors, if it is not a penalty."""
+        return ()
+
+    def _strengths_shown(self) -> dict[str, Any]:
+        """Facts for the head of `summary()`."""
+        shown = {
+            name: vars(self).get(name) for name in ("alpha_", "alpha", "l1_ratio_", "l1_ratio")
+        }
+        return {
+            name.rstrip("_"): float(value)
+            for name, value in shown.items()
+            if isinstance(value, int | float) and f"{name}_" not in vars(self)
+        }
+
+    def _check_state(self) -> None:
+        """Refuse arrays that do not belong to the columns or to each other (model files)."""
+        check_coefficients(self)
+
+    def _finished(self, coef: np.ndarray, intercept: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+        """coef (k, p) and intercept (k,) as scikit-learn has them for one or several targets."""
+        check_size(coef, intercept)
+        several = y.ndim == 2
+        return {
+            "coef_": coef if several else coef[0],
+            "intercept_": intercept if several else float(intercept[0]),
+        }
+
+
+def check_size(coef: np.ndarray, intercept: np.ndarray) -> None:
+    """Refuse coefficients that no float holds."""
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise DataError(
+            "Coefficients are larger than the largest float, because numbers of X are tiny beside "
+            "those of y. Multiply the columns by 2**60 or so."
+        )
+
+
+def check_coefficients(model: Any) -> None:
+    """For `_check_state`: coefficients, intercept and means that belong together."""
+    from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
+
+    p = n_terms(model)
+    several = np.ndim(vars(model).get("coef_")) == 2
+    expect_array(model, "coef_", *([None, p] if several else [p]), finite=True)
+    expect_array(model, "means_", p, finite=True)
+    if several and isinstance(model.intercept_, np.ndarray):
+        expect_array(model, "intercept_", len(model.coef_), finite=True)
+    else:
+        expect_number(model, "intercept_")
+
+
+def additive_parts(model: Any, X: Any, scale: str) -> dict[str, Any]:
+    """Coefficient times distance from the training mean, for `_explain`.
+
+    The prediction is their sum: far from zero it is more exact than x . coef_ + intercept_, where
+    large terms cancel.
+    """
+    coef = np.atleast_2d(model.coef_)
+    dense = X if isinstance(X, np.ndarray) else X.toarray()
+    base = coef @ model.means_ + model.intercept_
+    contributions = (dense - model.means_)[:, :, None] * coef.T
+    return {
+        "base": base,
+        "contributions": contributions,
+        "prediction": base + contributions.sum(axis=1),
+        "scale": scale,
+        "method": "coefficient times distance from the training mean",
+    }

@@ -1,0 +1,86 @@
+"""Where mixtures start: shares of the components in each row, or the user's own parameters.
+
+Invariant: draws go by weight, so a row of weight two and two equal rows start alike.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.cluster import seeding
+from pellucid.cluster.lloyd import Lloyd
+from pellucid.cluster.row_distances import RowTable, exponent, scaled
+from pellucid.errors import DataError
+
+# As KMeans has them by default.
+MAX_ITER, TOL = 300, 1e-4
+
+
+def by_kmeans(X: np.ndarray, w: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
+    """Each row belongs to its cluster."""
+    table = RowTable(scaled(X, exponent(X)), K)
+    run = Lloyd(table, w, MAX_ITER, TOL * table.variance(w), False)
+    labels = run.solve(seeding.start("k-means++", table, w, K, rng)).x[1]
+    return np.eye(K)[labels]
+
+
+def at_random(X: np.ndarray, w: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
+    """Random shares for every row."""
+    shares = rng.random((len(X), K))
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+def from_rows(X: np.ndarray, w: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
+    """One random row per component."""
+    return _one_row_each(seeding.random_rows(RowTable(X, K), w, K, rng), w)
+
+
+def plus_plus(X: np.ndarray, w: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
+    """One row per component, drawn far from each other."""
+    table = RowTable(scaled(X, exponent(X)), K)
+    return _one_row_each(seeding.plus_plus(table, w, K, rng), w)
+
+
+def _one_row_each(rows: np.ndarray, w: np.ndarray) -> np.ndarray:
+    shares = np.zeros((len(w), len(rows)))
+    shares[rows, np.arange(len(rows))] = 1.0 / w[rows]  # equal masses, whatever the weights
+    return shares
+
+
+METHODS = {
+    "kmeans": by_kmeans,
+    "random": at_random,
+    "random_from_data": from_rows,
+    "k-means++": plus_plus,
+}
+
+
+def given(values: Any, name: str, *shape: int | None) -> np.ndarray:
+    """One of the user's starting parameters as finite float64."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"The parameter '{name}' must be numbers: {error}.") from None
+    if shape and array.shape != shape:
+        raise DataError(
+            f"The parameter '{name}' should have the shape of {shape}, but got {array.shape}"
+        )
+    if not np.isfinite(array).all():
+        raise DataError(f"The parameter '{name}' contains NaN or infinity.")
+    return array
+
+
+def given_weights(values: Any, K: int) -> np.ndarray:
+    """The user's shares of the components: between 0 and 1, with sum 1."""
+    weights = given(values, "weights", K)
+    if (weights < 0.0).any() or (weights > 1.0).any():
+        raise DataError(
+            "The parameter 'weights' should be in the range [0, 1], but got max value "
+            f"{weights.max():.5f}, min value {weights.min():.5f}"
+        )
+    if not np.isclose(weights.sum(), 1.0):
+        raise DataError(
+            "The parameter 'weights' should be normalized, but got sum(weights) = "
+            f"{weights.sum():.5f}"
+        )
+    return weights

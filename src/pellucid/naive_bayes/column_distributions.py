@@ -1,0 +1,53 @@
+"""What the user of MixedNB says of columns: distributions by name or position, and trials."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pellucid.errors import ParameterError, shown
+from pellucid.naive_bayes.text_columns import WORD_KINDS
+
+KINDS = ("normal", "bernoulli", "categorical", "poisson", "binomial", "multinomial", *WORD_KINDS)
+
+
+class Given(NamedTuple):
+    """A distribution that was asked for; `trials` of a binomial one, if they were told."""
+
+    kind: str
+    trials: float | None = None
+
+
+def by_position(
+    distributions: Mapping[Any, Any] | None, columns: tuple[str, ...]
+) -> dict[int, Given]:
+    """The distributions that were given, by position of their columns."""
+    out = {}
+    for column, word in (distributions or {}).items():
+        if isinstance(column, str) and column in columns:
+            out[columns.index(column)] = _parsed(column, word)
+        elif isinstance(column, int | np.integer) and 0 <= column < len(columns):
+            out[int(column)] = _parsed(column, word)
+        else:
+            raise ParameterError(
+                f"'distributions' names column {shown(column)}; X has no such one."
+            )
+    return out
+
+
+def _parsed(column: Any, word: Any) -> Given:
+    kind, trials = word, None
+    if isinstance(word, tuple | list) and len(word) == 2 and word[0] == "binomial":
+        kind, trials = word
+        if not isinstance(trials, int | np.integer) or isinstance(trials, bool) or trials < 1:
+            raise ParameterError(
+                f"The 'distributions' parameter of MixedNB must give the number of trials of a "
+                f"binomial column as an int in the range [1, inf). Got {shown(trials)} for column "
+                f"{shown(column)} instead."
+            )
+    if kind not in KINDS:
+        raise ParameterError(
+            f"The 'distributions' parameter of MixedNB must map columns to one of {list(KINDS)} or to "
+            f"('binomial', trials). Got {word!r} for column {column!r} instead."
+        )
+    return Given(kind, None if trials is None else float(trials))

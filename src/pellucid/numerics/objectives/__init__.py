@@ -1,0 +1,1 @@
+"""Losses, links, families and penalties with their derivatives."""

@@ -1,0 +1,68 @@
+"""One view of a dense or CSR table by blocks of rows, so that algorithms need no twin methods.
+
+Invariant: blocks depend on the shape alone; a dense block is C-contiguous float64.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.numerics import _loops
+from pellucid.numerics.simd import fastest
+
+loops = fastest(_loops)
+
+
+class Rows:
+    """The rows of a table `X` ((n, p) float64 ndarray, or SciPy CSR) in fixed blocks."""
+
+    def __init__(self, X: Any):
+        self.X = X
+        self.n, self.p = X.shape
+        self.sparse = not isinstance(X, np.ndarray)
+        self.blocks = parallel.row_blocks(self.n, self.p)
+
+    def dense(self, rows: slice) -> np.ndarray:
+        """The block as a C-contiguous array; a view if the table is one already."""
+        block = self.X[rows]
+        return block.toarray(order="C") if self.sparse else np.ascontiguousarray(block)
+
+    def scaled(self, exponents: np.ndarray) -> "Rows":
+        """The table with column j multiplied by 2**exponents[j]: exact."""
+        if not exponents.any():
+            return self
+        if self.sparse:
+            X = self.X.copy()
+            X.data = np.ldexp(X.data, exponents[X.indices])
+            return Rows(X)
+        return Rows(np.ldexp(self.X, exponents))
+
+    def largest(self) -> np.ndarray:
+        """max |x| of each column."""
+        if self.sparse:
+            return np.asarray(abs(self.X).max(axis=0).todense()).ravel()
+
+        def partial(rows: slice) -> np.ndarray:
+            block = self.X[rows]
+            return np.maximum(block.max(axis=0), -block.min(axis=0))
+
+        return parallel.reduce(partial, np.maximum, self.blocks)
+
+
+def ordinary(table: Rows, limit: int) -> bool:
+    """True only if every column's largest |x| surely lies between 2**-limit and 2**limit."""
+    if table.sparse or not table.p:
+        return False
+    block = table.X[table.blocks[0]]
+    first = np.maximum(block.max(axis=0), -block.min(axis=0))
+
+    least, top = 2.0**-limit, 2.0**limit
+    return bool(first.min() > least) and top > parallel.reduce(
+        lambda rows: loops.largest(table.dense(rows)), max, table.blocks
+    )
+
+
+def exponents(x: np.ndarray) -> np.ndarray:
+    """The e for which 2**-e x lies in [1/2, 1); 0 where x is 0."""
+    return np.frexp(x)[1]

@@ -1,0 +1,160 @@
+"""One declaration for each parameter and each learned attribute, in the body of its class.
+
+    class Lasso(LinearPredictor):
+        alpha: float = positional(
+            default=1.0, check=Real(0, None), description="Strength of the penalty.", kw_only=False
+        )
+        tol: float = param(1e-4, Real(0, None), "Largest accepted duality gap.")
+        n_jobs: int | None = N_JOBS                       # a shared declaration
+        coef_: np.ndarray = learned("Coefficients, shape (n_features,).")
+
+Constructor, checks, error messages and help are made from these. Subclasses inherit them; a
+declaration of the same name replaces the inherited one at its place, `changed` replaces some of its
+fields, `dropped` removes it. The objects are taken out of the class, so that an unfitted estimator
+has no `coef_`.
+"""
+
+from functools import cache
+from inspect import Parameter as Signed
+from inspect import get_annotations
+from typing import Any, Literal
+
+from pellucid.parameters.constraints import Constraint, Ignored
+
+REQUIRED = Signed.empty  # the default of a parameter that has none
+
+
+class Parameter:
+    """A constructor parameter."""
+
+    def __init__(
+        self,
+        default: Any,
+        check: Constraint,
+        text: str,
+        kw_only: bool = True,
+        last: bool = False,
+        after: str = "",
+        type: Any = Any,
+    ) -> None:
+        self.default, self.check, self.text, self.type = default, check, text, type
+        self.kw_only, self.last, self.after = kw_only, last, after
+
+    @property
+    def description(self) -> str:
+        """What the parameter does, or why it does nothing."""
+        if not isinstance(self.check, Ignored):
+            return self.text
+        return f"{self.text} No effect: {self.check.reason}".strip()
+
+    def replace(self, *, description: str | None = None, **fields: Any) -> "Parameter":
+        """The same declaration with other fields (`default`, `check`, `description`, ...)."""
+        words = {} if description is None else {"text": description}
+        return Parameter(**vars(self) | words | fields)
+
+
+class Attribute:
+    """An attribute that fit sets."""
+
+    def __init__(self, description: str, type: Any = Any) -> None:
+        self.description, self.type = description, type
+
+
+class Change:
+    """Other fields for an inherited parameter; None removes it."""
+
+    def __init__(self, fields: dict[str, Any] | None) -> None:
+        self.fields = fields
+
+
+def param(
+    default: Any, check: Constraint, description: str = "", *, last: bool = False, after: str = ""
+) -> Any:
+    """Declare a keyword-only parameter.
+
+    `last` puts it behind all others, as our own parameters stand behind scikit-learn's, and before
+    those of a base class that are `last` too; `after` puts it behind an inherited one. A parameter
+    whose check is `Ignored` needs no description.
+    """
+    return Parameter(default, check, description, last=last, after=after)
+
+
+def positional(
+    *, default: Any, check: Constraint, description: str, kw_only: Literal[False]
+) -> Any:
+    """Declare a parameter that can be given by position.
+
+    Type checkers read `default=` and `kw_only=False` from the call, so both are written there.
+    """
+    return Parameter(default, check, description, kw_only)
+
+
+def changed(**fields: Any) -> Any:
+    """Change `default`, `check`, `description`, ... of an inherited parameter."""
+    return Change(fields)
+
+
+def dropped() -> Any:
+    """Remove an inherited parameter."""
+    return Change(None)
+
+
+def learned(description: str, *, init: Literal[False] = False) -> Any:
+    """Declare an attribute that fit sets."""
+    return Attribute(description)
+
+
+def take_declarations(cls: type) -> dict[str, Any]:
+    """Remove the declarations from the namespace of a class and return them by name."""
+    own = {k: v for k, v in vars(cls).items() if isinstance(v, Parameter | Attribute | Change)}
+    for name in own:
+        delattr(cls, name)
+    return own
+
+
+@cache
+def parameters_of(cls: type) -> dict[str, Parameter]:
+    """Parameters of a class in the order of its signature."""
+    found: dict[str, Parameter] = {}
+    depth: dict[str, int] = {}
+    for place, base in reversed([*enumerate(cls.__mro__)]):
+        types = get_annotations(base)
+        for name, own in vars(base).get("_declared", {}).items():
+            depth.setdefault(name, place)
+            kind = types.get(name, Any)
+            if isinstance(own, Parameter):
+                found[name] = own.replace(type=kind)
+            elif isinstance(own, Change) and own.fields is not None:
+                found[name] = found[name].replace(**own.fields, type=kind)
+            elif isinstance(own, Change):
+                del found[name]
+    return {name: found[name] for name in _ordered(found, depth)}
+
+
+def attributes_of(cls: type) -> dict[str, Attribute]:
+    """Learned attributes and public properties of fitted models, those of the class itself first."""
+    found: dict[str, Attribute] = {}
+    for base in cls.__mro__:
+        types = get_annotations(base)
+        for name, own in vars(base).get("_declared", {}).items():
+            if isinstance(own, Attribute):
+                found.setdefault(name, Attribute(own.description, types.get(name, Any)))
+        for name, own in vars(base).items():
+            if isinstance(own, property) and name.endswith("_") and not name.startswith("_"):
+                found.setdefault(name, _of_property(own))
+    return found
+
+
+def _of_property(own: property) -> Attribute:
+    text = " ".join((own.__doc__ or "").split("\n\n")[0].split())
+    return Attribute(text, get_annotations(own.fget).get("return", Any) if own.fget else Any)
+
+
+def _ordered(found: dict[str, Parameter], depth: dict[str, int]) -> list[str]:
+    """Positional ones, then the rest from base to subclass, then the `last` from subclass to base."""
+    names = sorted(found, key=lambda n: (found[n].kw_only, found[n].last, found[n].last * depth[n]))
+    for name, own in found.items():
+        if own.after:
+            names.remove(name)
+            names.insert(names.index(own.after) + 1, name)
+    return names

@@ -1,0 +1,105 @@
+"""What every fitted model must satisfy after loading, whatever its family.
+
+Families add what their own loops rely on (shapes, indices in range) as `_check_state`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.data.raw_column import is_missing
+from pellucid.errors import ModelFileError
+from pellucid.persist.checks import is_quick
+
+
+def check_state(model: Any) -> None:
+    """Parameters in their ranges, a schema of the right layout, columns and classes that agree."""
+    if hasattr(model, "_check_parameters"):
+        model._check_parameters()
+    if hasattr(model, "_wishes"):
+        _check_columns(model)
+        _check_classes(model)
+        _check_diagnostics(vars(model), type(model).__name__)
+    if hasattr(model, "_check_state"):
+        model._check_state()
+
+
+def _check_diagnostics(learned: dict[str, Any], name: str) -> None:
+    """What the solver left behind: shown by the model's card, never used to predict."""
+    history, n_iter = learned.get("history_"), learned.get("n_iter_")
+    if history is not None:
+        told = isinstance(history, dict) and {"iteration", "objective"} <= history.keys()
+        columns = list(history.values()) if told else [None]
+        vectors = [c for c in columns if isinstance(c, np.ndarray) and c.dtype.kind in "fiub"]
+        shapes = {vector.shape for vector in vectors}
+        if len(vectors) < len(columns) or any(v.ndim != 1 for v in vectors) or len(shapes) > 1:
+            raise ModelFileError(f"its {name} has a history that is not a table of numbers")
+    if n_iter is not None:
+        counts = np.asarray(n_iter)
+        if counts.dtype.kind not in "iu" or not counts.size or counts.ndim > 3:
+            raise ModelFileError(f"its {name} has no count of iterations")
+
+
+def _check_columns(model: Any) -> None:
+    from pellucid.data import Schema
+
+    learned, name = vars(model), type(model).__name__
+    schema, given = learned.get("schema_"), learned.get("feature_names_in_")
+    if type(schema) is not Schema or schema.layout != model._wishes().layout:
+        raise ModelFileError(f"its {name} lacks the schema it needs")
+    expected = None if schema.names is None else list(schema.names)
+    found = None if given is None else np.asarray(given, object).tolist()
+    if not reads_text_quickly(schema):
+        raise ModelFileError(f"its {name} finds words by a pattern that may take for ever")
+    if learned.get("n_features_in_") != schema.n_columns or found != expected:
+        raise ModelFileError(f"its {name} has other columns than its schema")
+
+
+def reads_text_quickly(schema: Any) -> bool:
+    """Whether the words of the text columns, if there are any, are found in linear time."""
+    return "text" not in schema.kinds or is_quick(schema.text_pattern)
+
+
+def _check_classes(model: Any) -> None:
+    classes = vars(model).get("classes_")
+    if model._target != "classes":
+        return
+    if type(classes) is not np.ndarray or classes.ndim != 1 or not len(classes):
+        raise ModelFileError(f"its {type(model).__name__} lacks its classes")
+    labels = classes.tolist()
+    if len(set(labels)) < len(labels) or any(map(is_missing, labels)):
+        raise ModelFileError(f"its {type(model).__name__} repeats a class or has a missing one")
+
+
+def expect_array(
+    model: Any, name: str, *shape: int | None, dtype: Any = np.float64, finite: bool = False
+) -> None:
+    """For `_check_state`: `model.name` is an array of this type and shape; None is any length."""
+    array = vars(model).get(name)
+    right = type(array) is np.ndarray and array.dtype == dtype and array.ndim == len(shape)
+    if not right or any(k not in (None, found) for k, found in zip(shape, array.shape)):
+        raise ModelFileError(f"its {type(model).__name__} has no {name} of the right shape")
+    if finite and not np.isfinite(array).all():
+        raise ModelFileError(f"its {type(model).__name__} has infinite or missing {name}")
+
+
+def expect_number(model: Any, name: str, low: float = -np.inf) -> None:
+    """For `_check_state`: `model.name` is a number of at least `low`."""
+    value = vars(model).get(name)
+    if not isinstance(value, int | float | np.number) or not low <= value < np.inf:
+        raise ModelFileError(f"its {type(model).__name__} has no {name} in its range")
+
+
+def expect_positions(model: Any, name: str, end: int) -> None:
+    """For `_check_state`: `model.name` is a vector of positions below `end`."""
+    expect_array(model, name, None, dtype=np.int64)
+    positions = getattr(model, name)
+    if ((positions < 0) | (positions >= end)).any():
+        raise ModelFileError(f"its {type(model).__name__} has {name} beyond its columns")
+
+
+def n_terms(model: Any) -> int:
+    """The number of columns that the model's schema encodes a table to."""
+    return len(model.schema_.owner)

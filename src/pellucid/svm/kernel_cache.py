@@ -1,0 +1,124 @@
+"""Rows of the kernel matrix while a machine is trained: a bounded store of the most recent ones.
+
+Invariant: at most `megabytes` are held (and at least one working set). Gaussian rows are stored in
+single precision as long as their rounding stays far below the tolerance; `too_coarse` says when it
+does not, and `refined` turns to double precision.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from pellucid import parallel
+from pellucid.records import Status
+from pellucid.svm import _loops, kernels
+from pellucid.svm.kernel_checks import allowance, check_part, doubt
+
+SINGLE_TOL = 1e-4  # from this tolerance on, rows may be kept in single precision
+ROUNDING = 2.0**-24
+
+
+class Rows:
+    """Kernel rows of the training rows of a `Dual`, most recently used first to stay."""
+
+    def __init__(self, problem: Any, megabytes: float, working: int, tol: float) -> None:
+        n = problem.X.shape[0]
+        self.problem, self.megabytes, self.working = problem, megabytes, working
+        given = problem.K is not None
+        self.norms = np.zeros(n) if given else problem.kernel.norms(problem.X)
+        coarse = not given and problem.kernel.name == "rbf" and tol >= SINGLE_TOL
+        self.kept = problem.K if given else self._store(np.float32 if coarse else np.float64)
+        self.whole: np.ndarray | None = None
+        self.carrying = np.zeros(n, dtype=bool)  # rows whose multipliers are not 0
+        self.slack = allowance(problem.K) if given else 0.0
+        self.doubt: Status | None = None  # of a kernel function
+
+    def _store(self, dtype: Any) -> np.ndarray:
+        n = self.problem.X.shape[0]
+        size = np.dtype(dtype).itemsize * n
+        most = max(n - n // 16, min(n, self.working))  # the last rows are hardly ever used again
+        slots = int(min(max(self.megabytes * 2**20 / size, self.working), most))
+        self.slot = np.full(n, -1)
+        self.owner = np.full(slots, -1)
+        self.used = np.zeros(slots, dtype=np.int64)
+        self.clock = 0
+        return np.empty((slots, n), dtype=dtype)
+
+    def diagonal(self) -> np.ndarray:
+        problem = self.problem
+        if problem.K is not None:
+            return np.ascontiguousarray(np.diagonal(problem.K))
+        return problem.kernel.diagonal(problem.X)
+
+    def local(self, chosen: np.ndarray) -> np.ndarray:
+        """Kernel values of the chosen variables among each other."""
+        problem, base = self.problem, self.problem.base[chosen]
+        everything = len(chosen) == len(problem.base)
+        if everything and self.whole is not None:
+            return self.whole
+        if problem.K is not None:
+            found = np.ascontiguousarray(problem.K[np.ix_(base, base)])
+            if not everything:
+                check_part(found, self.slack)
+        else:
+            found = problem.kernel.square(problem.X[base], self.norms[base])
+            if problem.kernel.function is not None and self.doubt is None:
+                self.doubt = doubt(found, len(problem.base))
+        if everything:
+            self.whole = found
+        return found
+
+    def _slots(self, rows: np.ndarray) -> np.ndarray:
+        """Where in `kept` the kernel rows of distinct rows of X are; missing ones are computed."""
+        if self.problem.K is not None:
+            return rows
+        self.clock += 1
+        held = rows[self.slot[rows] >= 0]
+        self.used[self.slot[held]] = self.clock
+        missing = rows[self.slot[rows] < 0]
+        if len(missing):
+            age = np.where(self._spent(), -1, self.used)
+            free = np.argsort(age, kind="stable")[: len(missing)]
+            gone = self.owner[free]
+            self.slot[gone[gone >= 0]] = -1
+            self.problem.kernel.rows(self.problem.X, missing, self.norms, self.kept, free)
+            self.slot[missing], self.owner[free], self.used[free] = free, missing, self.clock
+        return self.slot[rows]
+
+    def _spent(self) -> np.ndarray:
+        """Which slots hold rows that carry nothing any more: they are taken before new memory is."""
+        idle = ~self.carrying[np.maximum(self.owner, 0)] & (self.owner >= 0)
+        return idle & (self.used < self.clock)
+
+    def pull(self, rows: np.ndarray, weights: np.ndarray, carrying: np.ndarray) -> np.ndarray:
+        """sum_i weights[i] k(x_rows[i], .) for all rows of X, in parallel blocks; `carrying`: the rows
+        whose multipliers are not 0.
+        """
+        self.carrying = carrying
+        slots = self._slots(rows)
+        out = np.zeros(self.kept.shape[1])
+        parallel.map(
+            lambda b: _loops.add_rows(self.kept, slots, weights, b.start, b.stop, out),
+            parallel.row_blocks(len(out), 64),
+        )
+        return out
+
+    def gradient(self, a: np.ndarray) -> np.ndarray:
+        """Qa + p from the multipliers alone, in double precision."""
+        problem = self.problem
+        weights = np.bincount(problem.base, a * problem.signs, problem.X.shape[0])
+        rows = np.flatnonzero(weights)
+        if problem.K is not None:
+            pulled = problem.K[:, rows] @ weights[rows]
+        else:
+            X = problem.X
+            pulled = kernels.weighted_sum(problem.kernel, X, X[rows], weights[rows, None])[:, 0]
+        return problem.signs * pulled[problem.base] + problem.linear
+
+    def too_coarse(self, a: np.ndarray, tol: float) -> bool:
+        """Whether rounded rows may move a gradient by a tenth of `tol` (three deviations)."""
+        return self.kept.dtype == np.float32 and 3 * ROUNDING * np.sqrt(a @ a) > 0.1 * tol
+
+    def refine(self) -> None:
+        """Keep rows in double precision from now on."""
+        self.kept = self._store(np.float64)

@@ -1,0 +1,174 @@
+"""Which models and which metric a table gets: counts, skewed targets, names of other libraries."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pellucid.comparison.analysis.test_set import intervals
+from pellucid.comparison.execution.worker_data import Answers
+from pellucid.comparison.planning.dataset import gather
+from pellucid.comparison.planning.plan import (
+    bounds_of,
+    make_plan,
+    skewed,
+    small_counts,
+    whole_numbers,
+)
+from pellucid.comparison.planning.registry import ALIASES, ENTRIES, chosen, entries
+from pellucid.comparison.planning.settings import Settings
+from pellucid.errors import ParameterError
+from pellucid.model_selection import METRICS
+
+
+def planned(y, **more):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=len(y)), "b": rng.normal(size=len(y)), "y": y})
+    known = Settings.of({"target": "y", "task": "regression", "effort": "quick", **more})
+    return make_plan(gather(table, known), known)
+
+
+def draws(name, n=300):
+    rng = np.random.default_rng(1)
+    mean = np.exp(rng.normal(0.3, 0.6, n))
+    return {
+        "publications": rng.poisson(mean),
+        "prices": np.round(1000 * mean),
+        "stars": np.clip(np.round(rng.normal(3.5, 1.0, n)), 0, 5),
+        "flag": rng.integers(0, 2, n),
+        "amounts": mean,
+        "noise": rng.normal(size=n),
+        "bell": rng.normal(50, 5, n),
+    }[name].astype(float)
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"),
+    [
+        ("publications", "poisson_deviance"), ("prices", "rmse"), ("stars", "rmse"),
+        ("flag", "rmse"), ("amounts", "rmse"), ("noise", "rmse"),
+    ],
+)  # fmt: skip
+def test_small_counts_are_ranked_by_their_deviance(name, metric):
+    y = draws(name)
+    plan = planned(y)
+    assert plan.metric.name == plan.metrics[0] == metric
+    assert small_counts(y) == (metric == "poisson_deviance")
+    assert len(set(plan.metrics)) == len(plan.metrics)
+    assert ("poisson_deviance" in plan.metrics) == whole_numbers(y)
+    assert {"rmse", "mae", "r2"} <= set(plan.metrics)
+
+
+def test_a_metric_that_was_asked_for_ranks():
+    assert planned(draws("publications"), metric="rmse").metric.name == "rmse"
+    assert planned(draws("amounts"), metric="poisson_deviance").metric.name == "poisson_deviance"
+    with pytest.raises(ParameterError, match="for counts, but the target has values below 0"):
+        planned(draws("noise"), metric="poisson_deviance")
+    assert bounds_of("poisson_deviance") == (0.0, np.inf)
+
+
+def test_the_deviance_of_the_test_set_has_an_interval():
+    rng = np.random.default_rng(2)
+    mean, w = rng.gamma(2.0, 1.0, 400), np.ones(400)
+    y = rng.poisson(mean).astype(float)
+    value = METRICS["poisson_deviance"].compute(y, mean, w)
+    low, high = intervals(y, w, Answers(mean), 0, {"poisson_deviance": value}, 0)[
+        "poisson_deviance"
+    ]
+    assert 0.8 * value < low < value < high < 1.3 * value
+
+
+@pytest.mark.parametrize(
+    ("name", "tail"), [("amounts", True), ("prices", True), ("bell", False), ("noise", False),
+                       ("publications", False)],
+)  # fmt: skip
+def test_skewed_targets(name, tail):
+    assert skewed(draws(name)) is tail
+    assert skewed(7.0 * draws(name)) is tail  # whatever the unit
+
+
+@pytest.mark.parametrize(("name", "takes_part"), [("amounts", True), ("bell", False)])
+def test_skewed_targets_are_also_modelled_by_their_logarithm(name, takes_part):
+    found = {c.id: c for c in planned(draws(name)).contenders}
+    assert ("ridge_log" in found) is takes_part
+    if takes_part:
+        assert "fitted to log y, which is skewed" in found["ridge_log"].note
+    asked = {c.id: c for c in planned(draws(name), models="ridge_log").contenders}
+    assert bool(asked["ridge_log"].skipped) is not takes_part
+
+
+def test_models_without_weights_are_skipped_where_rows_have_weights():
+    asked = {"models": "knn,tree", "weights": "b"}
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=80), "b": rng.integers(1, 4, 80)})
+    table["y"] = rng.normal(size=80)
+    for weights, why in ((table.b, "it takes no weights"), (1, "")):
+        known = Settings.of({"target": "y", "effort": "quick", **asked})
+        found = make_plan(gather(table.assign(b=weights), known), known).contenders
+        assert {c.id: c.skipped for c in found} == {"knn": why, "tree": "", "mean": ""}
+
+
+def test_log_links_of_the_comparison_are_bounded():
+    made = {e.id: e.make() for e in entries("regression")}
+    for name in ("poisson", "gamma", "ridge_log"):
+        assert made[name].bound_predictions is True
+
+
+def test_boosting_is_not_starved():
+    """Learning rate times rounds: 2.5 left 1.5 times the error of the class's own defaults."""
+    for task in ("classification", "regression"):
+        entry = next(e for e in entries(task) if e.id == "gradient_boosting")
+        for effort in ("quick", "normal", "thorough"):
+            for params in entry.candidates(effort):
+                assert params["learning_rate"] * params["max_iter"] >= 9.9
+
+
+@pytest.mark.parametrize("noise", [0.3, 5.0])
+def test_quick_boosting_is_as_good_as_the_defaults_of_its_class(noise):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (1200, 4))
+    y = np.sin(2 * X[:, 0]) * 3 + X[:, 1] * X[:, 2] + rng.normal(0, noise, 1200)
+    entry = next(e for e in entries("regression") if e.id == "gradient_boosting")
+
+    def error(model):
+        return np.mean((model.fit(X[:800], y[:800]).predict(X[800:]) - y[800:]) ** 2)
+
+    found = [error(entry.make().set_params(**p, random_state=0)) for p in entry.candidates("quick")]
+    usual = error(entry.model_class()(random_state=0))
+    assert min(found) <= (1.02 if noise < 1 else 0.95) * usual
+
+
+@pytest.mark.parametrize(
+    ("task", "said", "meant"),
+    [
+        ("classification", "xgboost", "gradient_boosting"),
+        ("regression", "LightGBM", "gradient_boosting"),
+        ("regression", "catboost", "gradient_boosting"), ("classification", "random_forest", "forest"),
+        ("regression", "RandomForestRegressor", "forest"), ("classification", "rf", "forest"),
+        ("classification", "svm", "svm_rbf"), ("classification", "LogisticRegression", "logistic"),
+        ("classification", "lr", "logistic"), ("regression", "lr", "ols"), ("regression", "nn", "mlp"),
+        ("regression", "Ridge", "ridge"), ("classification", "XGBClassifier", "gradient_boosting"),
+        ("regression", "elasticnet", "elastic_net"), ("classification", "logistc", "logistic"),
+        ("regression", "LinearRegression", "ols"), ("regression", "dummy", "mean"),
+    ],
+)  # fmt: skip
+def test_names_of_other_libraries_are_understood_in_the_error(task, said, meant):
+    with pytest.raises(ParameterError, match=f"Did you mean '{meant}'"):
+        chosen(task, (said,), ())
+
+
+def test_every_alias_leads_to_a_model():
+    known = {entry.id for entry in ENTRIES}
+    assert {id for ids in ALIASES.values() for id in ids} <= known
+    assert not set(ALIASES) & known
+
+
+def test_every_model_has_a_title_and_one_plain_line():
+    for entry in ENTRIES:
+        assert entry.title[0].isupper() or entry.title.startswith("k-")
+        assert len(entry.title) <= 40
+        assert 10 <= len(entry.says) <= 43  # `pellucid models` fits 80 columns
+        assert not entry.says.endswith(".")
+        assert entry.title.lower() != entry.says
+    for task in ("classification", "regression"):
+        titles = [entry.title for entry in ENTRIES if entry.task == task]
+        assert len(set(titles)) == len(titles)

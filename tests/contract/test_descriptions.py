@@ -1,0 +1,117 @@
+"""Every parameter and every learned attribute is declared, with a description that stands alone."""
+
+import re
+
+import pytest
+
+from pellucid.parameters import attributes_of, parameters_of
+from tests.contract.classes import applies_to, classifier, public_classes
+from tests.contract.compare import example, is_learned
+
+# Classes that still write `__init__` and `_parameters`; one that is converted must leave the set.
+NOT_CONVERTED = {
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
+    "BaggingClassifier",
+    "BaggingRegressor",
+    "BayesianRegression",
+    "BayesianRidge",
+    "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "DummyClassifier",
+    "DummyRegressor",
+    "ElasticNetCV",
+    "FisherDiscriminant",
+    "GammaRegressor",
+    "GaussianBayesClassifier",
+    "GaussianMixture",
+    "GaussianNB",
+    "GeneralizedLinearModel",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
+    "KMeans",
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
+    "LassoCV",
+    "LinearDiscriminantAnalysis",
+    "LinearRegression",
+    "LinearSVC",
+    "LinearSVR",
+    "LogTargetRidge",
+    "MLPClassifier",
+    "MLPRegressor",
+    "MixedNB",
+    "MultinomialNB",
+    "NearestNeighbors",
+    "Nystroem",
+    "OneClassSVM",
+    "PCA",
+    "Perceptron",
+    "PoissonNB",
+    "PoissonRegressor",
+    "QuadraticDiscriminantAnalysis",
+    "RadiusNeighborsClassifier",
+    "RadiusNeighborsRegressor",
+    "Ridge",
+    "RidgeCV",
+    "RidgeClassifier",
+    "SGDClassifier",
+    "SGDRegressor",
+    "SVC",
+    "SVR",
+    "TSNE",
+    "TweedieRegressor",
+}
+SHORTEST = 15  # characters of a description
+ELSEWHERE = re.compile(r"^(as (in|for|of)|see|those of|like) ", re.I)
+
+
+def converted(Model: type) -> bool:
+    return Model._converted
+
+
+def poor(descriptions: dict[str, str]) -> dict[str, str]:
+    """Descriptions that are too short or send the reader elsewhere."""
+    return {
+        name: text
+        for name, text in descriptions.items()
+        if len(text) < SHORTEST or ELSEWHERE.match(text) or not text.endswith((".", ")"))
+    }
+
+
+def test_the_classes_that_are_not_converted_are_known():
+    assert {n for n, Model in public_classes().items() if not converted(Model)} == NOT_CONVERTED
+
+
+@applies_to(converted)
+def test_every_parameter_is_described(Model):
+    assert not poor({name: p.description for name, p in parameters_of(Model).items()})
+
+
+@applies_to(converted)
+def test_every_learned_attribute_is_described(Model):
+    declared = attributes_of(Model)
+    assert not poor({name: a.description for name, a in declared.items()})
+    models = [example(Model, kind).model for kind in ("numbers", "frame")]
+    models += [example(Model, "binary").model] if classifier(Model) else []
+    found = {name for model in models for name in vars(model) if is_learned(name)}
+    assert not found - declared.keys()
+
+
+@applies_to(converted)
+def test_help_has_both_sections_once(Model):
+    text = Model.__doc__
+    assert text.count("\nParameters\n----------\n") == text.count("\nAttributes\n----------\n") == 1
+    assert text.index("\nParameters\n") < text.index("\nAttributes\n") < text.index("\nExamples\n")
+
+
+@pytest.mark.parametrize(
+    "text", ["Too short.", "As in `RandomForestClassifier`.", "no full stop here"]
+)
+def test_poor_descriptions_are_seen(text):
+    assert poor({"alpha": text})
