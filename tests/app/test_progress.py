@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from pellucid.app.messages import Voice
+from pellucid.app.messages import Messages
 from pellucid.app.progress import Board, Lines
 from pellucid.comparison.analysis.pairs import interval_of_folds
 from pellucid.comparison.planning.prepare import prepare
@@ -31,7 +31,7 @@ def through(progress, model, **more):
 
 
 def test_a_line_has_the_mean_its_margin_and_the_time_of_the_model(plan, capsys):
-    through(Lines(Voice(), plan), "tree")
+    through(Lines(Messages(), plan), "tree")
     line = capsys.readouterr().err
     low, high = interval_of_folds(plan, SCORES)
     assert re.fullmatch(r" tree +scored +0\.950 \+-0\.\d{3} +0\.\d s\n", line)
@@ -39,14 +39,14 @@ def test_a_line_has_the_mean_its_margin_and_the_time_of_the_model(plan, capsys):
 
 
 def test_a_score_that_does_not_exist_has_no_margin(plan, capsys):
-    lines = Lines(Voice(), plan)
+    lines = Lines(Messages(), plan)
     for fold in range(5):
         lines.update(done("tree", fold, None))
     assert re.fullmatch(r" tree +scored +n/a +earlier\n", capsys.readouterr().err)
 
 
 def test_a_resumed_run_tells_of_models_that_were_begun_before(plan, capsys):
-    lines = Lines(Voice(), plan)
+    lines = Lines(Messages(), plan)
     through(lines, "tree", recalled=True)
     for fold, score in enumerate(SCORES[:3]):
         lines.update(done("knn", fold, score, recalled=True))
@@ -60,7 +60,7 @@ def test_a_resumed_run_tells_of_models_that_were_begun_before(plan, capsys):
 
 
 def test_the_board_tells_what_is_done_and_what_is_left(plan):
-    board = Board(Voice(), plan)
+    board = Board(Messages(), plan)
     through(board, "tree")
     board.update({"event": "started", "model": "knn", "fold": "0"})
     board.update(done("knn", 0))
@@ -76,7 +76,7 @@ def test_the_board_tells_what_is_done_and_what_is_left(plan):
 
 
 def test_a_bar_is_full_when_a_model_is_done_and_not_before(plan):
-    board = Board(Voice(), plan)
+    board = Board(Messages(), plan)
     through(board, "tree")
     assert "scored" in board.board() and "done" not in board.board().split("keeps")[0]
     board.update({"event": "started", "model": "tree", "fold": "final"})
@@ -90,7 +90,7 @@ def test_a_bar_is_full_when_a_model_is_done_and_not_before(plan):
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
 def test_a_board_keeps_to_the_terminal(plan, width):
-    board = Board(Voice(), plan)
+    board = Board(Messages(), plan)
     through(board, "tree")
     why = {"how": "failed", "why": "a reason of many words " * 9}
     board.update({"event": "failed", "model": "majority", **why})
@@ -104,15 +104,15 @@ def test_a_board_keeps_to_the_terminal(plan, width):
 
 def test_scores_and_margins_of_a_run_have_the_same_decimals():
     numbers = prepare("tips", Settings.of({"models": "tree,knn", "effort": "quick"}))[0]
-    lines = Lines(Voice(), numbers)
+    lines = Lines(Messages(), numbers)
     assert lines.shown(1.0661) == "1.066" and lines.shown(12.3) == "12.300"
     assert lines.shown(0.04) == "0.040" and lines.shown(1e-5) == "1e-5"
-    shares = Lines(Voice(), prepare("iris", Settings.of({"effort": "quick"}))[0])
+    shares = Lines(Messages(), prepare("iris", Settings.of({"effort": "quick"}))[0])
     assert [shares.shown(v) for v in (0.04, 0.058, 1.0)] == ["0.040", "0.058", "1.000"]
 
 
 def test_what_was_done_before_says_nothing_of_the_time(plan):
-    board = Board(Voice(), plan)
+    board = Board(Messages(), plan)
     board.began -= 60
     through(board, "tree", recalled=True)
     assert "left" not in board.total()

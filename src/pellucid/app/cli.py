@@ -14,7 +14,7 @@ import warnings
 
 import click
 
-from pellucid.app.messages import Voice
+from pellucid.app.messages import Messages
 
 # {command: its line in `pellucid --help`}, so that help imports no command.
 COMMANDS = {
@@ -109,11 +109,11 @@ def one_line(error: BaseException) -> str:
     return " ".join(text.split())
 
 
-def report(error: BaseException, voice: Voice) -> int:
+def report(error: BaseException, messages: Messages) -> int:
     """Print `error: ...` and return the exit code; with -vv also print the traceback."""
     from pellucid.errors import PellucidError
 
-    if voice.level >= 2:
+    if messages.level >= 2:
         import traceback
 
         traceback.print_exception(error)
@@ -123,7 +123,7 @@ def report(error: BaseException, voice: Voice) -> int:
             f"internal: {type(error).__name__}: {text.rstrip('.')}. Please report this with the output "
             "of -vv."
         )
-    voice.write("error", text)
+    messages.write("error", text)
     return 2
 
 
@@ -132,12 +132,12 @@ def silence_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def call(arguments: list[str], voice: Voice) -> int:
+def call(arguments: list[str], messages: Messages) -> int:
     """Find the command and run it; errors are raised."""
     if "_PELLUCID_COMPLETE" in os.environ:  # click prints the completions and exits
         cli.main(prog_name="pellucid")
     try:
-        with cli.make_context("pellucid", arguments, obj=voice) as ctx:
+        with cli.make_context("pellucid", arguments, obj=messages) as ctx:
             cli.invoke(ctx)
         sys.stdout.flush()
     except click.exceptions.Exit as end:
@@ -147,12 +147,12 @@ def call(arguments: list[str], voice: Voice) -> int:
 
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit code."""
-    voice = Voice()
+    messages = Messages()
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = voice.show_warning
+        warnings.showwarning = messages.show_warning
         try:
-            return call(arguments, voice)
+            return call(arguments, messages)
         except BrokenPipeError:
             silence_stdout()
             return 0
@@ -160,7 +160,7 @@ def run(arguments: list[str]) -> int:
             click.echo("interrupted", err=True)
             return 130
         except Exception as error:
-            return report(error, voice)
+            return report(error, messages)
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from pellucid.app.arguments import refuse_model
-from pellucid.app.messages import Voice
+from pellucid.app.messages import Messages
 from pellucid.app.options import gather_settings, read_config, toml_text
 from pellucid.errors import DataError
 from pellucid.report.screen import packed, width
@@ -30,7 +30,7 @@ class Request:
     """The arguments of the command, completed by those of the run that `--resume` continues."""
 
     ctx: click.Context
-    voice: Voice
+    messages: Messages
     data: str
     settings: Any
     given: dict[str, Any]
@@ -47,11 +47,11 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
     finished = None if request.folder is None else _finished(request.folder, request.settings)
     if finished is None and not (given["only_plan"] or given["use"]):
         warm_up()
-    plan, findings = prepare(request.data, request.settings, note=request.voice.note)
+    plan, findings = prepare(request.data, request.settings, note=request.messages.note)
     if given["only_plan"]:
         from pellucid.app.plan_text import plan_text
 
-        request.voice.show(plan_text(plan, findings, given["format_"], width()))
+        request.messages.show(plan_text(plan, findings, given["format_"], width()))
         return 0
     if request.folder is not None and (given["use"] or finished is not None):
         from pellucid.comparison.run import refuse_other
@@ -62,12 +62,12 @@ def run_compare(ctx: click.Context, data: str | None, given: dict[str, Any]) -> 
 
         return use(request.folder, plan, given["use"], given["format_"])
     if request.folder is not None and finished is not None:
-        request.voice.note(f"{request.folder} is complete: there is nothing to resume")
-        _write_again(request.voice, request.folder)
+        request.messages.note(f"{request.folder} is complete: there is nothing to resume")
+        _write_again(request.messages, request.folder)
         return show(request, *finished)
     if given["strict"] and findings.errors:
-        preface(request.voice, plan, findings)
-        request.voice.write(
+        preface(request.messages, plan, findings)
+        request.messages.write(
             "gate", "a check found an error, and --strict is set: no model was trained"
         )
         return GATE
@@ -115,41 +115,41 @@ def run_plan(request: Request, plan: Any, findings: Any, began: float) -> int:
     from pellucid.comparison.execution import run_folder as files
     from pellucid.comparison.run import Session
 
-    given, voice = request.given, request.voice
+    given, messages = request.given, request.messages
     folder = request.folder or files.new_folder(given["out"], plan.material.name, given["force"])
-    preface(voice, plan, findings)
+    preface(messages, plan, findings)
     values = {"data": request.data, **plan.settings.shaping()}
     config = toml_text(values, "To repeat this run: pellucid compare --config THIS_FILE")
     if given["out"] is None and request.folder is None:  # a resumed runs/latest is that link
         files.link_latest(folder)
-    progress = make_progress(voice, plan, given["no_progress"])
+    progress = make_progress(messages, plan, given["no_progress"])
     try:
         with progress:
             result = Session(plan, folder, progress.update, findings, config, began).run()
         code = show(request, result.data, result.timings)
         if result.unwritten:
-            return not_kept(voice, result.unwritten, folder)
-        reported = write_report(voice, result, folder)
+            return not_kept(messages, result.unwritten, folder)
+        reported = write_report(messages, result, folder)
     except KeyboardInterrupt:  # twice, or while the report is written
-        voice.write("stopped", f"finished fits are kept. {how_to_resume(given)}")
+        messages.write("stopped", f"finished fits are kept. {how_to_resume(given)}")
         return INTERRUPTED
     if result.data["stopped"] == "Ctrl-C":
         done = sum(row["status"] != "stopped" for row in result.rows)
         partial = f"Partial report: {folder / 'report.html'}. " if reported else ""
-        voice.write(
+        messages.write(
             "stopped",
             f"{done} of {len(result.rows)} models finished. {partial}{how_to_resume(given)}",
         )
         return INTERRUPTED
-    wrote(voice, folder, result, request.data)
+    wrote(messages, folder, result, request.data)
     if given["open_"] and reported:
         click.launch((folder / "report.html").resolve().as_uri())
     return code
 
 
-def not_kept(voice: Voice, why: str, folder: Path) -> int:
+def not_kept(messages: Messages, why: str, folder: Path) -> int:
     """Report that the results could not be written; returns the exit code."""
-    voice.write(
+    messages.write(
         "error",
         f"the results could not be written to {folder}: {why}. The fits are kept. When the problem is "
         f"fixed, run: pellucid compare --resume --out {quote(str(folder))}",
@@ -175,14 +175,14 @@ def _finished(folder: Path, settings: Any) -> tuple[dict[str, Any], dict[str, An
     return (data, timings) if data["complete"] and judged and known else None
 
 
-def _write_again(voice: Voice, folder: Path) -> None:
+def _write_again(messages: Messages, folder: Path) -> None:
     """Write the report of a complete run if it is missing."""
     from pellucid.report.write_report import write_summary
 
     page = folder / "report.html"
     if not page.exists():
         write_summary(json.loads((folder / "summary.json").read_text(encoding="utf-8")), page)
-        voice.note(f"{page} was missing: written again")
+        messages.note(f"{page} was missing: written again")
 
 
 def show(request: Request, data: dict[str, Any], timings: dict[str, Any]) -> int:
@@ -191,11 +191,11 @@ def show(request: Request, data: dict[str, Any], timings: dict[str, Any]) -> int
 
     form = request.given["format_"]
     text = formats.render(form, data, timings, width())
-    request.voice.show(text) if form == "text" else click.echo(text, nl=False)
+    request.messages.show(text) if form == "text" else click.echo(text, nl=False)
     limit = request.given["fail_under"]
     if data["recommended"] is None and data["stopped"] != "Ctrl-C":
         more = "; raise --time-limit" if data["stopped"] else "; the leaderboard gives the reasons"
-        request.voice.write("error", f"no model has a score{more}")
+        request.messages.write("error", f"no model has a score{more}")
         return NO_RESULT
     if limit is None:
         return 0
@@ -205,17 +205,17 @@ def show(request: Request, data: dict[str, Any], timings: dict[str, Any]) -> int
     if not passed:
         mean = "no score" if best is None else f"{best['mean']:.4g}"
         name = data["plan"]["metric"]
-        request.voice.write("gate", f"{name} {mean} does not reach --fail-under {limit:g}")
+        request.messages.write("gate", f"{name} {mean} does not reach --fail-under {limit:g}")
     return 0 if passed else GATE
 
 
-def progress_text(voice: Voice, text: str) -> None:
+def progress_text(messages: Messages, text: str) -> None:
     """Print text on stderr, unless -q was given."""
-    if voice.level >= 0:
-        voice.show(f"{text}\n", err=True)
+    if messages.level >= 0:
+        messages.show(f"{text}\n", err=True)
 
 
-def preface(voice: Voice, plan: Any, findings: Any) -> None:
+def preface(messages: Messages, plan: Any, findings: Any) -> None:
     """Print the version, the data, the checks and the plan on stderr."""
     from pellucid import __version__
     from pellucid.comparison.planning import time_estimate
@@ -234,19 +234,19 @@ def preface(voice: Voice, plan: Any, findings: Any) -> None:
     lines += terminal.plan_lines(
         describe_plan(plan), plan.settings.effort, time_estimate.told(plan), width=wide
     )
-    progress_text(voice, "\n".join(lines) + "\n")
+    progress_text(messages, "\n".join(lines) + "\n")
 
 
-def write_report(voice: Voice, result: Any, folder: Path) -> bool:
+def write_report(messages: Messages, result: Any, folder: Path) -> bool:
     """Write the summary and the report; on failure print a note and return False."""
     from pellucid.comparison.execution.fold_task import reason
     from pellucid.report.summary import summarise
     from pellucid.report.write_report import write_summary
 
-    progress_text(voice, "\nwriting the report ...")
+    progress_text(messages, "\nwriting the report ...")
     page, facts = folder / "report.html", folder / "summary.json"
     for note in result.notes:
-        voice.note(f"{note[0].upper()}{note[1:]}")
+        messages.note(f"{note[0].upper()}{note[1:]}")
     try:
         for path in (facts, page):  # those of an earlier part of the run are outdated
             path.unlink(missing_ok=True)
@@ -256,7 +256,7 @@ def write_report(voice: Voice, result: Any, folder: Path) -> bool:
     except Exception as error:  # the results are printed and written already
         run = quote(str(folder))
         again = f"report {run}" if facts.exists() else f"compare --resume --out {run}"
-        voice.write(
+        messages.write(
             "note",
             f"the report could not be written: {reason(error).rstrip('.')}. The results of the "
             f"comparison are complete and saved. Try again: pellucid {again}",
@@ -265,9 +265,9 @@ def write_report(voice: Voice, result: Any, folder: Path) -> bool:
     return True
 
 
-def wrote(voice: Voice, folder: Path, result: Any, data: str) -> None:
+def wrote(messages: Messages, folder: Path, result: Any, data: str) -> None:
     """Print the files that were written, and what to do next."""
-    if voice.level < 0:
+    if messages.level < 0:
         return
     model, page = folder / "model.pellucid", folder / "report.html"
     made = [f"{p} ({_size(p)})" for p in (page, model) if p.exists()]
@@ -279,7 +279,7 @@ def wrote(voice: Voice, folder: Path, result: Any, data: str) -> None:
         lines.append(f"NEXT   pellucid predict {run} NEW.csv -o out.csv")
         lines.append(f"       pellucid explain {run}{rows} --row 17")
         lines.append(f"       pellucid report {run} --open")
-    progress_text(voice, "\n".join(lines))
+    progress_text(messages, "\n".join(lines))
 
 
 def _size(path: Path) -> str:

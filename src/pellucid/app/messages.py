@@ -1,8 +1,8 @@
 """Messages of the command line: results on stdout; notes, warnings and errors on stderr.
 
-`-v`, `-q` and `--color` mean the same in every command; a command takes them with `@voice_options` and
-the `Voice` with `@click.pass_obj`. On a terminal, messages are wrapped at its width; elsewhere each is
-one line.
+`-v`, `-q` and `--color` mean the same in every command; a command takes them with `@message_options`
+and the `Messages` with `@click.pass_obj`. On a terminal, messages are wrapped at its width; elsewhere
+each is one line.
 """
 
 import re
@@ -16,7 +16,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")  # names in a file must not contr
 
 
 @dataclass
-class Voice:
+class Messages:
     """The verbosity (`-v` adds one, `-q` subtracts one) and the colour of messages."""
 
     level: int = 0
@@ -66,7 +66,7 @@ class Voice:
 
 def _counter(names: tuple[str, str], sign: int, help: str) -> Callable:
     def change(ctx: click.Context, option: click.Parameter, value: int) -> None:
-        ctx.ensure_object(Voice).level += sign * value
+        ctx.ensure_object(Messages).level += sign * value
 
     return click.option(
         *names, count=True, is_eager=True, expose_value=False, callback=change, help=help,
@@ -76,7 +76,7 @@ def _counter(names: tuple[str, str], sign: int, help: str) -> Callable:
 
 def _colour() -> Callable:
     def choose(ctx: click.Context, option: click.Parameter, value: str) -> None:
-        ctx.ensure_object(Voice).colour = value
+        ctx.ensure_object(Messages).colour = value
 
     return click.option(
         "--color", default="auto", is_eager=True, expose_value=False, callback=choose,
@@ -85,7 +85,7 @@ def _colour() -> Callable:
     )  # fmt: skip
 
 
-def voice_options(command: Callable) -> Callable:
+def message_options(command: Callable) -> Callable:
     """Add `-v`, `-q` and `--color`; they are read first, to apply to errors in other options."""
     less = _counter(("-q", "--quiet"), -1, "Print no notes; -qq: no warnings either.")
     more = _counter(

@@ -6,7 +6,7 @@ import time
 from html import escape
 from typing import Any
 
-from pellucid.app.messages import Voice
+from pellucid.app.messages import Messages
 from pellucid.app.progress import Board
 
 # Without the frame, notebooks indent a preformatted block and wrap its lines.
@@ -22,8 +22,8 @@ def framed(text: str) -> str:
 class Notebook(Board):
     """The board as the output of a cell."""
 
-    def __init__(self, voice: Voice, plan: Any) -> None:
-        super().__init__(voice, plan)
+    def __init__(self, messages: Messages, plan: Any) -> None:
+        super().__init__(messages, plan)
         from IPython.display import HTML, display
 
         self.html, self.drawn, self.last = HTML, 0.0, ""

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import Voice
+from pellucid.app.messages import Messages
 from pellucid.draw.label_text import cells, fit_cells
 from pellucid.draw.number import exponent, number
 from pellucid.report.screen import MOST, packed
@@ -25,24 +25,24 @@ WIDTH = 96  # of a notebook's board
 NARROW = 100  # columns below which bars are half as long
 
 
-def make_progress(voice: Voice, plan: Any, quiet: bool) -> Any:
+def make_progress(messages: Messages, plan: Any, quiet: bool) -> Any:
     """The progress display that suits stderr."""
     import os
 
-    if quiet or voice.level < 0:
-        return Silent(voice, plan)
+    if quiet or messages.level < 0:
+        return Silent(messages, plan)
     if notebook() is not None:
         from pellucid.app.notebook import Notebook
 
-        return Notebook(voice, plan)
+        return Notebook(messages, plan)
     live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
-    return Live(voice, plan) if live else Lines(voice, plan)
+    return Live(messages, plan) if live else Lines(messages, plan)
 
 
 def for_python(plan: Any, asked: bool) -> Any:
     """Progress of a comparison that was started from Python; notebooks always show it."""
     quiet = not asked and notebook() is None
-    return make_progress(Voice(), plan, quiet=quiet)
+    return make_progress(Messages(), plan, quiet=quiet)
 
 
 def notebook() -> Any:
@@ -55,8 +55,8 @@ def notebook() -> Any:
 class Silent:
     """No progress; only Ctrl-C is confirmed. Keeps the state that the other displays show."""
 
-    def __init__(self, voice: Voice, plan: Any) -> None:
-        self.voice, self.plan = voice, plan
+    def __init__(self, messages: Messages, plan: Any) -> None:
+        self.messages, self.plan = messages, plan
         self.began = time.monotonic()
         self.scores: dict[str, list[Any]] = {}
         self.failed: dict[str, str] = {}
@@ -173,18 +173,18 @@ class Lines(Silent):
     """One plain line per model, and one per phase that follows."""
 
     def finished(self, model: str) -> None:
-        self.voice.show(f" {model:<18} {self.result(model)}".rstrip() + "\n", err=True)
+        self.messages.show(f" {model:<18} {self.result(model)}".rstrip() + "\n", err=True)
 
     def began_phase(self) -> None:
         if self.phase != FOLDS:
-            self.voice.show(f" {self.phase} ...\n", err=True)
+            self.messages.show(f" {self.phase} ...\n", err=True)
 
 
 class Board(Silent):
     """A board of lines that changes while models run."""
 
-    def __init__(self, voice: Voice, plan: Any) -> None:
-        super().__init__(voice, plan)
+    def __init__(self, messages: Messages, plan: Any) -> None:
+        super().__init__(messages, plan)
         self.active: dict[str, str] = {}
         self.closing = False
 
@@ -276,14 +276,14 @@ class Board(Silent):
 class Live(Board):
     """A board that redraws itself on a terminal."""
 
-    def __init__(self, voice: Voice, plan: Any) -> None:
-        super().__init__(voice, plan)
+    def __init__(self, messages: Messages, plan: Any) -> None:
+        super().__init__(messages, plan)
         from rich.console import Console
         from rich.live import Live as RichLive
 
         from pellucid.app.colour import colour_wanted
 
-        self.coloured = colour_wanted(voice.colour, sys.stderr)
+        self.coloured = colour_wanted(messages.colour, sys.stderr)
         self.console = Console(
             stderr=True, no_color=not self.coloured, color_system="256" if self.coloured else None
         )

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pellucid.app.arguments import refuse_model
-from pellucid.app.messages import voice_options
+from pellucid.app.messages import message_options
 from pellucid.app.options import config_option, gather_settings, setting_options
 
 GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
@@ -28,7 +28,7 @@ GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 @click.option(
     "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Short for --format json."
 )
-@voice_options
+@message_options
 @click.pass_context
 def check(ctx: click.Context, data: str | None, format_: str, as_json: bool, **given: Any) -> None:
     """Check DATA for target leakage, row IDs, duplicates and other problems.

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import voice_options
+from pellucid.app.messages import message_options
 from pellucid.app.options import config_option, setting_options
 
 
@@ -61,7 +61,7 @@ from pellucid.app.options import config_option, setting_options
 @click.option(
     "--no-progress", is_flag=True, envvar="PELLUCID_NO_PROGRESS", help="Show no progress on stderr."
 )
-@voice_options
+@message_options
 @click.pass_context
 def compare(ctx: click.Context, data: str | None, **given: Any) -> None:
     """Compare all suitable models on DATA (a file, '-', or the name of a built-in data set).

@@ -2,12 +2,12 @@
 
 import click
 
-from pellucid.app.messages import voice_options
+from pellucid.app.messages import message_options
 
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@voice_options
+@message_options
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
     """Print the completion script for SHELL; source it in the start-up file of the shell."""

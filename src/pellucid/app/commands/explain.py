@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from pellucid.app.commands.predict import encoding_option
-from pellucid.app.messages import Voice, voice_options
+from pellucid.app.messages import Messages, message_options
 from pellucid.report.screen import packed, terminal_width
 
 FIRST = 3  # rows to explain if no --row is given
@@ -35,10 +35,10 @@ FIRST = 3  # rows to explain if no --row is given
     "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Short for --format json."
 )
 @encoding_option
-@voice_options
+@message_options
 @click.pass_obj
 def explain(
-    voice: Voice,
+    messages: Messages,
     model: str,
     data: str | None,
     rows: tuple[int, ...],
@@ -64,10 +64,10 @@ def explain(
 
     path, data, stored = find(model, data)
     fitted = load_model(path, data, "explain")[1]
-    table = read_table(fitted, data, voice, encoding or stored, encoding_of_run(path))
+    table = read_table(fitted, data, messages, encoding or stored, encoding_of_run(path))
     chosen = rows or tuple(range(min(FIRST, table.num_rows)))
     refuse_outside(chosen, table.num_rows, data)
-    matched = match_columns(fitted, table, data, voice, allow_missing, extra_is_fine=True)
+    matched = match_columns(fitted, table, data, messages, allow_missing, extra_is_fine=True)
     part = shared_tables.take(matched, np.array(chosen))
     found = fitted.explain(part)
     if hasattr(found, "contributions"):
@@ -75,7 +75,7 @@ def explain(
         found = replace(found, rows=chosen, values=_values(part) if own else found.values)
     form, predictions = "json" if as_json else format_, predicted(fitted, part, found)
     if form == "text":
-        voice.show(as_text(found, predictions))
+        messages.show(as_text(found, predictions))
     else:
         click.echo(as_lines(found, form, predictions), nl=False)
 
@@ -129,7 +129,7 @@ def _why_none(folder: Path) -> str:
 
 
 def read_table(
-    fitted: Any, data: str, voice: Voice, encoding: str | None, usual: str | None
+    fitted: Any, data: str, messages: Messages, encoding: str | None, usual: str | None
 ) -> Any:
     """A file, or the name of a built-in data set."""
     from pellucid.app.commands.predict import read_like
@@ -137,7 +137,7 @@ def read_table(
 
     if data in datasets.names() and not Path(data).is_file():
         return datasets.load(data).table
-    return read_like(fitted, data, voice, encoding, usual)
+    return read_like(fitted, data, messages, encoding, usual)
 
 
 def refuse_outside(rows: tuple[int, ...], n: int, source: str) -> None:

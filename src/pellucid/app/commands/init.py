@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import voice_options
+from pellucid.app.messages import message_options
 
 
 @click.command()
 @click.option("-o", "--out", default="pellucid.toml", show_default=True, help="The file to write.")
 @click.option("-t", "--target", help="The column to predict.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
-@voice_options
+@message_options
 @click.pass_obj
-def init(voice: Any, out: str, target: str | None, force: bool) -> None:
+def init(messages: Any, out: str, target: str | None, force: bool) -> None:
     """Write a pellucid.toml with all settings and their defaults, ready to edit."""
     from pellucid.app.options import toml_value
     from pellucid.comparison.execution.run_folder import write_whole
@@ -41,4 +41,4 @@ def init(voice: Any, out: str, target: str | None, force: bool) -> None:
             lines.append(f"# {name} = {toml_value(setting.default)}")
         lines.append("")
     write_whole(path, "\n".join(lines))
-    voice.note(f"wrote {path}")
+    messages.note(f"wrote {path}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import Voice, voice_options
+from pellucid.app.messages import Messages, message_options
 
 
 @click.command()
@@ -20,9 +20,9 @@ from pellucid.app.messages import Voice, voice_options
     help="Show the search space of this effort.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Print JSON.")
-@voice_options
+@message_options
 @click.pass_obj
-def models(voice: Voice, task: str, effort: str, as_json: bool) -> None:
+def models(messages: Messages, task: str, effort: str, as_json: bool) -> None:
     """List the models that a comparison runs, and the parameters it searches.
 
     The rank orders models by simplicity: 0 is the simplest. Candidates are the parameter settings
@@ -69,4 +69,4 @@ def models(voice: Voice, task: str, effort: str, as_json: bool) -> None:
                 lines += wrapped(space, "  ", "    ", wide)
         if which == "regression":
             lines.append("* in units of the target's standard deviation")
-        voice.show("\n".join(lines) + "\n\n")
+        messages.show("\n".join(lines) + "\n\n")

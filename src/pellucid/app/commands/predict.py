@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import Voice, voice_options
+from pellucid.app.messages import Messages, message_options
 
 NAMED = 5  # column names listed in a message
 EXPLAINED_ROWS = 4096  # at a time: contributions are rows x columns x classes
@@ -57,10 +57,10 @@ def load_model(model: str, data: str | None, command: str) -> tuple[str, Any]:
     "--allow-missing", is_flag=True, help="Treat columns missing from DATA as missing values."
 )
 @encoding_option
-@voice_options
+@message_options
 @click.pass_obj
 def predict(
-    voice: Voice,
+    messages: Messages,
     model: str,
     file: str,
     out: str,
@@ -84,15 +84,15 @@ def predict(
 
     format_ = format_ or format_of(out)  # report a wrong extension before any work
     model, fitted = load_model(model, file, "predict")
-    table = read_like(fitted, file, voice, encoding, encoding_of_run(model))
+    table = read_like(fitted, file, messages, encoding, encoding_of_run(model))
     source = "standard input" if file == "-" else file
     kept = {name: table.column(require(name, table, source)) for name in ids}
-    rows = match_columns(fitted, table, source, voice, allow_missing, copied=ids)
+    rows = match_columns(fitted, table, source, messages, allow_missing, copied=ids)
     columns = predictions(fitted, rows, model)
     if explained:
         columns |= contributions(fitted, rows, explained, model)
     refuse_duplicates(kept, columns)
-    warn_outside(fitted, rows, voice)
+    warn_outside(fitted, rows, messages)
     write({**kept, **columns}, out, format_)
 
 
@@ -144,7 +144,7 @@ def _strongest(
         yield outcome.of, [f"{found.columns[j]} ({own[j]:+.3g})" for j in order]
 
 
-def warn_outside(fitted: Any, rows: Any, voice: Voice) -> None:
+def warn_outside(fitted: Any, rows: Any, messages: Messages) -> None:
     """Warn about rows with numbers or dates outside the range of the training rows."""
     from pellucid.data.arrow import arrow_column
 
@@ -171,7 +171,7 @@ def warn_outside(fitted: Any, rows: Any, voice: Voice) -> None:
         count = int(outside.sum())
         are, what = ("is", "its prediction is an extrapolation") if count == 1 else (
             "are", "their predictions are extrapolations")  # fmt: skip
-        voice.warn(
+        messages.warn(
             f"{count} of {rows.num_rows} rows {are} outside the training range ({named}): {what}"
         )
 
@@ -187,7 +187,7 @@ def _end(limit: float, kind: str) -> str:
     return str(np.datetime64(round(limit * 86400), "s")).removesuffix("T00:00:00").replace("T", " ")
 
 
-def read_for(fitted: Any, file: Any, voice: Voice, encoding: str | None) -> Any:
+def read_for(fitted: Any, file: Any, messages: Messages, encoding: str | None) -> Any:
     """Read a file with the column types of the model.
 
     Levels that were text stay text, even if they are all digits in this file, and a level such as
@@ -203,7 +203,7 @@ def read_for(fitted: Any, file: Any, voice: Voice, encoding: str | None) -> Any:
         for name, levels in known_levels(fitted).items()
         if levels and all(isinstance(level, str) for level in levels)
     }
-    table = read(source, text=list(texts), note=voice.note, encoding=encoding)
+    table = read(source, text=list(texts), note=messages.note, encoding=encoding)
     for name, levels in texts.items():
         if name in table.column_names and not levels.isdisjoint(MISSING):
             markers = [marker for marker in MISSING if marker not in levels]
@@ -235,7 +235,9 @@ def encoding_of_run(model: str) -> str | None:
     return read_config(stored, required=False).get("encoding")
 
 
-def read_like(fitted: Any, file: str, voice: Voice, encoding: str | None, usual: str | None) -> Any:
+def read_like(
+    fitted: Any, file: str, messages: Messages, encoding: str | None, usual: str | None
+) -> Any:
     """As `read_for`; a file that is not UTF-8 is read in the encoding of the run."""
     from pellucid.data.io.encodings import needs_encoding
     from pellucid.data.io.source import find
@@ -243,12 +245,12 @@ def read_like(fitted: Any, file: str, voice: Voice, encoding: str | None, usual:
 
     source = find(file)
     if encoding is not None or usual is None or not needs_encoding(source):
-        return read_for(fitted, source, voice, encoding)
+        return read_for(fitted, source, messages, encoding)
     try:
-        table = read_for(fitted, source, Voice(-2), usual)
+        table = read_for(fitted, source, Messages(-2), usual)
     except DataError:
-        return read_for(fitted, source, voice, None)
-    voice.note(f"{source.name} is not UTF-8: read as {usual}, the encoding of the run")
+        return read_for(fitted, source, messages, None)
+    messages.note(f"{source.name} is not UTF-8: read as {usual}, the encoding of the run")
     return table
 
 
@@ -269,7 +271,7 @@ def match_columns(
     fitted: Any,
     table: Any,
     source: str,
-    voice: Voice,
+    messages: Messages,
     allow_missing: bool,
     extra_is_fine: bool = False,
     copied: tuple[str, ...] = (),
@@ -284,9 +286,9 @@ def match_columns(
     if missing and not allow_missing:
         raise_missing(needed, missing, table, source)
     if missing:
-        voice.note(f"{source} has no column {listed(missing)}: treated as missing values")
+        messages.note(f"{source} has no column {listed(missing)}: treated as missing values")
     if extra and not extra_is_fine:
-        voice.note(f"ignored columns that the model does not use: {listed(extra)}")
+        messages.note(f"ignored columns that the model does not use: {listed(extra)}")
     for name in missing:
         table = table.append_column(name, [[None] * table.num_rows])
     return table.select(needed)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import voice_options
+from pellucid.app.messages import message_options
 
 
 @click.command()
@@ -25,9 +25,9 @@ from pellucid.app.messages import voice_options
     help="Leave out everything that shows values of the table.",
 )
 @click.option("--open", "open_", is_flag=True, help="Open the report in the browser.")
-@voice_options
+@message_options
 @click.pass_obj
-def report(voice: Any, run: str | None, out: str | None, no_rows: bool, open_: bool) -> None:
+def report(messages: Any, run: str | None, out: str | None, no_rows: bool, open_: bool) -> None:
     """Write the report of RUN (default: the latest run) as one file that works offline."""
     from pellucid.comparison.execution.run_folder import find_run
     from pellucid.report.write_report import read_run, write_summary
@@ -35,6 +35,6 @@ def report(voice: Any, run: str | None, out: str | None, no_rows: bool, open_: b
     folder = find_run(run)
     summary = read_run(folder, "summary.json")
     path = write_summary(summary, Path(out) if out else folder / "report.html", rows=not no_rows)
-    voice.note(f"wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")
+    messages.note(f"wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")
     if open_:
         click.launch(path.resolve().as_uri())

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import voice_options
+from pellucid.app.messages import message_options
 
 RUNS = "runs"
 
@@ -24,9 +24,9 @@ RUNS = "runs"
 @click.option(
     "--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Short for --format json."
 )
-@voice_options
+@message_options
 @click.pass_obj
-def runs(voice: Any, folder: str, format_: str, as_json: bool) -> None:
+def runs(messages: Any, folder: str, format_: str, as_json: bool) -> None:
     """List the runs in FOLDER (default: runs), newest last.
 
     A narrow terminal shows fewer columns. Pipes and JSON have all of them.
@@ -47,9 +47,9 @@ def runs(voice: Any, folder: str, format_: str, as_json: bool) -> None:
         )
         return
     if not entries:
-        voice.note(f"no runs in {folder}: start one with 'pellucid compare DATA'")
+        messages.note(f"no runs in {folder}: start one with 'pellucid compare DATA'")
         return
-    voice.show("\n".join(listed(entries, terminal_width(sys.stdout))) + "\n")
+    messages.show("\n".join(listed(entries, terminal_width(sys.stdout))) + "\n")
 
 
 def listed(entries: list[dict[str, Any]], width: int | None) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from pellucid.app.messages import Voice, voice_options
+from pellucid.app.messages import Messages, message_options
 from pellucid.draw.label_text import cells
 from pellucid.report.screen import PIPED, packed, terminal_width, width
 
@@ -23,9 +23,9 @@ ITEM = re.compile(r"[\w, *]+ : |\d+\. |- ")  # starts a new line: `C : float`, `
 @click.command()
 @click.argument("what", default=LATEST)
 @click.option("--json", "as_json", is_flag=True, envvar="PELLUCID_JSON", help="Print JSON.")
-@voice_options
+@message_options
 @click.pass_obj
-def show(voice: Voice, what: str, as_json: bool) -> None:
+def show(messages: Messages, what: str, as_json: bool) -> None:
     """Show WHAT: a method ('logistic'), a model file, or a run folder (default: runs/latest).
 
     For a method, shows its objective, its parameters and its source file. A model file is described
@@ -33,14 +33,14 @@ def show(voice: Voice, what: str, as_json: bool) -> None:
     """
     path = Path(what)
     if path.is_file():
-        show_model(what, as_json, voice)
+        show_model(what, as_json, messages)
     elif what == LATEST or path.exists() or (Path("runs") / what).exists():
-        show_run(what, as_json, voice)
+        show_run(what, as_json, messages)
     else:
-        show_method(what, as_json, voice)
+        show_method(what, as_json, messages)
 
 
-def show_model(path: str, as_json: bool, voice: Voice) -> None:
+def show_model(path: str, as_json: bool, messages: Messages) -> None:
     """The content of a model file."""
     from pellucid.persist import describe
 
@@ -52,10 +52,10 @@ def show_model(path: str, as_json: bool, voice: Voice) -> None:
     if wide is not None:
         starts = [(" " * _indent(line), line.strip().split(" ")) for line in lines]
         lines = [p for indent, parts in starts for p in packed(parts, indent, "      ", wide)]
-    voice.show("\n".join(lines) + "\n")
+    messages.show("\n".join(lines) + "\n")
 
 
-def show_run(what: str, as_json: bool, voice: Voice) -> None:
+def show_run(what: str, as_json: bool, messages: Messages) -> None:
     """The leaderboard and the answer of a run."""
     from pellucid.comparison.execution.run_folder import find_run
     from pellucid.report import terminal
@@ -67,10 +67,10 @@ def show_run(what: str, as_json: bool, voice: Voice) -> None:
         click.echo((folder / "results.json").read_text(encoding="utf-8"), nl=False)
         return
     timings = json.loads((folder / "timings.json").read_text(encoding="utf-8"))
-    voice.show(terminal.board(data, timings, width()))
+    messages.show(terminal.board(data, timings, width()))
 
 
-def show_method(name: str, as_json: bool, voice: Voice) -> None:
+def show_method(name: str, as_json: bool, messages: Messages) -> None:
     """The objective, the parameters and the source file of a method."""
     from pellucid.comparison.planning.registry import ALIASES, ENTRIES
     from pellucid.data.io.source import did_you_mean
@@ -98,7 +98,7 @@ def show_method(name: str, as_json: bool, voice: Voice) -> None:
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
         return
-    voice.show("\n".join(method_text(fact, width()) for fact in facts))
+    messages.show("\n".join(method_text(fact, width()) for fact in facts))
 
 
 def method_facts(entry: Any) -> dict[str, Any]:
