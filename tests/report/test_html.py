@@ -439,7 +439,7 @@ def test_no_rows_twice_is_no_rows_once():
 def test_a_tree_is_drawn_as_far_as_there_is_room():
     found = {**sample.tree(["age", "income"], ["a", "b"], depth=7), "row": 17, "way": [0, 1, 4, 9]}
     page = str(tree(found, ["a", "b"]))
-    assert page.count("<rect") == 31 and "48 questions below the last column are not drawn" in page
+    assert page.count("<rect") == 31 and "48 splits below the last column not shown" in page
     assert "Bold: path of row 17." in page and page.count('stroke-width="2.5"') == 4
     width, height = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', page).groups())
     assert width < 1400 and height < 1000

@@ -92,7 +92,7 @@ def test_branches_below_the_depth_are_one_box():
     cut = ((depths == 2) & (model.tree_.feature >= 0)).sum()
     assert sum("stroke-dasharray" in box.attrib for box in boxes) == cut > 0
     hidden = ((depths >= 2) & (model.tree_.feature >= 0)).sum()
-    assert f"{hidden} questions below" in picture
+    assert f"{hidden} splits below" in picture
 
 
 @pytest.mark.parametrize("row", [0, 7, 31])

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from pellucid.draw.label_text import cells, clean, fit_cells
+from pellucid.draw.label_text import cells, clean, fit_cells, pad
 
 PIPED = 100  # columns if the width is unknown
 LEAST, MOST = 40, 120  # longer lines are hard to read
@@ -132,9 +132,3 @@ def _fitting(text: str, size: int) -> list[str]:
             word = word[cut:]
         parts.append(word)
     return parts
-
-
-def pad(text: str, size: int, right: bool = False) -> str:
-    """Blanks before or after the text."""
-    blanks = " " * (size - cells(text))
-    return blanks + text if right else text + blanks

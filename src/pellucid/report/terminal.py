@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from pellucid.draw.label_text import cells, clean
+from pellucid.draw.label_text import cells, clean, pad
 from pellucid.draw.number import column as align_numbers
 from pellucid.draw.number import number
 from pellucid.report import conclusion, wording
-from pellucid.report.screen import GLUE, PIPED, packed, pad, wrapped
+from pellucid.report.screen import GLUE, PIPED, packed, wrapped
 from pellucid.report.wording import EXACT, exact, too_good
 
 TITLES = {"log_loss": "log loss", "roc_auc": "roc auc", "balanced_accuracy": "bal. acc.",
