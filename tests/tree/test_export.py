@@ -111,7 +111,7 @@ def test_wrong_requests_are_named():
         export_svg(model, row=frame[:2])
     rng = np.random.default_rng(0)
     large = DecisionTreeRegressor().fit(rng.normal(size=(400, 2)), rng.normal(size=400))
-    with pytest.raises(ParameterError, match="lower max_depth"):
+    with pytest.raises(ParameterError, match="Lower max_depth"):
         export_svg(large, max_depth=100)
 
 
