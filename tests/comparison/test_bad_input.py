@@ -87,7 +87,7 @@ def test_no_model_has_a_score(tmp_path, monkeypatch, capsys):
     for words in (["explain", "runs/latest", "--row", "1"], ["predict", "runs/latest", "t.csv"]):
         assert cli.run(words) == 2
         said = capsys.readouterr().err
-        assert "no model file: its run is not complete. Continue: pellucid compare" in said
+        assert "no model file: the run is not complete. Resume it: pellucid compare" in said
 
 
 def test_constant_number(complain):

@@ -9,7 +9,14 @@ from typing import Any
 
 from pellucid.draw.number import number
 from pellucid.report import conclusion, insight_pictures, model_pictures, wording
-from pellucid.report.views import Detail, best_of, chosen_first, id_beside_title, shade
+from pellucid.report.views import (
+    Detail,
+    best_of,
+    chosen_first,
+    id_beside_title,
+    shade,
+    target_value,
+)
 
 
 def models(summary: dict[str, Any], detail: Detail) -> list[dict[str, Any]]:
@@ -135,16 +142,12 @@ def _learned(
 def _neighbours(found: list[dict[str, Any]] | None) -> list[dict[str, Any]]:
     """Example rows with their nearest neighbours, as texts."""
     return [
-        {"row": entry["row"], "actual": _target(entry["actual"]), "near": [
-            (near["row"], number(near["distance"], 3), _target(near["actual"]))
+        {"row": entry["row"], "actual": target_value(entry["actual"]), "near": [
+            (near["row"], number(near["distance"], 3), target_value(near["actual"]))
             for near in entry["near"]
         ]}
         for entry in found or []
     ]  # fmt: skip
-
-
-def _target(value: Any) -> str:
-    return number(value, 4) if isinstance(value, float) else str(value)
 
 
 def correlated(summary: dict[str, Any]) -> str:

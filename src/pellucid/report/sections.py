@@ -22,6 +22,7 @@ from pellucid.report.views import (
     id_beside_title,
     name_of,
     shade,
+    target_value,
 )
 
 MOST_COLUMNS = 200
@@ -320,9 +321,9 @@ def _row(row: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     likely = sorted(shares.items(), key=lambda pair: -(pair[1] or 0))[:3]
     return {
         "row": row["row"],
-        "actual": _value(row["actual"]),
-        "predicted": _value(row["predicted"]),
-        "wrong": _value(row["actual"]) != _value(row["predicted"]) and bool(shares),
+        "actual": target_value(row["actual"]),
+        "predicted": target_value(row["predicted"]),
+        "wrong": target_value(row["actual"]) != target_value(row["predicted"]) and bool(shares),
         "likely": [(label, wording.percent(share)) for label, share in likely],
         "cells": list(zip(found["columns"], row["cells"]))[:60],
         "hidden": max(0, len(row["cells"]) - 60),
@@ -331,10 +332,6 @@ def _row(row: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
         "total": None if row.get("total") is None else number(row["total"], 3),
         "scale": row.get("scale") or "",
     }
-
-
-def _value(value: Any) -> str:
-    return number(value, 4) if isinstance(value, float) else str(value)
 
 
 def test(summary: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pellucid.draw.number import number
 from pellucid.report import wording
 
 
@@ -61,6 +62,11 @@ def name_of(summary: dict[str, Any], model: str | None) -> str:
 def id_beside_title(row: dict[str, Any]) -> str:
     """A model's id, to be typed; empty where it is the title."""
     return "" if row["title"] == row["model"] else row["model"]
+
+
+def target_value(value: Any) -> str:
+    """A class label, or a number with four digits."""
+    return number(value, 4) if isinstance(value, float) else str(value)
 
 
 def cell(text: Any, value: Any = None) -> dict[str, Any]:
