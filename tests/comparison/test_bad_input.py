@@ -73,7 +73,7 @@ def test_no_model_has_a_score(tmp_path, monkeypatch, capsys):
     assert "roc_auc is not defined for one class" in " ".join(heard.out.split())
     assert "error: no model has a score; the leaderboard gives the reasons" in heard.err
     assert cli.run(["explain", "runs/latest", "--row", "1"]) == 2
-    assert "has no model file: no model had a score." in capsys.readouterr().err
+    assert "has no model file: no model has a score." in capsys.readouterr().err
     results = tmp_path / "runs" / "latest" / "results.json"
     told = json.loads(results.read_text())
     results.write_text(json.dumps(told | {"recommended": "mine"}))
