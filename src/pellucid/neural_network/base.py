@@ -123,8 +123,8 @@ class MultiLayer(Explained):
     n_layers_: int = learned("Number of layers, with those of the inputs and outputs.")
     n_outputs_: int = learned("Number of outputs of the network.")
     out_activation_: str = learned("Activation function of the outputs.")
-    shift_: np.ndarray | None = learned("What is subtracted from each encoded column.")
-    scale_: np.ndarray | None = learned("What each encoded column is divided by.")
+    shift_: np.ndarray = learned("What is subtracted from each encoded column.")
+    scale_: np.ndarray = learned("What each encoded column is divided by.")
     walk_: dict[str, Any] | None = learned(
         "State of the optimizer after the last `partial_fit`; None after `fit`."
     )
