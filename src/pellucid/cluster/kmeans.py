@@ -5,12 +5,12 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Clusterer, Explained, Transformer
+from pellucid.base import Clusterer, Transformer
 from pellucid.cluster.row_distances import RowTable, exponent, many_products, scaled
 from pellucid.data import Problem
 from pellucid.data.encode import encode
-from pellucid.data.intake import Intake, intake
-from pellucid.data.output import opened
+from pellucid.data.intake import RawTable, raw_table
+from pellucid.data.opening import opened
 from pellucid.errors import DataError, warn
 from pellucid.parameters import (
     COPY_X,
@@ -32,7 +32,7 @@ from pellucid.records import Solution, Status
 BETTER = 1.0 - 1e-12
 
 
-class KMeans(Explained, Clusterer, Transformer):
+class KMeans(Clusterer, Transformer):
     """k-means: centres C and labels that minimise sum_i w_i |x_i - C[label_i]|**2.
 
     Lloyd's iterations from one or more starts; the best one counts. Both values of `algorithm`
@@ -182,7 +182,7 @@ class KMeans(Explained, Clusterer, Transformer):
         if not len(self.cluster_centers_):
             raise DataError("there are no centres")
 
-    def _after_fit(self, rows: Intake) -> None:
+    def _after_fit(self, rows: RawTable) -> None:
         if (self.labels_ < 0).any():  # rows without weight: they have a label all the same
             super()._after_fit(rows)
 
@@ -206,7 +206,7 @@ class KMeans(Explained, Clusterer, Transformer):
     def _in_one_pass(self, X: Any) -> np.ndarray | None:
         """Labels of a table that turns out to be finite on the way; None if nobody looked."""
         owner = type(self).__name__
-        rows = self.schema_.align(intake(X, owner), owner)
+        rows = self.schema_.align(raw_table(X, owner), owner)
         if rows.dense is None or many_products(*self.cluster_centers_.shape):
             return None
         encoded = encode(self.schema_, rows, True, owner, finite=True)

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Explained, Transformer
+from pellucid.base import Transformer
 from pellucid.data import Problem
 from pellucid.errors import DataError, DataTypeError, shown
 from pellucid.parameters import (
@@ -26,7 +26,7 @@ from pellucid.parameters import (
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
 
 
-class PCA(Explained, Transformer):
+class PCA(Transformer):
     """Principal component analysis: orthonormal axes v_1, v_2, ... of largest variance.
 
     v_k maximises the variance of X v among unit vectors orthogonal to v_1, ..., v_(k-1); the sign

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.parameters import (
@@ -24,7 +24,7 @@ Label = Predicate(lambda v: isinstance(v, str | bool | float) and v == v, "a lab
 STRATEGIES = ("most_frequent", "prior", "stratified", "uniform", "constant")
 
 
-class DummyClassifier(ProbabilisticClassifier):
+class DummyClassifier(Classifier):
     """Predicts without looking at X: what any real model must beat.
 
     "prior" and "most_frequent" predict the class with the largest share of the training weight;

@@ -7,7 +7,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Estimator, Transformer
 from pellucid.data import Problem
-from pellucid.data.output import opened
+from pellucid.data.opening import opened
 from pellucid.errors import DataError
 from pellucid.parameters import (
     HISTORY,

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Explained
+from pellucid.base import Estimator
 from pellucid.data import Problem
 from pellucid.data.canonical import row_hash
 from pellucid.errors import DataError
@@ -33,7 +33,7 @@ TYPES = ("full", "tied", "diag", "spherical")
 STARTS = ("kmeans", "random", "random_from_data", "k-means++")
 
 
-class GaussianMixture(Explained):
+class GaussianMixture(Estimator):
     """A mixture of normal clouds: weights w, means m and covariances S that maximise
 
         sum_i log sum_k w_k N(x_i; m_k, S_k)

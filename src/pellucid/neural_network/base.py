@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Explained
-from pellucid.data import Problem, Wishes
+from pellucid.base import Estimator
+from pellucid.data import InputSpec, Problem
 from pellucid.data.weighted_sampling import copies_of
 from pellucid.errors import DataError, ModelFileError, ParameterError, shown
 from pellucid.neural_network.layers import LOSSES, Dense
@@ -49,7 +49,7 @@ from pellucid.records import Status
 DTYPES = {"float64": np.float64, "float32": np.float32}
 
 
-class MultiLayer(Explained):
+class MultiLayer(Estimator):
     """Base of both: a network between the encoded columns and the scores of the outputs."""
 
     _canonical_rows = True
@@ -132,9 +132,9 @@ class MultiLayer(Explained):
     history_: dict[str, np.ndarray] = learned(HISTORY)
     status_: Status = learned(STATUS)
 
-    def _wishes(self) -> Wishes:
+    def _input_spec(self) -> InputSpec:
         """Rows are put into canonical order here, by their places, without a copy of the table."""
-        return replace(super()._wishes(), canonical_rows=False)
+        return replace(super()._input_spec(), canonical_rows=False)
 
     # What the two have to say -------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier
 from pellucid.data.class_weights import class_weighted
 from pellucid.data.weighted_sampling import classes_of, held_back
 from pellucid.errors import DataError, ParameterError
@@ -20,7 +20,7 @@ from pellucid.parameters import CLASS_WEIGHT
 TIED = 1e-12
 
 
-class MLPClassifier(MultiLayer, ProbabilisticClassifier):
+class MLPClassifier(MultiLayer, Classifier):
     """A multi-layer perceptron: layers of units between the columns and the log-odds of the classes,
 
         minimise mean_i w_i log loss(y_i, network(x_i)) + alpha |W|^2 / (2 sum_i w_i)
