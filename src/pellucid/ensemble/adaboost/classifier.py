@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import ProbabilisticClassifier
-from pellucid.data import Problem, Wishes
+from pellucid.base import Classifier
+from pellucid.data import InputSpec, Problem
 from pellucid.data.canonical import canonical
 from pellucid.ensemble import base_estimators
 from pellucid.ensemble.adaboost import stump_filter
@@ -23,7 +23,7 @@ from pellucid.tree.nodes import Nodes
 from pellucid.tree.rows import Rows, in_canonical_order
 
 
-class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
+class AdaBoostClassifier(TreesExplained, Classifier):
     """Weighted vote of learners, each fitted to the rows weighted by the mistakes before it.
 
     1. Learner t is fitted with row weights w, which sum to 1; e_t = weight of its wrong rows.
@@ -92,13 +92,13 @@ class AdaBoostClassifier(TreesExplained, ProbabilisticClassifier):
     def _takes_sparse(self) -> bool:  # type: ignore[override]
         return base_estimators.takes_sparse(self._learner())
 
-    def _wishes(self) -> Wishes:
-        wishes = base_estimators.wishes_of(self._learner(), type(self).__name__)
+    def _input_spec(self) -> InputSpec:
+        spec = base_estimators.input_spec_of(self._learner(), type(self).__name__)
         if stump_filter.plain(
             self._learner()
         ):  # reads the user's array where it stands: `_in_order`
-            return replace(wishes, canonical_rows=False, by_rows=True)
-        return wishes
+            return replace(spec, canonical_rows=False, by_rows=True)
+        return spec
 
     def _in_order(self, problem: Problem) -> Problem:
         """The problem on canonical rows; of a table for the filter no copy is made."""

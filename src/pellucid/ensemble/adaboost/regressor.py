@@ -7,7 +7,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Regressor
-from pellucid.data import Problem, Wishes
+from pellucid.data import InputSpec, Problem
 from pellucid.ensemble import base_estimators, in_place
 from pellucid.ensemble.adaboost import weighted_median
 from pellucid.ensemble.adaboost.base import NO_BETTER, by_samples, decisive, drawn, told
@@ -99,10 +99,10 @@ class AdaBoostRegressor(TreesExplained, Regressor):
     def _takes_sparse(self) -> bool:  # type: ignore[override]
         return base_estimators.takes_sparse(self._learner())
 
-    def _wishes(self) -> Wishes:
+    def _input_spec(self) -> InputSpec:
         learner = self._learner()
-        return in_place.wishes(
-            base_estimators.wishes_of(learner, type(self).__name__, "regressor"), learner
+        return in_place.spec(
+            base_estimators.input_spec_of(learner, type(self).__name__, "regressor"), learner
         )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

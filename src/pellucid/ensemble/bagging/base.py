@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem, Wishes
+from pellucid.data import InputSpec, Problem
 from pellucid.ensemble import base_estimators, in_place
 from pellucid.ensemble.averaging import (
     BAGGED_PARAMETERS,
@@ -52,15 +52,15 @@ class Bagging(Bagged):
     def _takes_sparse(self) -> bool:  # type: ignore[override]
         return base_estimators.takes_sparse(self._learner())
 
-    def _wishes(self) -> Wishes:
+    def _input_spec(self) -> InputSpec:
         learner = self._learner()
-        wishes = base_estimators.wishes_of(
+        spec = base_estimators.input_spec_of(
             learner, type(self).__name__, str(self._kind), several=True
         )
-        wishes = in_place.wishes(wishes, learner)
+        spec = in_place.spec(spec, learner)
         if self.warm_start and "estimators_" in self.__dict__:
-            return replace(wishes, schema=self.schema_, classes=vars(self).get("classes_"))
-        return wishes
+            return replace(spec, schema=self.schema_, classes=vars(self).get("classes_"))
+        return spec
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
         self._check_oob()

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem, Wishes, prepare
+from pellucid.data import InputSpec, Problem, prepare
 from pellucid.data.canonical import canonical
-from pellucid.data.output import opened
+from pellucid.data.opening import opened
 from pellucid.data.targets import offset_values
 from pellucid.ensemble.boosting.trees import BoostedTrees
 from pellucid.errors import DataError, ParameterError, warn
@@ -33,9 +33,9 @@ class Boosting(TreesExplained):
     # Validation rows that the user gave, while a fit runs.
     _given: tuple[Any, Any, Any, Any] | None = None
 
-    def _wishes(self) -> Wishes:
+    def _input_spec(self) -> InputSpec:
         # A fit reads the user's array where it stands: `_in_order`.
-        return replace(super()._wishes(), by_rows=True, canonical_rows=False)
+        return replace(super()._input_spec(), by_rows=True, canonical_rows=False)
 
     def _in_order(self, problem: Problem) -> Problem:
         """The problem on canonical rows; only their bins are ever needed in that order, unless
@@ -114,11 +114,11 @@ class Boosting(TreesExplained):
     def _prepared(self, problem: Problem, X: Any, y: Any, weights: Any, offset: Any) -> Problem:
         """Validation rows by the columns and classes of the training rows."""
         X, y, weights, offset = opened(X, y, weights, offset)
-        wishes = replace(
-            self._wishes(), schema=problem.schema, classes=problem.classes, canonical_rows=False,
+        spec = replace(
+            self._input_spec(), schema=problem.schema, classes=problem.classes, canonical_rows=False,
             by_rows=False,
         )  # fmt: skip
-        validation = prepare(X, y, weights, offset, self.table, wishes)[0]
+        validation = prepare(X, y, weights, offset, self.table, spec)[0]
         self._check_target(validation)
         return validation
 
