@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import train_test_split
 
 from pellucid.errors import ConvergenceWarning, ParameterError
-from pellucid.linear_model import Perceptron, RidgeClassifier, SGDClassifier, SGDRegressor
+from pellucid.linear_model import Perceptron, RidgeClassifier, SGDClassifier
 
 IRIS = load_iris().data[:100], np.repeat([-1, 1], 50)
 CANCER = load_breast_cancer(return_X_y=True)
@@ -299,19 +299,3 @@ def test_early_stopping_judges_repeated_rows_copy_by_copy(monkeypatch):
     ((weights, held),) = seen
     assert sorted(weights) == [100, 100, 400, 400]
     assert np.abs(held / weights - 0.2).max() < 0.12 and held.sum() == 200
-
-
-@pytest.mark.parametrize("Model", [Perceptron, SGDClassifier, SGDRegressor])
-def test_fit_writes_nothing_but_learned_attributes(Model):
-    """So that one estimator can be fitted in two threads with different starts."""
-    written = set()
-
-    class Watched(Model):
-        def __setattr__(self, name, value):
-            written.add(name)
-            super().__setattr__(name, value)
-
-    model = Watched(max_iter=3, tol=None)
-    written.clear()
-    model.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], coef_init=[1.0], intercept_init=0.0)
-    assert written and all(name.endswith("_") for name in written)

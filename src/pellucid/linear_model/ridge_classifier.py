@@ -84,7 +84,7 @@ class RidgeClassifier(LinearClassifier):
         return self._learn(X, y, weights=sample_weight)
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        """Fit, with columns divided by their standard deviations if `standardize` asks for it."""
+        """Fit, with columns divided by their standard deviations if `standardize` is set."""
         return penalised_evenly(self, self.alpha > 0, problem, self._fit_columns)
 
     def _fit_columns(self, problem: Problem) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def solve_firth(prepared: Prepared, setting: Setting) -> tuple[Prepared, Solutio
     """The minimum of F, and the problem prepared for it (centred)."""
     whole = prepared.likelihood
     if setting.intercept and whole.shift is None:
-        whole = replace(whole, shift=prepared.mean, last={})
+        whole = replace(whole, shift=prepared.mean)
         prepared = replace(prepared, likelihood=whole, mean=np.zeros_like(prepared.mean))
     columns = OrthonormalColumns.of(whole)
     F = Jeffreys(columns.likelihood)
@@ -78,9 +78,7 @@ class OrthonormalColumns:
         Z = np.empty((whole.X.n, len(aliases.kept)))
         for rows in whole.X.blocks:
             Z[rows] = whole.table(rows)[:, aliases.kept] @ inverse
-        inner = replace(
-            whole, X=Rows(Z), alpha=np.zeros(Z.shape[1]), intercept=False, shift=None, last={}
-        )
+        inner = replace(whole, X=Rows(Z), alpha=np.zeros(Z.shape[1]), intercept=False, shift=None)
         return cls(inner, aliases, whole.X.p + 1)
 
     def from_original(self, x: np.ndarray) -> np.ndarray:

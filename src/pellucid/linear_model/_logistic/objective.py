@@ -44,7 +44,7 @@ class Likelihood:
     intercept: bool
     shift: np.ndarray | None = None
     # Last point x, its value, gradient, smallest and largest probability; for small tables all, P.
-    last: dict[str, Any] = field(default_factory=dict)
+    last: dict[str, Any] = field(init=False, default_factory=dict)
 
     @property
     def q(self) -> int:

@@ -186,7 +186,7 @@ def _training(
         raise DataError("The training part of a fold has only one class. Use fewer folds.")
     usual = problem.n_classes == K and abs(int(exponents(w.max()))) <= EXTREME
     if prepared is not None and ratio == 0 and usual:
-        own = replace(prepared, likelihood=replace(prepared.likelihood, weights=w, last={}))
+        own = replace(prepared, likelihood=replace(prepared.likelihood, weights=w))
         return present, _newton_path(own, Cs, search.setting, K)
     part, w = without_absent(problem, w, present)
     return present, _path(part, part.y, w, K, search, ratio, Cs)
@@ -212,7 +212,7 @@ def _newton_path(
     x = np.zeros(whole.size)
     scale = np.tile(np.append(prepared.spread, 1.0), whole.q)
     for C in Cs:
-        F = replace(whole, alpha=np.minimum(whole.alpha / C, 1e250), last={})
+        F = replace(whole, alpha=np.minimum(whole.alpha / C, 1e250))
         with np.errstate(over="ignore", invalid="ignore"):  # the line search refuses such steps
             found = newton(
                 F.evaluate, F.factor, x, max_iter=setting.max_iter, scale=scale,

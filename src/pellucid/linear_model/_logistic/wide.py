@@ -60,7 +60,7 @@ def solve_wide(prepared: Prepared, setting: Setting) -> Solution | None:
         return None
     r = small.shape[1]
     reduced = Prepared(
-        replace(whole, X=Rows(small), alpha=np.full(r, whole.alpha[0]), shift=None, last={}),
+        replace(whole, X=Rows(small), alpha=np.full(r, whole.alpha[0]), shift=None),
         np.zeros(r), np.full(r, 1.0), np.zeros(r, dtype=np.int64),
     )  # fmt: skip
     x0 = None
