@@ -7,8 +7,8 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import Problem
 from pellucid.errors import DataError
-from pellucid.linear_model.base import LinearPredictor, check_coefficients
-from pellucid.parameters import Boolean, Jobs, Real
+from pellucid.linear_model.base import POSITIVE, LinearPredictor, check_coefficients
+from pellucid.parameters import COPY_X, FIT_INTERCEPT, N_JOBS, STATUS, Real, learned, param
 from pellucid.records import Status
 
 # Entries n p^2 up to which a sparse table is solved directly, block by block.
@@ -67,28 +67,6 @@ class LinearRegression(LinearPredictor):
     as exact as the data. If columns are combinations of others, the shortest b is taken and
     `summary()` names them. Categories enter as differences from their first level.
 
-    Parameters
-    ----------
-    fit_intercept : bool, default=True
-    copy_X : bool, default=True
-        Kept for compatibility: X is never changed.
-    tol : float, default=1e-6
-        Relative accuracy for sparse tables too wide for a direct solution.
-    n_jobs : int or None
-        Number of threads; results do not depend on it.
-    positive : bool, default=False
-        Allow no negative coefficient.
-    table : Table, optional
-        How missing values, unseen levels and kinds of columns are handled.
-
-    Attributes
-    ----------
-    coef_ : (p,), or (targets, p), in the order of `terms_`
-    intercept_ : float, or (targets,)
-    rank_, singular_ : of the centred X (direct solutions)
-    aliased_ : terms that the others already span, by position
-    status_, n_features_in_, feature_names_in_, schema_
-
     Examples
     --------
     >>> from pellucid.linear_model import LinearRegression
@@ -99,36 +77,31 @@ class LinearRegression(LinearPredictor):
     Least squares...
     """
 
+    fit_intercept: bool = FIT_INTERCEPT
+    copy_X: bool = COPY_X
+    tol: float = param(
+        1e-6,
+        Real(0, None),
+        "Relative accuracy for sparse tables that are too wide for a direct solution.",
+    )
+    n_jobs: int | None = N_JOBS
+    positive: bool = POSITIVE
+
+    rank_: int = learned("Rank of the centred columns; direct solutions only.")
+    singular_: np.ndarray = learned(
+        "Singular values of the centred columns; direct solutions only."
+    )
+    aliased_: np.ndarray = learned(
+        "Positions in `terms_` of the columns that are combinations of others; direct solutions only."
+    )
+    status_: Status = learned(STATUS)
+    inference_: dict[str, Any] = learned(
+        "Facts from which `summary` and `predict_interval` are computed; direct solutions only."
+    )
+
     _several_targets = True
     _target = "several"
     _invariant = ("weight scale", "column scale")
-    _parameters = {
-        "fit_intercept": Boolean,
-        "copy_X": Boolean,
-        "tol": Real(0, None),
-        "n_jobs": Jobs,
-        "positive": Boolean,
-    }
-
-    status_: Status
-    inference_: dict[str, Any]
-
-    def __init__(
-        self,
-        *,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        tol: float = 1e-6,
-        n_jobs: int | None = None,
-        positive: bool = False,
-        table: Any = None,
-    ) -> None:
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.positive = positive
-        self.table = table
 
     def _coding(self) -> str:
         return "onehot" if self.positive else "reference"

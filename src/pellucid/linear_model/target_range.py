@@ -13,6 +13,17 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import DataError
+from pellucid.parameters import Boolean, param
+
+BOUND_PREDICTIONS = param(
+    False,
+    Boolean,
+    "Keep predictions within the range of y (of y / exposure) on the training rows, because the "
+    "exponential of a row far outside the training table can be of any size. `explain` shows the "
+    "difference as a part '(bound)'; `linear_predictor` and intervals are not bounded.",
+    after="standardize",
+)
+BOUNDS = "Smallest and largest prediction, shape (2,); with `bound_predictions` only."
 
 
 def learn_range(model: Any, y: np.ndarray, offset: np.ndarray | None = None) -> dict[str, Any]:
