@@ -150,6 +150,7 @@ def _last_state(model: Any, targets: int, p: int) -> np.ndarray | None:
 
 def descend(model: Any, problem: Problem, alpha: float, l1_ratio: float) -> dict[str, Any]:
     """Proximal gradient descent on the original scale."""
+    from pellucid.linear_model._ridge.base import dense
     from pellucid.linear_model._ridge.descent import descend_squares
     from pellucid.numerics.objectives.penalties import Penalty
 
@@ -160,5 +161,6 @@ def descend(model: Any, problem: Problem, alpha: float, l1_ratio: float) -> dict
         return 0.5 * float(share @ r**2), A.T @ (share * r)
 
     penalty = Penalty(np.append(np.full(problem.p, alpha), 0.0), l1_ratio)
-    learned = descend_squares(model, problem, share, 0.0, penalty, evaluate)
+    means = share @ dense(problem.X)
+    learned = descend_squares(model, problem, share, means, 0.0, penalty, evaluate)
     return learned | {"dual_gap_": np.nan}
