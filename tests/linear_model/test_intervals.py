@@ -187,7 +187,7 @@ def test_undetermined_rows_are_found_in_any_units(scale):
     ("poisson", "sqrt"), ("normal", "inverse"),
 ])  # fmt: skip
 def test_means_next_to_an_edge_lie_in_their_own_interval(family, link):
-    from pellucid.linear_model._inference.glm_intervals import mean_ends
+    from pellucid.linear_model._inference.intervals import mean_ends
     from pellucid.numerics.objectives.families import FAMILIES, GLMLoss
     from pellucid.numerics.objectives.links import LINKS
 
@@ -270,7 +270,7 @@ def test_constant_observations(family):
 ])  # fmt: skip
 def test_observations_whose_mean_is_the_larger_doubt(family, phi, error):
     """Against draws: the average over means must not show its nodes."""
-    from pellucid.linear_model._inference.glm_intervals import observation_ends
+    from pellucid.linear_model._glm.observations import observation_ends
     from pellucid.numerics.objectives.families import FAMILIES, glm_loss
 
     rng, eta = np.random.default_rng(0), 12.0 if family == "poisson" else 1.0

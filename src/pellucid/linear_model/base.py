@@ -41,7 +41,7 @@ class LinearPredictor(Regressor):
 
     def summary(self) -> Any:
         """The coefficients; theory gives no standard errors for penalised ones (bootstrap them)."""
-        from pellucid.linear_model._inference.least_squares import penalised_summary
+        from pellucid.linear_model._inference.summary import penalised_summary
 
         self._check_fitted()
         return penalised_summary(self, self._strengths_shown(), *self._reasons())

@@ -37,6 +37,31 @@ def _status(aliased: np.ndarray, terms: tuple[str, ...]) -> Status:
     )
 
 
+def _facts(found: Any, problem: Problem, intercept: bool) -> dict[str, Any]:
+    """What inference needs: sums of squares and, if it is not too large, a root of the covariance."""
+    from pellucid.linear_model._inference.intervals import slack
+
+    facts = {
+        "residual_ss": found.residual_ss,
+        "total_ss": found.total_ss,
+        "exponent": found.exponent,
+        "unit_error": found.unit_error,
+        "total": problem.total,
+        "rows": problem.n,
+        "constant": bool(intercept),
+        "condition": found.condition,
+        "log_weights": float(np.log(problem.weights).sum()),
+        "mass": float(problem.weights.sum()),
+    }
+    if found.null is not None and found.root.size <= LARGEST_ROOT:
+        null, left = found.null, np.zeros(found.null.shape[1])
+        if problem.n > found.rank + 1:  # else there are no intervals
+            left = slack(problem.X, null, -found.mean @ null)
+        facts |= {"null": null, "slack": left, "root": found.root}
+        facts |= {"centre": found.centre, "drift": found.drift}
+    return facts
+
+
 def _check_kept(kept: dict[str, Any], p: int, targets: int) -> None:
     """What `summary()` reads, from a model file."""
     lengths = {
@@ -128,28 +153,9 @@ class LinearRegression(LinearPredictor):
         return learned
 
     def _fit_directly(self, problem: Problem, Y: np.ndarray) -> dict[str, Any]:
-        from pellucid.linear_model._inference.intervals import slack
         from pellucid.numerics.least_squares import least_squares
 
         found = least_squares(problem.X, Y, problem.weights, self.fit_intercept)
-        inference = {
-            "residual_ss": found.residual_ss,
-            "total_ss": found.total_ss,
-            "exponent": found.exponent,
-            "unit_error": found.unit_error,
-            "total": problem.total,
-            "rows": problem.n,
-            "constant": bool(self.fit_intercept),
-            "condition": found.condition,
-            "log_weights": float(np.log(problem.weights).sum()),
-            "mass": float(problem.weights.sum()),
-        }
-        if found.null is not None and found.root.size <= LARGEST_ROOT:
-            null, left = found.null, np.zeros(found.null.shape[1])
-            if problem.n > found.rank + 1:  # else there are no intervals
-                left = slack(problem.X, null, -found.mean @ null)
-            inference |= {"null": null, "slack": left, "root": found.root}
-            inference |= {"centre": found.centre, "drift": found.drift}
         return {
             "coef_": found.coef,
             "intercept_": found.intercept,
@@ -158,7 +164,7 @@ class LinearRegression(LinearPredictor):
             "singular_": found.singular,
             "aliased_": found.aliased,
             "status_": _status(found.aliased, problem.schema.terms),
-            "inference_": inference,
+            "inference_": _facts(found, problem, self.fit_intercept),
         }
 
     def _fit_positive(self, problem: Problem, Y: np.ndarray) -> dict[str, Any]:
@@ -224,9 +230,9 @@ class LinearRegression(LinearPredictor):
         `weights="frequency"` counts a weight k as k rows; `"precision"` counts each row once and
         takes weights as inverse variances (WLS). Weights that are not whole are such.
         """
-        from pellucid.linear_model._inference.least_squares import least_squares_summary
-        from pellucid.linear_model._inference.robust import Wanted
+        from pellucid.linear_model._inference.estimates import least_squares
+        from pellucid.linear_model._inference.summary import Request, summarise
 
         self._check_fitted()
-        asked = Wanted(errors, X, y, sample_weight, None, groups, weights, level)
-        return least_squares_summary(self, asked)
+        request = Request(errors, X, y, sample_weight, None, groups, weights, level)
+        return summarise(self, request, least_squares)

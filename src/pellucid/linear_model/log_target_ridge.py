@@ -143,7 +143,7 @@ class LogTargetRidge(Regressor):
 
     def summary(self) -> Any:
         """The coefficients on the log scale; theory gives no standard errors for penalised ones."""
-        from pellucid.linear_model._inference.least_squares import penalised_summary
+        from pellucid.linear_model._inference.summary import penalised_summary
 
         self._check_fitted()
         return penalised_summary(self, {"alpha": float(self.alpha), "smearing": self.smearing_})

@@ -199,7 +199,7 @@ class LogisticRegression(LogisticModel):
         guilty = sorted({j for one in found for j in getattr(one, "separating", ())})
         if len(known) < len(found):
             return {"separating_": guilty}
-        from pellucid.linear_model._inference.logistic import facts
+        from pellucid.linear_model._logistic.information import facts
 
         return {"separating_": guilty} | facts(known, problem, weights, self.fit_intercept)
 

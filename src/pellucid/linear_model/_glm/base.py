@@ -220,8 +220,7 @@ class GLMRegressor(Regressor):
         `trials` is the number of trials of a new binomial share; `weights` is as in `summary`. For
         alpha=0 only. An end is infinite where the linear predictor of an inverse link may be 0.
         """
-        from pellucid.linear_model._inference.glm_intervals import glm_ends
-        from pellucid.linear_model._inference.intervals import check_interval
+        from pellucid.linear_model._inference.intervals import check_interval, glm_ends
 
         self._check_fitted()
         check_interval(level, kind)
@@ -246,7 +245,7 @@ class GLMRegressor(Regressor):
         family = self._family()
         mean = np.full_like(mu, w @ y / w.sum())
         if shift is not None:
-            from pellucid.linear_model._inference.glm import constant_means
+            from pellucid.linear_model._glm.information import constant_means
 
             mean = constant_means(self._loss(), y, w, offset_values(shift, len(mu)))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -286,10 +285,10 @@ class GLMRegressor(Regressor):
         `weights="frequency"` counts a weight k as k rows, `"precision"` each row once (as R does);
         weights that are not whole count each row once.
         """
-        from pellucid.linear_model._inference.glm import glm_summary
-        from pellucid.linear_model._inference.robust import Wanted
+        from pellucid.linear_model._inference.estimates import glm
+        from pellucid.linear_model._inference.summary import Request, summarise
 
         self._check_fitted()
         X, shift = self._opened(X, offset, exposure)
-        asked = Wanted(errors, X, y, sample_weight, shift, groups, weights, level)
-        return glm_summary(self, asked)
+        request = Request(errors, X, y, sample_weight, shift, groups, weights, level)
+        return summarise(self, request, glm)

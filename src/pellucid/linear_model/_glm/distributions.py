@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import bdtr, betainc, erfcx, gammainc, gammaln, ndtr, pdtr
 
 from pellucid.errors import PellucidError
-from pellucid.linear_model._inference.glm import extra_variance, power_of
+from pellucid.linear_model._glm.likelihood import extra_variance, power_of
 from pellucid.numerics.objectives.families import Family
 
 MANY = 200.0  # amounts from which their number is averaged over a grid

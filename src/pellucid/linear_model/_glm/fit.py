@@ -30,7 +30,7 @@ def fit_columns(model: Any, problem: Problem) -> dict[str, Any]:
 
 def _fit_directly(model: Any, problem: Problem, loss: GLMLoss) -> dict[str, Any]:
     """Normal errors, identity link: ridge regression or least squares."""
-    from pellucid.linear_model._inference.glm import facts, has_facts
+    from pellucid.linear_model._glm.information import facts, has_facts
     from pellucid.linear_model._ridge import solver
 
     total = float(problem.weights.sum())
@@ -133,7 +133,7 @@ def _diagnose(
 ) -> tuple[Status, dict[str, Any]]:
     """The status, with columns whose coefficients grow without limit, and the facts for inference."""
     from pellucid.linear_model._glm.boundary import named_endless, one_by_one, without_limit
-    from pellucid.linear_model._inference.glm import facts, has_facts
+    from pellucid.linear_model._glm.information import facts, has_facts
 
     status, inference = found.status, {}
     if has_facts(model, problem.p):

@@ -1,4 +1,4 @@
-"""From a GLM problem to coefficients in the user's units, with what inference needs.
+"""From a GLM problem to coefficients on the original scale.
 
 Invariant: whatever is done to columns and weights inside (shift, powers of two), the objective is
 the user's: the mean of half the deviance plus alpha/2 |b|^2.
@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import DataError
-from pellucid.linear_model._glm.boundary import settled, steady, table_aliases
+from pellucid.linear_model._glm.boundary import settled, steady
 from pellucid.linear_model._glm.objective import GLMObjective, make_curve
-from pellucid.numerics.collinearity import find_aliases
-from pellucid.numerics.linalg import GRAM_DIGITS, cholesky_factor
 from pellucid.numerics.objectives.families import GLMLoss
 from pellucid.numerics.objectives.penalties import Penalty
 from pellucid.numerics.optimise import gradient_descent, lbfgs, newton
@@ -220,52 +218,6 @@ def descend(
         objective.evaluate, x, step=step / total, tol=tol, max_iter=max_iter,
         penalty=Penalty(np.append(np.full(p, l1 * total), 0.0), 1.0) if l1 > 0 else None,
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Information:
-    """For dispersion 1, in the user's units: root root' is the covariance of b and of what is
-    predicted at `centre` (p,).
-
-    Aliased columns are spanned by those before them (b0 comes first): their rows are 0, the others
-    are what they would be without them. `null` (p + 1, aliased) holds the changes of (b, b0) that
-    change no fitted value, `endless` (p + 1, m) those along which the fit improves for ever:
-    coefficients that take part have no variance.
-    """
-
-    root: np.ndarray  # (p + 1, rank)
-    centre: np.ndarray
-    rank: int
-    aliased: np.ndarray
-    null: np.ndarray
-    endless: np.ndarray
-
-
-def information(task: Task, x: np.ndarray, endless: np.ndarray) -> Information:
-    """The inverse of the expected information, or of as much of it as there is."""
-    objective = task.objective
-    p = objective.X.p
-    order = np.append(p, np.arange(p)) if objective.intercept else np.arange(p)
-    H = objective.curvature(x, expected=True)[np.ix_(order, order)]
-    null, aliased = np.zeros((p + 1, 0)), np.zeros(0, dtype=np.int64)
-    centre = task.centre
-    further = task.directions(endless)
-    if not np.isfinite(H).all():
-        root = np.full((p + 1, len(order)), np.nan)
-        return Information(root, centre, len(order), aliased, null, further)
-    factor, kept = cholesky_factor(H), order
-    rank = len(order)
-    if factor is None or endless.size:
-        found = find_aliases(objective.triangle(x), objective.intercept)
-        factor, kept = found.factor, found.kept
-        table = table_aliases(objective) if endless.size else found
-        aliased, null, rank = table.aliased, task.directions(table.null), len(table.kept)
-    elif factor.condition > GRAM_DIGITS:
-        place = np.eye(p + 1)[:, order]
-        factor = factor.sharpened(lambda V: objective.gram_along(x, place @ V))
-    root = np.zeros((p + 1, factor.rank))
-    root[kept] = factor.inverse_rows()
-    return Information(task.root(root), centre, rank, aliased, null, further)
 
 
 def without_constants(X: Any, aliased: np.ndarray, x: np.ndarray) -> np.ndarray:

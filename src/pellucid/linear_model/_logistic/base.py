@@ -108,12 +108,12 @@ class LogisticModel(LinearScores, ProbabilisticClassifier):
         the rows of the fit again, and neither Firth's fit nor one-vs-rest has them.
         `weights="frequency"` counts a weight k as k rows, `"precision"` each row once.
         """
-        from pellucid.linear_model._inference.logistic import logistic_summary
-        from pellucid.linear_model._inference.robust import Wanted
+        from pellucid.linear_model._inference.estimates import logistic
+        from pellucid.linear_model._inference.summary import Request, summarise
 
         self._check_fitted()
-        asked = Wanted(errors, X, y, sample_weight, None, groups, weights, level)
-        return logistic_summary(self, asked)
+        request = Request(errors, X, y, sample_weight, None, groups, weights, level)
+        return summarise(self, request, logistic)
 
     def predict_interval(self, X: Any, *, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends (n, K) of confidence intervals for the class probabilities.
@@ -122,7 +122,7 @@ class LogisticModel(LinearScores, ProbabilisticClassifier):
         probabilities: always within 0 and 1. Only without a penalty. The fits of one-vs-rest share
         their rows: how their coefficients vary together is told by the rows' residuals.
         """
-        from pellucid.linear_model._inference.logistic_intervals import probability_interval
+        from pellucid.linear_model._inference.intervals import probability_interval
 
         self._check_fitted()
         return self._answer(lambda encoded: probability_interval(self, encoded, level), X)

@@ -359,9 +359,9 @@ def solve(
         separation = sentry.found
     known = None
     if setting.alpha == 0 and prepared.likelihood.size <= INFERENCE_SIZE:
-        from pellucid.linear_model._inference.logistic_information import information
+        from pellucid.linear_model._logistic.information import with_information
 
-        known = information(prepared, found.x, separation)
+        known = with_information(prepared, found.x, separation)
     return Fitted(
         symmetric(prepared.to_user(found.x), n_classes, setting.intercept), status, found.history,
         found.n_iter, () if separation is None else tuple(separation.columns.tolist()), known,
