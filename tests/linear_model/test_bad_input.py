@@ -83,7 +83,7 @@ def test_collinear_columns_are_named(make):
     table["twice the dose"] = 2 * table["dose"]
     model = make().fit(table, np.round(Y))
     notes = " ".join(model.summary().notes)
-    assert "Spanned by the other terms" in notes
+    assert "Combinations of other terms" in notes
     assert "dose" in notes
     if make is LinearRegression:
         assert "dose: the rank is 3 of 4" in model.status_.message

@@ -254,7 +254,7 @@ def test_what_others_span_is_left_out_and_the_rest_is_as_without_it(family):
     for errors in ("classical", "HC1"):
         given = {} if errors == "classical" else {"X": full, "y": y}
         table = model.summary(errors=errors, **given)
-        assert "Spanned by the other terms: x1, x3" in " ".join(table.notes)
+        assert "Combinations of other terms: x1, x3" in " ".join(table.notes)
         found = np.array([row[1:] for row in table.rows])
         given = {} if errors == "classical" else {"X": X, "y": y}
         expected = np.array([row[1:] for row in plain.summary(errors=errors, **given).rows])
@@ -394,7 +394,7 @@ def test_wide_models_keep_no_covariance_and_say_so(family):
     X, y = rng.normal(size=(8, INFERENCE_SIZE)) / 30, rng.poisson(3.0, 8) + 1.0
     model = GeneralizedLinearModel(family=family).fit(X, y)
     assert not hasattr(model, "inference_")
-    assert f"Models of {INFERENCE_SIZE} or more columns" in " ".join(model.summary().notes)
+    assert f"Models with {INFERENCE_SIZE} or more columns" in " ".join(model.summary().notes)
     with pytest.raises(PellucidError, match="or more columns keep no covariance"):
         model.predict_interval(X)
     fewer = GeneralizedLinearModel(family="normal").fit(X[:, :5], y)

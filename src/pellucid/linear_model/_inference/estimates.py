@@ -173,7 +173,10 @@ def too_wide() -> str:
     """Why an unpenalised GLM has no standard errors."""
     from pellucid.linear_model._logistic.solver import INFERENCE_SIZE
 
-    return f"Models with {INFERENCE_SIZE} or more columns keep no covariance. {BOOTSTRAP}"
+    return (
+        f"Models with {INFERENCE_SIZE} or more columns keep no covariance, so there are no standard "
+        f"errors. {BOOTSTRAP}"
+    )
 
 
 def dispersion_of(kept: dict[str, Any], residual: float) -> float:
