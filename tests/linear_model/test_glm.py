@@ -264,7 +264,7 @@ def test_what_others_span_is_left_out_and_the_rest_is_as_without_it(family):
         ends = model.predict_interval(full, kind=kind)
         np.testing.assert_allclose(ends, plain.predict_interval(X, kind=kind), rtol=1e-7)
     full[7, 3] += 1
-    with pytest.raises(DataError, match="Row 7 lies outside what the training rows span"):
+    with pytest.raises(DataError, match="Row 7 has no interval: columns that are combinations"):
         model.predict_interval(full)
 
 

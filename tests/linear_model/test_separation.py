@@ -406,7 +406,7 @@ def test_spanned_columns_are_named_and_the_others_are_as_if_alone(n_classes, shi
     np.testing.assert_allclose(
         model.predict_interval(spanned(X)), alone.predict_interval(X), atol=1e-7
     )
-    with pytest.raises(DataError, match="Row 1 lies outside what the training rows span"):
+    with pytest.raises(DataError, match="Row 1 has no interval: columns that are combinations"):
         model.predict_interval(spanned(X)[:2] + np.eye(7)[5] * [[0.0], [1.0]])
 
 
