@@ -345,7 +345,7 @@ def test_wrong_exposures_and_parameters_are_named():
     for use in (lambda **k: fitted.fit(X4, COUNTS, **k), lambda **k: fitted.predict(X4, **k)):
         with pytest.raises(DataError, match="exposure has 7 entries, X has 4 rows"):
             use(exposure=np.ones(7))
-    with pytest.raises(DataError, match="exposure must be positive: row 2 has 0"):
+    with pytest.raises(DataError, match="exposure must be positive, .* row 2, has 0"):
         PoissonRegressor().fit(X4, COUNTS, exposure=[1.0, 1.0, 0.0, 2.0])
     with pytest.raises(ParameterError, match="not both"):
         PoissonRegressor().fit(X4, COUNTS, exposure=COUNTS, offset=COUNTS)
@@ -363,7 +363,7 @@ def test_means_on_the_edge_are_named():
     X = rng.uniform(0.5, 1.5, size=(25, 2))
     rng.gamma(8.0, np.ones(25))
     y = (rng.random(25) < 0.3 + 0.25 * X[:, 0]).astype(float)
-    with pytest.warns(ConvergenceWarning, match="edge of what the binomial family allows"):
+    with pytest.warns(ConvergenceWarning, match="boundary of the binomial family"):
         GeneralizedLinearModel(family="binomial", link="inverse_square").fit(X, y)
 
 
@@ -451,7 +451,7 @@ def test_offsets_and_exposures_may_be_columns(tmp_path):
         robust = own.summary(errors="HC1", X=rows, y=counts, **named)
         wanted = model.summary(errors="HC1", X=plain, y=counts, **given)
         np.testing.assert_allclose(robust.frame()["std error"], wanted.frame()["std error"])
-    with pytest.raises(DataError, match="row 3 has -1"):
+    with pytest.raises(DataError, match="row 3, has -1"):
         model.predict(timed.assign(time=np.where(np.arange(60) == 3, -1.0, time)), exposure="time")
 
 

@@ -78,9 +78,9 @@ class BayesianRegression(BayesianPredictor):
             found = known_variances(problem.X, problem.y, problem.weights, known)
         if not np.isfinite(found.covariance).all():
             raise DataError(
-                "The posterior has no finite variance: with a flat prior (variance inf) the columns "
-                "must not be combinations of each other, and squares of columns must fit a float. "
-                "Give a finite prior_variance, or bring the columns to ordinary units."
+                "The posterior has no finite variance: with a flat prior (variance inf), columns must "
+                "not be combinations of each other, and their squares must not overflow. Use a "
+                "finite prior_variance, or rescale the columns."
             )
         return self._finished(found.coef[None], np.array([found.intercept]), problem.y) | {
             "means_": found.mean, "covariance_": found.covariance, "root_": found.root,

@@ -38,7 +38,7 @@ class BayesianRidge(BayesianPredictor):
         alpha sum_i w_i (y_i - b0 - x_i . b)^2 + lambda |b|^2
 
     where alpha and lambda are the ones that make the data most probable. The intercept has a flat
-    prior. One visit of the rows; the rest happens in the principal directions of the table.
+    prior. The rows are read once; all else is computed in the principal directions of the table.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class BayesianRidge(BayesianPredictor):
         if not self.standardize:
             return self._fit_columns(problem)
         units = Units.learn(problem, bool(self.fit_intercept))
-        learned = units.told(self._fit_columns(units.apply(problem)))
+        learned = units.to_original(self._fit_columns(units.apply(problem)))
         learned["sigma_"] = learned["sigma_"] * units.scale * units.scale[:, None]
         learned["root_"] = learned["root_"] * units.scale[:, None]
         return learned | {"X_offset_": learned["means_"]}
@@ -133,8 +133,8 @@ class BayesianRidge(BayesianPredictor):
             intercept = np.ldexp(made.mean_y - made.mean @ found.coef, made.lift)
         if not (0 < found.alpha < np.inf and 0 < found.lamb < np.inf and np.isfinite(sigma).all()):
             raise DataError(
-                "The precision of the noise or of the coefficients is larger than the largest float "
-                "(or smaller than the smallest). Bring y and the columns to ordinary units."
+                "The precision of the noise or of the coefficients overflows or underflows float64. "
+                "Rescale y and the columns."
             )
         learned = self._finished(
             coef[None], intercept if self.fit_intercept else np.zeros(1), problem.y

@@ -20,8 +20,8 @@ LARGEST_ROOT = 2**24
 def _check_size(coef: np.ndarray, terms: tuple[str, ...]) -> None:
     for j in np.flatnonzero(~np.isfinite(coef).all(axis=0)):
         raise DataError(
-            f"The coefficient of {terms[j]!r} is larger than the largest float, because the numbers "
-            "of this column are tiny beside those of y. Multiply the column by 2**60 or so."
+            f"The coefficient of {terms[j]!r} overflows float64, because this column is many orders of "
+            "magnitude smaller than y. Rescale it, for example by 1e18."
         )
 
 
@@ -31,8 +31,8 @@ def _status(aliased: np.ndarray, terms: tuple[str, ...]) -> Status:
     named = ", ".join(terms[j] for j in aliased[:10]) + (", ..." if len(aliased) > 10 else "")
     return Status(
         "ok",
-        f"Others span {named}: the rank is {len(terms) - len(aliased)} of {len(terms)}, coefficients "
-        "are not unique and the shortest solution was taken.",
+        f"Combinations of other columns: {named}. The rank is {len(terms) - len(aliased)} of "
+        f"{len(terms)}, so the coefficients are not unique and the shortest solution was taken.",
         "Predictions are not affected; to interpret coefficients, drop the columns named.",
     )
 
@@ -63,7 +63,7 @@ def _facts(found: Any, problem: Problem, intercept: bool) -> dict[str, Any]:
 
 
 def _check_kept(kept: dict[str, Any], p: int, targets: int) -> None:
-    """What `summary()` reads, from a model file."""
+    """Refuse a model file whose facts for `summary()` do not match its columns."""
     lengths = {
         "residual_ss": targets,
         "total_ss": targets,
@@ -71,16 +71,16 @@ def _check_kept(kept: dict[str, Any], p: int, targets: int) -> None:
         "unit_error": p + 1,
     }
     if any(np.shape(kept[name]) != (length,) for name, length in lengths.items()):
-        raise DataError("the sums of squares belong to other columns or targets")
+        raise DataError("its sums of squares do not match its columns or targets")
     if not (kept["total"] > 0 and kept["rows"] > 0 and isinstance(kept["constant"], bool)):
-        raise DataError("there are no rows")
+        raise DataError("it has no training rows")
     if not all(isinstance(kept[name], float) for name in ("condition", "log_weights", "mass")):
-        raise DataError("the facts about the table are no numbers")
+        raise DataError("its facts about the table are not numbers")
     wide = any(np.ndim(kept[k]) != 2 or len(kept[k]) != p for k in ("root", "null") if k in kept)
     for name, of in (("slack", "null"), ("drift", "root")):
         wide = wide or (of in kept and np.shape(kept[name]) != np.shape(kept[of])[1:])
     if wide or ("root" in kept and np.shape(kept["centre"]) != (p,)):
-        raise DataError("the covariance belongs to other columns")
+        raise DataError("its covariance does not match its columns")
 
 
 class LinearRegression(LinearPredictor):
@@ -88,7 +88,7 @@ class LinearRegression(LinearPredictor):
 
         sum_i w_i (y_i - b0 - x_i . b)^2
 
-    solved directly and refined with residuals in double-double arithmetic, so that the answer is
+    solved directly and refined with residuals in double-double arithmetic, so that the result is
     as exact as the data. If columns are combinations of others, the shortest b is taken and
     `summary()` names them. Categories enter as differences from their first level.
 
@@ -189,7 +189,7 @@ class LinearRegression(LinearPredictor):
         return {"coef_": coef, "intercept_": intercept, "means_": means, "status_": status}
 
     def _check_state(self) -> None:
-        """Refuse arrays that do not belong to the columns or to each other (model files)."""
+        """Refuse a model file whose arrays do not match its columns or each other."""
         from pellucid.persist.fitted_state import expect_number, expect_positions
 
         check_coefficients(self)
@@ -203,7 +203,7 @@ class LinearRegression(LinearPredictor):
         self, X: Any, level: float = 0.95, *, kind: str = "observation", weights: str = "frequency"
     ) -> np.ndarray:
         """Low and high end of the interval that covers a new observation (or, with kind="mean",
-        the mean of such observations) in a share `level` of samples: (n, 2), or (n, targets, 2).
+        its mean) in a share `level` of samples: (n, 2), or (n, targets, 2).
         """
         from pellucid.linear_model._inference.intervals import check_interval, least_squares_ends
 
@@ -228,7 +228,7 @@ class LinearRegression(LinearPredictor):
         "clustered" (rows of one of the `groups` depend on each other). All but the first need the
         rows of the fit again: X, y, and sample_weight if there were weights.
         `weights="frequency"` counts a weight k as k rows; `"precision"` counts each row once and
-        takes weights as inverse variances (WLS). Weights that are not whole are such.
+        takes weights as inverse variances (WLS), as it does with weights that are not whole.
         """
         from pellucid.linear_model._inference.estimates import least_squares
         from pellucid.linear_model._inference.summary import Request, summarise

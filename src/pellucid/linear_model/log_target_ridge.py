@@ -28,13 +28,13 @@ class LogTargetRidge(Regressor):
 
         sum_i w_i (log y_i - b0 - x_i . b)^2 + alpha |b|^2
 
-    for targets with a long right tail, such as prices and incomes, on which columns act by factors.
+    for targets with a long right tail, such as prices and incomes, on which columns act multiplicatively.
     exp(b0 + x . b) alone estimates a median. The predicted mean is
 
         s exp(b0 + x . b),     s = sum_i w_i y_i / sum_i w_i exp(b0 + x_i . b),
 
     so that predictions for the training rows have the mean of y. s is Duan's smearing factor with
-    residuals weighted by exp(b0 + x . b): it does not ask for errors of equal variance, and rows
+    residuals weighted by exp(b0 + x . b): it does not assume errors of equal variance, and rows
     with a tiny exp(b0 + x . b) and a large y, which are often recorded wrongly, do not decide it.
 
     Examples
@@ -97,13 +97,13 @@ class LogTargetRidge(Regressor):
             factor = np.exp(_log_sum(logs, problem.weights) - _log_sum(fitted, problem.weights))
         if not 0 < factor < np.inf:
             raise DataError(
-                "The fitted values are too far from y for any float to hold the factor between "
-                "them. Scale the columns, or use fit_intercept=True."
+                "The fitted values are so far from y that the factor between them overflows float64. "
+                "Rescale the columns, or use fit_intercept=True."
             )
         return learned | {"smearing_": float(factor)} | learn_range(self, problem.y)
 
     def _check_state(self) -> None:
-        """Refuse arrays that do not belong to the columns or to each other (model files)."""
+        """Refuse a model file whose arrays do not match its columns or each other."""
         from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 
         check_coefficients(self)
@@ -121,7 +121,7 @@ class LogTargetRidge(Regressor):
         return linear_scores(X, self.coef_, self.intercept_ + np.log(self.smearing_))
 
     def _reveals(self) -> bool:
-        """Linear predictors do, unless a factor of 0 lets the cell be passed over."""
+        """True unless a coefficient is 0, because then its column is never read."""
         return bool(np.all(self.coef_))
 
     def _predict(self, X: Any) -> np.ndarray:
@@ -142,7 +142,7 @@ class LogTargetRidge(Regressor):
         return parts | {"base": parts["base"] + shift, "prediction": parts["prediction"] + shift}
 
     def summary(self) -> Any:
-        """The coefficients on the log scale; theory gives no standard errors for penalised ones."""
+        """The coefficients on the log scale; with a penalty there are no standard errors."""
         from pellucid.linear_model._inference.summary import penalised_summary
 
         self._check_fitted()

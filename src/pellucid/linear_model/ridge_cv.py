@@ -72,7 +72,7 @@ class RidgeCV(LinearPredictor):
             Function,
         ),
         "How predictions of left-out rows are scored: the name of a scorer of scikit-learn, or a "
-        "function (estimator, X, y) -> number, of which larger is better. None is the squared error "
+        "function (estimator, X, y) -> number (larger is better). None is the squared error "
         "with cv=None, else R2.",
     )
     cv: Any = param(

@@ -40,7 +40,7 @@ FACTS = ("rank", "total", "rows", "deviance", "pearson", "null_deviance", "log_l
 
 
 def check_facts(kept: Any, p: int) -> None:
-    """Refuse what a forged model file put in place of the facts for `summary()`."""
+    """Refuse a model file whose facts for `summary()` do not match its columns."""
     right = isinstance(kept, dict) and all(isinstance(kept.get(k), int | float) for k in FACTS)
     names = ("aliased", "root", "endless", "centre", "null", "slack")
     aliased, *wide = (np.asarray(kept.get(name) if right else None) for name in names)
@@ -48,11 +48,11 @@ def check_facts(kept: Any, p: int) -> None:
     right = right and [array.shape for array in wide[2:]] == [(p,), (p + 1, m), (m,)]
     right = right and all(part.ndim == 2 and len(part) == p + 1 for part in wide[:2])
     if not right or np.any((aliased < 0) | (aliased >= p + 1)):
-        raise DataError("the facts for inference belong to other columns")
+        raise DataError("its facts for inference do not match its columns")
 
 
 def _one_sign(X: Any) -> bool:
-    """Whether a column is positive, or negative, in every row: it can stand for an intercept."""
+    """Whether a column is positive, or negative, in every row, so that it can act as an intercept."""
     ends = [X.min(axis=0), X.max(axis=0)]
     low, high = ends if isinstance(X, np.ndarray) else [end.toarray() for end in ends]
     return bool(np.any((low > 0) | (high < 0)))
@@ -119,14 +119,15 @@ class GLMRegressor(Regressor):
     ) -> Self:
         """Find the coefficients.
 
-        `offset` is added to every row's x . coef_ + intercept_; `exposure` (log link) multiplies
-        its mean: exposure = exp(offset). Here and in prediction both may be names of columns.
+        `offset` is added to x . coef_ + intercept_ of every row; `exposure` (log link only)
+        multiplies its mean: exposure = exp(offset). Both can be names of columns, here and in
+        prediction.
         """
         X, shift = self._opened(X, offset, exposure)
         return self._learn(X, y, weights=sample_weight, offset=shift)
 
     def _opened(self, X: Any, offset: Any, exposure: Any) -> tuple[Any, Any]:
-        """The table without columns that are named, and what is added to linear predictors."""
+        """The table without the columns that are named, and the offset of the linear predictors."""
         if isinstance(offset, str) or isinstance(exposure, str):
             X, offset, exposure = opened(X, offset, exposure)
         if exposure is None:
@@ -141,8 +142,8 @@ class GLMRegressor(Regressor):
         bad = np.flatnonzero(~(values > 0))
         if len(bad):
             raise DataError(
-                f"exposure must be positive: row {bad[0]} has {values[bad[0]]:g} (such rows: "
-                f"{len(bad)}). A row that was never exposed tells nothing: leave it out."
+                f"exposure must be positive, but {len(bad)} row(s) are not (the first, row {bad[0]}, "
+                f"has {values[bad[0]]:g}). Leave out rows without exposure."
             )
         return X, np.log(values)
 
@@ -166,9 +167,8 @@ class GLMRegressor(Regressor):
         if edge and (self.fit_intercept or (self.alpha == 0 and _one_sign(problem.X))):
             found = f"Every y is {y[0]:g}" if equal else "No y is positive"
             raise DataError(
-                f"{found}, so the best mean lies on the edge of what the "
-                f"{self._link()} link can give, and no finite coefficients fit. Use rows in which "
-                "something else happened."
+                f"{found}, so the best mean lies on the boundary of the {self._link()} link, and no "
+                "finite coefficients fit. Add rows with other values of y."
             )
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
@@ -207,7 +207,7 @@ class GLMRegressor(Regressor):
             return self._finite(keep(self, LINKS[self._link()].inverse(eta), shift))
 
     def _reveals(self) -> bool:
-        """Linear predictors do, unless a factor of 0 lets the cell be passed over."""
+        """True unless a coefficient is 0, because then its column is never read."""
         return bool(np.all(self.coef_))
 
     def predict_interval(
@@ -215,10 +215,10 @@ class GLMRegressor(Regressor):
         exposure: Any = None, trials: int = 1, weights: str = "frequency",
     ) -> np.ndarray:  # fmt: skip
         """Low and high end (n, 2) of the interval that covers a new observation (or, with
-        kind="mean", the mean of such observations) in a share `level` of samples.
+        kind="mean", its mean) in a share `level` of samples.
 
         `trials` is the number of trials of a new binomial share; `weights` is as in `summary`. For
-        alpha=0 only. An end is infinite where the linear predictor of an inverse link may be 0.
+        alpha=0 only. An end is infinite where the linear predictor of an inverse link can be 0.
         """
         from pellucid.linear_model._inference.intervals import check_interval, glm_ends
 
@@ -235,7 +235,7 @@ class GLMRegressor(Regressor):
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None
     ) -> float:
-        """D2: the share of the deviance of a constant (beside the offset) that the model explains."""
+        """D2: the share of the deviance of a constant model (with the same offset) that is explained."""
         X, shift = self._opened(X, offset, exposure)
         X, y, sample_weight = opened(X, y, sample_weight)
         mu = self.predict(X, offset=shift)
@@ -254,7 +254,7 @@ class GLMRegressor(Regressor):
         return 1 - own / null if null > 0 else float(own == 0)
 
     def explain(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
-        """The linear predictor as base plus one part per column; an offset is a part of its own."""
+        """The linear predictor as base plus one part per column; an offset is a separate part."""
         X, shift = self._opened(X, offset, exposure)
         found = super().explain(X)
         if shift is not None:

@@ -132,7 +132,7 @@ def _diagnose(
     model: Any, problem: Problem, loss: GLMLoss, task: "Task", found: Solution
 ) -> tuple[Status, dict[str, Any]]:
     """The status, with columns whose coefficients grow without limit, and the facts for inference."""
-    from pellucid.linear_model._glm.boundary import named_endless, one_by_one, without_limit
+    from pellucid.linear_model._glm.boundary import named_endless, saturated, without_limit
     from pellucid.linear_model._glm.information import facts, has_facts
 
     status, inference = found.status, {}
@@ -143,7 +143,7 @@ def _diagnose(
         inference = {"inference_": facts(task, found.x, problem, loss, endless)}
     exact = model.alpha == 0 and model.solver != "gd"
     if exact and status.code not in ("edge", "separated"):
-        status = one_by_one(task.objective, loss) or status
+        status = saturated(task.objective, loss) or status
     return status, inference
 
 

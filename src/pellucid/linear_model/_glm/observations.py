@@ -24,11 +24,11 @@ from pellucid.numerics.roots import root_of_increasing
 # of these shares of an observation's deviation, else an even grid, finer from the second on.
 NODES, RATIOS = (15, 61, 401), (0.5, 5.0)
 FAR = 6.5  # where the grid ends, in standard errors
-WIDEST = 60  # nodes beyond two for the dispersion of one degree of freedom; of two a half, ...
-FINE = 2000  # points that stand for all dispersions
+WIDEST = 60  # nodes beyond two for a dispersion with one degree of freedom; half with two, ...
+FINE = 2000  # points of the grid of dispersions
 STEPS = 1100  # doublings from the smallest to the largest float
 CLOSE = 1e-10  # distance, in deviations of the observation, within which a quantile is found
-UNSURE = 1e-15  # probability that is not told from 0
+UNSURE = 1e-15  # probability that counts as 0
 
 
 def observation_ends(
@@ -50,7 +50,7 @@ def observation_ends(
 
 @dataclass(frozen=True)
 class Nodes:
-    """What the fit leaves open: with probability `share` the linear predictor is `shift` standard
+    """The uncertainty of the fit: with probability `share` the linear predictor is `shift` standard
     errors off and the dispersion is `phi`; `middle` is the most likely case."""
 
     shift: np.ndarray
@@ -63,8 +63,8 @@ class Nodes:
 
 
 def make_nodes(phi: float, dof: float, count: int) -> Nodes:
-    """An estimate phi with `dof` degrees of freedom stands for phi dof / chi2; the error of the
-    linear predictor grows as its root, so that normal observations have Student's t."""
+    """The dispersion is phi dof / chi2 for an estimate phi with `dof` degrees of freedom; the error of
+    the linear predictor grows as its root, so that normal observations have Student's t."""
     if count == NODES[0]:
         z, share_z = np.polynomial.hermite_e.hermegauss(count)
     else:
@@ -80,7 +80,8 @@ def make_nodes(phi: float, dof: float, count: int) -> Nodes:
 def chi_nodes(dof: float) -> tuple[np.ndarray, np.ndarray]:
     """Gaussian quadrature over s = sqrt(chi2 / dof): nodes and shares.
 
-    They are the eigenvalues of s, a fine grid, seen by the first orthogonal polynomials (Lanczos).
+    They are the eigenvalues of s, a fine grid, in the basis of the first orthogonal polynomials
+    (Lanczos).
     """
     low, high = np.log(2 * gammaincinv(dof / 2, [UNSURE, 1 - UNSURE])) / 2
     t = np.linspace(low, high, FINE)

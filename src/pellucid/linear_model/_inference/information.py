@@ -1,4 +1,4 @@
-"""The record of what an unpenalised fit knows about the covariance of its coefficients.
+"""The record of the covariance of the coefficients of an unpenalised fit.
 
 `_glm/information.py` and `_logistic/information.py` make it from the curvature at the optimum.
 """

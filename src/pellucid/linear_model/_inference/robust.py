@@ -49,7 +49,7 @@ def robust_errors(
 ) -> tuple[np.ndarray, float, list[dict[str, float]]]:
     """Errors (q, p + 1), NaN where the classical ones are, their degrees of freedom, Wald tests.
 
-    Targets are tested one by one, classes all together.
+    Targets are tested separately, classes together.
     """
     if found.loss is None:
         _check_classes(model, request)

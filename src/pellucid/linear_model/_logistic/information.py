@@ -187,9 +187,9 @@ def curvature_along(F: Likelihood, x: np.ndarray, V: np.ndarray, least: float = 
         H = np.empty((F.q, V.shape[1], F.q, V.shape[1]))
         for k in range(F.q):
             for l in range(F.q):
-                bend = P[:, k] * (float(k == l) - P[:, l])
-                bend = w * np.where(np.abs(bend) < least, 0.0, bend)
-                H[k, :, l] = A.T @ (A * bend[:, None])
+                curvature = P[:, k] * (float(k == l) - P[:, l])
+                curvature = w * np.where(np.abs(curvature) < least, 0.0, curvature)
+                H[k, :, l] = A.T @ (A * curvature[:, None])
         return H
 
     return parallel.reduce(partial, np.ndarray.__iadd__, F.X.blocks)

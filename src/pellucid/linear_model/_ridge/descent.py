@@ -1,4 +1,4 @@
-"""Plain gradient descent on squared errors, in the user's units: the solver "gd", for watching."""
+"""Plain gradient descent on squared errors, on the original scale: the solver "gd", for watching."""
 
 from collections.abc import Callable
 from typing import Any

@@ -28,7 +28,7 @@ NEAR = 1e-6  # share of y'y below which a residual sum of squares is summed row 
 
 @dataclass(frozen=True)
 class Ridge:
-    """The task in units fit for computing; see `to_user` for the way back."""
+    """The problem in well-scaled units; `to_user` transforms back."""
 
     design: Design
     weights_lift: int
@@ -45,7 +45,7 @@ class Ridge:
         return np.minimum(strength, LARGEST_PENALTY)
 
     def to_user(self, b: np.ndarray, mean: np.ndarray, mean_y: np.ndarray) -> Any:
-        """b (k, p) -> coefficients, intercepts and means in the user's units."""
+        """b (k, p) -> coefficients, intercepts and means on the original scale."""
         with np.errstate(over="ignore", invalid="ignore"):
             intercept = mean_y - b @ mean
             return (
@@ -141,7 +141,7 @@ class Tall:
         drift = G[0, 1:] / self.total if c else np.zeros(G.shape[1])
         self.S = G[c:, c:] - self.total * np.outer(drift, drift)
         self.mean, self.mean_y = design.shift + drift[:p], design.start + drift[p:]
-        # A column that is constant up to rounding carries nothing.
+        # A column that is constant up to rounding has no effect.
         constant = np.diagonal(self.S)[:p] <= design.noise(self.total) ** 2
         self.S[:p][constant] = self.S[:, :p][:, constant] = 0.0
         self.constant = constant
@@ -167,7 +167,7 @@ class Tall:
         return b.T
 
     def losses(self, coef: np.ndarray) -> np.ndarray | None:
-        """Squares that coefficients (k, p) in the user's units leave; None if rounding would show."""
+        """Squared residuals of coefficients (k, p) on the original scale; None if rounding is too large."""
         task, p = self.task, self.task.design.X.p
         with np.errstate(over="ignore", invalid="ignore"):
             b = np.ldexp(coef, -task.units - task.lift[:, None])
