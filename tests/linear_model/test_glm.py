@@ -345,7 +345,7 @@ def test_wrong_exposures_and_parameters_are_named():
     for use in (lambda **k: fitted.fit(X4, COUNTS, **k), lambda **k: fitted.predict(X4, **k)):
         with pytest.raises(DataError, match="exposure has 7 entries, X has 4 rows"):
             use(exposure=np.ones(7))
-    with pytest.raises(DataError, match="exposure must be positive, .* row 2, has 0"):
+    with pytest.raises(DataError, match=r"exposure must be positive, .* row 2, has 0"):
         PoissonRegressor().fit(X4, COUNTS, exposure=[1.0, 1.0, 0.0, 2.0])
     with pytest.raises(ParameterError, match="not both"):
         PoissonRegressor().fit(X4, COUNTS, exposure=COUNTS, offset=COUNTS)

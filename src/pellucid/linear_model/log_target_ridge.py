@@ -28,7 +28,7 @@ class LogTargetRidge(Regressor):
 
         sum_i w_i (log y_i - b0 - x_i . b)^2 + alpha |b|^2
 
-    for targets with a long right tail, such as prices and incomes, on which columns act multiplicatively.
+    for targets with a long right tail, such as prices and incomes, where effects are factors.
     exp(b0 + x . b) alone estimates a median. The predicted mean is
 
         s exp(b0 + x . b),     s = sum_i w_i y_i / sum_i w_i exp(b0 + x_i . b),

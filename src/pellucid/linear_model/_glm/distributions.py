@@ -102,15 +102,13 @@ def _compound(y: np.ndarray, mu: np.ndarray, phi: np.ndarray, power: float) -> n
             number = first + k
             total += _poisson_probability(number, rate) * gammainc(number * shape, y)
         return total
-    total, sum_of_probabilities = np.zeros_like(y * mu), np.zeros_like(y * mu)
+    total, weights = np.zeros_like(y * mu), np.zeros_like(y * mu)
     for t in np.linspace(-12, 12, int(60 * np.sqrt(width)) | 1):
         k = np.maximum(rate + t * np.sqrt(rate), 0.5)
         probability = _poisson_probability(k, rate)
-        total, sum_of_probabilities = (
-            total + probability * gammainc(k * shape, y),
-            sum_of_probabilities + probability,
-        )
-    return total / sum_of_probabilities
+        total = total + probability * gammainc(k * shape, y)
+        weights = weights + probability
+    return total / weights
 
 
 def _poisson_probability(k: Any, rate: np.ndarray) -> np.ndarray:

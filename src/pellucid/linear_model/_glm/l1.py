@@ -2,7 +2,7 @@
 
     sum_i w_i d(y_i, mu_i) / 2 + sum_j [ l1_j |b_j| + l2_j b_j^2 / 2 ]
 
-Invariant: the objective is that of the original columns, however they are scaled inside; zeros are exact.
+Invariant: the objective is that of the original columns, however they are scaled; zeros are exact.
 """
 
 import functools

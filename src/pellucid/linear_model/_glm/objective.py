@@ -161,9 +161,8 @@ class GLMObjective:
                 part = slice(first, min(first + step, rows.stop))
                 A = scaled[: part.stop - first]
                 with np.errstate(all="ignore"):
-                    curvature = self.weights[part] * self.curve.curvature(
-                        self.y[part], eta[part], expected
-                    )
+                    curvature = self.curve.curvature(self.y[part], eta[part], expected)
+                    curvature = self.weights[part] * curvature
                     convex = bool((curvature >= 0).all())
                     root = np.sqrt(curvature) if convex else np.ones_like(curvature)
                     loops.weigh(self._dense(part), root, self.intercept, A)

@@ -132,11 +132,7 @@ def proximal_newton(
         inner_tol = max(min(inner_tol, 0.01 * fallen), 1e-24)
         _note(recorder, k, value, task, B, G, reach)
     worst = float(np.max(_violation(task, B, G)))
-    return (
-        B,
-        out_of_iterations(max_iter, f"the largest component of the gradient is {worst:.2g}"),
-        max_iter,
-    )
+    return B, out_of_iterations(max_iter, f"the largest gradient is {worst:.2g}"), max_iter
 
 
 def _direction(

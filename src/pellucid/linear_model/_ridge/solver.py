@@ -167,7 +167,7 @@ class Tall:
         return b.T
 
     def losses(self, coef: np.ndarray) -> np.ndarray | None:
-        """Squared residuals of coefficients (k, p) on the original scale; None if rounding is too large."""
+        """Squared residuals of coefficients (k, p) on the original scale; None if inaccurate."""
         task, p = self.task, self.task.design.X.p
         with np.errstate(over="ignore", invalid="ignore"):
             b = np.ldexp(coef, -task.units - task.lift[:, None])
