@@ -187,7 +187,7 @@ class LogisticRegression(LogisticModel):
             "separating_": sorted({j for one in solutions for j in one.separating}),
             **self._inference(solutions, fitted, weights, present),
         }
-        return learned if units is None else units.told(learned)
+        return learned if units is None else units.to_original(learned)
 
     def _solver(self) -> Callable[..., Any]:
         """The solver, a function of (X, y, weights, number of classes, setting)."""
@@ -248,7 +248,7 @@ class LogisticRegression(LogisticModel):
         known = [one.inference for one in solutions if one.inference is not None]
         if len(known) < len(solutions):
             return {}
-        from pellucid.linear_model._inference.logistic import facts
+        from pellucid.linear_model._logistic.information import facts
 
         found = facts(known, problem, weights, self.fit_intercept)
         return {name: value | {"present": present} for name, value in found.items()}

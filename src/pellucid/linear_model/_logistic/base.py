@@ -112,12 +112,12 @@ class LogisticModel(LinearClassifier):
             one-vs-rest.
         weights : "frequency" counts a row of weight k as k rows, "precision" counts it once.
         """
-        from pellucid.linear_model._inference.logistic import logistic_summary
-        from pellucid.linear_model._inference.robust import Wanted
+        from pellucid.linear_model._inference.estimates import logistic
+        from pellucid.linear_model._inference.summary import Request, summarise
 
         self._check_fitted()
-        asked = Wanted(errors, X, y, sample_weight, None, groups, weights, level)
-        return logistic_summary(self, asked)
+        request = Request(errors, X, y, sample_weight, None, groups, weights, level)
+        return summarise(self, request, logistic)
 
     def predict_interval(self, X: Any, *, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends, shape (n, K) each, of confidence intervals for the probabilities.
@@ -126,7 +126,7 @@ class LogisticModel(LinearClassifier):
         probabilities, so they stay between 0 and 1. They exist only without a penalty. One-vs-rest
         fits share their rows; the residuals of these rows estimate the covariance of the fits.
         """
-        from pellucid.linear_model._inference.logistic_intervals import probability_interval
+        from pellucid.linear_model._inference.intervals import probability_interval
 
         self._check_fitted()
         return self._answer(lambda encoded: probability_interval(self, encoded, level), X)

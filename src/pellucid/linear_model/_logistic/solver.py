@@ -45,7 +45,7 @@ class Fitted(Solution):
     """Coefficients (classes, p + 1), and two facts that only fits without a penalty have."""
 
     separating: tuple[int, ...] = ()  # columns that separate the classes
-    inference: dict[str, Any] | None = None  # what `inference_` is computed from
+    inference: Any = None  # a LogisticFit, from which `inference_` is computed
 
 
 def norms_in(prepared: Prepared) -> Callable[[Point], dict]:
@@ -272,9 +272,9 @@ def _solve(
         status = check.after(found.x, status.ok, exact) or status
         separation = check.found
     if setting.alpha == 0 and size <= INFERENCE_SIZE:
-        from pellucid.linear_model._inference.logistic_information import information
+        from pellucid.linear_model._logistic.information import with_information
 
-        inference = information(prepared, found.x, separation)
+        inference = with_information(prepared, found.x, separation)
     columns = () if separation is None else tuple(separation.columns.tolist())
     x = symmetric(prepared.to_user(found.x), n_classes, setting.intercept)  # 4
     return Fitted(x, status, found.history, found.n_iter, columns, inference)
