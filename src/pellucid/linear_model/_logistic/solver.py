@@ -62,7 +62,7 @@ class Fitted(Solution):
     """Coefficients (classes, p + 1); without a penalty, what is known about them."""
 
     separating: tuple[int, ...] = ()  # columns that separate the classes
-    inference: dict[str, Any] | None = None
+    inference: Any = None  # a LogisticFit, without a penalty
 
 
 @dataclass(frozen=True)
