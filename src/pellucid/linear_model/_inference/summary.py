@@ -103,7 +103,8 @@ def summarise(
     found = estimates(model, request)
     if isinstance(found, SummaryTable):
         return found
-    errors, dof, tests = found.errors, found.dof, [{} for _ in found.facts]
+    errors, dof = found.errors, found.dof
+    tests: list[dict[str, float]] = [{} for _ in found.facts]
     if request.errors != "classical":
         from pellucid.linear_model._inference.robust import robust_errors
 
