@@ -12,6 +12,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
+from pellucid.data.weighted_sampling import consecutive_parts
 from pellucid.errors import DataError
 from pellucid.linear_model._logistic.absent_classes import (
     all_classes,
@@ -99,11 +100,7 @@ def class_folds(cv: Any, problem: Problem, default: int = 5) -> list[Fold] | lis
     test = np.zeros((k, problem.n))
     for cls in range(len(counts)):
         rows = np.flatnonzero(problem.y == cls)
-        ends = np.concatenate([[0.0], np.cumsum(copies[rows])])
-        edges = np.concatenate([[0], np.cumsum(dealt[:, cls])])
-        for j in range(k):
-            inside = np.minimum(ends[1:], edges[j + 1]) - np.maximum(ends[:-1], edges[j])
-            test[j, rows] = np.clip(inside, 0.0, None)
+        test[:, rows] = list(consecutive_parts(copies[rows], dealt[:, cls]))
     if not whole:
         test *= problem.weights
     return [Dealt(problem.weights, part) for part in test]
