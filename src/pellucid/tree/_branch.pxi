@@ -23,7 +23,6 @@ cdef void free_branch(Branch* b) noexcept nogil:
     give_room(<void*> b.t.target_place)
     give_room(b.t.ranks)
     give_room(b.t.lists)
-    give_room(b.t.shorts)
     give_room(b.t.goes_left)
     give_room(<void*> b.t.origin)
     give_room(b.t.members)
@@ -36,21 +35,18 @@ cdef int new_branch(const Table* whole, const Record* node, int32_t* number, Sor
                     Branch* b) noexcept nogil:
     """Copy the rows of a node; 0 if there is enough memory."""
     cdef Py_ssize_t m = node.end - node.start, size = sizeof(double)
-    cdef bint members = whole.members != NULL and not whole.shared, short = m <= 65536, memory
+    cdef bint members = whole.members != NULL and not whole.shared, memory
     b.t = whole[0]
     b.t.parent = whole
     b.t.n_rows = b.t.n = m
-    b.t.row_step, b.t.column_step, b.t.triples, b.t.shared = 1, m, NULL, False
+    b.t.row_step, b.t.column_step, b.t.shared = 1, m, False
     b.t.stride = 0 if members else m               # no lists
     b.t.X = <double*> take_room(m * whole.d * size)
     b.t.labels = <int32_t*> take_room(m * sizeof(int32_t)) if whole.labels != NULL else NULL
     b.t.target = <double*> take_room(m * whole.q * size) if whole.target != NULL else NULL
     b.t.weights = <double*> take_room(m * size) if whole.weights != NULL else NULL
     b.t.packed = <uint16_t*> take_room(m * sizeof(uint16_t)) if whole.packed != NULL else NULL
-    b.t.lists = (NULL if members or short
-                 else <int32_t*> take_room(m * whole.d * sizeof(int32_t)))
-    b.t.shorts = (NULL if members or not short
-                  else <uint16_t*> take_room(m * whole.d * sizeof(uint16_t)))
+    b.t.lists = NULL if members else <int32_t*> take_room(m * whole.d * sizeof(int32_t))
     b.t.goes_left = <uint8_t*> take_room(m)
     b.t.bent = <double*> take_room(m * size) if whole.bent != NULL else NULL
     b.t.target_place = <int32_t*> take_room(m * sizeof(int32_t)) if whole.ranks != NULL else NULL
@@ -61,7 +57,7 @@ cdef int new_branch(const Table* whole, const Record* node, int32_t* number, Sor
     b.t.binned.bins = <uint8_t*> take_room(m * whole.d) if whole.binned.bins != NULL else NULL
     b.t.ready = <uint8_t*> take_room(whole.d) if members else NULL
     memory = b.t.X != NULL and b.t.goes_left != NULL and b.t.origin != NULL
-    memory &= members or b.t.lists != NULL or b.t.shorts != NULL
+    memory &= members or b.t.lists != NULL
     memory &= whole.labels == NULL or b.t.labels != NULL
     memory &= whole.target == NULL or b.t.target != NULL
     memory &= whole.weights == NULL or b.t.weights != NULL
@@ -81,7 +77,7 @@ cdef int new_branch(const Table* whole, const Record* node, int32_t* number, Sor
 
 
 cdef void copy_list(const Table* whole, const Record* node, int f, const int32_t* number, Sorter* o,
-                    row_number* out) noexcept nogil:
+                    int32_t* out) noexcept nogil:
     """A node's rows in the order of column f, by their new numbers."""
     cdef const int32_t* rows
     cdef Py_ssize_t i
@@ -90,7 +86,7 @@ cdef void copy_list(const Table* whole, const Record* node, int f, const int32_t
         return
     rows = rows_of(whole, node, f, o)
     for i in range(node.end - node.start):
-        out[i] = <row_number> number[rows[i]]
+        out[i] = number[rows[i]]
 
 
 cdef void copy_rows(const Table* whole, const Record* node, int32_t* number, Sorter* o,
@@ -129,10 +125,7 @@ cdef void copy_rows(const Table* whole, const Record* node, int32_t* number, Sor
     if whole.shared:
         mark_rows(whole, node, o.mark, 1)
     for f in range(whole.d):
-        if b.t.shorts != NULL:
-            copy_list(whole, node, f, number, o, b.t.shorts + f * m)
-        else:
-            copy_list(whole, node, f, number, o, b.t.lists + f * m)
+        copy_list(whole, node, f, number, o, b.t.lists + f * m)
         if whole.compared[f]:
             for i in range(m):
                 (<double*> b.t.X)[f * m + i] = whole.X[

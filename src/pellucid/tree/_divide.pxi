@@ -1,11 +1,11 @@
 # Steps 4 and 5 of a node's life: which rows go left, the lists partitioned, a whole subtree grown.
 
-cdef Py_ssize_t partition_rows(const Table* t, row_number* rows, Py_ssize_t start, Py_ssize_t end,
-                               row_number* right) noexcept nogil:
+cdef Py_ssize_t partition_rows(const Table* t, int32_t* rows, Py_ssize_t start, Py_ssize_t end,
+                               int32_t* right) noexcept nogil:
     """Rows that go left to the front, the others behind, both in their old order."""
     cdef const uint8_t* goes_left = t.goes_left
     cdef Py_ssize_t i, l = start, r = 0, b
-    cdef row_number row
+    cdef int32_t row
     for i in range(start, end):
         row = rows[i]
         b = goes_left[row]
@@ -13,35 +13,14 @@ cdef Py_ssize_t partition_rows(const Table* t, row_number* rows, Py_ssize_t star
         right[r] = row
         l += b
         r += 1 - b
-    memcpy(rows + l, right, r * sizeof(row_number))
+    memcpy(rows + l, right, r * sizeof(int32_t))
     return l
-
-
-cdef void partition_triples(const Table* t, uint8_t* list, Py_ssize_t start, Py_ssize_t end,
-                            int32_t* right) noexcept nogil:
-    """The same for rows in three bytes."""
-    cdef Py_ssize_t i, l = start, r = 0, b
-    cdef int32_t row
-    for i in range(start, end):
-        row = get_triple(list + 3 * i)
-        b = t.goes_left[row]
-        set_triple(list + 3 * l, row)
-        right[r] = row
-        l += b
-        r += 1 - b
-    for i in range(r):
-        set_triple(list + 3 * (l + i), right[i])
 
 
 cdef inline void partition_list(const Table* t, int f, const Record* node,
                                 int32_t* right) noexcept nogil:
     """Step 5 for the list of column f."""
-    if t.shorts != NULL:
-        partition_rows(t, t.shorts + f * t.stride, node.start, node.end, <uint16_t*> right)
-    elif t.triples != NULL:
-        partition_triples(t, t.triples + 3 * f * t.stride, node.start, node.end, right)
-    else:
-        partition_rows(t, t.lists + f * t.stride, node.start, node.end, right)
+    partition_rows(t, t.lists + f * t.stride, node.start, node.end, right)
 
 
 cdef Py_ssize_t partition_members(const Table* t, Record* node, int32_t* right) noexcept nogil:

@@ -78,8 +78,6 @@ cdef struct Table:              # what all loops see; invariant: labels or targe
     const uint8_t* missing      # 1: some value is missing
     const uint8_t* compared     # 1: the loops compare values of the column, not only their order
     int32_t* lists              # (d, stride) sorted rows
-    uint8_t* triples            # (d, stride, 3) the same in three bytes each, lowest first, or NULL
-    uint16_t* shorts            # (d, stride) the same in two bytes each, or NULL
     int32_t* members            # (n,) rows of the nodes side by side, or NULL: the lists are divided
     bint shared                 # members without places or bins
     const int32_t* places       # (n_rows, d) where a value stands in the lists; with members
@@ -217,22 +215,10 @@ cdef class Workspace:
         self.t.origin = NULL
 
     cdef int set_lists(self, lists) except -1:
-        """Sorted rows (d, n) as int32, or uint16 if they are shared, or (d, 3 n) as bytes. With
-        members nothing is written."""
-        cdef const int32_t[:, ::1] numbers
-        cdef const uint16_t[:, ::1] shorts
-        cdef uint8_t[:, ::1] triples
-        self.t.lists, self.t.triples, self.t.shorts = NULL, NULL, NULL
-        if lists.dtype == np.uint8:
-            triples = lists
-            self.t.triples, self.t.stride = &triples[0, 0], triples.shape[1] // 3
-        elif lists.dtype == np.uint16:
-            shorts = lists
-            self.t.shorts, self.t.stride = <uint16_t*> &shorts[0, 0], shorts.shape[1]
-        else:
-            numbers = lists
-            self.t.stride = numbers.shape[1]
-            self.t.lists = <int32_t*> &numbers[0, 0] if self.t.stride else NULL
+        """Sorted rows (d, n); with members nothing is written."""
+        cdef const int32_t[:, ::1] rows = lists
+        self.t.stride = rows.shape[1]
+        self.t.lists = <int32_t*> &rows[0, 0] if self.t.stride else NULL
         return 0
 
     cdef int set_bins(self, binned) except -1:

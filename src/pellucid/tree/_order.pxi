@@ -100,42 +100,16 @@ cdef void look_at(const Table* t, int f) noexcept nogil:
     t.ready[f] = 1
 
 
-cdef inline int32_t get_triple(const uint8_t* at) noexcept nogil:
-    return at[0] | <int32_t> at[1] << 8 | <int32_t> at[2] << 16
-
-
-cdef inline void set_triple(uint8_t* at, int32_t row) noexcept nogil:
-    at[0], at[1], at[2] = <uint8_t> row, <uint8_t> (row >> 8), <uint8_t> (row >> 16)
-
-
-ctypedef fused row_number:
-    int32_t
-    uint16_t
-
-
-ctypedef fused written:
-    int32_t
-    uint16_t
-
-
-cdef inline void pick_marked(const row_number* list, Py_ssize_t m, const int32_t* number,
-                             const uint8_t* mark, written* out) noexcept nogil:
-    cdef Py_ssize_t i = 0, k = 0
-    while k < m:
-        out[k] = <written> (list[i] if number == NULL else number[list[i]])
-        k += mark[list[i]]
-        i += 1
-
-
 cdef void pick_listed(const Table* t, const Record* node, int f, const int32_t* number,
-                      const uint8_t* mark, written* out) noexcept nogil:
+                      const uint8_t* mark, int32_t* out) noexcept nogil:
     """The shared list of column f without the rows of other nodes, which are not marked; `number`:
     what to write for a row, NULL: itself."""
-    cdef Py_ssize_t m = node.end - node.start
-    if t.shorts != NULL:
-        pick_marked(<const uint16_t*> t.shorts + f * t.stride, m, number, mark, out)
-    else:
-        pick_marked(<const int32_t*> t.lists + f * t.stride, m, number, mark, out)
+    cdef const int32_t* list = t.lists + f * t.stride
+    cdef Py_ssize_t m = node.end - node.start, i = 0, k = 0
+    while k < m:
+        out[k] = list[i] if number == NULL else number[list[i]]
+        k += mark[list[i]]
+        i += 1
 
 
 cdef void mark_rows(const Table* t, const Record* node, uint8_t* mark, uint8_t to) noexcept nogil:
@@ -144,28 +118,11 @@ cdef void mark_rows(const Table* t, const Record* node, uint8_t* mark, uint8_t t
         mark[t.members[i]] = to
 
 
-cdef const int32_t* segment(const Table* t, int f, Py_ssize_t start, Py_ssize_t end,
-                            Sorter* o) noexcept nogil:
-    """Rows [start, end) of the list of column f."""
-    cdef const uint16_t* short = t.shorts + f * t.stride
-    cdef const uint8_t* triple = t.triples + 3 * f * t.stride
-    cdef Py_ssize_t i
-    if t.shorts != NULL:
-        for i in range(start, end):
-            o.rows[i - start] = short[i]
-        return o.rows
-    if t.triples != NULL:
-        for i in range(start, end):
-            o.rows[i - start] = get_triple(triple + 3 * i)
-        return o.rows
-    return t.lists + f * t.stride + start
-
-
 cdef const int32_t* listed_rows(const Table* t, const Record* node, int f,
                                 Sorter* o) noexcept nogil:
     """The rows of a node in the order of column f, from a shared list."""
     if node.end - node.start == t.stride:
-        return segment(t, f, 0, t.stride, o)
+        return t.lists + f * t.stride
     mark_rows(t, node, o.mark, 1)
     pick_listed(t, node, f, NULL, o.mark, o.rows)
     mark_rows(t, node, o.mark, 0)
@@ -179,7 +136,7 @@ cdef const int32_t* rows_of(const Table* t, const Record* node, int f, Sorter* o
         return listed_rows(t, node, f, o)
     if t.members != NULL:
         return t.members + node.start
-    return segment(t, f, node.start, node.end, o)
+    return t.lists + f * t.stride + node.start
 
 
 cdef void gather_keys(const Table* t, const Record* node, int f, Sorter* o, int32_t* low,

@@ -99,32 +99,13 @@ cdef bint sort_items(const double* x, Item* items, Item* other, Py_ssize_t m) no
     return repeated
 
 
-cdef inline void put(int32_t* order, uint8_t* triples, Py_ssize_t i, int32_t row) noexcept nogil:
-    if triples == NULL:
-        order[i] = row
-    else:
-        triples[3 * i], triples[3 * i + 1] = <uint8_t> row, <uint8_t> (row >> 8)
-        triples[3 * i + 2] = <uint8_t> (row >> 16)
-
-
-def sort_column(const double[::1] x, order):
+def sort_column(const double[::1] x, int32_t[::1] order):
     """Fill `order` with the rows of x in ascending order, equal values by row, NaN last.
 
-    `order` is int32 (n,), or uint8 (3 n,): three bytes a row, lowest first, for n < 2**24.
     Returns (number of missing values, True if two present values are equal).
     """
     cdef Py_ssize_t n = x.shape[0], i, m = 0, last = n
     cdef bint repeated = False
-    cdef int32_t[::1] numbers
-    cdef uint8_t[::1] bytes_
-    cdef int32_t* rows = NULL
-    cdef uint8_t* triples = NULL
-    if order.dtype == "uint8":
-        bytes_ = order
-        triples = &bytes_[0] if n else NULL
-    else:
-        numbers = order
-        rows = &numbers[0] if n else NULL
     cdef Item* items = <Item*> take_room(2 * max(n, 1) * sizeof(Item))
     if items == NULL:
         raise MemoryError
@@ -137,12 +118,12 @@ def sort_column(const double[::1] x, order):
         if m > 0:
             repeated = sort_items(&x[0], items, items + n, m)
         for i in range(m):
-            put(rows, triples, i, items[i].row)
+            order[i] = items[i].row
         last = m
         if m < n:
             for i in range(n):
                 if isnan(x[i]):
-                    put(rows, triples, last, <int32_t> i)
+                    order[last] = <int32_t> i
                     last += 1
         give_room(items)
     return n - m, bool(repeated)

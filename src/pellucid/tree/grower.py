@@ -129,15 +129,12 @@ def _rows(
     division."""
     if table.binned is not None:
         return table.order, None, table.members(w)
-    if table.order.dtype == np.uint8:
-        return table.order, None, None
     if looks_at_few(limits, table.d) or (limits.max_depth == 1 and w is None):
-        table = table.wide().placed(n_jobs)
+        table = table.placed(n_jobs)
         return table.order, table.places, table.members(w)
     small = table.order.shape[1] <= SHARED * branch_rows(table.d)
     if small and not consume and limits.max_leaf_nodes is None:
         return table.order, None, table.members(w)
-    table = table.wide()
     if w is None:
         return table.order if consume else table.order.copy(), None, None
     wanted = (w > 0).astype(np.uint8)
