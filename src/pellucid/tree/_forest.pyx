@@ -11,15 +11,14 @@ what it says, its value or the row of its values. Nodes with sets of levels are 
 Every row adds up its trees in their order: bits do not depend on blocks or threads.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
+from pellucid.tree._level_sets cimport set_left
+from pellucid.tree._prefetch cimport prefetch
+
 import numpy as np
-
-
-include "_sets.pxi"
-include "_fetch.pxi"
 
 
 cdef struct Step:
@@ -44,7 +43,7 @@ cdef enum:
     ROUND = 4                   # steps between two looks at whether all are done
 
 
-cdef int64_t HIGHEST = 0x7FFFFFFFFFFFFFFF, LOWEST = -0x7FFFFFFFFFFFFFFF - 1
+cdef int64_t HIGHEST = INT64_MAX, LOWEST = INT64_MIN
 
 
 cdef inline int64_t bits_of(double x) noexcept nogil:
@@ -320,7 +319,7 @@ cdef class Packing:
             for j in range(self.n_trees):
                 t = self.trees + j
                 for i in range(0, t.n_nodes, 4):   # the rows would ask for them in any order
-                    fetch_soon(t.steps + i)
+                    prefetch(t.steps + i)
                 if t.has_sets:
                     walk_sets(t, &self.n_levels[0], tiles, cells, &self.place[0], n_tiles, at)
                 else:

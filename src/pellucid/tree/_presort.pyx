@@ -1,16 +1,19 @@
-"""Stable argsort of float64 columns by radix, missing values last.
+"""Preparing a table for growing: the order of its columns, places, bins, and weights of rows.
 
-A double is mapped to an unsigned integer of the same order (flip the sign bit of positive numbers,
-all bits of negative ones; -0.0 counts as 0.0). Three stable counting passes order the rows by the
-upper 32 bits; rows that agree there stand side by side and are then ordered by the lower 32 bits: by
-insertion if they are few, by three more counting passes if they are many.
+Columns are sorted by a stable radix sort, missing values last. A double is mapped to an
+unsigned integer of the same order (flip the sign bit of positive numbers, all bits of negative ones;
+-0.0 counts as 0.0). Three stable counting passes order the rows by the upper 32 bits; rows that agree
+there stand side by side and are then ordered by the lower 32 bits: by insertion if they are few, by
+three more counting passes if they are many.
 """
 
-from libc.math cimport isnan
+from libc.math cimport floor, isnan
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-include "_room.pxi"
+from pellucid.tree._memory cimport allocate, release
+from pellucid.tree._random cimport mix
+from pellucid.tree._table cimport SMALL
 
 
 cdef enum:
@@ -106,7 +109,7 @@ def sort_column(const double[::1] x, int32_t[::1] order):
     """
     cdef Py_ssize_t n = x.shape[0], i, m = 0, last = n
     cdef bint repeated = False
-    cdef Item* items = <Item*> take_room(2 * max(n, 1) * sizeof(Item))
+    cdef Item* items = <Item*> allocate(2 * max(n, 1) * sizeof(Item))
     if items == NULL:
         raise MemoryError
     with nogil:
@@ -125,7 +128,7 @@ def sort_column(const double[::1] x, int32_t[::1] order):
                 if isnan(x[i]):
                     order[last] = <int32_t> i
                     last += 1
-        give_room(items)
+        release(items)
     return n - m, bool(repeated)
 
 
@@ -201,3 +204,66 @@ def cut_column(const double[::1] x, const int32_t[::1] order, Py_ssize_t present
         for i in range(present, x.shape[0]):
             bins[order[i]] = <uint8_t> b
     return b
+
+
+def survey(const double[::1] w):
+    """(all are 1, all are > 0, all are integers, the largest): one pass over weights."""
+    cdef bint ones = True, positive = True, integers = True
+    cdef double most = 0.0
+    if w.shape[0] < SMALL:
+        survey_weights(w, &ones, &positive, &integers, &most)
+    else:
+        with nogil:
+            survey_weights(w, &ones, &positive, &integers, &most)
+    return bool(ones), bool(positive), bool(integers), most
+
+
+cdef void survey_weights(const double[::1] w, bint* ones, bint* positive, bint* integers,
+                         double* most) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(w.shape[0]):
+        ones[0] &= w[i] == 1.0
+        positive[0] &= w[i] > 0.0
+        integers[0] &= w[i] == floor(w[i])
+        most[0] = w[i] if w[i] > most[0] else most[0]
+
+
+def keep_rows(const int32_t[:, ::1] order, const uint8_t[::1] wanted, int32_t[:, ::1] lists):
+    """The sorted lists without the unwanted rows. Small ones are not worth a change of threads."""
+    if order.shape[0] * order.shape[1] < SMALL:
+        keep_wanted(&order[0, 0], order.shape[0], order.shape[1], wanted, lists.shape[1], &lists[0, 0])
+    else:
+        with nogil:
+            keep_wanted(&order[0, 0], order.shape[0], order.shape[1], wanted, lists.shape[1],
+                        &lists[0, 0])
+
+
+cdef void keep_wanted(const int32_t* order, Py_ssize_t d, Py_ssize_t n, const uint8_t[::1] wanted,
+                      Py_ssize_t m, int32_t* lists) noexcept nogil:
+    cdef Py_ssize_t f, i, k
+    for f in range(d):
+        k = 0
+        for i in range(n):
+            if k < m:
+                lists[f * m + k] = order[f * n + i]
+            k += wanted[order[f * n + i]]
+
+
+def draw_counts(uint64_t key, Py_ssize_t draws, double[::1] counts):
+    """How often each row is drawn, with replacement; the key says it all."""
+    cdef Py_ssize_t n = counts.shape[0]
+    if draws < SMALL:
+        count_draws(key, draws, n, &counts[0])
+    else:
+        with nogil:
+            count_draws(key, draws, n, &counts[0])
+
+
+cdef void count_draws(uint64_t key, Py_ssize_t draws, Py_ssize_t n, double* counts) noexcept nogil:
+    cdef uint64_t state = mix(key ^ <uint64_t> 0xA24BAED4963EE407)      # not the tree's own numbers
+    cdef double scale = <double> n * 2.0 ** -53                         # rounds to n at no draw
+    cdef Py_ssize_t i
+    memset(counts, 0, n * sizeof(double))
+    for i in range(draws):
+        state += <uint64_t> 0x9E3779B97F4A7C15
+        counts[<Py_ssize_t> (<double> (mix(state) >> 11) * scale)] += 1.0
