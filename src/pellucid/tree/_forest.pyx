@@ -161,7 +161,8 @@ cdef void fill_unit_rows(Py_ssize_t K, double* table) noexcept nogil:
         table[i] = i % (K + 1) == 0
 
 
-cdef int32_t row_of(const double* value, Py_ssize_t K, int32_t following, double* table) noexcept nogil:
+cdef int32_t row_of(const double* value, Py_ssize_t K, int32_t following,
+                    double* table) noexcept nogil:
     """Where a leaf's values stand in the table: row k if they are 1 for class k, else a new row."""
     cdef Py_ssize_t k, one = 0, ones = 0, zeros = 0
     for k in range(K):                             # no branches: half of them would be guessed wrong

@@ -267,3 +267,38 @@ cdef void count_draws(uint64_t key, Py_ssize_t draws, Py_ssize_t n, double* coun
     for i in range(draws):
         state += <uint64_t> 0x9E3779B97F4A7C15
         counts[<Py_ssize_t> (<double> (mix(state) >> 11) * scale)] += 1.0
+
+
+def number_bins(const double[::1] values, const double[::1] thresholds, uint8_t[:, ::1] cells,
+                int place):
+    """Bin of every value: how many thresholds lie below it; after the last bin if it is missing."""
+    cdef Py_ssize_t i, n = values.shape[0]
+    cdef int low, half, length, m = <int> thresholds.shape[0]
+    cdef double v
+    with nogil:
+        for i in range(n):
+            v = values[i]
+            if isnan(v):
+                cells[i, place] = <uint8_t> (m + 1)
+                continue
+            low, length = 0, m
+            while length > 0:           # first threshold >= v
+                half = length >> 1
+                if thresholds[low + half] < v:
+                    low += half + 1
+                    length -= half + 1
+                else:
+                    length = half
+            cells[i, place] = <uint8_t> low
+
+
+def level_bins(const double[::1] codes, const uint8_t[::1] bin_of, int n_bins,
+               uint8_t[:, ::1] cells, int place):
+    """Bin of every level; after the last bin if it is missing."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(codes.shape[0]):
+            if 0.0 <= codes[i] < bin_of.shape[0]:
+                cells[i, place] = bin_of[<Py_ssize_t> codes[i]]
+            else:
+                cells[i, place] = <uint8_t> n_bins

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid import parallel
-from pellucid.tree import _histogram
+from pellucid.tree._presort import level_bins, number_bins
 from pellucid.tree.rows import Rows
 
 WIDTH = 4  # columns in a word of bins
@@ -51,9 +51,9 @@ class Bins:
         """Bins of column j in its place of the cells."""
         if self.kinds[j]:
             count = int(self.n_bins[j])
-            _histogram.level_bins(column, self.bin_of[j], count, cells, j % WIDTH)
+            level_bins(column, self.bin_of[j], count, cells, j % WIDTH)
         else:
-            _histogram.number_bins(column, self.thresholds[j], cells, j % WIDTH)
+            number_bins(column, self.thresholds[j], cells, j % WIDTH)
 
 
 def _threads(cells: int) -> int | None:

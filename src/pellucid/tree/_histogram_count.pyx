@@ -1,8 +1,15 @@
-"""Rows of a node: as integers, counted into histograms, or sent to the two sides of a division."""
+"""Rows of a node: as integers, counted into histograms, or partitioned by a split."""
+
+from libc.math cimport fabs, frexp, ldexp
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy
+
+from pellucid.tree._histogram_records cimport Cell, Gradient, Split, Units, add_words
+from pellucid.tree._prefetch cimport prefetch
+
 
 cdef extern from *:
     """
-    typedef long long pair_of_words __attribute__((vector_size(16), aligned(8), may_alias));
     #ifdef __SSE2__
     #include <emmintrin.h>
     static inline long long rounded(double x) { return _mm_cvtsd_si64(_mm_set_sd(x)); }
@@ -10,21 +17,12 @@ cdef extern from *:
     #include <math.h>
     static inline long long rounded(double x) { return llrint(x); }
     #endif
-    static inline void look_ahead(const void* at) { __builtin_prefetch(at); }
-    static inline void add_words(void* to, const void* from) {
-        *(pair_of_words*) to += *(const pair_of_words*) from;
-    }
     """
-    void add_words(void* to, const void* other) nogil
-    void look_ahead(const void* at) nogil
     int64_t rounded(double x) nogil             # to the nearest integer
 
 
 cdef enum:
-    ALL = 0                     # every row, in order
-    ORDERED = 1                 # cells in the order of rows
-    BY_ROW = 2
-    AHEAD = 16
+    AHEAD = 16                  # rows that are prefetched
 
 
 cdef inline void add_rows(const uint32_t* words, const int32_t* rows, const Cell* cells,
@@ -39,7 +37,7 @@ cdef inline void add_rows(const uint32_t* words, const int32_t* rows, const Cell
     cdef Cell* d = columns[3]
     for i in range(n):
         if where != ALL and i + AHEAD < n:
-            look_ahead(words + rows[i + AHEAD])
+            prefetch(words + rows[i + AHEAD])
         row = i if where == ALL else rows[i]
         cell = cells + (row if where == BY_ROW else i)
         word = words[row]
@@ -68,22 +66,22 @@ cdef inline int exponent(double largest, int bits) noexcept nogil:
     return e
 
 
-cdef void set_units(const Slope* slopes, const int32_t* rows, Py_ssize_t n, int shift,
+cdef void set_units(const Gradient* gradients, const int32_t* rows, Py_ssize_t n, int shift,
                     Units* units) noexcept nogil:
     """Units in which no sum over these rows can overflow."""
     cdef double g = 0.0, h = 0.0
     cdef Py_ssize_t i
     cdef int e
     for i in range(n):
-        g = max(g, fabs(slopes[rows[i]].g))
-        h = max(h, slopes[rows[i]].h)
+        g = max(g, fabs(gradients[rows[i]].g))
+        h = max(h, gradients[rows[i]].h)
     e = exponent(g * n, 62)
     units.g = ldexp(1.0, -e)
     e = exponent(h * n, 62 - shift)
     units.h, units.shift = ldexp(1.0, -e), shift
 
 
-cdef double noise_of(const Slope* slopes, const int32_t* samples, const int32_t* rows,
+cdef double noise_of(const Gradient* gradients, const int32_t* samples, const int32_t* rows,
                      Py_ssize_t n) noexcept nogil:
     """Sum of g^2, by sample, over the sum of h."""
     cdef double squares = 0.0, h = 0.0, c = 1.0
@@ -91,13 +89,13 @@ cdef double noise_of(const Slope* slopes, const int32_t* samples, const int32_t*
     for i in range(n):
         if samples != NULL:
             c = <double> samples[rows[i]]
-        squares += slopes[rows[i]].g * (slopes[rows[i]].g / c)
-        h += slopes[rows[i]].h
+        squares += gradients[rows[i]].g * (gradients[rows[i]].g / c)
+        h += gradients[rows[i]].h
     return squares / h if h > 0.0 else 0.0
 
 
-cdef Cell to_cells(const Slope* slopes, const int32_t* samples, const int32_t* rows, Py_ssize_t n,
-                   const Units* units, Cell* cells, Cell* ordered) noexcept nogil:
+cdef Cell to_cells(const Gradient* gradients, const int32_t* samples, const int32_t* rows,
+                   Py_ssize_t n, const Units* units, Cell* cells, Cell* ordered) noexcept nogil:
     """Integers of the rows, and their sum; samples NULL: 1 each."""
     cdef Cell total
     cdef Py_ssize_t i
@@ -106,21 +104,13 @@ cdef Cell to_cells(const Slope* slopes, const int32_t* samples, const int32_t* r
     total.g, total.hc = 0, 0
     for i in range(n):
         row = rows[i]
-        cells[row].g = rounded(slopes[row].g * up_g)
-        cells[row].hc = (rounded(slopes[row].h * up_h) << units.shift) + (
+        cells[row].g = rounded(gradients[row].g * up_g)
+        cells[row].hc = (rounded(gradients[row].h * up_h) << units.shift) + (
             1 if samples == NULL else samples[row])
         add_words(&total, cells + row)
         if ordered != NULL:
             ordered[i] = cells[row]
     return total
-
-
-cdef inline double count_of(const Units* units, int64_t hc) noexcept nogil:
-    return <double> (hc & ((<int64_t> 1 << units.shift) - 1))
-
-
-cdef inline double curvature_of(const Units* units, int64_t hc) noexcept nogil:
-    return <double> (hc >> units.shift) * units.h
 
 
 cdef inline bint goes_left(const Split* s, int b, int n_bins) noexcept nogil:
@@ -131,8 +121,8 @@ cdef inline bint goes_left(const Split* s, int b, int n_bins) noexcept nogil:
     return b <= s.bin
 
 
-cdef Py_ssize_t send_rows(const Split* s, const uint8_t* column, int32_t* rows, int32_t* scratch,
-                          Py_ssize_t n, int n_bins) noexcept nogil:
+cdef Py_ssize_t partition_rows(const Split* s, const uint8_t* column, int32_t* rows, int32_t* scratch,
+                               Py_ssize_t n, int n_bins) noexcept nogil:
     """Stable partition of rows in place: how many went left."""
     cdef uint8_t side[256]
     cdef Py_ssize_t i, left = 0, right = 0
@@ -151,18 +141,19 @@ cdef Py_ssize_t send_rows(const Split* s, const uint8_t* column, int32_t* rows, 
     return left
 
 
-cdef void gather(const Cell* cells, const int32_t* rows, Py_ssize_t n, Cell* out) noexcept nogil:
+cdef void gather_cells(const Cell* cells, const int32_t* rows, Py_ssize_t n, Cell* out) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
         out[i] = cells[rows[i]]
 
 
-cdef Slope sum_of(const Slope* slopes, const int32_t* rows, Py_ssize_t n) noexcept nogil:
-    """Sum of the slopes of rows, in their order."""
-    cdef Slope total
+cdef Gradient sum_gradients(const Gradient* gradients, const int32_t* rows,
+                            Py_ssize_t n) noexcept nogil:
+    """Sum of the gradients of rows, in their order."""
+    cdef Gradient total
     cdef Py_ssize_t i
     total.g, total.h = 0.0, 0.0
     for i in range(n):
-        total.g += slopes[rows[i]].g
-        total.h += slopes[rows[i]].h
+        total.g += gradients[rows[i]].g
+        total.h += gradients[rows[i]].h
     return total

@@ -1,18 +1,18 @@
-"""The best division of one column of a node, from its histogram."""
+"""The best split of one column of a node, from its histogram."""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport qsort
+from libc.string cimport memset
+
+from pellucid.tree._histogram_records cimport (
+    EXPECTED_GAIN, SUPPORT, TIE, Cell, Limits, Node, Split, Units, add_words, count_of,
+    curvature_of,
+)
 
 
-cdef struct Order:              # of a level's bin along its mean slope
+cdef struct Order:              # of a level's bin along its mean gradient
     double key
     int32_t bin
-
-
-cdef inline double drop(double g, double h, double l2, double lower, double upper) noexcept nogil:
-    """Twice the drop of the quadratic model at its best value inside the bounds."""
-    cdef double value = -g / (h + l2)
-    if lower <= value <= upper:
-        return g * g / (h + l2)
-    value = lower if value < lower else upper
-    return -(2.0 * g + (h + l2) * value) * value
 
 
 cdef inline bint in_order(const Node* node, const Limits* p, double gl, double hl, double gr,
@@ -24,9 +24,9 @@ cdef inline bint in_order(const Node* node, const Limits* p, double gl, double h
 
 
 cdef inline bint consider(const Node* node, const Units* u, const Limits* p, const Cell* left,
-                          int sign, double price, Split* best) noexcept nogil:
-    """Whether a division is better, by a price, than the best so far, whose score it then is; the
-    scores are compared as ratios, without a division. Samples were looked at before."""
+                          int sign, double penalty, Split* best) noexcept nogil:
+    """Whether a split is better, by a penalty, than the best so far, whose score it then is; the
+    scores are compared as ratios, without a split. Samples were looked at before."""
     cdef double gl = <double> left.g * u.g, hl = curvature_of(u, left.hc)
     cdef double gr = node.g - gl, hr = node.h - hl, num, den
     if hl < p.min_h or hr < p.min_h:
@@ -40,7 +40,7 @@ cdef inline bint consider(const Node* node, const Units* u, const Limits* p, con
     else:
         den = (hl + p.l2) * (hr + p.l2)
         num = gl * gl * (hr + p.l2) + gr * gr * (hl + p.l2)
-    num -= price * den
+    num -= penalty * den
     if num * best.den <= (best.num + TIE * (best.num if best.num > 0 else -best.num)) * den:
         return False
     best.num, best.den, best.left = num, den, left[0]
@@ -124,7 +124,7 @@ cdef inline double key_of(const Cell* e, const Units* u, double smooth) noexcept
 
 cdef int order_levels(const Cell* e, int n_bins, const Node* node, const Units* u, Order* order,
                       Cell* pooled) noexcept nogil:
-    """Levels by their smoothed mean slope: how many; small levels of the node are one (256)."""
+    """Levels by their smoothed mean gradient: how many; small levels of the node are one (256)."""
     cdef double smooth = SUPPORT * node.h / node.c
     cdef int b, m = 0
     pooled.g, pooled.hc = 0, 0
@@ -145,8 +145,8 @@ cdef void scan_sets(const Cell* e, int n_bins, const Cell* missing, const Node* 
                     const Units* u, const Limits* p, int32_t feature, Split* best) noexcept nogil:
     """Sets of levels along their order, with the missing rows right and, if there are any, left.
 
-    The order is learned from the slopes that the division is to explain: of m levels that mean nothing
-    the upper half lies above the lower one, and the division between gains 2 / pi * m times the noise
+    The order is learned from the gradients that the split is to explain: of m levels that mean nothing
+    the upper half lies above the lower one, and the split between gains 2 / pi * m times the noise
     (a mean of half a normal distribution is sqrt(2 / pi)). Two levels have no order to learn, so a set
     has to gain more than 2 / pi * (m - 2) times the noise.
     """
@@ -154,7 +154,7 @@ cdef void scan_sets(const Cell* e, int n_bins, const Cell* missing, const Node* 
     cdef Cell pooled, left
     cdef int k, m = order_levels(e, n_bins, node, u, order, &pooled), at = -1, at_side = 0
     cdef int side, sides = 2 if count_of(u, missing.hc) > 0 else 1
-    cdef double cl, price = CHANCE * max(m - 2, 0) * u.noise
+    cdef double cl, penalty = EXPECTED_GAIN * max(m - 2, 0) * u.noise
     for side in range(sides):
         left.g, left.hc = 0, 0
         if side == 1:
@@ -164,7 +164,7 @@ cdef void scan_sets(const Cell* e, int n_bins, const Cell* missing, const Node* 
             cl = count_of(u, left.hc)
             if cl < p.min_c or node.c - cl < p.min_c:
                 continue
-            if consider(node, u, p, &left, 0, price, best):
+            if consider(node, u, p, &left, 0, penalty, best):
                 best.feature, best.bin, at, at_side = feature, 0, k, side
     if at >= 0:
         set_of_bins(e, n_bins, order, at, node, u, at_side if sides == 2 else -1, best)

@@ -1,8 +1,15 @@
-# What the divisions of all rows in two by one column may cost, from the class weights of its buckets.
-#
-# Inside a bucket the left side's class weights lie in a box. A cost, weight times impurity, is concave,
-# so the sum over the two sides is lowest at a corner of the box. Corner 0 is the division in front of
-# the bucket, the last corner the one behind it.
+"""What splits of all rows in two by one column may cost, from the class weights of its buckets.
+
+Inside a bucket the left side's class weights lie in a box. A cost, weight times impurity, is concave,
+so the sum over the two sides is lowest at a corner of the box. Corner 0 is the split in front of the
+bucket, the last corner the one behind it.
+"""
+
+from libc.math cimport INFINITY, log
+from libc.stdint cimport int32_t, uint16_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
 
 cdef enum:
     MOST_CLASSES = 4            # corners of a box double with each class
@@ -63,7 +70,7 @@ cdef double class_totals(const double* sums, Py_ssize_t buckets, int K, double* 
 def bucket_bounds(const uint16_t[::1] cells, const double[::1] weights, int n_classes, int criterion,
                   double[::1] sums, double[::1] found):
     """1. Class weights of the buckets, rows in their order; cell = class * buckets + bucket.
-    2. found[0]: the lowest cost of a division between two buckets; found[1]: a bound of all."""
+    2. found[0]: the lowest cost of a split between two buckets; found[1]: a bound of all."""
     cdef double total[MOST_CLASSES]
     cdef double low[MOST_CLASSES]
     cdef double high[MOST_CLASSES]
@@ -91,7 +98,7 @@ def bucket_bounds(const uint16_t[::1] cells, const double[::1] weights, int n_cl
             memcpy(low, high, sizeof(low))
 
 
-cdef struct Found:              # the best division of a column so far
+cdef struct Found:              # the best split of a column so far
     double lowest               # cost of the best one
     double cost                 # of the first one tied with it
     double left[MOST_CLASSES]   # its class weights
@@ -128,7 +135,7 @@ cdef void scan_bucket(const Valued* rows, Py_ssize_t m, Py_ssize_t first, Py_ssi
                       const double[::1] weights, const int32_t[::1] labels, int criterion,
                       const double* low, const double* total, int K, double tie,
                       Found* best) noexcept nogil:
-    """Every division behind a row of a bucket that the next row's value differs from: values of the
+    """Every split behind a row of a bucket that the next row's value differs from: values of the
     next bucket always do. Before the bucket there are `first` of all n rows."""
     cdef double left[MOST_CLASSES]
     cdef double cost
@@ -149,7 +156,7 @@ cdef void scan_bucket(const Valued* rows, Py_ssize_t m, Py_ssize_t first, Py_ssi
 cdef Py_ssize_t wanted_buckets(const double* sums, const int32_t[::1] starts, Py_ssize_t buckets,
                                int criterion, const double* total, int K, double limit,
                                int32_t* place) noexcept nogil:
-    """Fills where the rows of a bucket shall stand, -1: it cannot hold the best division; returns
+    """Fills where the rows of a bucket shall stand, -1: it cannot hold the best split; returns
     the number of rows."""
     cdef double low[MOST_CLASSES]
     cdef double high[MOST_CLASSES]
@@ -185,7 +192,7 @@ def best_in_buckets(const double[:] x, const int32_t[::1] at, const uint16_t[::1
                     const double[::1] weights, const int32_t[::1] labels,
                     const int32_t[::1] starts, const double[::1] sums, int n_classes, int criterion,
                     double limit, double tie, double[::1] left):
-    """(cost, rows on the left, weights of their classes in `left`) of the best division; the first
+    """(cost, rows on the left, weights of their classes in `left`) of the best split; the first
     of those within `tie` of the lowest. Only buckets with a corner up to `limit` are looked at.
 
     Row i has the value x[at[i]]. starts: rows before each bucket; cells, sums: as for
