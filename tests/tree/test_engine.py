@@ -196,6 +196,17 @@ def test_equal_bits_for_any_number_of_threads(max_features, rng, monkeypatch):
     same(trees[0], grow(table, y.astype(np.int32), w, "gini", limits, 3, key=11))
 
 
+def test_random_splits_are_the_same_with_and_without_a_trunk(rng, monkeypatch):
+    """Class weights that a search keeps for a node's columns must never be those of another node."""
+    X = rng.normal(size=(6000, 6))
+    y = (X[:, 0] * X[:, 1] + rng.normal(size=6000) > 0).astype(np.int32)
+    trees = []
+    for rows in (500, 10**9):
+        monkeypatch.setattr(grower, "BRANCH_ROWS", rows)
+        trees.append(grow(numbers(X), y, None, "gini", Limits(drawn_splits=True), 2, key=11))
+    same(*trees)
+
+
 def test_order_of_the_array_and_consumed_lists_change_nothing(rng, monkeypatch):
     """Row after row or column after column, lists copied or used up: one tree."""
     monkeypatch.setattr(grower, "BRANCH_ROWS", 300)

@@ -220,6 +220,7 @@ cdef class Workspace:
         cdef Memory memory = self.memory_of(buffer, i)
         cdef Scratch* s = &memory.s
         cdef int f
+        s.buckets.words_ready = False              # they may be those of another node
         with nogil:
             for f in range(first, last):
                 known[0] = min(known[0], split_column(
@@ -269,7 +270,7 @@ cdef class Workspace:
 
 cdef void take_bag(const Table* whole, const double* w, int32_t[::1] rows, uint16_t[::1] packed,
                    Table* t) noexcept nogil:
-    """The table of the rows that have weight: integers. `rows`: room for its members."""
+    """The table of the rows that have weight: integers. `rows`: memory for its members."""
     cdef Py_ssize_t n = whole.columns.n_rows, i, m = 0
     cdef double most = 0.0
     t[0] = whole[0]

@@ -213,7 +213,7 @@ cdef class Growth:
         for i in range(self.n_slots):
             t.unused_slots[i] = (t.number % self.n_workspaces + 1) * self.n_slots - 1 - i
         t.gradients = gradients
-        if reserve(&self.s, t, 1) < 0 or add_job(&self.s, t, -1) < 0:
+        if reserve(t, 1) < 0 or add_job(t, -1) < 0:
             return -1
         root = t.nodes
         memset(root, 0, sizeof(Node))
@@ -303,7 +303,7 @@ cdef class Growth:
         if status == 0 and t.done:
             if self.s.ccp_alpha > 0:
                 prune(&self.s, t)
-            status = list_leaves(&self.s, t)
+            status = list_leaves(t)
         if status < 0:
             mark(&self.failed, 1)
         elif t.done:

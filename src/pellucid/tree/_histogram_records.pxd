@@ -81,9 +81,9 @@ cdef struct GrowingTree:        # one tree, with all that its tasks write to
     int32_t* leaves
     int32_t* unused_slots
     Units units
-    int32_t m, room, n_front, n_leaves, batch, done
+    int32_t m, capacity, n_front, n_leaves, batch, done
     int32_t n_jobs, n_pairs, n_masks, n_free, n_listed
-    int32_t room_jobs, room_pairs, room_masks, room_leaves
+    int32_t job_capacity, pair_capacity, mask_capacity, leaf_capacity
     int32_t number
     int stage
     long to_take, under_way     # tasks to be taken, and tasks not finished
@@ -137,6 +137,11 @@ cdef inline int64_t histogram_size(const Setup* s) noexcept nogil:
     return s.first[WIDTH * s.n_blocks]
 
 
+cdef inline bint limited(const Setup* s) noexcept nogil:
+    """Where leaves are not limited every split stands, and the order does not matter."""
+    return s.limits.max_leaves < 2147483647
+
+
 cdef inline int resize(void** memory, size_t size) noexcept nogil:
     """0, or -1 without memory; the content stays."""
     cdef void* new = realloc(memory[0], size)
@@ -148,7 +153,7 @@ cdef inline int resize(void** memory, size_t size) noexcept nogil:
 
 cdef inline Cell* gathered(GrowingTree* t, const Node* node) noexcept nogil:
     """Where a smaller child's cells stand in order: it has at most half of its parent's rows, so half
-    of the room is enough. The root of drawn rows stands at the beginning."""
+    of the memory is enough. The root of drawn rows stands at the beginning."""
     return t.ordered + ((t.nodes[node.parent].start + 1) // 2 if node.parent >= 0 else 0)
 
 

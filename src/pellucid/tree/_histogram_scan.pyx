@@ -26,7 +26,7 @@ cdef inline bint in_order(const Node* node, const Limits* p, double gl, double h
 cdef inline bint consider(const Node* node, const Units* u, const Limits* p, const Cell* left,
                           int sign, double penalty, Split* best) noexcept nogil:
     """Whether a split is better, by a penalty, than the best so far, whose score it then is; the
-    scores are compared as ratios, without a split. Samples were looked at before."""
+    scores are compared as ratios, without a quotient. Samples were checked before."""
     cdef double gl = <double> left.g * u.g, hl = curvature_of(u, left.hc)
     cdef double gr = node.g - gl, hr = node.h - hl, num, den
     if hl < p.min_h or hr < p.min_h:

@@ -3,6 +3,6 @@
 from pellucid.tree._histogram_records cimport Cell, GrowingTree, Setup
 
 
-cdef int assign(Setup* s, GrowingTree* t) noexcept nogil
-cdef void search(Setup* s, GrowingTree* t, long task, Cell* spare) noexcept nogil
-cdef void settle(Setup* s, GrowingTree* t) noexcept nogil
+cdef int assign(const Setup* s, GrowingTree* t) noexcept nogil
+cdef void search(const Setup* s, GrowingTree* t, long task, Cell* spare) noexcept nogil
+cdef void settle(const Setup* s, GrowingTree* t) noexcept nogil

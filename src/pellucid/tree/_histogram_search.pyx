@@ -7,30 +7,30 @@ from libc.string cimport memset
 from pellucid.tree._histogram_count cimport ALL, BY_ROW, ORDERED, count_rows
 from pellucid.tree._histogram_records cimport (
     TIE, WIDTH, Cell, GrowingTree, Node, Pair, Setup, Split, count_of, gathered, histogram_size,
-    is_larger, resize,
+    is_larger, limited, resize,
 )
 from pellucid.tree._histogram_scan cimport drop, scan_numbers, scan_sets
-from pellucid.tree._histogram_tree cimport add_to_front, limited
+from pellucid.tree._histogram_tree cimport add_to_front
 from pellucid.tree._random cimport mix
 
 
-cdef bint may_split(Setup* s, GrowingTree* t, Node* node) noexcept nogil:
+cdef bint may_split(const Setup* s, const Node* node) noexcept nogil:
     return (node.depth < s.limits.max_depth and node.c >= 2 * s.limits.min_c
             and node.c >= s.limits.min_split and node.end - node.start > 1
             and node.h >= 2 * s.limits.min_h)
 
 
-cdef int assign(Setup* s, GrowingTree* t) noexcept nogil:
+cdef int assign(const Setup* s, GrowingTree* t) noexcept nogil:
     """Pairs of children to be searched."""
     cdef int i
     cdef Node* node
     cdef Pair* pair
     t.n_pairs = 0
-    if t.n_jobs > t.room_pairs:
-        t.room_pairs = 2 * t.n_jobs
-        if (resize(<void**> &t.pairs, t.room_pairs * sizeof(Pair)) < 0
+    if t.n_jobs > t.pair_capacity:
+        t.pair_capacity = 2 * t.n_jobs
+        if (resize(<void**> &t.pairs, t.pair_capacity * sizeof(Pair)) < 0
                 or resize(<void**> &t.found,
-                             <size_t> 2 * t.room_pairs * s.n_blocks * sizeof(Split)) < 0):
+                             <size_t> 2 * t.pair_capacity * s.n_blocks * sizeof(Split)) < 0):
             return -1
     for i in range(t.n_jobs):
         pair = t.pairs + t.n_pairs
@@ -48,45 +48,45 @@ cdef int assign(Setup* s, GrowingTree* t) noexcept nogil:
     return 0
 
 
-cdef int open_pair(Setup* s, GrowingTree* t, Pair* pair) noexcept nogil:
+cdef int open_pair(const Setup* s, GrowingTree* t, Pair* pair) noexcept nogil:
     """Histograms and masks of a pair have their places then, if it is to be searched."""
     cdef Node* small = t.nodes + pair.small
     cdef Node* large = t.nodes + pair.large if pair.large >= 0 else NULL
     cdef bint more = s.limits.max_leaves - t.n_leaves > t.batch
-    pair.small_search = more and may_split(s, t, small)
-    pair.large_search = large != NULL and more and may_split(s, t, large)
+    pair.small_search = more and may_split(s, small)
+    pair.large_search = large != NULL and more and may_split(s, large)
     if not pair.small_search and not pair.large_search:
-        release_slot(s, t, pair.parent_slot)
+        release_slot(t, pair.parent_slot)
         return 0
     if pair.large_search:
-        large.slot = pair.parent_slot if pair.parent_slot >= 0 else take_slot(s, t)
+        large.slot = pair.parent_slot if pair.parent_slot >= 0 else take_slot(t)
         if choose_columns(s, t, large) < 0:
             return -1
     else:
-        release_slot(s, t, pair.parent_slot)
+        release_slot(t, pair.parent_slot)
         pair.parent_slot = -1
     if pair.small_search:
-        small.slot = take_slot(s, t)
+        small.slot = take_slot(t)
         if choose_columns(s, t, small) < 0:
             return -1
     t.n_pairs += 1
     return 0
 
 
-cdef void release_slot(Setup* s, GrowingTree* t, int32_t slot) noexcept nogil:
+cdef void release_slot(GrowingTree* t, int32_t slot) noexcept nogil:
     if slot >= 0:
         t.unused_slots[t.n_free] = slot
         t.n_free += 1
 
 
-cdef int32_t take_slot(Setup* s, GrowingTree* t) noexcept nogil:
+cdef int32_t take_slot(GrowingTree* t) noexcept nogil:
     if t.n_free == 0:
         return -1
     t.n_free -= 1
     return t.unused_slots[t.n_free]
 
 
-cdef int choose_columns(Setup* s, GrowingTree* t, Node* node) noexcept nogil:
+cdef int choose_columns(const Setup* s, GrowingTree* t, Node* node) noexcept nogil:
     """Columns that a node may look at: those of its groups, of these a random share."""
     cdef int j, i, g, m = 0, wanted, d = s.n_columns
     cdef uint64_t key = node.key
@@ -95,9 +95,9 @@ cdef int choose_columns(Setup* s, GrowingTree* t, Node* node) noexcept nogil:
     cdef int32_t* columns
     if s.limits.share >= 1.0 and s.n_groups == 0:
         return 0
-    if t.n_masks == t.room_masks:
-        t.room_masks = 2 * t.room_masks + 16
-        if resize(<void**> &t.masks, <size_t> t.room_masks * d) < 0:
+    if t.n_masks == t.mask_capacity:
+        t.mask_capacity = 2 * t.mask_capacity + 16
+        if resize(<void**> &t.masks, <size_t> t.mask_capacity * d) < 0:
             return -1
     node.mask = t.n_masks
     t.n_masks += 1
@@ -127,7 +127,7 @@ cdef int choose_columns(Setup* s, GrowingTree* t, Node* node) noexcept nogil:
     return 0
 
 
-cdef bint holds_path(Setup* s, GrowingTree* t, Node* node, int g) noexcept nogil:
+cdef bint holds_path(const Setup* s, GrowingTree* t, Node* node, int g) noexcept nogil:
     """Whether group g has all columns that the path to the node splits by."""
     cdef int32_t above = node.parent
     while above >= 0:
@@ -137,7 +137,7 @@ cdef bint holds_path(Setup* s, GrowingTree* t, Node* node, int g) noexcept nogil
     return True
 
 
-cdef void search(Setup* s, GrowingTree* t, long task, Cell* spare) noexcept nogil:
+cdef void search(const Setup* s, GrowingTree* t, long task, Cell* spare) noexcept nogil:
     """One block of columns of one pair."""
     cdef Pair* pair = t.pairs + task // s.n_blocks
     cdef int block = <int> (task % s.n_blocks)
@@ -166,7 +166,7 @@ cdef void search(Setup* s, GrowingTree* t, long task, Cell* spare) noexcept nogi
         best_of_block(s, t, small, block, mine, found + block)
 
 
-cdef void count_node(Setup* s, GrowingTree* t, Node* node, int block, Cell* e,
+cdef void count_node(const Setup* s, GrowingTree* t, Node* node, int block, Cell* e,
                      int64_t length) noexcept nogil:
     cdef Cell* columns[WIDTH]
     cdef const Cell* cells = gathered(t, node)
@@ -182,7 +182,7 @@ cdef void count_node(Setup* s, GrowingTree* t, Node* node, int block, Cell* e,
     count_rows(s.words + block * s.n, t.rows + node.start, cells, n, columns, where)
 
 
-cdef void best_of_block(Setup* s, GrowingTree* t, Node* node, int block, Cell* e,
+cdef void best_of_block(const Setup* s, GrowingTree* t, Node* node, int block, Cell* e,
                         Split* best) noexcept nogil:
     cdef int j, f
     cdef double now = drop(node.g, node.h, s.limits.l2, node.lower, node.upper)
@@ -206,7 +206,7 @@ cdef void best_of_block(Setup* s, GrowingTree* t, Node* node, int block, Cell* e
         best.gain = best.num / best.den - now
 
 
-cdef void settle(Setup* s, GrowingTree* t) noexcept nogil:
+cdef void settle(const Setup* s, GrowingTree* t) noexcept nogil:
     """The best column of every searched child."""
     cdef int i
     cdef Pair* pair
@@ -218,7 +218,8 @@ cdef void settle(Setup* s, GrowingTree* t) noexcept nogil:
             settle_node(s, t, pair.large, t.found + (2 * i + 1) * s.n_blocks)
 
 
-cdef void settle_node(Setup* s, GrowingTree* t, int32_t number, const Split* found) noexcept nogil:
+cdef void settle_node(const Setup* s, GrowingTree* t, int32_t number,
+                      const Split* found) noexcept nogil:
     cdef Node* node = t.nodes + number
     cdef int block
     for block in range(s.n_blocks):
@@ -228,9 +229,9 @@ cdef void settle_node(Setup* s, GrowingTree* t, int32_t number, const Split* fou
                 > node.split.num * (1.0 + TIE) * found[block].den):
             node.split = found[block]
     if node.split.feature < 0:
-        release_slot(s, t, node.slot)
+        release_slot(t, node.slot)
         node.slot = -1
     elif node.split.missing_left < 0:
         node.split.missing_left = 2 * count_of(&t.units, node.split.left.hc) > node.c
     if number == 0 or not limited(s):
-        add_to_front(s, t, number)
+        add_to_front(t, number)

@@ -7,10 +7,10 @@ from pellucid.tree._histogram_records cimport GrowingTree, Grown
 
 cdef class GrownTrees:
     cdef Grown* grown                          # the trees of the last round
-    cdef int64_t n_grown, grown_room
+    cdef int64_t n_grown, grown_capacity
     cdef int64_t first_grown                   # nodes of the rounds before
     cdef uint64_t* sets
-    cdef int64_t n_sets, sets_room
+    cdef int64_t n_sets, sets_capacity
     cdef dict fields                           # of all nodes so far, by name
     cdef list starts                           # first node of each tree
 

@@ -34,8 +34,8 @@ cdef class GrownTrees:
         free(self.sets)
 
     def expect(self, Py_ssize_t nodes):
-        """Reserve memory for the nodes of all rounds. What no node has written to takes none yet; moving
-        the fields as they grow would take it twice."""
+        """Reserve memory for the nodes of all rounds. Pages that no node was written to take none;
+        moving the fields as they grow would take it twice."""
         self.fields = {name: np.empty(nodes, dtype=kind) for name, kind in FIELDS.items()}
 
     cdef int append(self, const GrowingTree* trees, int n_trees) except -1:
@@ -46,12 +46,13 @@ cdef class GrownTrees:
         self.n_grown = 0
         for k in range(n_trees):
             leaves = trees[k].n_leaves
-            if self.n_grown + 2 * leaves > self.grown_room:
-                self.grown_room = 2 * (self.n_grown + 2 * leaves)
-                self.grown = <Grown*> reallocated(self.grown, self.grown_room * sizeof(Grown))
-            if self.n_sets + leaves > self.sets_room:
-                self.sets_room = 2 * (self.n_sets + leaves)
-                self.sets = <uint64_t*> reallocated(self.sets, 4 * self.sets_room * sizeof(uint64_t))
+            if self.n_grown + 2 * leaves > self.grown_capacity:
+                self.grown_capacity = 2 * (self.n_grown + 2 * leaves)
+                self.grown = <Grown*> reallocated(self.grown, self.grown_capacity * sizeof(Grown))
+            if self.n_sets + leaves > self.sets_capacity:
+                self.sets_capacity = 2 * (self.n_sets + leaves)
+                self.sets = <uint64_t*> reallocated(
+                    self.sets, 4 * self.sets_capacity * sizeof(uint64_t))
             self.starts.append(self.first_grown + self.n_grown)
             self.store_tree(trees + k)
         return self.keep_fields()

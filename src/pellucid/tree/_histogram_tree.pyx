@@ -9,31 +9,31 @@ from pellucid.tree._histogram_count cimport (
 )
 from pellucid.tree._histogram_records cimport (
     MANY, TIE, Gradient, GrowingTree, Node, Setup, count_of, curvature_of, gathered, is_larger,
-    resize, scratch_of,
+    limited, resize, scratch_of,
 )
 from pellucid.tree._random cimport mix
 
 
-cdef int reserve(Setup* s, GrowingTree* t, int more) noexcept nogil:
-    """Room for more nodes of a tree."""
-    if t.m + more <= t.room:
+cdef int reserve(GrowingTree* t, int more) noexcept nogil:
+    """Memory for more nodes of a tree; -1 without it."""
+    if t.m + more <= t.capacity:
         return 0
-    t.room = 2 * (t.m + more) + 64
-    return (resize(<void**> &t.nodes, t.room * sizeof(Node))
-            | resize(<void**> &t.front, t.room * sizeof(int32_t)))
+    t.capacity = 2 * (t.m + more) + 64
+    return (resize(<void**> &t.nodes, t.capacity * sizeof(Node))
+            | resize(<void**> &t.front, t.capacity * sizeof(int32_t)))
 
 
-cdef int add_job(Setup* s, GrowingTree* t, int32_t node) noexcept nogil:
-    if t.n_jobs == t.room_jobs:
-        t.room_jobs = 2 * t.room_jobs + 64
-        if resize(<void**> &t.jobs, t.room_jobs * sizeof(int32_t)) < 0:
+cdef int add_job(GrowingTree* t, int32_t node) noexcept nogil:
+    if t.n_jobs == t.job_capacity:
+        t.job_capacity = 2 * t.job_capacity + 64
+        if resize(<void**> &t.jobs, t.job_capacity * sizeof(int32_t)) < 0:
             return -1
     t.jobs[t.n_jobs] = node
     t.n_jobs += 1
     return 0
 
 
-cdef int best_of_front(Setup* s, GrowingTree* t, bint unsplit) noexcept nogil:
+cdef int best_of_front(GrowingTree* t, bint unsplit) noexcept nogil:
     """Place of the leaf with the largest gain; the leftmost one on ties; -1: there is none."""
     cdef int i, best = -1
     cdef double top = 0.0
@@ -51,12 +51,7 @@ cdef int best_of_front(Setup* s, GrowingTree* t, bint unsplit) noexcept nogil:
     return best
 
 
-cdef bint limited(Setup* s) noexcept nogil:
-    """Where leaves are not limited every split stands, and the order does not matter."""
-    return s.limits.max_leaves < 2147483647
-
-
-cdef void close(Setup* s, GrowingTree* t, int i) noexcept nogil:
+cdef void close(GrowingTree* t, int i) noexcept nogil:
     """The i-th leaf of the front is split for good."""
     t.nodes[t.front[i]].is_split = 2
     t.front[i] = t.front[t.n_front - 1]
@@ -64,66 +59,66 @@ cdef void close(Setup* s, GrowingTree* t, int i) noexcept nogil:
     t.n_leaves += 1
 
 
-cdef void add_to_front(Setup* s, GrowingTree* t, int32_t node) noexcept nogil:
+cdef void add_to_front(GrowingTree* t, int32_t node) noexcept nogil:
     if t.nodes[node].split.feature >= 0:
         t.front[t.n_front] = node
         t.n_front += 1
 
 
-cdef int plan(Setup* s, GrowingTree* t) noexcept nogil:
+cdef int plan(const Setup* s, GrowingTree* t) noexcept nogil:
     """Follow best-first order as far as it is known, then choose what to split next."""
     cdef int i, wanted, left = s.limits.max_leaves - t.n_leaves
     cdef int32_t node
     t.batch, t.n_jobs = 0, 0
     while limited(s) and t.n_front > 0 and left > 0:
-        i = best_of_front(s, t, False)
+        i = best_of_front(t, False)
         node = t.front[i]
         if not t.nodes[node].is_split:
             break
-        close(s, t, i)
+        close(t, i)
         left -= 1
-        add_to_front(s, t, t.nodes[node].left)
-        add_to_front(s, t, t.nodes[node].right)
+        add_to_front(t, t.nodes[node].left)
+        add_to_front(t, t.nodes[node].right)
     if t.n_front == 0 or left == 0:
         t.done = 1
         return 0
     # More than the best one only while threads have nothing to do: it may be in vain.
     wanted = min(1 + 2 * <int> s.idle, (left + 1) // 2) if limited(s) else <int> MANY
     wanted = max(1, min(wanted, t.n_front))
-    if reserve(s, t, 2 * wanted) < 0:
+    if reserve(t, 2 * wanted) < 0:
         return -1
     while t.batch < wanted:
-        i = best_of_front(s, t, True) if limited(s) else t.n_front - 1
+        i = best_of_front(t, True) if limited(s) else t.n_front - 1
         if i < 0:
             break
         node = t.front[i]
         t.nodes[node].is_split = 1
         t.nodes[node].left, t.nodes[node].right = t.m, t.m + 1
         t.m += 2
-        if add_job(s, t, node) < 0:
+        if add_job(t, node) < 0:
             return -1
         t.batch += 1
         if not limited(s):
-            close(s, t, i)
+            close(t, i)
     return 0
 
 
-cdef void open_root(Setup* s, GrowingTree* t) noexcept nogil:
+cdef void open_root(const Setup* s, GrowingTree* t) noexcept nogil:
     cdef Node* root = t.nodes
     cdef const int32_t* samples = s.samples
     set_units(t.gradients, t.rows, root.end, s.shift, &t.units)
     t.units.noise = noise_of(t.gradients, samples, t.rows, root.end) if s.has_sets else 0.0
     root.total = to_cells(t.gradients, samples, t.rows, root.end, &t.units, t.cells,
                           NULL if root.end == s.n else t.ordered)
-    set_numbers(s, t, root)
+    set_numbers(t, root)
 
 
-cdef void set_numbers(Setup* s, GrowingTree* t, Node* node) noexcept nogil:
+cdef void set_numbers(GrowingTree* t, Node* node) noexcept nogil:
     node.g, node.h = <double> node.total.g * t.units.g, curvature_of(&t.units, node.total.hc)
     node.c = count_of(&t.units, node.total.hc)
 
 
-cdef void split_node(Setup* s, GrowingTree* t, int32_t number) noexcept nogil:
+cdef void split_node(const Setup* s, GrowingTree* t, int32_t number) noexcept nogil:
     cdef Node* node = t.nodes + number
     cdef Node* left = t.nodes + node.left
     cdef Node* right = t.nodes + node.right
@@ -139,8 +134,8 @@ cdef void split_node(Setup* s, GrowingTree* t, int32_t number) noexcept nogil:
     left.total = node.split.left
     right.total.g = node.total.g - left.total.g
     right.total.hc = node.total.hc - left.total.hc
-    set_numbers(s, t, left)
-    set_numbers(s, t, right)
+    set_numbers(t, left)
+    set_numbers(t, right)
     if is_larger(t, left):
         small = right
     gather_cells(t.cells, t.rows + small.start, small.end - small.start, gathered(t, small))
@@ -151,7 +146,7 @@ cdef void split_node(Setup* s, GrowingTree* t, int32_t number) noexcept nogil:
     set_bounds(s, node, left, right)
 
 
-cdef void set_bounds(Setup* s, Node* node, Node* left, Node* right) noexcept nogil:
+cdef void set_bounds(const Setup* s, Node* node, Node* left, Node* right) noexcept nogil:
     """Values below a split by a constrained column stay on their sides of the middle."""
     cdef double a, b, middle
     cdef int sign = s.signs[node.split.feature] if s.limits.bounded else 0
@@ -168,15 +163,15 @@ cdef void set_bounds(Setup* s, Node* node, Node* left, Node* right) noexcept nog
         left.lower, right.upper = middle, middle
 
 
-cdef void split_job(Setup* s, GrowingTree* t, long i) noexcept nogil:
+cdef void split_job(const Setup* s, GrowingTree* t, long i) noexcept nogil:
     if t.jobs[i] < 0:
         open_root(s, t)
     else:
         split_node(s, t, t.jobs[i])
 
 
-cdef void prune(Setup* s, GrowingTree* t) noexcept nogil:
-    """Cost-complexity pruning: a branch stays if its gains are above the price of its leaves."""
+cdef void prune(const Setup* s, GrowingTree* t) noexcept nogil:
+    """Cost-complexity pruning: a branch stays if its gains exceed `ccp_alpha` for each split."""
     cdef int32_t i
     cdef Node* node
     for i in range(t.m - 1, -1, -1):                # children stand after their parents
@@ -195,26 +190,26 @@ cdef void prune(Setup* s, GrowingTree* t) noexcept nogil:
         t.n_leaves += node.is_split == 2
 
 
-cdef int list_leaves(Setup* s, GrowingTree* t) noexcept nogil:
+cdef int list_leaves(GrowingTree* t) noexcept nogil:
     cdef int32_t i
-    if t.n_leaves > t.room_leaves:
-        t.room_leaves = 2 * t.n_leaves
-        if resize(<void**> &t.leaves, t.room_leaves * sizeof(int32_t)) < 0:
+    if t.n_leaves > t.leaf_capacity:
+        t.leaf_capacity = 2 * t.n_leaves
+        if resize(<void**> &t.leaves, t.leaf_capacity * sizeof(int32_t)) < 0:
             return -1
     t.n_listed = 0
     for i in range(t.m):
-        if is_leaf(s, t, i):
+        if is_leaf(t, i):
             t.leaves[t.n_listed] = i
             t.n_listed += 1
     return 0
 
 
-cdef bint is_leaf(Setup* s, GrowingTree* t, int32_t i) noexcept nogil:
+cdef bint is_leaf(GrowingTree* t, int32_t i) noexcept nogil:
     """Divided in vain counts as a leaf; below such a node there is nothing."""
     return t.nodes[i].is_split != 2 and (i == 0 or t.nodes[t.nodes[i].parent].is_split == 2)
 
 
-cdef void undo(Setup* s, GrowingTree* t, int32_t number) noexcept nogil:
+cdef void undo(GrowingTree* t, int32_t number) noexcept nogil:
     """Rows of a node that was split in vain in ascending order again, as those of its children
     are: sums are then the same whether it was split, which depends on idle threads, or not."""
     cdef Node* node = t.nodes + number
@@ -223,8 +218,8 @@ cdef void undo(Setup* s, GrowingTree* t, int32_t number) noexcept nogil:
     cdef int64_t a = node.start, b, at = 0
     if node.left < 0:
         return
-    undo(s, t, node.left)
-    undo(s, t, node.right)
+    undo(t, node.left)
+    undo(t, node.right)
     b = t.nodes[node.right].start
     while a < t.nodes[node.left].end or b < node.end:
         if b == node.end or (a < t.nodes[node.left].end and rows[a] < rows[b]):
@@ -237,7 +232,7 @@ cdef void undo(Setup* s, GrowingTree* t, int32_t number) noexcept nogil:
     memcpy(rows + node.start, scratch, (node.end - node.start) * sizeof(int32_t))
 
 
-cdef void set_leaf(Setup* s, GrowingTree* t, int32_t number) noexcept nogil:
+cdef void set_leaf(const Setup* s, GrowingTree* t, int32_t number) noexcept nogil:
     """Value of a leaf from exact sums; with `update` its rows' predictions too."""
     cdef Node* node = t.nodes + number
     cdef const int32_t* rows = t.rows + node.start
@@ -245,7 +240,7 @@ cdef void set_leaf(Setup* s, GrowingTree* t, int32_t number) noexcept nogil:
     cdef Gradient total
     cdef int64_t i
     cdef double value = 0.0
-    undo(s, t, number)
+    undo(t, number)
     total = sum_gradients(t.gradients, rows, node.end - node.start)
     node.h = total.h
     if total.h + s.limits.l2 > 0:

@@ -9,7 +9,7 @@ cdef class NodeBuffer:
     cdef Node* nodes
     cdef double* counts
     cdef uint32_t* words
-    cdef Py_ssize_t n_nodes, node_room, n_words, word_room
+    cdef Py_ssize_t n_nodes, node_capacity, n_words, word_capacity
     cdef int size
     cdef int reserve(self, Py_ssize_t nodes, Py_ssize_t words) noexcept nogil
 

@@ -22,20 +22,21 @@ cdef class NodeBuffer:
         release(self.words)
 
     cdef int reserve(self, Py_ssize_t nodes, Py_ssize_t words) noexcept nogil:
-        """Room for that many more; 0 if there is enough memory."""
-        cdef Py_ssize_t room, size = self.size * sizeof(double)
-        if self.n_nodes + nodes > self.node_room:
-            room = (self.n_nodes + nodes) * 3 // 2 + 6
-            if (reallocate(<void**> &self.nodes, self.n_nodes * sizeof(Node), room * sizeof(Node)) != 0
-                    or reallocate(<void**> &self.counts, self.n_nodes * size, room * size) != 0):
+        """Reserve memory for that many more; 0 if there is enough."""
+        cdef Py_ssize_t capacity, size = self.size * sizeof(double)
+        if self.n_nodes + nodes > self.node_capacity:
+            capacity = (self.n_nodes + nodes) * 3 // 2 + 6
+            if (reallocate(<void**> &self.nodes, self.n_nodes * sizeof(Node),
+                           capacity * sizeof(Node)) != 0
+                    or reallocate(<void**> &self.counts, self.n_nodes * size, capacity * size) != 0):
                 return -1
-            self.node_room = room
-        if self.n_words + words > self.word_room:
-            room = 2 * (self.n_words + words)
+            self.node_capacity = capacity
+        if self.n_words + words > self.word_capacity:
+            capacity = 2 * (self.n_words + words)
             if reallocate(<void**> &self.words, self.n_words * sizeof(uint32_t),
-                         room * sizeof(uint32_t)) != 0:
+                          capacity * sizeof(uint32_t)) != 0:
                 return -1
-            self.word_room = room
+            self.word_capacity = capacity
         return 0
 
     def __len__(self):

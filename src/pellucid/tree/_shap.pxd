@@ -67,8 +67,8 @@ cdef inline void add_leaf(const Journey* j, int32_t node, int count,
 
 cdef inline void shapley(const Journey* j, int32_t node, int count, int depth,
                          double* before) noexcept nogil:
-    """Add the Shapley values of the leaves below a node, which `count` columns lead to. `before`: room
-    for the inverse factors of a column that the path has met, of this depth and of those below."""
+    """Add the Shapley values of the leaves below a node, which `count` columns lead to. `before`:
+    memory for the inverse factors of a column that the path has met, from this depth on."""
     cdef double* products = j.products + depth * j.n_points
     cdef int32_t f = j.tree.feature[node]
     cdef int32_t sides[2]

@@ -255,11 +255,11 @@ cdef int grow_below(const Table* t, NodeBuffer buffer, Py_ssize_t i, int32_t* nu
 cdef int grow_subtree(const Table* t, NodeBuffer buffer, Py_ssize_t root, int32_t* number,
                       Scratch* s) noexcept nogil:
     """Split a node of the buffer and all below it, depth first; -1 without memory, 1 if stopped."""
-    cdef Py_ssize_t i, height = 1, room = 64
+    cdef Py_ssize_t i, height = 1, capacity = 64
     cdef int f, leaves, status
     cdef Node* node
     cdef void* moved
-    cdef int32_t* waiting = <int32_t*> malloc(room * sizeof(int32_t))
+    cdef int32_t* waiting = <int32_t*> malloc(capacity * sizeof(int32_t))
     if waiting == NULL:
         return -1
     waiting[0] = <int32_t> root
@@ -291,9 +291,9 @@ cdef int grow_subtree(const Table* t, NodeBuffer buffer, Py_ssize_t root, int32_
         for f in range(t.columns.d if t.rows.members == NULL else 0):                   # 5
             if f != node.feature:
                 partition_list(t, f, node, s.rows)
-        if height + 2 > room:
-            room *= 2
-            moved = realloc(waiting, room * sizeof(int32_t))
+        if height + 2 > capacity:
+            capacity *= 2
+            moved = realloc(waiting, capacity * sizeof(int32_t))
             if moved == NULL:
                 free(waiting)
                 return -1

@@ -39,7 +39,7 @@ class Nodes:
     sets: np.ndarray
     value: np.ndarray  # float64 (m, K) class shares, or (m, targets) means or median
     impurity: np.ndarray  # float64 (m,)
-    decrease: np.ndarray  # float64 (m,), share of the root's cost that the division saves
+    decrease: np.ndarray  # float64 (m,), share of the root's cost that the split saves
     n_samples: np.ndarray  # int64 (m,), sum of weights where these are integers, else rows
     weight: np.ndarray  # float64 (m,)
     n_levels: np.ndarray  # int32 (d,), 0 for number columns
@@ -101,7 +101,7 @@ class Nodes:
 
     @property
     def has_set(self) -> np.ndarray:
-        """Nodes that divide by levels."""
+        """Nodes that split by levels."""
         return self.set_start != -1
 
     @property
@@ -131,7 +131,7 @@ class Nodes:
         return _apply.depths(self.left, self.right)
 
     def importances(self) -> np.ndarray:
-        """Share of the whole decrease that the divisions by each column bring; 0 without any."""
+        """Share of the whole decrease that the splits by each column bring; 0 without any."""
         inner = self.feature >= 0
         sums = np.bincount(self.feature[inner], self.decrease[inner], minlength=len(self.n_levels))
         return sums / sums.sum() if sums.sum() > 0 else sums
