@@ -27,7 +27,7 @@ cdef enum:
     LEAF = -0x80000000
     LANES = 8                   # rows under way at once: their cache misses overlap
     BLOCK = 128                 # rows that are copied side by side
-    NARROW = 64                 # if the tree looks at so many columns or fewer
+    NARROW = 64                 # columns of a tree up to which they are copied
     SHALLOW = 12                # trees up to this depth are walked to the end by all rows
 
 

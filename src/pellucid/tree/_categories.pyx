@@ -9,7 +9,7 @@ child must have several rows or some weight, the best split that is allowed need
 all are tried, too, up to EXHAUSTIVE groups.
 The left set is the one with the first group. One level against the others: the missing rows are
 tried alone, with the others and with the level.
-Levels may also be told apart, each on its own side. Such a split is stored as a few binary splits:
+Levels may also be separated completely, each on its own side. Such a split is stored as a few binary splits:
 half of the groups, in their order, against the other half, down to single ones. Its cost is that of
 all groups; nodes in between are split at once and are no deeper than the first.
 """

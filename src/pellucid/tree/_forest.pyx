@@ -6,7 +6,7 @@ eight into tiles: cell j of row l at 8 j + l. Numbers are compared as integers o
 which takes half of the time; missing cells are HIGHEST (they go right). A column stands twice in a
 tile if cells are missing: once so and once with LOWEST for them (they go left), and a node knows
 which one it reads. The last cell of a row is LOWEST; a leaf reads it, so its threshold is free for
-what it says, its value or the row of its values. Nodes with sets of levels are asked apart.
+its value or the row of its values. Nodes with sets of levels take another function.
 
 Every row adds up its trees in their order: bits do not depend on blocks or threads.
 """

@@ -82,7 +82,7 @@ cdef int plan(const Setup* s, GrowingTree* t) noexcept nogil:
     if t.n_front == 0 or left == 0:
         t.done = 1
         return 0
-    # More than the best one only while threads have nothing to do: it may be in vain.
+    # More than the best one only while threads are idle: the split may not be needed.
     wanted = min(1 + 2 * <int> s.idle, (left + 1) // 2) if limited(s) else <int> MANY
     wanted = max(1, min(wanted, t.n_front))
     if reserve(t, 2 * wanted) < 0:
@@ -205,13 +205,13 @@ cdef int list_leaves(GrowingTree* t) noexcept nogil:
 
 
 cdef bint is_leaf(GrowingTree* t, int32_t i) noexcept nogil:
-    """Divided in vain counts as a leaf; below such a node there is nothing."""
+    """A node whose split was not needed counts as a leaf; nothing counts below it."""
     return t.nodes[i].is_split != 2 and (i == 0 or t.nodes[t.nodes[i].parent].is_split == 2)
 
 
 cdef void undo(GrowingTree* t, int32_t number) noexcept nogil:
-    """Rows of a node that was split in vain in ascending order again, as those of its children
-    are: sums are then the same whether it was split, which depends on idle threads, or not."""
+    """Merge the rows of a node whose split was not needed into ascending order again. Sums are then
+    the same whether it was split, which depends on idle threads, or not."""
     cdef Node* node = t.nodes + number
     cdef int32_t* rows = t.rows
     cdef int32_t* scratch = scratch_of(t, node)

@@ -185,8 +185,8 @@ cdef inline double class_cost(const Table* t, const double* counts, const double
 
 cdef inline double spread_of(const Table* t, const double* means, const double* sums,
                              double weight) noexcept nogil:
-    """What the cost of a side is lower about its own means than about those of the node; the sums of
-    the other side with its weight below 0 say it of this one."""
+    """By how much the cost of a side falls if it is taken about its own means instead of the node's.
+    Called with the sums of the left side and minus the weight of the right, it is that of the right."""
     cdef double total = 0.0
     cdef int k
     if t.y.criterion == VECTORS:

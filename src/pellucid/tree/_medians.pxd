@@ -18,7 +18,7 @@ cdef struct Ranked:             # memory of one thread
     int32_t* group              # (m,) of the rows by target
     Sums* tree                  # (m + 1,)
     double* cost                # (m + 1,) of the two sides, the first i rows of a sweep on the left
-    double* left_value          # (m + 1,) their median; one place only if nobody asks for it
+    double* left_value          # (m + 1,) their median; one place only without constraints
     double* right_value
     Py_ssize_t step             # between medians
     int32_t* rows               # (m,) in the order of groups

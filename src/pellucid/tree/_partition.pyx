@@ -146,7 +146,7 @@ cdef Py_ssize_t write_set(const Node* node, const Levels* v, int g, Py_ssize_t l
 cdef Py_ssize_t mark_levels(const Table* t, Node* node, const double* counts, Scratch* s,
                             NodeBuffer buffer, int32_t* forced) noexcept nogil:
     """Step 4 for a set: find it again, write it; absent levels go where missing ones go. Children
-    whose levels are to be told apart are forced to go on."""
+    whose levels are to be separated must be split again."""
     cdef Levels* v = &s.levels
     cdef Split again
     cdef const int32_t* rows = sorted_rows(t, node, node.feature, &s.sorter)

@@ -150,7 +150,7 @@ def places_of(const double[:] x, const int32_t[::1] order, int32_t[:] places):
 
 def buckets_of(const double[::1] x, const int32_t[::1] order, const int32_t[::1] labels,
                uint16_t[::1] cells, int32_t[::1] starts):
-    """Rows of a column without missing values dealt by their places, as `places_of` says them, into
+    """Rows of a column without missing values, dealt by their places (see `places_of`) into
     buckets; cells: label * buckets + bucket; starts: rows before each bucket, and all of them."""
     cdef Py_ssize_t i, b = 0, last = -1, n = x.shape[0], buckets = starts.shape[0] - 1
     with nogil:
@@ -250,7 +250,7 @@ cdef void keep_wanted(const int32_t* order, Py_ssize_t d, Py_ssize_t n, const ui
 
 
 def draw_counts(uint64_t key, Py_ssize_t draws, double[::1] counts):
-    """How often each row is drawn, with replacement; the key says it all."""
+    """How often each row is drawn, with replacement; depends on the key alone."""
     cdef Py_ssize_t n = counts.shape[0]
     if draws < SMALL:
         count_draws(key, draws, n, &counts[0])

@@ -22,7 +22,7 @@ cdef struct Node:               # a node under construction
     int32_t feature             # -1 leaf
     int32_t left, right
     int32_t depth
-    int32_t forced              # column whose levels are still being told apart, -1: none
+    int32_t forced              # column whose levels are still being separated, -1: none
     int32_t missing_left
     int32_t stopped             # 1: step 1 holds, never split
     int32_t like                # of numbers: a row whose target is that of all rows, -1: they differ

@@ -2,7 +2,7 @@
 
 Layout: X (n, d) float64 in any order, levels as codes 0..L-1, missing NaN; order (d, n) int32,
 equal values by row, missing rows last.
-A table may stand for some of the rows of X in an order of its own: then `rows` says which, the order
+A table may stand for some of the rows of X in an order of its own: then `rows` lists them, the order
 holds them alone, and "by row" means in that order.
 """
 

@@ -37,8 +37,8 @@ class Limits:
         self, counts: bool, total: float, w_exponent: int, exponent: int, n_targets: int = 1
     ) -> "Rules":
         """The limits in growing units: weights were divided by 2**w_exponent (`total` too), costs of
-        the target by 2**exponent; the loops add up over the targets what the limits say of their
-        mean."""
+        the target by 2**exponent; the loops add up over the targets what the limits state for
+        their mean."""
         tiny = sys.float_info.min  # a child of weight 0 is never allowed
         leaf = max(_scaled(self.min_weight_leaf, -w_exponent), tiny)
         rows, rows_split, split = int(self.min_samples_leaf), int(self.min_samples_split), 0.0
