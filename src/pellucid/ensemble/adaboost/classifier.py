@@ -15,6 +15,7 @@ from pellucid.ensemble.adaboost import stump_filter
 from pellucid.ensemble.adaboost.base import NO_BETTER, by_samples, decisive, drawn, told
 from pellucid.ensemble.bootstrap_samples import Bag
 from pellucid.errors import DataError, ParameterError
+from pellucid.numerics.objectives.losses import softmax
 from pellucid.parameters import Either, Integer, Learner, Nothing, RandomState, Real
 from pellucid.tree import DecisionTreeClassifier, prediction
 from pellucid.tree.explaining import TreesExplained
@@ -318,6 +319,4 @@ def _narrow(scores: np.ndarray) -> np.ndarray:
 
 def _softmax(scores: np.ndarray) -> np.ndarray:
     """Softmax of score / (K - 1)."""
-    z = scores / (scores.shape[1] - 1)
-    z = np.exp(z - z.max(axis=1, keepdims=True))
-    return z / z.sum(axis=1, keepdims=True)
+    return softmax(scores / (scores.shape[1] - 1))

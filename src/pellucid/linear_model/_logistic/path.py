@@ -12,6 +12,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
+from pellucid.data.weighted_sampling import consecutive_parts
 from pellucid.errors import DataError
 from pellucid.linear_model._logistic.absent_classes import (
     all_classes,
@@ -94,11 +95,7 @@ def stratified_folds(
     test = np.zeros((k, problem.n))
     for cls in range(len(counts)):
         rows = np.flatnonzero(problem.y == cls)
-        ends = np.concatenate([[0.0], np.cumsum(copies[rows])])
-        edges = np.concatenate([[0], np.cumsum(quota[:, cls])])
-        for j in range(k):
-            inside = np.minimum(ends[1:], edges[j + 1]) - np.maximum(ends[:-1], edges[j])
-            test[j, rows] = np.clip(inside, 0.0, None)
+        test[:, rows] = list(consecutive_parts(copies[rows], quota[:, cls]))
     if not whole:
         test *= problem.weights
     return [StratifiedFold(problem.weights, part) for part in test]
