@@ -63,10 +63,12 @@ class Estimator(SklearnEstimator):
         """Learn from a problem: the learned attributes by name."""
         raise NotImplementedError
 
-    def _learn(self, X: Any, y: Any = None, weights: Any = None, offset: Any = None) -> Self:
+    def _learn(
+        self, X: Any, y: Any = None, weights: Any = None, offset: Any = None, **more: Any
+    ) -> Self:
         """Check, prepare, `_fit`, store; a failure leaves nothing fitted (or the warm start).
 
-        X may be a path; y, weights and offset may be names of its columns.
+        X may be a path; y, weights and offset may be names of its columns. `more` goes to `_fit`.
         """
         warm = getattr(self, "warm_start", False)
         before = self._learned() if parameters.Boolean.accepts(warm) and warm else {}
@@ -78,7 +80,7 @@ class Estimator(SklearnEstimator):
             wishes = self._warm(self._wishes(), before)
             problem, rows = prepare(X, y, weights, offset, self.table, wishes)
             self._check_problem(problem)
-            learned = self._fit(problem)
+            learned = self._fit(problem, **more)
             self._forget()
             self._store(learned, problem)
             self._after_fit(rows)

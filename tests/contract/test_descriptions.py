@@ -10,17 +10,11 @@ from tests.contract.compare import example, is_learned
 
 # Classes that still write `__init__` and `_parameters`; one that is converted must leave the set.
 NOT_CONVERTED = {
-    "AdaBoostClassifier",
-    "AdaBoostRegressor",
-    "BaggingClassifier",
-    "BaggingRegressor",
     "BayesianRegression",
     "BayesianRidge",
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",
-    "DecisionTreeClassifier",
-    "DecisionTreeRegressor",
     "DummyClassifier",
     "DummyRegressor",
     "ElasticNetCV",
@@ -30,10 +24,6 @@ NOT_CONVERTED = {
     "GaussianMixture",
     "GaussianNB",
     "GeneralizedLinearModel",
-    "GradientBoostingClassifier",
-    "GradientBoostingRegressor",
-    "HistGradientBoostingClassifier",
-    "HistGradientBoostingRegressor",
     "KMeans",
     "KNeighborsClassifier",
     "KNeighborsRegressor",

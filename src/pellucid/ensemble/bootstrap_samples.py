@@ -32,7 +32,7 @@ class Bag:
 
 
 @dataclass(frozen=True)
-class Drawer:
+class Sampler:
     """Draws bags from a problem."""
 
     problem: Problem

@@ -16,7 +16,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.ensemble.bootstrap_samples import Bag, Drawer
+from pellucid.ensemble.bootstrap_samples import Bag, Sampler
 from pellucid.errors import warn
 
 ROUNDING = 1e-12  # of a mean of equal numbers
@@ -27,7 +27,7 @@ class OutOfBag:
     """New learners and their bags; `ask` learner i about encoded rows gives (n, K)."""
 
     problem: Problem
-    drawer: Drawer
+    sampler: Sampler
     bags: list[Bag]
     ask: Callable[[int, Any], np.ndarray]
     looks_at: Callable[[int], np.ndarray]  # columns of the user that learner i can tell apart
@@ -72,7 +72,7 @@ class OutOfBag:
 
     def _unseen(self, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows that learner i did not see, or not all copies of, and the share that it did not."""
-        share = self.drawer.outside(self.bags[i].weights)
+        share = self.sampler.outside(self.bags[i].weights)
         rows = np.flatnonzero(share)
         return rows, share[rows]
 

@@ -226,3 +226,13 @@ def absolute() -> Objective:
 def softmax(n_classes: int) -> Objective:
     """Log loss of three and more classes; one tree per class and round."""
     return Objective("log_loss", n_classes, _fill_softmax, _start_softmax, _same, link="softmax")
+
+
+def regression(name: str, q: float | None) -> Objective:
+    """The loss of a regressor by its name; q is the quantile of the losses that have one."""
+    if name in ("quantile", "huber"):
+        assert q is not None
+        return quantile(q) if name == "quantile" else huber(q)
+    if name == "absolute_error":
+        return absolute()
+    return {"squared_error": SQUARED, "poisson": POISSON, "gamma": GAMMA}[name]

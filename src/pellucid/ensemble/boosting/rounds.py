@@ -20,7 +20,7 @@ from pellucid.data import Problem
 from pellucid.ensemble.boosting.losses import Objective
 from pellucid.ensemble.boosting.scaling import Units, ordinary_weights, scaled, units_of
 from pellucid.ensemble.boosting.trees import BoostedTrees
-from pellucid.ensemble.bootstrap_samples import Drawer
+from pellucid.ensemble.bootstrap_samples import Sampler
 from pellucid.errors import DataError, ParameterError
 from pellucid.records import Recorder
 from pellucid.tree.histogram_bins import Bins, learn_bins
@@ -51,7 +51,7 @@ class Settings:
     )
     seed: np.random.SeedSequence | None = None  # None: nothing is drawn
     start: np.ndarray | None = None  # (K,), None: the best constant
-    price: float = 0.0  # of a leaf, in the unit of a division's gain per weight (`ccp_alpha`)
+    leaf_penalty: float = 0.0  # in the unit of the gain of a split per weight (`ccp_alpha`)
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ def _one_round(
         stream = parallel.stream(settings.seed, "round", number)
         keys = stream.integers(0, 2**64, K, dtype=np.uint64)
         if settings.subsample < 1:
-            bag = Drawer(train.problem, settings.subsample, 1.0, False, False).draw(stream)
+            bag = Sampler(train.problem, settings.subsample, 1.0, False, False).draw(stream)
             rows = np.flatnonzero(bag.weights).astype(np.int32)
             share = bag.weights / train.problem.weights
             weights = train.weights * share
@@ -252,11 +252,11 @@ def _one_round(
             before = train.loss_of(out, 1 - share[out]) if len(out) else 0.0
             samples.draw(bag.weights)
     with np.errstate(over="ignore", under="ignore"):
-        total = settings.price * float(weights.sum())
-        price = float(np.ldexp(total, -train.units.loss_exponent))
+        total = settings.leaf_penalty * float(weights.sum())
+        penalty = float(np.ldexp(total, -train.units.loss_exponent))
     whole, renew = rows is None or len(rows) == n, train.units.objective.renew
     update = whole and renew is None
-    grower.grow(train.slopes, rows, keys, train.raw, settings.rate, price, update)
+    grower.grow(train.slopes, rows, keys, train.raw, settings.rate, penalty, update)
     if renew is not None:
         residuals = train.y - train.raw[0]
         leaves = [own for _, own in grower.growth.leaf_rows()]

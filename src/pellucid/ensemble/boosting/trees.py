@@ -129,10 +129,6 @@ class BoostedTrees:
         sums = np.bincount(self.feature[inner], self.gain[inner], minlength=len(self.n_levels))
         return sums / sums.sum() if sums.sum() > 0 else sums
 
-    def bases(self) -> np.ndarray:
-        """Sum of the roots' values by output: what the trees add to a mean row."""
-        return self.value[self.start[:-1]].reshape(-1, self.n_outputs).sum(axis=0)
-
     def walkers(self, X: np.ndarray | None = None) -> Walkers:
         """The compiled view of the arrays; packed, once for all, if that pays for the rows of X."""
         if X is None or len(X) < WORTH_PACKING or not len(self.feature):
@@ -159,12 +155,14 @@ class BoostedTrees:
         _by_blocks(lambda a, b: walkers.add(X, a, b, *trees, out), n, n * (last - first) * K)
         return out
 
-    def contributions(self, X: np.ndarray) -> np.ndarray:
-        """(n, d, K): how the divisions by each column changed the sum on the way to the leaves."""
+    def path(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(base (K,), contributions (n, d, K)): the sum of the values of the roots, and the changes
+        of the values at the splits by each column."""
+        base = self.value[self.start[:-1]].reshape(-1, self.n_outputs).sum(axis=0)
         out = np.zeros((len(X), X.shape[1], self.n_outputs))
         walkers = self.walkers()
         _by_blocks(lambda a, b: walkers.contributions(X, a, b, out), len(X), 2**20)
-        return out
+        return base, out
 
     def shap(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(base (K,), contributions (n, d, K)): Shapley values, branches averaged by samples."""
