@@ -12,6 +12,8 @@ from pellucid.ensemble import GradientBoostingRegressor
 from pellucid.ensemble import HistGradientBoostingClassifier as Classifier
 from pellucid.ensemble import HistGradientBoostingRegressor as Regressor
 from pellucid.ensemble.boosting import losses
+from pellucid.ensemble.boosting.fitting import in_order
+from pellucid.ensemble.boosting.validation import split
 from pellucid.errors import DataError, ParameterError
 from pellucid.numerics.objectives import losses as formulas
 from tests.ensemble import boosting_twin as twin
@@ -386,13 +388,11 @@ def test_early_stopping_looks_at_clean_rows():
 
 
 def test_copies_of_a_row_are_split_like_rows():
-    from pellucid.ensemble.boosting.validation import split
-
     X, target, _ = table(13, n=100)
     problem, _ = pellucid.data.prepare(
         np.repeat(X, 3, axis=0), np.repeat(target, 3), None, None, None, Regressor()._wishes()
     )
-    train, test = split(Regressor()._in_order(problem), 0.2, np.arange(2))
+    train, test = split(in_order(problem, False), 0.2, np.arange(2))
     assert (train.weights.sum(), test.weights.sum()) == (240, 60)
     for part in (train, test):
         assert set(part.weights) <= {1.0, 2.0, 3.0}
@@ -404,7 +404,7 @@ def test_copies_of_a_row_are_split_like_rows():
 
 def prepared_rows(X, target):
     rows, _ = pellucid.data.prepare(X, target, None, None, None, Regressor()._wishes())
-    return Regressor()._in_order(rows)
+    return in_order(rows, False)
 
 
 def test_stages_end_in_the_prediction():

@@ -193,7 +193,7 @@ def test_earlier_trees_are_judged_by_their_own_bags_or_not_at_all():
     for seed, rows in ((None, X), (0, X[::-1].reset_index(drop=True))):
         model = RandomForestRegressor(20, oob_score=True, warm_start=True, random_state=seed)
         model.fit(X, y).set_params(n_estimators=21)
-        with pytest.raises(ParameterError, match="random_state, an int"):
+        with pytest.raises(ParameterError, match="int random_state"):
             model.fit(rows, y)
     for judged in ({"oob_score": True}, {"oob_importances": True}):
         with pytest.raises(ParameterError, match="warm_start=False"):
