@@ -154,11 +154,12 @@ class HistGradientBoosting(Estimator):
         `X_val` and `y_val` are the validation rows for early stopping, instead of a part of X, with
         the offsets `offset_val`.
         """
-        given = (X_val, y_val, sample_weight_val, offset_val)
-        validation = given if any(part is not None for part in given) else None
-        if validation is not None and (X_val is None or y_val is None):
+        validation = (X_val, y_val, sample_weight_val, offset_val)
+        if all(part is None for part in validation):
+            return self._learn(X, y, sample_weight, offset)
+        if X_val is None or y_val is None:
             raise ParameterError("X_val and y_val must be given together.")
-        if validation is not None and (offset is None) != (offset_val is None):
+        if (offset is None) != (offset_val is None):
             raise ParameterError(
                 "offset and offset_val must be given together, because validation rows are scored as "
                 "training rows are fitted."
