@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.data.output import opened
+from pellucid.data.opening import opened
 from pellucid.data.targets import check_lengths, labels, numbers, weights_or_ones
 from pellucid.errors import DataError, warn
 

@@ -38,7 +38,7 @@ def problem_of(X, y, w=None):
     from pellucid.data import prepare
     from pellucid.data.canonical import canonical
 
-    return canonical(prepare(X, y, w, None, None, model._wishes())[0])
+    return canonical(prepare(X, y, w, None, None, model._input_spec())[0])
 
 
 def drawn(problem, seed, **options):

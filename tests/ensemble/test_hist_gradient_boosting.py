@@ -390,7 +390,7 @@ def test_early_stopping_looks_at_clean_rows():
 def test_copies_of_a_row_are_split_like_rows():
     X, target, _ = table(13, n=100)
     problem, _ = pellucid.data.prepare(
-        np.repeat(X, 3, axis=0), np.repeat(target, 3), None, None, None, Regressor()._wishes()
+        np.repeat(X, 3, axis=0), np.repeat(target, 3), None, None, None, Regressor()._input_spec()
     )
     train, test = split(in_order(problem, False), 0.2, np.arange(2))
     assert (train.weights.sum(), test.weights.sum()) == (240, 60)
@@ -403,7 +403,7 @@ def test_copies_of_a_row_are_split_like_rows():
 
 
 def prepared_rows(X, target):
-    rows, _ = pellucid.data.prepare(X, target, None, None, None, Regressor()._wishes())
+    rows, _ = pellucid.data.prepare(X, target, None, None, None, Regressor()._input_spec())
     return in_order(rows, False)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pellucid.data.canonical import canonical, merged, ordered
-from pellucid.data.problem import Wishes, prepare
+from pellucid.data.problem import InputSpec, prepare
 from pellucid.linear_model import Perceptron, SGDClassifier, SGDRegressor, placed
 from pellucid.linear_model.linear_classifier import column_means
 from pellucid.linear_model.placed import Placed, in_place
@@ -71,7 +71,7 @@ def test_placed_rows_are_rows():
 def test_canonical_rows_in_their_place(fractions):
     X, y, w = sample(MODELS[0], 300)
     w = w + 0.5 if fractions else w
-    problem, _ = prepare(X, y, w, None, None, Wishes("Model", target="numbers"))
+    problem, _ = prepare(X, y, w, None, None, InputSpec("Model", target="numbers"))
     copy, there = canonical(problem), in_place(problem)
     assert np.array_equal(there.X[:], copy.X) and np.array_equal(there.y, copy.y)
     assert np.array_equal(there.weights, copy.weights)

@@ -14,7 +14,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.data import _loops
 from pellucid.data.column_stats import check_column, check_finite
-from pellucid.data.intake import Intake
+from pellucid.data.intake import RawTable
 from pellucid.data.raw_column import RawColumn
 from pellucid.data.schema import CATEGORICAL, DATETIME, NUMBER, TEXT, Schema
 from pellucid.data.text import word_entries
@@ -26,7 +26,7 @@ DENSE = 2**27  # cells of words that are made dense at most: 1 GB
 
 def encode(
     schema: Schema,
-    table: Intake,
+    table: RawTable,
     takes_sparse: bool,
     owner: str,
     finite: bool = False,
@@ -75,7 +75,7 @@ def check_room(schema: Schema, what: str, cells: int, most: int, fits: int, hint
     )
 
 
-def _codes(schema: Schema, table: Intake, quiet: bool, by_rows: bool) -> np.ndarray:
+def _codes(schema: Schema, table: RawTable, quiet: bool, by_rows: bool) -> np.ndarray:
     if table.dense is not None and schema.kinds.count(CATEGORICAL) == 0:
         return _numbers(table, by_rows)
     columns = schema.raw(table)
@@ -91,7 +91,7 @@ def _codes(schema: Schema, table: Intake, quiet: bool, by_rows: bool) -> np.ndar
     return out
 
 
-def _numbers(table: Intake, by_rows: bool) -> np.ndarray:
+def _numbers(table: RawTable, by_rows: bool) -> np.ndarray:
     """A dense table as it is, or a copy in Fortran order, by tiles and in threads."""
     X = table.dense
     assert X is not None
@@ -111,7 +111,7 @@ def _numbers(table: Intake, by_rows: bool) -> np.ndarray:
     return out
 
 
-def _matrix(schema: Schema, table: Intake, takes_sparse: bool, finite: bool, quiet: bool) -> Any:
+def _matrix(schema: Schema, table: RawTable, takes_sparse: bool, finite: bool, quiet: bool) -> Any:
     if table.dense is not None and set(schema.kinds) <= {NUMBER, DATETIME}:
         X = np.ascontiguousarray(table.dense, dtype=np.float64)
         if schema.plain and (finite or _all_finite(X)):
@@ -130,7 +130,7 @@ def _matrix(schema: Schema, table: Intake, takes_sparse: bool, finite: bool, qui
     return out
 
 
-def _filled(schema: Schema, X: np.ndarray, table: Intake) -> np.ndarray:
+def _filled(schema: Schema, X: np.ndarray, table: RawTable) -> np.ndarray:
     """Numbers with gaps: means in their place, and the indicators of training."""
     blocks = schema.blocks()
     place, indicator = (np.full(schema.n_columns, -1, dtype=np.int32) for _ in range(2))
@@ -216,7 +216,7 @@ def _sparse_matrix(
     return out
 
 
-def words(schema: Schema, table: Intake) -> dict[int, Any]:
+def words(schema: Schema, table: RawTable) -> dict[int, Any]:
     """The words of the text columns of an aligned table, by position: CSR (n, words) each."""
     texts = _texts(schema)
     if not texts:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import batches, canonical, encode, targets
-from pellucid.data.intake import Intake, intake
+from pellucid.data.intake import RawTable, raw_table
 from pellucid.data.learn_schema import learn, named_kinds
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.data.table import Table
@@ -122,7 +122,7 @@ def _gathered(X: Any, rows: np.ndarray, by_columns: bool) -> Any:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class InputSpec:
     """What an estimator asks of `prepare`: its layout, its target, its habits."""
 
     owner: str
@@ -142,15 +142,15 @@ class Wishes:
 
 
 def prepare(
-    X: Any, y: Any, weights: Any, offset: Any, table: Table | None, wishes: Wishes
-) -> tuple[Problem, Intake]:
+    X: Any, y: Any, weights: Any, offset: Any, table: Table | None, spec: InputSpec
+) -> tuple[Problem, RawTable]:
     """Check everything once, learn the schema, encode: the way from a user's table to a Problem."""
-    if table is not None and wishes.table is not None:
+    if table is not None and spec.table is not None:
         raise ParameterError(
-            f"{wishes.owner} and its estimator both have a 'table': give it to one of them."
+            f"{spec.owner} and its estimator both have a 'table': give it to one of them."
         )
-    options = (table or wishes.table or Table()).check()
-    rows = intake(X, wishes.owner)
+    options = (table or spec.table or Table()).check()
+    rows = raw_table(X, spec.owner)
     if options.kinds and rows.sparse is not None:
         raise DataTypeError(
             "Table(kinds=...) is for tables with columns of several kinds; sparse X holds numbers. "
@@ -158,12 +158,12 @@ def prepare(
         )
     if options.kinds:
         rows = rows.with_kinds(named_kinds(rows, options.kinds))
-    target, classes = _target(y, rows.n_rows, wishes)
+    target, classes = _target(y, rows.n_rows, spec)
     w = targets.weights_or_ones(weights, rows.n_rows)
     shift = None if offset is None else targets.offset_values(offset, rows.n_rows)
     left_out = 0.0
     if options.missing != "indicator":
-        given, w = w, _without_missing(rows, w, options.missing, wishes.owner)
+        given, w = w, _without_missing(rows, w, options.missing, spec.owner)
         left_out = _total(given[w != given])
     used, position = rows, None
     if not w.all():  # weight 0 means absent: such rows teach no level, no class, no mean
@@ -172,78 +172,78 @@ def prepare(
         used, w = rows.take(keep), w[keep]
         target = None if target is None else target[keep]
         shift = None if shift is None else shift[keep]
-        if wishes.target == "classes" and wishes.classes is None:
+        if spec.target == "classes" and spec.classes is None:
             target, classes = _seen(target, classes)
-    _check_enough(used, w, wishes)
-    grows = wishes.declared and wishes.seen is not None
-    finite = wishes.schema is None or grows  # looked through while learning
-    schema, used = _schema(used, w, options, wishes, grows)
-    if grows and wishes.schema is not None:  # of all batches
-        left_out += wishes.schema.left_out
+    _check_enough(used, w, spec)
+    grows = spec.declared and spec.seen is not None
+    finite = spec.schema is None or grows  # looked through while learning
+    schema, used = _schema(used, w, options, spec, grows)
+    if grows and spec.schema is not None:  # of all batches
+        left_out += spec.schema.left_out
     if left_out != schema.left_out:
         schema = replace(schema, left_out=left_out)
     encoded = encode.encode(
-        schema, used, wishes.takes_sparse, wishes.owner, finite, by_rows=wishes.by_rows
+        schema, used, spec.takes_sparse, spec.owner, finite, by_rows=spec.by_rows
     )
-    words = encode.words(schema, used) if wishes.layout == "codes" else {}
+    words = encode.words(schema, used) if spec.layout == "codes" else {}
     problem = Problem(encoded, target, w, schema, shift, classes, position, words)
-    return (canonical.canonical(problem) if wishes.canonical_rows else problem), rows
+    return (canonical.canonical(problem) if spec.canonical_rows else problem), rows
 
 
 def _schema(
-    rows: Intake, w: np.ndarray, options: Table, wishes: Wishes, grows: bool
-) -> tuple[Schema, Intake]:
+    rows: RawTable, w: np.ndarray, options: Table, spec: InputSpec, grows: bool
+) -> tuple[Schema, RawTable]:
     """The schema of these rows, or of earlier ones (and these), and the rows in its order."""
-    if wishes.schema is not None:
-        rows = wishes.schema.align(rows, wishes.owner)
+    if spec.schema is not None:
+        rows = spec.schema.align(rows, spec.owner)
         if not grows:
-            return wishes.schema, rows
-        assert wishes.seen is not None
-        schema = batches.grown_schema(wishes.schema, wishes.seen, rows, w, options)
+            return spec.schema, rows
+        assert spec.seen is not None
+        schema = batches.grown_schema(spec.schema, spec.seen, rows, w, options)
     else:
-        coding = wishes.coding if options.coding == "auto" else options.coding
+        coding = spec.coding if options.coding == "auto" else options.coding
         if grows:
-            schema = batches.first_schema(rows, w, options, wishes.layout, coding)
+            schema = batches.first_schema(rows, w, options, spec.layout, coding)
         else:
-            schema = learn(rows, w, options, wishes.layout, coding, wishes.declared)
-    _check_text(schema, wishes)
+            schema = learn(rows, w, options, spec.layout, coding, spec.declared)
+    _check_text(schema, spec)
     return schema, rows
 
 
-def _check_text(schema: Schema, wishes: Wishes) -> None:
-    if TEXT in schema.kinds and not wishes.takes_text:
+def _check_text(schema: Schema, spec: InputSpec) -> None:
+    if TEXT in schema.kinds and not spec.takes_text:
         name = schema.name(schema.kinds.index(TEXT))
         readers = {"classes": "MixedNB or LogisticRegression", "numbers": "SGDRegressor"}
-        other = f", or use {readers[wishes.target]}" if wishes.target in readers else ""
+        other = f", or use {readers[spec.target]}" if spec.target in readers else ""
         raise DataError(
-            f"column {name!r} holds free text, which {wishes.owner} cannot use. Drop it, or make it "
+            f"column {name!r} holds free text, which {spec.owner} cannot use. Drop it, or make it "
             f"a category with Table(kinds={{{name!r}: 'categorical'}}){other}."
         )
 
 
-def _check_enough(rows: Intake, weights: np.ndarray, wishes: Wishes) -> None:
-    if _total(weights) < wishes.min_rows:
+def _check_enough(rows: RawTable, weights: np.ndarray, spec: InputSpec) -> None:
+    if _total(weights) < spec.min_rows:
         raise DataError(
             f"Found array with {rows.n_rows} sample(s) (shape={(rows.n_rows, rows.n_columns)}) "
-            f"while a minimum of {wishes.min_rows} is required by {wishes.owner}: 1 sample is not "
+            f"while a minimum of {spec.min_rows} is required by {spec.owner}: 1 sample is not "
             "enough."
         )
 
 
-def _target(y: Any, n: int, wishes: Wishes) -> tuple[Any, np.ndarray | None]:
-    if wishes.target == "none":
+def _target(y: Any, n: int, spec: InputSpec) -> tuple[Any, np.ndarray | None]:
+    if spec.target == "none":
         return None, None
     if y is None:
         raise DataError(
-            f"{wishes.owner} requires y to be passed, but the target y is None. Give fit(X, y)."
+            f"{spec.owner} requires y to be passed, but the target y is None. Give fit(X, y)."
         )
     classes = None
-    if wishes.target == "classes":
-        target, classes = targets.labels(y, wishes.owner)
-        if wishes.classes is not None:
-            target, classes = _known(classes[target], wishes.classes)
+    if spec.target == "classes":
+        target, classes = targets.labels(y, spec.owner)
+        if spec.classes is not None:
+            target, classes = _known(classes[target], spec.classes)
     else:
-        target = targets.numbers(y, wishes.owner, several=wishes.target == "several")
+        target = targets.numbers(y, spec.owner, several=spec.target == "several")
     targets.check_lengths(n, len(target))
     return target, classes
 
@@ -265,7 +265,7 @@ def _seen(codes: Any, classes: Any) -> tuple[np.ndarray, np.ndarray]:
     return codes_seen.astype(np.int32), classes[seen]
 
 
-def _without_missing(rows: Intake, w: np.ndarray, rule: str, owner: str) -> np.ndarray:
+def _without_missing(rows: RawTable, w: np.ndarray, rule: str, owner: str) -> np.ndarray:
     by_column = rows.missing_cells()
     missing = np.logical_or.reduce(by_column) & (w > 0)
     if not missing.any():

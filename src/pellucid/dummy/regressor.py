@@ -7,22 +7,11 @@ import numpy as np
 from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.errors import ParameterError
-from pellucid.parameters import Array, Choice, Either, Nothing, Real
+from pellucid.parameters import Array, Choice, Either, Nothing, Real, learned, param
 
 
 class DummyRegressor(Regressor):
     """Predicts one number without looking at X: what any real model must beat.
-
-    Parameters
-    ----------
-    strategy : {"mean", "median", "quantile", "constant"}, default="mean"
-    constant : number or array, for strategy "constant".
-    quantile : number in [0, 1], for strategy "quantile".
-    table : Table, optional
-
-    Attributes
-    ----------
-    constant_, n_outputs_, n_features_in_, feature_names_in_, schema_
 
     Examples
     --------
@@ -31,28 +20,28 @@ class DummyRegressor(Regressor):
     array([3.])
     """
 
+    strategy: str = param(
+        "mean",
+        Choice("mean", "median", "quantile", "constant"),
+        "Which number is predicted: a weighted statistic of the training targets, or `constant`.",
+    )
+    constant: Any = param(
+        None,
+        Either(Real(None, None), Array, Nothing),
+        "The number, or one number for each target, that strategy 'constant' predicts.",
+    )
+    quantile: Any = param(
+        None, Either(Real(0, 1, "both"), Nothing), "The quantile that strategy 'quantile' predicts."
+    )
+
+    constant_: np.ndarray = learned("The predicted number of each target, shape (1, n_targets).")
+    n_outputs_: int = learned("Number of targets.")
+    several_: bool = learned("Whether y had two dimensions.")
+
     _min_rows = 1
     _several_targets = True
     _poor_score = True
     _target = "several"
-    _parameters = {
-        "strategy": Choice("mean", "median", "quantile", "constant"),
-        "quantile": Either(Real(0, 1, "both"), Nothing),
-        "constant": Either(Real(None, None), Array, Nothing),
-    }
-
-    def __init__(
-        self,
-        *,
-        strategy: str = "mean",
-        constant: Any = None,
-        quantile: Any = None,
-        table: Any = None,
-    ) -> None:
-        self.strategy = strategy
-        self.constant = constant
-        self.quantile = quantile
-        self.table = table
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Compute the one number."""

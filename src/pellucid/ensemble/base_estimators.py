@@ -12,17 +12,19 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Classifier, Estimator, ProbabilisticClassifier
-from pellucid.data import Problem, Schema, Wishes
+from pellucid.base import Classifier, Estimator
+from pellucid.data import InputSpec, Problem, Schema
 from pellucid.ensemble.bootstrap_samples import Bag
 from pellucid.errors import DataError, ParameterError
-from pellucid.protocol import copied
+from pellucid.protocol import always_has, copied
 from pellucid.tree import DecisionTreeClassifier
 from pellucid.tree.base import TreeModel
 from pellucid.tree.nodes import Nodes
 
 
-def wishes_of(learner: Any, owner: str, kind: str = "classifier", several: bool = False) -> Wishes:
+def input_spec_of(
+    learner: Any, owner: str, kind: str = "classifier", several: bool = False
+) -> InputSpec:
     """What a meta-estimator over a learner of this kind asks of `prepare`; `several`: it takes as many
     targets as its learner does."""
     ours = isinstance(learner, Estimator)
@@ -30,15 +32,15 @@ def wishes_of(learner: Any, owner: str, kind: str = "classifier", several: bool 
     if (learner._kind if tags is None else tags.estimator_type) != kind:
         raise ParameterError(f"{owner} needs a {kind}. Got {learner!r} instead.")
     if tags is None:
-        wishes = replace(learner._wishes(), owner=owner, canonical_rows=True, table=learner.table)
-        if wishes.layout == "codes":
-            wishes = replace(wishes, takes_text=False)  # bags hold codes alone
+        spec = replace(learner._input_spec(), owner=owner, canonical_rows=True, table=learner.table)
+        if spec.layout == "codes":
+            spec = replace(spec, takes_text=False)  # bags hold codes alone
         if kind == "classifier":
-            return wishes
+            return spec
         return replace(
-            wishes, target="several" if several and learner._several_targets else "numbers"
+            spec, target="several" if several and learner._several_targets else "numbers"
         )
-    return Wishes(
+    return InputSpec(
         owner=owner,
         target=_foreign_target(kind, several and tags.target_tags.multi_output),
         canonical_rows=True,
@@ -192,7 +194,7 @@ def probabilities(learner: Any, X: Any, columns: Any, schema: Schema, n_classes:
     part = X if columns is None else X[:, _encoded_columns(schema, columns)]
     if isinstance(learner, Estimator) and learner._layout == "codes" and not learner._by_rows:
         part = np.asfortranarray(part)
-    if isinstance(learner, ProbabilisticClassifier):
+    if isinstance(learner, Classifier) and always_has(learner, "_proba"):
         shares = learner._proba(part)
     elif isinstance(learner, Classifier):
         shares = np.eye(len(learner.classes_))[learner._codes(part)]

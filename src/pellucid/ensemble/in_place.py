@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.data import Problem, Wishes
+from pellucid.data import InputSpec, Problem
 from pellucid.ensemble.bootstrap_samples import Bag
 from pellucid.tree.base import TreeModel
 from pellucid.tree.rows import Rows, in_canonical_order
@@ -27,7 +27,7 @@ def reads_in_place(learner: Any) -> bool:
     )
 
 
-def wishes(asked: Wishes, learner: Any) -> Wishes:
+def spec(asked: InputSpec, learner: Any) -> InputSpec:
     """What the ensemble asks of `prepare`: the table as it stands, where that suffices."""
     if not reads_in_place(learner):
         return asked
@@ -35,7 +35,7 @@ def wishes(asked: Wishes, learner: Any) -> Wishes:
 
 
 def in_order(problem: Problem, learner: Any) -> Problem:
-    """The problem on canonical rows, as it was prepared by `wishes`."""
+    """The problem on canonical rows, as it was prepared by `spec`."""
     return in_canonical_order(problem) if reads_in_place(learner) else problem
 
 

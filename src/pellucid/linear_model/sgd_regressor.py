@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem, Wishes
+from pellucid.data import InputSpec, Problem
 from pellucid.data.weighted_sampling import held_back
 from pellucid.errors import ParameterError
 from pellucid.linear_model._sgd.base import WALKING
@@ -162,11 +162,11 @@ class SGDRegressor(LinearPredictor):
         self.standardize = standardize
         self.table = table
 
-    def _wishes(self) -> Wishes:
+    def _input_spec(self) -> InputSpec:
         """Rows are put into canonical order here, by their places, unless standardising copies them
         anyway; without shuffling the user's order is what was asked for."""
         copied = bool(self.shuffle and self.standardize)
-        return replace(super()._wishes(), canonical_rows=copied)
+        return replace(super()._input_spec(), canonical_rows=copied)
 
     def fit(
         self,

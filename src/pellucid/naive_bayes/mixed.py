@@ -7,7 +7,7 @@ import numpy as np
 
 from pellucid.data import Problem
 from pellucid.data.batches import empty
-from pellucid.data.intake import Intake
+from pellucid.data.intake import RawTable
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.errors import ModelFileError, ParameterError
 from pellucid.naive_bayes.base import (
@@ -269,8 +269,8 @@ class MixedNB(NaiveBayes):
     def _prior(self) -> np.ndarray:
         return self.class_prior_
 
-    def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
-        codes = super()._encode_intake(rows, quiet, finite)
+    def _encode_table(self, rows: RawTable, quiet: bool = False, finite: bool = False) -> Any:
+        codes = super()._encode_table(rows, quiet, finite)
         return beside_words(codes, self.schema_, rows, type(self).__name__)
 
     def _column(self, X: Any, j: int) -> np.ndarray:

@@ -6,88 +6,135 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Explained
-from pellucid.data import Problem, Wishes
+from pellucid.base import Estimator
+from pellucid.data import InputSpec, Problem
 from pellucid.data.weighted_sampling import copies_of
 from pellucid.errors import DataError, ModelFileError, ParameterError, shown
 from pellucid.neural_network.layers import LOSSES, Dense
 from pellucid.neural_network.lessons import Lessons
 from pellucid.neural_network.network import Network
-from pellucid.neural_network.training_options import MLP_CHECKS, MLP_NAMES
+from pellucid.neural_network.training_options import (
+    ALPHA,
+    BATCH_SIZE,
+    BETA_1,
+    BETA_2,
+    EPSILON,
+    LEARNING_RATE,
+    LEARNING_RATE_INIT,
+    MAX_FUN,
+    MAX_ITER,
+    MLP_NAMES,
+    MOMENTUM,
+    N_ITER_NO_CHANGE,
+    NESTEROVS_MOMENTUM,
+    POWER_T,
+    SHUFFLE,
+    SOLVER,
+    TOL,
+)
 from pellucid.parameters import (
+    HISTORY,
+    RANDOM_STATE,
+    STATUS,
+    VERBOSE,
+    WARM_START,
     Boolean,
     Choice,
-    Either,
-    Integer,
-    RandomState,
     Real,
-    Test,
-    Verbose,
+    learned,
+    param,
 )
 from pellucid.records import Status
 
 DTYPES = {"float64": np.float64, "float32": np.float32}
 
 
-def _are_sizes(value: Any) -> bool:
-    if isinstance(value, str | bytes | dict) or not hasattr(value, "__len__"):
-        return Integer(1).accepts(value)
-    if np.ndim(value) > 1:
-        return False
-    return all(Integer(1).accepts(size) for size in value)
-
-
-OPTIONS = MLP_CHECKS | {
-    "hidden_layer_sizes": Test(_are_sizes, "an int > 0, or a sequence of ints > 0"),
-    "activation": Choice("identity", "logistic", "tanh", "relu"),
-    "batch_size": Either(Choice("auto"), MLP_CHECKS["batch_size"]),
-    "random_state": RandomState,
-    "verbose": Verbose,
-    "warm_start": Boolean,
-    "early_stopping": Boolean,
-    "validation_fraction": Real(0, 1),
-    "dropout": Real(0, 1),
-    "dtype": Choice(*DTYPES),
-    "standardize": Boolean,
-}
-
-
-class MultiLayer(Explained):
+class MultiLayer(Estimator):
     """Base of both: a network between the encoded columns and the scores of the outputs."""
 
     _canonical_rows = True
     # Every check trains anew: a small network with large steps learns the checks' tables in time.
     _check_params = {"hidden_layer_sizes": 20, "learning_rate_init": 0.02, "max_iter": 40}
 
-    hidden_layer_sizes: Any
-    activation: str
-    solver: str
-    alpha: float
-    batch_size: Any
-    learning_rate: str
-    learning_rate_init: float
-    power_t: float
-    max_iter: int
-    shuffle: bool
-    random_state: Any
-    tol: float
-    warm_start: bool
-    momentum: float
-    nesterovs_momentum: bool
-    early_stopping: bool
-    validation_fraction: float
-    beta_1: float
-    beta_2: float
-    epsilon: float
-    n_iter_no_change: Any
-    max_fun: int
-    dropout: float
-    dtype: str
-    standardize: bool
+    solver: str = SOLVER
+    alpha: float = ALPHA
+    batch_size: Any = BATCH_SIZE
+    learning_rate: str = LEARNING_RATE
+    learning_rate_init: float = LEARNING_RATE_INIT
+    power_t: float = POWER_T
+    max_iter: int = MAX_ITER
+    shuffle: bool = SHUFFLE
+    random_state: Any = RANDOM_STATE
+    tol: float = TOL
+    verbose: bool = VERBOSE.replace(default=False)
+    warm_start: bool = WARM_START
+    momentum: float = MOMENTUM
+    nesterovs_momentum: bool = NESTEROVS_MOMENTUM
+    early_stopping: bool = param(
+        False,
+        Boolean,
+        "Whether to hold back some rows, to stop when their score no longer improves, and to keep the "
+        "best parameters. As in scikit-learn, it has no effect for 'lbfgs'.",
+    )
+    validation_fraction: float = param(
+        0.1, Real(0, 1), "Share of the rows that early stopping holds back."
+    )
+    beta_1: float = BETA_1
+    beta_2: float = BETA_2
+    epsilon: float = EPSILON
+    n_iter_no_change: Any = N_ITER_NO_CHANGE
+    max_fun: int = MAX_FUN
+    dropout: float = param(
+        0.0,
+        Real(0, 1),
+        "Share of the hidden values that are set to 0 in a step; refused for 'lbfgs' and for very large "
+        "batches.",
+        last=True,
+    )
+    dtype: str = param(
+        "float64",
+        Choice(*DTYPES),
+        "Precision of the network; 'float32' is about twice as fast.",
+        last=True,
+    )
+    standardize: bool = param(
+        False,
+        Boolean,
+        "Whether to subtract the mean of each column and to divide numbers by their standard deviation, "
+        "inside the model. Level indicators, missing-value flags and word counts keep their scale; in "
+        "sparse tables, and in tables of many levels, only numbers that are rarely 0 are centered. "
+        "MLPRegressor standardizes the targets as well, if the loss is the squared error.",
+        last=True,
+    )
 
-    def _wishes(self) -> Wishes:
+    coefs_: list[np.ndarray] = learned("Weights of each layer, shape (n_inputs, n_units).")
+    intercepts_: list[np.ndarray] = learned("Intercepts of each layer, shape (n_units,).")
+    loss_: float = learned("Loss at the end of the training.")
+    best_loss_: float | None = learned("Smallest loss of all passes; None with early stopping.")
+    loss_curve_: list[float] = learned("Loss after each pass.")
+    validation_scores_: list[float] | None = learned(
+        "Score of the rows held back after each pass; None without early stopping."
+    )
+    best_validation_score_: float | None = learned(
+        "Highest validation score; None without early stopping."
+    )
+    t_: int = learned("Number of rows that the training has visited.")
+    n_iter_: int = learned("Number of passes over the rows.")
+    n_layers_: int = learned("Number of layers, with those of the inputs and outputs.")
+    n_outputs_: int = learned("Number of outputs of the network.")
+    out_activation_: str = learned("Activation function of the outputs.")
+    shift_: np.ndarray = learned("What is subtracted from each encoded column.")
+    scale_: np.ndarray = learned("What each encoded column is divided by.")
+    walk_: dict[str, Any] | None = learned(
+        "State of the optimizer after the last `partial_fit`; None after `fit`."
+    )
+    means_: np.ndarray = learned("Mean of each encoded column, where explanations start.")
+    history_: dict[str, np.ndarray] = learned(HISTORY)
+    status_: Status = learned(STATUS)
+
+    def _input_spec(self) -> InputSpec:
         """Rows are put into canonical order here, by their places, without a copy of the table."""
-        return replace(super()._wishes(), canonical_rows=False)
+        return replace(super()._input_spec(), canonical_rows=False)
 
     # What the two have to say -------------------------------------------------------------------
 
@@ -149,7 +196,7 @@ class MultiLayer(Explained):
             return rescaled(X, own["shift_"], own["scale_"])
 
     def _train(self, problem: Problem, warm: bool, more: bool = False) -> dict[str, Any]:
-        from pellucid.neural_network.scaling import column_means
+        from pellucid.neural_network.integrated_gradients import column_means
         from pellucid.neural_network.training import Trainer, Walk
 
         lessons = Lessons.of(problem, bool(self.shuffle), copy=bool(self.standardize))

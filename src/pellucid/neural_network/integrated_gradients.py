@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.neural_network.layers import ACTIVATIONS
+from pellucid.neural_network.lessons import Lessons
 from pellucid.neural_network.network import Network
 
 PIECES = 64
@@ -67,3 +68,18 @@ def _secant_slopes(network: Network, old: list, new: list) -> np.ndarray:
         D = np.divide(a1 - a0, step, out=D, where=clear)
         S = network.coefs[i] @ (D[:, :, None] * S)
     return S
+
+
+def column_means(lessons: Lessons) -> np.ndarray:
+    """Weighted means; shares before the sum, so that it cannot overflow."""
+    X, share = lessons.X, lessons.weights / lessons.weights.max()
+    share /= 2 * share.sum()
+
+    def part(block: slice) -> np.ndarray:
+        rows = X[block] if lessons.rows is None else X[lessons.rows[block]]
+        return rows.T @ share[block]
+
+    # Small blocks: the rows of each are gathered.
+    half = parallel.reduce(part, np.add, parallel.row_blocks(lessons.n, 16 * X.shape[1]))
+    top = np.finfo(float).max / 2
+    return 2 * np.clip(half, -top, top)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import Problem, Table, Wishes
+from pellucid.data import InputSpec, Problem, Table
 from pellucid.errors import DataError
 from pellucid.numerics.column_scaling import units
 from pellucid.parameters import Boolean, Choice, Either, Function, Integer, Nothing, Real, Verbose
@@ -92,20 +92,20 @@ class KernelMachine(Estimator):
     def _pairwise(self) -> bool:  # type: ignore[override]
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _wishes(self) -> Wishes:
+    def _input_spec(self) -> InputSpec:
         """The columns of a given kernel are rows: they stay in their order, and none can be guessed."""
-        wishes = super()._wishes()
+        spec = super()._input_spec()
         if not self._pairwise:
-            return wishes
+            return spec
         own = Table(missing="error") if self.table is None else None
-        return replace(wishes, canonical_rows=False, table=own)
+        return replace(spec, canonical_rows=False, table=own)
 
-    def _encode_intake(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
+    def _encode_table(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
         if self._pairwise and any(mask.any() for mask in rows.missing_cells()):
             raise DataError(
                 "Input X contains NaN: a precomputed kernel needs a number for each pair."
             )
-        return super()._encode_intake(rows, quiet, finite)
+        return super()._encode_table(rows, quiet, finite)
 
     def _prepared(self, problem: Problem, weights: np.ndarray) -> tuple[Any, dict[str, Any]]:
         """Training rows as the kernel sees them, and the facts that new rows need."""

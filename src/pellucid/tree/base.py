@@ -7,9 +7,9 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Estimator
-from pellucid.data import Problem, Wishes, prepare
+from pellucid.data import InputSpec, Problem, prepare
 from pellucid.data.canonical import canonical
-from pellucid.data.output import opened
+from pellucid.data.opening import opened
 from pellucid.data.targets import check_lengths, labels, numbers, weights_or_ones
 from pellucid.errors import DataError, ParameterError, warn
 from pellucid.parameters import (
@@ -313,7 +313,7 @@ class TreeModel(Estimator):
 
         self._check_parameters()
         X, y, sample_weight = opened(X, y, sample_weight)
-        wishes: Wishes = self._wishes()
-        problem = one_or_several(prepare(X, y, sample_weight, None, self.table, wishes)[0])
+        spec: InputSpec = self._input_spec()
+        problem = one_or_several(prepare(X, y, sample_weight, None, self.table, spec)[0])
         alphas, impurities = pruning_path(self._grow(problem))
         return {"ccp_alphas": alphas, "impurities": impurities}

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier
 from pellucid.errors import DataError
 from pellucid.parameters import CLASS_WEIGHT, Choice, changed, learned
 from pellucid.tree import prediction
@@ -12,7 +12,7 @@ from pellucid.tree.base import TreeModel
 from pellucid.tree.criteria import CLASS_CRITERIA, CLASS_IMPURITY
 
 
-class DecisionTreeClassifier(TreeModel, ProbabilisticClassifier):
+class DecisionTreeClassifier(TreeModel, Classifier):
     """Splits the table again and again, each time by the column and threshold (or set of levels)
     that lowers the weighted impurity of the two parts most; a leaf predicts its class frequencies p.
 

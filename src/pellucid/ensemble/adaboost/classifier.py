@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import ProbabilisticClassifier
-from pellucid.data import Problem, Wishes
+from pellucid.base import Classifier
+from pellucid.data import InputSpec, Problem
 from pellucid.data.canonical import canonical
 from pellucid.ensemble import base_estimators
 from pellucid.ensemble.adaboost import stump_filter
@@ -20,7 +20,7 @@ from pellucid.tree import DecisionTreeClassifier, explaining, prediction
 from pellucid.tree.rows import Rows, in_canonical_order
 
 
-class AdaBoostClassifier(AdaBoost, ProbabilisticClassifier):
+class AdaBoostClassifier(AdaBoost, Classifier):
     """Weighted vote of base estimators, each fitted to rows weighted by the earlier errors.
 
     1. Base estimator t is fitted with row weights w, which sum to 1; e_t = weight of its wrong rows.
@@ -48,12 +48,12 @@ class AdaBoostClassifier(AdaBoost, ProbabilisticClassifier):
     def _base_estimator(self) -> Any:
         return DecisionTreeClassifier(max_depth=1) if self.estimator is None else self.estimator
 
-    def _wishes(self) -> Wishes:
+    def _input_spec(self) -> InputSpec:
         base = self._base_estimator()
-        wishes = base_estimators.wishes_of(base, type(self).__name__)
+        spec = base_estimators.input_spec_of(base, type(self).__name__)
         if stump_filter.plain(base):  # the user's array is read in place, see `_in_order`
-            return replace(wishes, canonical_rows=False, by_rows=True)
-        return wishes
+            return replace(spec, canonical_rows=False, by_rows=True)
+        return spec
 
     def _in_order(self, problem: Problem) -> Problem:
         """The problem on canonical rows; a table for the filter is not copied."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Regressor
-from pellucid.data import Problem, Wishes
+from pellucid.data import InputSpec, Problem
 from pellucid.ensemble import base_estimators, in_place
 from pellucid.ensemble.adaboost import weighted_median
 from pellucid.ensemble.adaboost.base import AdaBoost, Rule, drawn, fit_rounds, one_row_per_sample
@@ -57,10 +57,10 @@ class AdaBoostRegressor(AdaBoost, Regressor):
     def _base_estimator(self) -> Any:
         return DecisionTreeRegressor(max_depth=3) if self.estimator is None else self.estimator
 
-    def _wishes(self) -> Wishes:
+    def _input_spec(self) -> InputSpec:
         base = self._base_estimator()
-        return in_place.wishes(
-            base_estimators.wishes_of(base, type(self).__name__, "regressor"), base
+        return in_place.spec(
+            base_estimators.input_spec_of(base, type(self).__name__, "regressor"), base
         )
 
     def _fit(self, problem: Problem) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Estimator
-from pellucid.data import Problem, Wishes
+from pellucid.data import InputSpec, Problem
 from pellucid.ensemble import averaging, base_estimators, in_place
 from pellucid.ensemble.bootstrap_samples import Bag, Sampler, keys_of
 from pellucid.ensemble.out_of_bag import OutOfBag
@@ -99,13 +99,15 @@ class Bagging(Estimator):
     def _takes_sparse(self) -> bool:  # type: ignore[override]
         return base_estimators.takes_sparse(self._base_estimator())
 
-    def _wishes(self) -> Wishes:
+    def _input_spec(self) -> InputSpec:
         base = self._base_estimator()
-        wishes = base_estimators.wishes_of(base, type(self).__name__, str(self._kind), several=True)
-        wishes = in_place.wishes(wishes, base)
+        spec = base_estimators.input_spec_of(
+            base, type(self).__name__, str(self._kind), several=True
+        )
+        spec = in_place.spec(spec, base)
         if self.warm_start and "estimators_" in self.__dict__:
-            return replace(wishes, schema=self.schema_, classes=vars(self).get("classes_"))
-        return wishes
+            return replace(spec, schema=self.schema_, classes=vars(self).get("classes_"))
+        return spec
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Draw the bags and fit the base estimators."""

@@ -1,37 +1,19 @@
 """Bagging for classification: one base estimator on many bags of rows and columns."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier
 from pellucid.ensemble import base_estimators
 from pellucid.ensemble.averaging import OOB_PROBABILITIES
 from pellucid.ensemble.bagging.base import Bagging
 from pellucid.parameters import learned
+from pellucid.protocol import available_if
 from pellucid.tree import DecisionTreeClassifier
 
 
-class _IfLearnerHasScores:
-    """A method that exists only over learners with decision scores."""
-
-    def __init__(self, method: Callable[..., Any]) -> None:
-        self.method = method
-        self.__doc__ = method.__doc__
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if instance is None:
-            return self.method
-        if not base_estimators.has_scores(instance._base_estimator()):
-            raise AttributeError(
-                f"{type(instance).__name__} has no decision_function: its estimator "
-                f"{instance._base_estimator()!r} has none."
-            )
-        return self.method.__get__(instance)
-
-
-class BaggingClassifier(Bagging, ProbabilisticClassifier):
+class BaggingClassifier(Bagging, Classifier):
     """Mean of the class probabilities of base estimators fitted to random bags.
 
     p(k | x) = 1/B sum_b p_b(k | x); base estimator b sees `max_samples` samples drawn with
@@ -60,7 +42,10 @@ class BaggingClassifier(Bagging, ProbabilisticClassifier):
     def _proba(self, X: Any) -> np.ndarray:
         return self._mean(X)
 
-    @_IfLearnerHasScores
+    @available_if(
+        lambda self: base_estimators.has_scores(self._base_estimator()),
+        "Its base estimator has none.",
+    )
     def decision_function(self, X: Any) -> np.ndarray:
         """Mean of the decision scores of the base estimators, if they have any."""
         encoded = self._encoded(X)

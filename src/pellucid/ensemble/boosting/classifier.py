@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import default_scores
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.ensemble.boosting import base
 from pellucid.errors import ParameterError
@@ -14,7 +14,7 @@ from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import log_softmax, softmax
 
 
-class BoostingClassifier(ProbabilisticClassifier):
+class BoostingClassifier(Classifier):
     """Family of boosting classifiers with the log loss, or the exponential one.
 
     `predict` and its relatives are written again because they accept an offset.

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import Problem, Wishes
+from pellucid.data import InputSpec, Problem
 from pellucid.ensemble.boosting import base, shared
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
 from pellucid.ensemble.boosting.regressor import BoostingRegressor
@@ -115,8 +115,8 @@ class GradientBoosting(Estimator):
     # The checks fit hundreds of times; a few rounds show the same faults as a hundred.
     _check_params = {"n_estimators": 5}
 
-    def _wishes(self) -> Wishes:
-        return shared.in_place(super()._wishes())
+    def _input_spec(self) -> InputSpec:
+        return shared.in_place(super()._input_spec())
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, monitor: Any = None, *, offset: Any = None

@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import Problem, Wishes, prepare
-from pellucid.data.output import opened
+from pellucid.data import InputSpec, Problem, prepare
+from pellucid.data.opening import opened
 from pellucid.ensemble.boosting import base, shared
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
 from pellucid.ensemble.boosting.regressor import BoostingRegressor
@@ -133,8 +133,8 @@ class HistGradientBoosting(Estimator):
     # The checks fit hundreds of times to a few dozen rows; leaves of 20 would allow hardly any split.
     _check_params = {"max_iter": 5, "min_samples_leaf": 5}
 
-    def _wishes(self) -> Wishes:
-        return shared.in_place(super()._wishes())
+    def _input_spec(self) -> InputSpec:
+        return shared.in_place(super()._input_spec())
 
     def fit(
         self,
@@ -218,11 +218,11 @@ class HistGradientBoosting(Estimator):
     def _prepared(self, problem: Problem, X: Any, y: Any, weights: Any, offset: Any) -> Problem:
         """Validation rows with the columns and classes of the training rows."""
         X, y, weights, offset = opened(X, y, weights, offset)
-        wishes = replace(
-            self._wishes(), schema=problem.schema, classes=problem.classes, canonical_rows=False,
+        spec = replace(
+            self._input_spec(), schema=problem.schema, classes=problem.classes, canonical_rows=False,
             by_rows=False,
         )  # fmt: skip
-        validation = prepare(X, y, weights, offset, self.table, wishes)[0]
+        validation = prepare(X, y, weights, offset, self.table, spec)[0]
         if validation.classes is None:
             self._check_target(validation)
         return validation

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Wishes
+from pellucid.data import InputSpec
 from pellucid.parameters import WARM_START, Integer, Real, param
 
 LEARNING_RATE = param(
@@ -40,9 +40,9 @@ TREES_PER_ROUND = "Number of trees in a round: 1, or the number of three and mor
 VALIDATION_SEED = "Seed of the validation rows, if they were split from the training rows."
 
 
-def in_place(wishes: Wishes) -> Wishes:
+def in_place(spec: InputSpec) -> InputSpec:
     """The table as the user gave it: a fit reads it in place, in canonical order."""
-    return replace(wishes, by_rows=True, canonical_rows=False)
+    return replace(spec, by_rows=True, canonical_rows=False)
 
 
 def seed_if(drawing: bool, random_state: Any) -> np.random.SeedSequence | None:

@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier
 from pellucid.ensemble.averaging import OOB_PROBABILITIES
 from pellucid.ensemble.forest.base import Forest
 from pellucid.parameters import CLASS_WEIGHT, Choice, ClassWeight, Either, changed, learned, param
 from pellucid.tree.criteria import CLASS_CRITERIA, CLASS_IMPURITY
 
 
-class ForestClassifier(Forest, ProbabilisticClassifier):
+class ForestClassifier(Forest, Classifier):
     """Mean of the class frequencies of the trees."""
 
     criterion: str = param("gini", Choice(*CLASS_CRITERIA), CLASS_IMPURITY, after="n_estimators")

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import Problem, Wishes
+from pellucid.data import InputSpec, Problem
 from pellucid.data.class_weights import class_factors
 from pellucid.data.weighted_sampling import classes_of, held_back
 from pellucid.errors import ParameterError
@@ -66,11 +66,11 @@ class StochasticClassifier(LinearClassifier):
     warm_start: bool
     standardize: bool
 
-    def _wishes(self) -> Wishes:
+    def _input_spec(self) -> InputSpec:
         """Rows are put into canonical order here, by their places, unless standardising copies them
         anyway; without shuffling the user's order is what was asked for."""
         copied = bool(self.shuffle and self.standardize)
-        return replace(super()._wishes(), canonical_rows=copied)
+        return replace(super()._input_spec(), canonical_rows=copied)
 
     def _plan(self) -> dict[str, Any]:
         """Options of `Plan` that only the subclass knows."""
