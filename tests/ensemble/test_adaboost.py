@@ -224,8 +224,8 @@ def test_the_filter_leaves_few_columns():
     X = rng.normal(size=(5000, 10))
     y = (X[:, 3] + 0.5 * rng.normal(size=5000) > 0).astype(np.int32)
     problem, _ = prepare(X, y, None, None, None, InputSpec("it", layout="codes", target="classes"))
-    look = stump_filter.Filter(problem, "gini").look(np.full(5000, 1 / 5000))
-    assert look.kept.tolist() == [3]
+    bounds = stump_filter.Filter(problem, "gini").bounds(np.full(5000, 1 / 5000))
+    assert bounds.kept.tolist() == [3]
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])

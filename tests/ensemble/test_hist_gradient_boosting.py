@@ -122,7 +122,7 @@ def test_slopes_against_finite_differences(objective, outputs):
     w, out = rng.random(n) + 0.5, np.empty((outputs, n, 2))
     if objective.adapt is not None:
         objective.adapt(y - raw[0], w)
-    objective.slopes(y, raw, w, out)
+    objective.gradients(y, raw, w, out)
     for k in range(outputs):
         for i in range(n):
             losses_at = []
@@ -140,7 +140,7 @@ def test_softmax_slopes_are_the_formulas():
     rng = np.random.default_rng(3)
     raw, y = 20 * rng.normal(size=(4, 50)), rng.integers(0, 4, 50).astype(np.int32)
     out = np.empty((4, 50, 2))
-    mean = losses.softmax(4).slopes(y, raw, np.ones(50), out)
+    mean = losses.softmax(4).gradients(y, raw, np.ones(50), out)
     assert np.allclose(out[:, :, 0].T, formulas.softmax_gradient(y, raw.T), atol=1e-15)
     assert np.isclose(mean, formulas.softmax_value(y, raw.T).mean(), rtol=1e-13)
 

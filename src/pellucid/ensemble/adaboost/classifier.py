@@ -84,17 +84,17 @@ class AdaBoostClassifier(AdaBoost, Classifier):
         engine = cache(lambda: _sorted(base, problem))
 
         def fit_one(t: int, w: np.ndarray) -> tuple[Any, np.ndarray]:
-            own, look = base_estimators.seeded(base, seed, t), None
+            own, bounds = base_estimators.seeded(base, seed, t), None
             if filtered is not None:
-                look = filtered.look(w)
-                stump = filtered.stump(w, look)
+                bounds = filtered.bounds(w)
+                stump = filtered.stump(w, bounds)
                 if stump is not None:
                     classes = stump.nodes.value.argmax(axis=1)
                     votes = np.where(stump.left, classes[1], classes[2])
                     return base_estimators.store_tree(own, problem.reweight(w), stump.nodes), votes
             whole, presorted = engine()
-            if look is not None and 2 * len(look.kept) <= problem.p:
-                own = base_estimators.fit_some_columns(own, whole, w, look.kept, presorted)
+            if bounds is not None and 2 * len(bounds.kept) <= problem.p:
+                own = base_estimators.fit_some_columns(own, whole, w, bounds.kept, presorted)
             else:
                 bag = Bag(w, None) if weighted else drawn(whole, w, seed, t)
                 own = base_estimators.fit(own, whole, bag, presorted)
