@@ -398,7 +398,7 @@ def test_forged_learners_are_refused(rng, tmp_path):
     narrow = BaggingClassifier(n_estimators=1, random_state=0, max_features=1).fit(X, y)
     for strange in (other.estimators_[0], narrow.estimators_[0]):
         model.estimators_[0] = strange
-        with pytest.raises(DataError, match="a learner"):
+        with pytest.raises(DataError, match="a base estimator"):
             model._check_state()
     model.estimators_[0] = learner
     model._check_state()

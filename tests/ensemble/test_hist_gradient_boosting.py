@@ -583,7 +583,7 @@ def test_what_leaves_nothing_to_learn_from_is_named():
     with pytest.raises(ParameterError, match="class 'no' the weight 0"):
         Classifier(class_weight={"no": 0, "yes": 1}).fit(frame, labels)
     for asked in (len(y), 500):
-        with pytest.raises(ParameterError, match="leaves no row"):
+        with pytest.raises(ParameterError, match="leaves no training rows"):
             Regressor(early_stopping=True, validation_fraction=asked).fit(frame, y)
 
 

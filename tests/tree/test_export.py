@@ -165,7 +165,7 @@ def test_hostile_names_stay_readable():
 @pytest.mark.parametrize("function", [export_text, export_rules, export_svg])
 def test_what_is_no_tree_is_named(function):
     forest = RandomForestClassifier(2, random_state=0).fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ParameterError, match=r"type RandomForestClassifier.* Take one of its"):
+    with pytest.raises(ParameterError, match=r"type RandomForestClassifier.* Use one of its"):
         function(forest)
     with pytest.raises(ParameterError, match=r"takes one fitted .* type int"):
         function(5)
