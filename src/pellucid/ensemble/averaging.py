@@ -102,7 +102,7 @@ def explain_mean(model: Any, X: Any, method: str) -> dict[str, Any]:
     trees, mean, classes = model._as_trees(), model._mean(X), "classes_" in vars(model)
     two = classes and mean.shape[1] == 2
     along = f"mean changes of the {'class frequencies' if classes else 'mean'} along the paths"
-    return explaining.contributions(method, *trees, X, two) | {
+    return explaining.contributions(method, *trees, X=X, two_classes=two) | {
         "prediction": mean[:, 1:] if two else mean,
         "scale": "probability" if classes else "response",
         "method": explaining.SHAPLEY if method == "shap" else along,
