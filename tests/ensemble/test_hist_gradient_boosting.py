@@ -12,10 +12,13 @@ from pellucid.ensemble import GradientBoostingRegressor
 from pellucid.ensemble import HistGradientBoostingClassifier as Classifier
 from pellucid.ensemble import HistGradientBoostingRegressor as Regressor
 from pellucid.ensemble.boosting import losses
-from pellucid.ensemble.boosting.fitting import in_order
+from pellucid.ensemble.boosting.fitting import BoostingSpec, fit_boosting, in_order
+from pellucid.ensemble.boosting.rounds import Settings
 from pellucid.ensemble.boosting.validation import split
 from pellucid.errors import DataError, ParameterError
 from pellucid.numerics.objectives import losses as formulas
+from pellucid.tree.histogram_grower import Limits
+from tests.contract.compare import assert_same_bits
 from tests.ensemble import boosting_twin as twin
 
 
@@ -405,6 +408,15 @@ def test_copies_of_a_row_are_split_like_rows():
 def prepared_rows(X, target):
     rows, _ = pellucid.data.prepare(X, target, None, None, None, Regressor()._input_spec())
     return in_order(rows, False)
+
+
+def test_a_problem_and_a_specification_are_all_that_a_fit_needs():
+    X, target, _ = table(14)
+    model = Regressor(max_iter=7, learning_rate=0.3).fit(as_frame(X), target)
+    settings = Settings(rounds=7, rate=0.3, limits=Limits(min_samples_leaf=20.0, max_leaves=31))
+    spec = BoostingSpec(losses.SQUARED, settings)
+    found = fit_boosting(prepared_rows(as_frame(X), target), spec).outcome
+    assert_same_bits((found.trees, found.start), (model.trees_, model.baseline_))
 
 
 def test_stages_end_in_the_prediction():

@@ -12,6 +12,7 @@ from pellucid.data import InputSpec, Problem
 from pellucid.ensemble.boosting import base, shared
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
 from pellucid.ensemble.boosting.regressor import BoostingRegressor
+from pellucid.ensemble.boosting.trees import BoostedTrees
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import (
     RANDOM_STATE,
@@ -85,7 +86,7 @@ class GradientBoosting(Estimator):
         "branches that gain less are removed. 0 does not prune.",
     )
 
-    trees_: Any = learned(shared.TREES)
+    trees_: BoostedTrees = learned(shared.TREES)
     baseline_: np.ndarray = learned(shared.BASELINE)
     init_: Any = learned(
         "The fitted estimator that boosting started from; None if it started from a constant."

@@ -11,6 +11,7 @@ from pellucid.data.opening import opened
 from pellucid.ensemble.boosting import base, shared
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
 from pellucid.ensemble.boosting.regressor import BoostingRegressor
+from pellucid.ensemble.boosting.trees import BoostedTrees
 from pellucid.errors import ParameterError
 from pellucid.parameters import (
     CLASS_WEIGHT,
@@ -108,7 +109,7 @@ class HistGradientBoosting(Estimator):
     random_state: Any = RANDOM_STATE
     subsample: float = shared.SUBSAMPLE.replace(last=True)
 
-    trees_: Any = learned(shared.TREES)
+    trees_: BoostedTrees = learned(shared.TREES)
     baseline_: np.ndarray = learned(shared.BASELINE)
     history_: dict[str, np.ndarray] = learned(shared.LOSSES_BY_ROUND)
     n_iter_: int = learned(shared.N_ROUNDS)

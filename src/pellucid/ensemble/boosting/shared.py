@@ -29,13 +29,13 @@ CONTINUE = WARM_START.replace(
 )
 TOL = param(0.0, Real(0, None), "Smallest improvement of the score that counts in early stopping.")
 
-TREES = "The trees as plain arrays of all their nodes, a `BoostedTrees`."
+TREES = "The trees of all rounds as plain arrays of their nodes."
 BASELINE = "Raw prediction before the first tree, one number for each output."
 LOSSES_BY_ROUND = (
     "Mean loss before the first and after each round, as a dict of arrays: 'iteration', 'objective' "
     "(training rows) and, with early stopping, 'validation_loss'."
 )
-N_ROUNDS = "Number of rounds; fewer than asked for if boosting stopped early."
+N_ROUNDS = "Number of rounds; fewer than the parameter if boosting stopped early."
 TREES_PER_ROUND = "Number of trees in a round: 1, or the number of three and more classes."
 VALIDATION_SEED = "Seed of the validation rows, if they were split from the training rows."
 
