@@ -12,7 +12,7 @@ from pellucid.ensemble import GradientBoostingRegressor
 from pellucid.ensemble import HistGradientBoostingClassifier as Classifier
 from pellucid.ensemble import HistGradientBoostingRegressor as Regressor
 from pellucid.ensemble.boosting import losses
-from pellucid.ensemble.boosting.fitting import BoostingSpec, fit_boosting, in_order
+from pellucid.ensemble.boosting.fitting import BoostingSpec, fit_boosting
 from pellucid.ensemble.boosting.rounds import Settings
 from pellucid.ensemble.boosting.validation import split
 from pellucid.errors import DataError, ParameterError
@@ -395,7 +395,7 @@ def test_copies_of_a_row_are_split_like_rows():
     problem, _ = pellucid.data.prepare(
         np.repeat(X, 3, axis=0), np.repeat(target, 3), None, None, None, Regressor()._input_spec()
     )
-    train, test = split(in_order(problem, False), 0.2, np.arange(2))
+    train, test = split(problem, 0.2, np.arange(2))
     assert (train.weights.sum(), test.weights.sum()) == (240, 60)
     for part in (train, test):
         assert set(part.weights) <= {1.0, 2.0, 3.0}
@@ -407,7 +407,7 @@ def test_copies_of_a_row_are_split_like_rows():
 
 def prepared_rows(X, target):
     rows, _ = pellucid.data.prepare(X, target, None, None, None, Regressor()._input_spec())
-    return in_order(rows, False)
+    return rows
 
 
 def test_a_problem_and_a_specification_are_all_that_a_fit_needs():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
-from pellucid.data.targets import conversion_warning
+from pellucid.data.targets import warn_of_column_vector
 from pellucid.ensemble.out_of_bag import OutOfBag
 from pellucid.errors import DataError, ParameterError, warn
 from pellucid.parameters import Boolean, Either, Integer, Nothing, param
@@ -112,11 +112,7 @@ def explain_mean(model: Any, X: Any, method: str) -> dict[str, Any]:
 def with_targets(problem: Problem) -> Problem:
     """The problem with y (n,) for one target, with a warning if it was a table of one column."""
     if problem.y.shape[1:] == (1,):
-        warn(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape of y "
-            "to (n_samples,), for example using ravel().",
-            conversion_warning(),
-        )
+        warn_of_column_vector()
     return one_or_several(problem)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Classifier, Estimator
 from pellucid.data import InputSpec, Problem, Schema
+from pellucid.data.canonical import canonical_view
 from pellucid.ensemble.bootstrap_samples import Bag
 from pellucid.errors import DataError, ParameterError
 from pellucid.protocol import always_has, copied
@@ -32,7 +33,8 @@ def input_spec_of(
     if (base._kind if tags is None else tags.estimator_type) != kind:
         raise ParameterError(f"{owner} needs a {kind}. Got {base!r} instead.")
     if tags is None:
-        spec = replace(base._input_spec(), owner=owner, canonical_rows=True, table=base.table)
+        rows = rows_for(base)
+        spec = replace(base._input_spec(), owner=owner, rows=rows, table=base.table)
         if spec.layout == "codes":
             spec = replace(spec, takes_text=False)  # bags hold codes alone
         if kind == "classifier":
@@ -41,7 +43,7 @@ def input_spec_of(
     return InputSpec(
         owner=owner,
         target=_foreign_target(kind, several and tags.target_tags.multi_output),
-        canonical_rows=True,
+        rows="canonical",
         takes_sparse=tags.input_tags.sparse,
         min_rows=Estimator._min_rows,
     )
@@ -51,6 +53,12 @@ def _foreign_target(kind: str, several: bool) -> str:
     if kind == "classifier":
         return "classes"
     return "several" if several else "numbers"
+
+
+def rows_for(base: Any) -> str:
+    """`InputSpec.rows` of an ensemble: canonical rows, in the user's array if `base` can read it."""
+    view = isinstance(base, Estimator) and base._rows.endswith("view")
+    return "canonical_view" if view else "canonical"
 
 
 def takes_sparse(base: Any) -> bool:
@@ -125,6 +133,9 @@ def store_tree(base: Any, problem: Problem, nodes: Nodes) -> Any:
 def _fit_ours(base: Any, part: Problem) -> Any:
     base._check_parameters()
     base._check_problem(part)
+    spec = base._input_spec()
+    if spec.rows == "canonical_view":
+        part = canonical_view(part, spec.positions)
     base._store(base._fit(part), part)
     return base
 
@@ -177,7 +188,7 @@ def predictions(base: Any, X: Any, columns: Any, schema: Schema) -> np.ndarray:
     if not isinstance(base, Estimator):
         found = np.asarray(base.predict(part), dtype=np.float64)
         return found.reshape(part.shape[0]) if found.size == part.shape[0] else found
-    if base._layout == "codes" and not base._by_rows:
+    if base._layout == "codes" and base._rows != "user_view":
         part = np.asfortranarray(part)
     return base._predict(part)
 
@@ -190,7 +201,7 @@ def probabilities(base: Any, X: Any, columns: Any, schema: Schema, n_classes: in
     if len(base.classes_) == 1:  # a single leaf may have another layout
         return np.tile(np.arange(n_classes) == base.classes_[0], (X.shape[0], 1)).astype(float)
     part = X if columns is None else X[:, _encoded_columns(schema, columns)]
-    if isinstance(base, Estimator) and base._layout == "codes" and not base._by_rows:
+    if isinstance(base, Estimator) and base._layout == "codes" and base._rows != "user_view":
         part = np.asfortranarray(part)
     if isinstance(base, Classifier) and always_has(base, "_proba"):
         shares = base._proba(part)

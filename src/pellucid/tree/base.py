@@ -113,7 +113,7 @@ class TreeModel(Estimator):
 
     _layout = "codes"
     _takes_sparse = False
-    _by_rows = True
+    _rows = "user_view"
     _invariant = ("weight scale", "column scale")
     _in_forest: ClassVar[bool] = False  # True for a copy that `estimators_` of a forest returns
 

@@ -4,14 +4,14 @@ Invariant: a perfect base estimator gets more weight than all before it together
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Estimator
-from pellucid.data import Problem
+from pellucid.data import InputSpec, Problem
 from pellucid.data.weighted_sampling import EACH, copies_of
 from pellucid.ensemble import base_estimators
 from pellucid.ensemble.bootstrap_samples import Bag, Sampler
@@ -31,7 +31,6 @@ from pellucid.parameters import (
 from pellucid.records import Status
 from pellucid.tree import explaining
 from pellucid.tree.base import TreeModel
-from pellucid.tree.rows import Rows
 
 NO_BETTER = 1e-12  # an error that is lower than that of guessing by less than this is rounding
 
@@ -69,7 +68,6 @@ class AdaBoost(Estimator):
     estimator_: Any = learned("An unfitted copy of the base estimator.")
     status_: Status = learned(STATUS)
 
-    _canonical_rows = True
     # The checks fit hundreds of times; a few base estimators show the same faults as fifty.
     _check_params = {"n_estimators": 5}
 
@@ -79,6 +77,14 @@ class AdaBoost(Estimator):
     @property
     def _takes_sparse(self) -> bool:  # type: ignore[override]
         return base_estimators.takes_sparse(self._base_estimator())
+
+    @property
+    def _rows(self) -> str:  # type: ignore[override]
+        return base_estimators.rows_for(self._base_estimator())
+
+    def _input_spec(self) -> InputSpec:
+        base = self._base_estimator()
+        return base_estimators.input_spec_of(base, type(self).__name__, str(self._kind))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the base estimators one after the other."""
@@ -204,8 +210,7 @@ def one_row_per_sample(problem: Problem, base: Any) -> Problem:
     if copies is None or not _counts(base) or copies.sum() > max(EACH, 4 * problem.n):
         return problem
     rows = np.repeat(np.arange(problem.n), copies)
-    whole = replace(problem, X=np.asarray(problem.X)) if isinstance(problem.X, Rows) else problem
-    return whole.take(rows, np.ones(len(rows)))
+    return problem.gathered().take(rows, np.ones(len(rows)))
 
 
 def _counts(base: Any) -> bool:

@@ -1,7 +1,6 @@
 """AdaBoost: base estimators in turn, each on the rows that the earlier ones got wrong (SAMME)."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -9,15 +8,15 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Classifier
-from pellucid.data import InputSpec, Problem
-from pellucid.data.canonical import canonical
+from pellucid.data import Problem
+from pellucid.data.row_view import RowView
 from pellucid.ensemble import base_estimators
 from pellucid.ensemble.adaboost import stump_filter
 from pellucid.ensemble.adaboost.base import AdaBoost, Rule, drawn, fit_rounds, one_row_per_sample
 from pellucid.ensemble.bootstrap_samples import Bag
+from pellucid.numerics.objectives.losses import softmax
 from pellucid.parameters import learned
 from pellucid.tree import DecisionTreeClassifier, explaining, prediction
-from pellucid.tree.rows import Rows, in_canonical_order
 
 
 class AdaBoostClassifier(AdaBoost, Classifier):
@@ -48,24 +47,11 @@ class AdaBoostClassifier(AdaBoost, Classifier):
     def _base_estimator(self) -> Any:
         return DecisionTreeClassifier(max_depth=1) if self.estimator is None else self.estimator
 
-    def _input_spec(self) -> InputSpec:
-        base = self._base_estimator()
-        spec = base_estimators.input_spec_of(base, type(self).__name__)
-        if stump_filter.plain(base):  # the user's array is read in place, see `_in_order`
-            return replace(spec, canonical_rows=False, by_rows=True)
-        return spec
-
-    def _in_order(self, problem: Problem) -> Problem:
-        """The problem on canonical rows; a table for the filter is not copied."""
-        if not stump_filter.plain(self._base_estimator()):
-            return problem
-        if not stump_filter.applies(self._base_estimator(), problem):
-            return canonical(problem)
-        return in_canonical_order(problem, position=False)
-
     def _fit(self, problem: Problem) -> dict[str, Any]:
         base, K = self._base_estimator(), problem.n_classes
-        problem = one_row_per_sample(base_estimators.coded(self._in_order(problem)), base)
+        if not stump_filter.applies(base, problem):  # the filter reads the user's array in place
+            problem = problem.gathered()
+        problem = one_row_per_sample(base_estimators.coded(problem), base)
         rule = Rule(self.n_estimators, self.learning_rate, 1 - 1 / K, bonus=np.log(K - 1))
         more = {"estimator_": base_estimators.copied(base), "n_classes_": K}
         return more | fit_rounds(
@@ -79,7 +65,7 @@ class AdaBoostClassifier(AdaBoost, Classifier):
             base._check_parameters()
         weighted = base_estimators.takes_weights(base)
         filtered = None
-        if isinstance(problem.X, Rows):
+        if isinstance(problem.X, RowView):
             filtered = stump_filter.Filter(problem, base.criterion)
         engine = cache(lambda: _sorted(base, problem))
 
@@ -182,13 +168,12 @@ class AdaBoostClassifier(AdaBoost, Classifier):
 
 def _sorted(base: Any, problem: Problem) -> tuple[Problem, Any]:
     """The problem with a table of its own, and for trees its sorted columns."""
-    if isinstance(problem.X, Rows):
-        problem = replace(problem, X=np.asarray(problem.X))
+    problem = problem.gathered()
     if not isinstance(base, DecisionTreeClassifier):
         return problem, None
     from pellucid.tree.presort import presort
 
-    presorted = presort(problem.X, problem.kinds, problem.n_levels)
+    presorted = presort(problem.table, problem.kinds, problem.n_levels)
     # The engine finds the rows of stumps by their places.
     return problem, presorted.placed() if base.max_depth == 1 else presorted
 
@@ -214,6 +199,4 @@ def _narrow(scores: np.ndarray) -> np.ndarray:
 
 def _softmax(scores: np.ndarray) -> np.ndarray:
     """Softmax of score / (K - 1)."""
-    z = scores / (scores.shape[1] - 1)
-    z = np.exp(z - z.max(axis=1, keepdims=True))
-    return z / z.sum(axis=1, keepdims=True)
+    return softmax(scores / (scores.shape[1] - 1))

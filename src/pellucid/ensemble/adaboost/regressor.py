@@ -7,11 +7,12 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.base import Regressor
-from pellucid.data import InputSpec, Problem
-from pellucid.ensemble import base_estimators, in_place
+from pellucid.data import Problem
+from pellucid.ensemble import base_estimators
 from pellucid.ensemble.adaboost import weighted_median
 from pellucid.ensemble.adaboost.base import AdaBoost, Rule, drawn, fit_rounds, one_row_per_sample
 from pellucid.ensemble.bootstrap_samples import Bag
+from pellucid.ensemble.shared_table import SharedTable, in_place
 from pellucid.parameters import Choice, param
 from pellucid.tree import DecisionTreeRegressor, explaining, prediction
 from pellucid.tree.base import TreeModel
@@ -57,15 +58,9 @@ class AdaBoostRegressor(AdaBoost, Regressor):
     def _base_estimator(self) -> Any:
         return DecisionTreeRegressor(max_depth=3) if self.estimator is None else self.estimator
 
-    def _input_spec(self) -> InputSpec:
-        base = self._base_estimator()
-        return in_place.spec(
-            base_estimators.input_spec_of(base, type(self).__name__, "regressor"), base
-        )
-
     def _fit(self, problem: Problem) -> dict[str, Any]:
         base = self._base_estimator()
-        problem = one_row_per_sample(in_place.in_order(problem, base), base)
+        problem = one_row_per_sample(in_place(problem, base), base)
         rule = Rule(self.n_estimators, self.learning_rate, 0.5, unchanged=1.0)
         return {"estimator_": base_estimators.copied(base)} | fit_rounds(
             problem, rule, self._fitter(problem), lambda found: self._losses(problem.y, found)
@@ -84,7 +79,7 @@ class AdaBoostRegressor(AdaBoost, Regressor):
         """A function (t, weights) -> base estimator t and its predictions; trees share sorted
         columns."""
         base, seed = self._base_estimator(), parallel.seed_sequence(self.random_state)
-        weighted, table = base_estimators.takes_weights(base), in_place.Standing.of(problem, base)
+        weighted, table = base_estimators.takes_weights(base), SharedTable.of(problem, base)
 
         def fit_one(t: int, w: np.ndarray) -> tuple[Any, np.ndarray]:
             bag = Bag(w, None) if weighted else drawn(problem, w, seed, t)

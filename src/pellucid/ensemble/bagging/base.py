@@ -14,9 +14,10 @@ import numpy as np
 from pellucid import parallel
 from pellucid.base import Estimator
 from pellucid.data import InputSpec, Problem
-from pellucid.ensemble import averaging, base_estimators, in_place
+from pellucid.ensemble import averaging, base_estimators
 from pellucid.ensemble.bootstrap_samples import Bag, Sampler, keys_of
 from pellucid.ensemble.out_of_bag import OutOfBag
+from pellucid.ensemble.shared_table import SharedTable, in_place
 from pellucid.errors import DataError, ParameterError
 from pellucid.parameters import (
     N_JOBS,
@@ -84,7 +85,6 @@ class Bagging(Estimator):
     oob_importances_: np.ndarray = learned(averaging.OOB_MEAN)
     oob_importances_std_: np.ndarray = learned(averaging.OOB_STD)
 
-    _canonical_rows = True
     # The checks fit hundreds of times; five base estimators show the same faults as a hundred.
     _check_params = {"n_estimators": 5}
 
@@ -99,12 +99,16 @@ class Bagging(Estimator):
     def _takes_sparse(self) -> bool:  # type: ignore[override]
         return base_estimators.takes_sparse(self._base_estimator())
 
+    @property
+    def _rows(self) -> str:  # type: ignore[override]
+        return base_estimators.rows_for(self._base_estimator())
+
     def _input_spec(self) -> InputSpec:
         base = self._base_estimator()
         spec = base_estimators.input_spec_of(
             base, type(self).__name__, str(self._kind), several=True
         )
-        spec = in_place.spec(spec, base)
+        spec = replace(spec, positions=True)
         if self.warm_start and "estimators_" in self.__dict__:
             return replace(spec, schema=self.schema_, classes=vars(self).get("classes_"))
         return spec
@@ -122,7 +126,7 @@ class Bagging(Estimator):
         if old and problem.classes is None:
             width = averaging.output_width(problem)
             averaging.check_width(vars(self).get("n_outputs_", 1), width)
-        problem = in_place.in_order(problem, self._base_estimator())
+        problem = in_place(problem, self._base_estimator())
         sampler = Sampler(
             problem, self.max_samples, self.max_features, self.bootstrap, self.bootstrap_features
         )
@@ -168,7 +172,7 @@ class Bagging(Estimator):
         base = self._base_estimator()
         if not numbers:
             return []
-        table = in_place.Standing.of(problem, base, self.n_jobs)
+        table = SharedTable.of(problem, base, self.n_jobs)
 
         def task(i: int) -> tuple[Any, np.ndarray | None]:
             own, bag = base_estimators.seeded(base, seed, numbers[i]), table.bag(bag_of(i))

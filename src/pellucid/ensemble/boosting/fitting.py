@@ -15,7 +15,6 @@ import numpy as np
 
 from pellucid import parallel
 from pellucid.data import Problem
-from pellucid.data.canonical import canonical
 from pellucid.data.class_weights import class_weighted
 from pellucid.ensemble.boosting import initial_model
 from pellucid.ensemble.boosting.losses import Objective
@@ -24,7 +23,6 @@ from pellucid.ensemble.boosting.validation import split
 from pellucid.errors import ParameterError, warn
 from pellucid.records.recorder import joined
 from pellucid.tree.base import WORTH_A_HOP
-from pellucid.tree.rows import in_canonical_order
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ def _split_seed(spec: BoostingSpec) -> np.ndarray:
 
 def _shifted(problem: Problem, init: Any, objective: Objective) -> Problem:
     """The problem with the raw predictions of the initial model as offsets, (n,) or (n, K)."""
-    raw = initial_model.raw_predictions(init, problem.X, problem.schema, objective.name)
+    raw = initial_model.raw_predictions(init, problem.table, problem.schema, objective.name)
     raw = raw[:, 0] if raw.shape[1] == 1 else raw
     return replace(problem, offset=raw if problem.offset is None else raw + problem.offset)
 
@@ -129,12 +127,6 @@ def earlier_fit(model: Any, name: str) -> dict[str, Any]:
             UserWarning,
         )
     return model._learned()
-
-
-def in_order(problem: Problem, copied: bool) -> Problem:
-    """The problem on canonical rows; the table is `copied` in this order only if more than its bins
-    is needed."""
-    return canonical(problem) if copied else in_canonical_order(problem, position=False)
 
 
 def with_class_weight(problem: Problem, class_weight: Any) -> Problem:

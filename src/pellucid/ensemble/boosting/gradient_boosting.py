@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import InputSpec, Problem
+from pellucid.data import Problem
 from pellucid.ensemble.boosting import base, shared
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
 from pellucid.ensemble.boosting.regressor import BoostingRegressor
@@ -111,13 +111,11 @@ class GradientBoosting(Estimator):
     oob_score_: float = learned("Last of `oob_scores_`, if `subsample` is below 1.")
 
     _layout = "codes"
+    _rows = "canonical_view"
     _takes_sparse = False
     _invariant = ("column scale",)
     # The checks fit hundreds of times; a few rounds show the same faults as a hundred.
     _check_params = {"n_estimators": 5}
-
-    def _input_spec(self) -> InputSpec:
-        return shared.in_place(super()._input_spec())
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, monitor: Any = None, *, offset: Any = None
@@ -133,7 +131,8 @@ class GradientBoosting(Estimator):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         from pellucid.ensemble.boosting import fitting
 
-        problem = fitting.in_order(problem, self.warm_start or self.init is not None)
+        if self.warm_start or self.init is not None:  # earlier trees and other models need the rows
+            problem = problem.gathered()
         objective = self._objective(problem)
         settings = self._settings(problem, objective.outputs)
         earlier = fitting.earlier_fit(self, "n_estimators")

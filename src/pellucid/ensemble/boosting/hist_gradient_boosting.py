@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import InputSpec, Problem, prepare
+from pellucid.data import Problem, prepare
 from pellucid.data.opening import opened
 from pellucid.ensemble.boosting import base, shared
 from pellucid.ensemble.boosting.classifier import BoostingClassifier
@@ -129,13 +129,11 @@ class HistGradientBoosting(Estimator):
     )
 
     _layout = "codes"
+    _rows = "canonical_view"
     _takes_sparse = False
     _invariant = ("column scale",)
     # The checks fit hundreds of times to a few dozen rows; leaves of 20 would allow hardly any split.
     _check_params = {"max_iter": 5, "min_samples_leaf": 5}
-
-    def _input_spec(self) -> InputSpec:
-        return shared.in_place(super()._input_spec())
 
     def fit(
         self,
@@ -175,7 +173,8 @@ class HistGradientBoosting(Estimator):
                 "monotonic_cst needs two classes: with more, raising the probability of one class "
                 "lowers others."
             )
-        problem = fitting.in_order(problem, self.warm_start)
+        if self.warm_start:  # the earlier trees need the rows, the rounds only their bins
+            problem = problem.gathered()
         if vars(self).get("class_weight") is not None:
             problem = fitting.with_class_weight(problem, self.class_weight)
         objective, stops = self._objective(problem), self._stops_early(problem, validation)
@@ -220,9 +219,8 @@ class HistGradientBoosting(Estimator):
         """Validation rows with the columns and classes of the training rows."""
         X, y, weights, offset = opened(X, y, weights, offset)
         spec = replace(
-            self._input_spec(), schema=problem.schema, classes=problem.classes, canonical_rows=False,
-            by_rows=False,
-        )  # fmt: skip
+            self._input_spec(), schema=problem.schema, classes=problem.classes, rows="user"
+        )
         validation = prepare(X, y, weights, offset, self.table, spec)[0]
         if validation.classes is None:
             self._check_target(validation)

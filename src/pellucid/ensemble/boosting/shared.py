@@ -1,12 +1,10 @@
 """Declarations, texts and small functions that all gradient boosting classes share."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pellucid import parallel
-from pellucid.data import InputSpec
 from pellucid.parameters import WARM_START, Integer, Real, param
 
 LEARNING_RATE = param(
@@ -38,11 +36,6 @@ LOSSES_BY_ROUND = (
 N_ROUNDS = "Number of rounds; fewer than the parameter if boosting stopped early."
 TREES_PER_ROUND = "Number of trees in a round: 1, or the number of three and more classes."
 VALIDATION_SEED = "Seed of the validation rows, if they were split from the training rows."
-
-
-def in_place(spec: InputSpec) -> InputSpec:
-    """The table as the user gave it: a fit reads it in place, in canonical order."""
-    return replace(spec, by_rows=True, canonical_rows=False)
 
 
 def seed_if(drawing: bool, random_state: Any) -> np.random.SeedSequence | None:

@@ -94,7 +94,7 @@ class Forest(Estimator):
 
     _layout = "codes"
     _takes_sparse = False
-    _canonical_rows = True
+    _rows = "canonical"
     _splitter = "best"
     # The checks fit hundreds of times; five trees show the same faults as a hundred.
     _check_params = {"n_estimators": 5}
@@ -149,7 +149,7 @@ class Forest(Estimator):
 
         first = sampler.rows(int(keys[0]))
         limits = limits_of(spec, problem.reweight(first))
-        table = presort(problem.X, problem.kinds, problem.n_levels, self.n_jobs)
+        table = presort(problem.table, problem.kinds, problem.n_levels, self.n_jobs)
         if looks_at_few(limits, table.d):
             table = table.placed(self.n_jobs)
         if suits(spec, problem, limits, sampler.counted):
