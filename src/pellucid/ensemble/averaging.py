@@ -99,10 +99,11 @@ def check_importances(model: Any) -> None:
 
 def explain_mean(model: Any, X: Any, method: str) -> dict[str, Any]:
     """The mean of the explanations of the trees."""
-    trees, mean, classes = model._as_trees(), model._mean(X), "classes_" in vars(model)
+    trees, values, weights = model._as_trees()
+    mean, classes = model._mean(X), "classes_" in vars(model)
     two = classes and mean.shape[1] == 2
     along = f"mean changes of the {'class frequencies' if classes else 'mean'} along the paths"
-    return explaining.contributions(method, *trees, X=X, two_classes=two) | {
+    return explaining.contributions(method, trees, values, weights, X, two) | {
         "prediction": mean[:, 1:] if two else mean,
         "scale": "probability" if classes else "response",
         "method": explaining.SHAPLEY if method == "shap" else along,
