@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.errors import DataError
-from pellucid.tree import _loops
+from pellucid.tree import _apply, _node_buffer
 
 _DTYPES = {
     "feature": "int32", "threshold": "float64", "left": "int32", "right": "int32",
@@ -35,13 +35,11 @@ class Nodes:
         np.ndarray
     )  # int32 (m,), -1: no set; s >= 0: bits from word s; s < -1: list at -2 - s
     # uint32. Bits: k % 32 of word s + k // 32 says that level k goes left. A list: its length, then
-    # the levels, ascending, that do not go where missing values go (`_sets.pxi`).
+    # the levels, ascending, that do not go where missing values go (`_level_sets`).
     sets: np.ndarray
     value: np.ndarray  # float64 (m, K) class frequencies, or (m, targets) means or median
     impurity: np.ndarray  # float64 (m,)
-    decrease: (
-        np.ndarray
-    )  # float64 (m,), decrease of the cost by the split, as a share of the cost of the root
+    decrease: np.ndarray  # float64 (m,), share of the cost of the root that the split saves
     n_samples: np.ndarray  # int64 (m,), sum of weights where these are integers, else rows
     weight: np.ndarray  # float64 (m,)
     n_levels: np.ndarray  # int32 (d,), 0 for number columns
@@ -130,7 +128,7 @@ class Nodes:
 
     def depths(self) -> np.ndarray:
         """Depth of every node (int32)."""
-        return _loops.depths(self.left, self.right)
+        return _apply.depths(self.left, self.right)
 
     def importances(self) -> np.ndarray:
         """Share of the total decrease that is due to the splits by each column; 0 without any split."""
@@ -160,12 +158,12 @@ def assemble(
 
     `bounded`: values are brought between the bounds that monotone constraints gave the nodes.
     """
-    found = _loops.gather(parts, np.array(attach, dtype=np.int32), n_levels, bounded)
+    found = _node_buffer.gather(parts, np.array(attach, dtype=np.int32), n_levels, bounded)
     return trees(found, n_levels, scale, y)[0]
 
 
 def trees(
-    found: "_loops.Gathered", n_levels: np.ndarray, scale: "Scale", y: np.ndarray
+    found: "_node_buffer.Gathered", n_levels: np.ndarray, scale: "Scale", y: np.ndarray
 ) -> list[Nodes]:
     """The gathered trees as `Nodes`, each a slice of common arrays. If all targets of a node are
     equal, its value is that number to the last bit."""

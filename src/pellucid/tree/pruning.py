@@ -11,7 +11,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from pellucid.tree._loops import preorder
+from pellucid.tree._apply import preorder
 from pellucid.tree.nodes import Nodes
 
 
