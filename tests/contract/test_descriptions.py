@@ -10,22 +10,12 @@ from tests.contract.compare import example, is_learned
 
 # Classes that still write `__init__` and `_parameters`; one that is converted must leave the set.
 NOT_CONVERTED = {
-    "AdaBoostClassifier",
-    "AdaBoostRegressor",
-    "BaggingClassifier",
-    "BaggingRegressor",
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",
-    "DecisionTreeClassifier",
-    "DecisionTreeRegressor",
     "FisherDiscriminant",
     "GaussianBayesClassifier",
     "GaussianNB",
-    "GradientBoostingClassifier",
-    "GradientBoostingRegressor",
-    "HistGradientBoostingClassifier",
-    "HistGradientBoostingRegressor",
     "KNeighborsClassifier",
     "KNeighborsRegressor",
     "LinearDiscriminantAnalysis",
