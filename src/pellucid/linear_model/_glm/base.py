@@ -13,7 +13,7 @@ from pellucid.data.output import opened
 from pellucid.data.targets import check_lengths, numbers, offset_values, weights_or_ones
 from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model._glm.fit import fit_columns
-from pellucid.linear_model.base import COEF, INTERCEPT, MEANS, additive_parts, check_coefficients
+from pellucid.linear_model.base import MEANS, additive_parts, check_coefficients
 from pellucid.linear_model.standardize import penalised_evenly
 from pellucid.linear_model.target_range import check_range, keep, learn_range, with_bound
 from pellucid.numerics.linear_scores import linear_scores
@@ -89,8 +89,11 @@ class GLMRegressor(Regressor):
     )
     standardize: bool = STANDARDIZE
 
-    coef_: np.ndarray = learned(COEF)
-    intercept_: float = learned(INTERCEPT)
+    coef_: np.ndarray = learned(
+        "Coefficients of the encoded columns on the scale of the link, shape (n_terms,), in the order "
+        "of `terms_`."
+    )
+    intercept_: float = learned("Intercept on the scale of the link.")
     means_: np.ndarray = learned(MEANS)
     n_iter_: int = learned(N_ITER)
     history_: dict[str, np.ndarray] = learned(HISTORY)
