@@ -27,7 +27,7 @@ RESULTS = {
     "Description": "pellucid.persist.description",
     "Explanation": "pellucid.records",
     "Prototypes": "pellucid.records",
-    "Result": "pellucid.compare.result",
+    "Result": "pellucid.comparison.result",
     "Status": "pellucid.records",
     "SummaryTable": "pellucid.records",
 }
@@ -40,7 +40,7 @@ def snapshot() -> dict:
     top = {name: getattr(pellucid, name) for name in pellucid.__all__}
     modules = {f"pellucid.{name}" for name, value in top.items() if inspect.ismodule(value)}
     found = {"pellucid": {name: described(value) for name, value in top.items()}}
-    for path in sorted(modules - {"pellucid.compare"} | {*DOCUMENTED}):
+    for path in sorted(modules | {*DOCUMENTED}):
         found[path] = members(importlib.import_module(path))
     found["results"] = {
         name: described_result(getattr(importlib.import_module(path), name))

@@ -15,11 +15,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier as PeerTree
 
-from pellucid.data import Wishes, datasets, prepare
+from pellucid.data import InputSpec, datasets, prepare
 from pellucid.ensemble import AdaBoostClassifier
 from pellucid.ensemble.adaboost import stump_filter
 from pellucid.neighbors import KNeighborsClassifier
-from pellucid.tree import DecisionTreeClassifier, _histogram
+from pellucid.tree import DecisionTreeClassifier, _stumps
 from pellucid.tree.criteria import CLASS_CRITERIA, IMPURITIES
 
 
@@ -223,7 +223,7 @@ def test_the_filter_leaves_few_columns():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 10))
     y = (X[:, 3] + 0.5 * rng.normal(size=5000) > 0).astype(np.int32)
-    problem, _ = prepare(X, y, None, None, None, Wishes("it", layout="codes", target="classes"))
+    problem, _ = prepare(X, y, None, None, None, InputSpec("it", layout="codes", target="classes"))
     look = stump_filter.Filter(problem, "gini").look(np.full(5000, 1 / 5000))
     assert look.kept.tolist() == [3]
 
@@ -276,7 +276,7 @@ def test_bounds_of_buckets_enclose_the_best_division(criterion, K):
     ends = np.flatnonzero(np.diff(bucket))
     found = np.empty(2)
     cells, sums = bucket + np.uint16(buckets) * y, np.empty(K * buckets)
-    _histogram.bucket_bounds(cells, w, K, CLASS_CRITERIA[criterion], sums, found)
+    _stumps.bucket_bounds(cells, w, K, CLASS_CRITERIA[criterion], sums, found)
     assert found[0] == pytest.approx(every[ends].min(), rel=1e-12)
     assert 0.8 * every.min() <= found[1] <= every.min() * (1 + 1e-12)
 

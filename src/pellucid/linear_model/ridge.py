@@ -153,6 +153,6 @@ class Ridge(LinearPredictor):
             pull = weights * r
             return 0.5 * float(pull @ r + strength @ b**2), A.T @ pull + strength * b
 
-        means = problem.X.T @ (weights / weights.sum())
+        means = problem.table.T @ (weights / weights.sum())
         learned = descend_squares(self, problem, weights, means, float(alpha[0]), None, evaluate)
         return learned | {"solver_": "gd"}

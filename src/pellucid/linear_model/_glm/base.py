@@ -9,7 +9,7 @@ import numpy as np
 
 from pellucid.base import Regressor
 from pellucid.data import Problem
-from pellucid.data.output import opened
+from pellucid.data.opening import opened
 from pellucid.data.targets import check_lengths, numbers, offset_values, weights_or_ones
 from pellucid.errors import DataError, ParameterError, shown
 from pellucid.linear_model._glm.fit import fit_columns

@@ -18,7 +18,7 @@ from scipy.special import chdtrc, fdtrc
 
 from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
-from pellucid.data.output import opened
+from pellucid.data.opening import opened
 from pellucid.data.problem import prepare
 from pellucid.data.raw_column import is_missing
 from pellucid.data.targets import as_vector, check_lengths
@@ -107,8 +107,8 @@ def wald_chi2(root: np.ndarray, coef: np.ndarray, groups: np.ndarray | None) -> 
 def training_rows(model: Any, request: Request) -> tuple[Problem, np.ndarray | None]:
     """The training rows, encoded as in the fit, and the group codes of those with weight."""
     X, y, weights, offset = opened(request.X, request.y, request.sample_weight, request.offset)
-    wishes = replace(model._wishes(), schema=model.schema_)
-    problem, rows = prepare(X, y, weights, offset, model.table, wishes)
+    spec = replace(model._input_spec(), schema=model.schema_)
+    problem, rows = prepare(X, y, weights, offset, model.table, spec)
     if request.groups is None:
         return problem, None
     given = as_vector(request.groups, "groups")
