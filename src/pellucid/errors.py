@@ -1,7 +1,7 @@
 """Every error and warning that Pellucid raises on purpose.
 
 All errors derive from `PellucidError`, so one `except` clause catches them; each also derives from
-the built-in (`ValueError`, `TypeError`) that scikit-learn's users expect. Texts say what is wrong,
+the built-in (`ValueError`, `TypeError`) that scikit-learn's users expect. The texts say what is wrong,
 where, whether it matters and what to do. Warnings go out by one door, `warn`, which names the
 user's line.
 """

@@ -18,7 +18,7 @@ class RawColumn:
     """One column as read.
 
     kind "number", "datetime": `values` float64, NaN = missing. "categorical": int32 positions in
-    `levels`, -1 = missing; `ordered` says that the dtype gave the levels their order, `free` that
+    `levels`, -1 = missing; `ordered`: the dtype gave the levels their order; `free`:
     they are strings which may turn out to be text. "text": object array of str, None = missing.
     """
 

@@ -1,4 +1,4 @@
-"""`Schema`: what a model knows of the table it was trained on, and the one rule for new tables.
+"""`Schema`: the columns of the training table, and the one rule for new tables.
 
 Learned in `fit` from the training rows, applied in `predict`. It holds plain arrays and tuples
 only, so it is saved with the model. Columns are matched by name where both tables have names.
@@ -250,7 +250,7 @@ class Schema:
         return codes
 
     def unknown_cells(self, table: RawTable) -> dict[int, np.ndarray]:
-        """Rows of an aligned table whose category is a level, or a gap, that training did not have."""
+        """Rows of an aligned table with a level, or a missing value, that training did not have."""
         codes = self.level_codes(self.raw(table), quiet=True)
         return {
             j: np.flatnonzero((own == -2) | ((own == -1) & (self.n_missing[j] == 0)))

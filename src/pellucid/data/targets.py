@@ -274,7 +274,7 @@ def weights_or_ones(weights: Any, n: int) -> np.ndarray:
         row = int(np.argmax(w < 0))
         raise DataError(
             f"Negative values in data passed to `sample_weight`: row {row} has {w[row]}. "
-            "A weight says how often a row counts."
+            "Weights must be >= 0."
         )
     if not w.any():
         raise DataError("All sample weights are zero: no row counts. Give some a positive weight.")

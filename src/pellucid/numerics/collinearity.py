@@ -1,6 +1,7 @@
-"""Which columns others span: asked of the table, not of its Gram, which forgets half the digits.
+"""Which columns are combinations of others: computed from the table, because its Gram matrix loses half
+the digits.
 
-Invariant: the intercept is asked first, then the columns in their order; the first ones are kept.
+Invariant: the intercept comes first, then the columns in their order; the first ones are kept.
 """
 
 from dataclasses import dataclass

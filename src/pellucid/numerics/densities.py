@@ -19,7 +19,7 @@ TILE = 4  # columns of a whitening that are taken together
 
 
 def by_blocks(visit: Callable[[slice], int], X: np.ndarray) -> list[int]:
-    """What a compiled loop says of each block of rows; a small table needs no threads."""
+    """Results of a compiled loop over blocks of rows; a small table needs no threads."""
     blocks = parallel.row_blocks(*X.shape)
     return parallel.map(visit, blocks) if len(blocks) > 1 else [visit(blocks[0])]
 

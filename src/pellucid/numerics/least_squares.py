@@ -209,7 +209,7 @@ def _leaves_no_freedom(table: Rows, weights: np.ndarray) -> bool:
 
 
 def _interpolated(design: Design, found: Interpolation, lift: np.ndarray) -> LeastSquares:
-    """A fit that meets every row: nothing is left over to tell a variance by."""
+    """Whether the fit passes through every row, so that nothing is left to estimate a variance."""
     k, p = len(found.b), design.X.p
     spanned = np.ones(p, dtype=bool)
     spanned[found.independent] = False

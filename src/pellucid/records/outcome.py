@@ -1,4 +1,4 @@
-"""What one prediction says: the label it leads to, and the class that its numbers are about.
+"""One prediction: the label it leads to, and the class that its numbers are about.
 
 Invariant: with two classes the numbers are always about the second one (the positive class), with
 more about the predicted one, so that a sign means the same in all rows, texts, tables and files.

@@ -67,7 +67,7 @@ def as_meant(
 
 
 def _open_columns(types: dict[str, Any], text: Sequence[str]) -> list[str]:
-    """Columns that the parser left as text, although nobody asked for it."""
+    """Columns that the parser left as text, although it was not declared as text."""
     return [name for name, kind in types.items() if kind == pa.string() and name not in text]
 
 
@@ -120,7 +120,7 @@ def _watch(spelled: Spelled, types: dict[str, Any], batch: Any) -> None:
 
 @dataclass(frozen=True)
 class _Head:
-    """What the first lines say, beside the dialect: names, and how many blank lines precede."""
+    """What the first lines show, besides the dialect: names, and how many blank lines precede."""
 
     names: tuple[str, ...]
     blank_lines: int
@@ -161,7 +161,7 @@ def column_names(source: Source, row: list[str], note: Callable[[str], None]) ->
     if all(_is_number(name) for name in names):
         note(
             f"the first row of {source.name} holds only numbers ({', '.join(names[:3])}), but was "
-            "taken for the names of the columns. If it is data, say header=False."
+            "taken for the names of the columns. If it is data, use header=False."
         )
     refuse_duplicates(source, names)
     return tuple(names)

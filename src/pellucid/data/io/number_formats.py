@@ -1,10 +1,10 @@
 """Cells written for people: $1,096.63, 1.096,63 EUR, 12.5%, (250.00), 05.02.2023, 2023/02/05.
 
 A column of text becomes numbers or dates if all its cells can be read in one way only and are in
-one unit; a note says so. Numbers are read with the decimal mark of the file; else, if a cell has
+one unit; a note mentions it. Numbers are read with the decimal mark of the file; else, if a cell has
 both marks or a unit, with the other one (119.444,44 in a file of decimal points); else each by
 itself, if none of them could mean two numbers (1.234 could). Invariant: cells that could mean two
-things (02/05/2023) stay text, and a note says how to write them.
+things (02/05/2023) stay text, and a note explains how to write them.
 """
 
 from __future__ import annotations
@@ -211,8 +211,8 @@ def _nearly(column: Any, note: Callable[[str], None], where: str) -> None:
         return
     if pc.all(pc.match_substring_regex(sample, _UNCLEAR_DATE)).as_py():
         note(
-            f"{where} is text: {sample[0].as_py()!r} and its like are no dates that can be read in one "
-            "way only. Write them as 2023-12-31 if they are to be dates."
+            f"{where} is text: {sample[0].as_py()!r} and similar cells are ambiguous as dates. Write "
+            "them as 2023-12-31 if they are to be dates."
         )
         return
     amount = _amount(f"({_number('.')}|{_number(',')})")
@@ -248,6 +248,6 @@ def _melted(column: Any, note: Callable[[str], None], where: str) -> None:
     if (size["min"] or 0.0) >= 2.0**63 and size["max"] < 1e60:
         digits = len(str(int(size["max"])))
         note(
-            f"{where} holds numbers of {digits} digits, of which a float keeps 16: different ones "
+            f"{where} holds numbers of {digits} digits, but a float keeps 16: different ones "
             "may look alike. If they name things, read them as text."
         )
