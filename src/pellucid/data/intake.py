@@ -190,7 +190,7 @@ def _from_array(X: Any, owner: str) -> RawTable:
 
 
 def _check_written_numbers(cells: np.ndarray) -> None:
-    """NumPy turns a whole array into text if one cell is text: then numbers are no labels."""
+    """Refuse an array of text that holds numbers: NumPy turns a mixed array into text as a whole."""
     for j in range(cells.shape[1]):
         for row, cell in enumerate(cells[:, j]):
             try:

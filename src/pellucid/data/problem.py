@@ -92,7 +92,7 @@ class Problem:
 
     @property
     def table(self) -> "np.ndarray | csr_array | csr_matrix":
-        """X of a problem whose rows are no view."""
+        """X of a problem whose rows are not a view."""
         assert not isinstance(self.X, RowView)
         return self.X
 

@@ -138,7 +138,7 @@ def factorize(cells: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
 
 
 def warn_of_rounding(name: str, values: np.ndarray) -> None:
-    """Say so where float64 cannot hold whole numbers: identifiers would melt together."""
+    """Warn if float64 rounds whole numbers: different identifiers could become equal."""
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
         return
     if values.min() >= -_EXACT and values.max() <= _EXACT:

@@ -222,13 +222,13 @@ class Schema:
         return [self.as_trained(j, c, strict) for j, c in enumerate(table.as_columns())]
 
     def as_trained(self, j: int, column: RawColumn, strict: bool) -> RawColumn:
-        """Column j in its training kind; `strict`: a date is no number."""
+        """Column j in its training kind; `strict`: a date is not a number."""
         if column.kind in (CATEGORICAL, TEXT) and self.kinds[j] == NUMBER and self._empty(j):
             return RawColumn(column.name, NUMBER, np.full(len(column.values), np.nan))
         return as_kind(column, self.kinds[j], self.name(j), strict)
 
     def _empty(self, j: int) -> bool:
-        """Whether column j had no cell in training, so that nothing is known of its kind."""
+        """Whether column j had no cell in training, so that its kind is unknown."""
         return bool(self.low[j] > self.high[j])
 
     def level_codes(self, columns: list[RawColumn], quiet: bool = False) -> dict[int, np.ndarray]:
@@ -258,7 +258,7 @@ class Schema:
         }
 
     def _positions(self, j: int) -> dict[Any, int]:
-        """Codes by level; made once, for a single row costs as much as a table."""
+        """Codes by level; computed once, because that takes as long for one row as for a table."""
         cache = self.__dict__.setdefault("_cache", {})
         if j not in cache:
             cache[j] = {level: k for k, level in enumerate(self.levels[j])}

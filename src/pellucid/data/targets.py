@@ -234,7 +234,7 @@ def check_lengths(n: int, n_target: int) -> None:
 
 
 def known_classes(given: Any, before: np.ndarray | None) -> np.ndarray:
-    """Labels of `partial_fit`: given with the first batch, the same ever after."""
+    """Labels of `partial_fit`: given with the first batch, the same in all later ones."""
     if given is None:
         if before is None:
             raise DataError("classes must be passed on the first call to partial_fit.")

@@ -89,7 +89,7 @@ class Curvature:
 
 @dataclass
 class Point:
-    """`step` is how far along its direction a search went to come here; NaN for a start."""
+    """A point of the search; `step` is the step size that led here, NaN for a start."""
 
     x: Array
     value: float
@@ -163,7 +163,7 @@ def newton(
     measure: Callable[[Point], dict[str, Any]] | None = None,
     stop: Callable[[Point], Status | None] | None = None,
 ) -> Solution:
-    """Newton's method to the last digit, with curvature kept while it still serves.
+    """Newton's method to the last digit, reusing the factored Hessian while it is good enough.
 
     1. d = -H^-1 g, H factored at an earlier point and corrected by the steps since then.
     2. Go along d until the objective falls enough.

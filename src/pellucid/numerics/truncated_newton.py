@@ -1,4 +1,4 @@
-"""Newton's method for many parameters: the curvature is known by its products alone.
+"""Newton's method for many parameters: the Hessian is used only in products with vectors.
 
 Invariant: it ends where the step to the optimum promises almost no decrease. A small gradient alone does
 not show that: along directions of little curvature it can lead far down.
@@ -40,7 +40,7 @@ def truncated_newton(
     measure: Callable[[Point], dict[str, Any]] | None = None,
     stop: Callable[[Point], Status | None] | None = None,
 ) -> Solution:
-    """From x0, after `done` iterations of another solver, whose history is gone on with.
+    """From x0, after `done` iterations of another solver, whose history is continued.
 
     1. d = -H^-1 g, roughly, by conjugate gradients.
     2. Go along d until the objective falls enough.

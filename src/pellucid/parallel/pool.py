@@ -151,7 +151,7 @@ def map(
 ) -> list[Result]:
     """`[function(task) for task in tasks]` on several threads, in task order.
 
-    Threads that share a CPU part after a first task that took long; before it, if all are `long`.
+    Threads that share a CPU are moved apart after a first task that took long, or before it if `long`.
     """
     tasks = list(tasks)
     threads = min(resolve_jobs(n_jobs), len(tasks))

@@ -101,7 +101,7 @@ def _cpus() -> int:
 
 
 def move_apart(taken: set[int]) -> None:
-    """Leave a CPU that a fellow worker runs on for any other, and note where this thread runs.
+    """Move to another CPU if another worker runs on this one, and note where this thread runs.
 
     On a busy machine two threads that wake on one CPU may share it for longer than their work
     takes (measured: slower than one thread). Nothing stays tied to a CPU.
@@ -137,8 +137,8 @@ class _Blas:
     """One loaded BLAS: reads and sets its number of threads, from any thread.
 
     OpenBLAS is called directly, which takes less than a microsecond. The way through threadpoolctl is
-    for the others: it lets the first thread that calls it keep control and ignores the rest without a
-    word, so its memory of that thread is cleared before and after.
+    for the others: it lets the first thread that calls it keep control and silently ignores the
+    others, so its memory of that thread is cleared before and after.
     """
 
     def __init__(self, blas: Any) -> None:

@@ -242,7 +242,7 @@ class Encoder:
         if schema is not None and not reads_text_quickly(schema):
             raise CannotSaveError(
                 f"Cannot save {self.owner}: the 'pattern' {schema.text_pattern!r} of its Text could "
-                "take for ever on some texts, so no file may hold it. Use characters and classes "
+                "take forever on some texts, so no file may hold it. Use characters and classes "
                 r"of characters where only the last one repeats, such as '[a-z][a-z-]+' or '\w\w+'."
             )
         role = self._role

@@ -1,4 +1,4 @@
-"""Which encoding the bytes of a text are in: by its mark, by its zeros, UTF-8, else cp1252.
+"""The encoding of a text: by its byte order mark, by its zero bytes, UTF-8, else cp1252.
 
 Invariant: bytes that are valid UTF-8 are read as UTF-8. All others are read as cp1252 (what Excel
 writes on Windows) only if every byte means something there and the letters stand as in words of

@@ -38,7 +38,7 @@ _FIRST = 50  # cells that settle most columns
 
 
 def _number(decimal: str) -> str:
-    """Numbers with this decimal mark; whole ones with leading zeros are names of something."""
+    """Numbers with this decimal mark; whole ones with leading zeros are identifiers."""
     mark, group = (r"\.", ",") if decimal == "." else (",", r"\.")
     grouped = rf"[1-9]\d{{0,2}}({group}\d{{3}})+"
     fraction = rf"(\d+|{grouped}){mark}\d*|{mark}\d+"
@@ -51,7 +51,7 @@ def _amount(number: str) -> str:
     return rf"^\s*({signed}|\(\s*{unit}\s*{number}\s*{unit}\s*\))\s*$"
 
 
-class Spelled:
+class ColumnFormats:
     """How the text columns of one table can be read, narrowed by each part of them that is seen."""
 
     def __init__(self, names: Any, decimal: str, missing: Any = ()) -> None:
@@ -102,7 +102,7 @@ class Spelled:
             self._certain.add(name)
 
     def _mark(self, name: str) -> str | None:
-        """The decimal mark by which column `name` is read; None if there is no such one."""
+        """The decimal mark by which column `name` is read; None if there is none."""
         marks = self._marks[name]
         return marks[0] if marks and (marks[0] == self._decimal or name in self._certain) else None
 
@@ -196,11 +196,11 @@ def _without(column: Any, missing: Any) -> Any:
 
 
 def near_numbers(table: Any, note: Callable[[str], None], name: str, text: Any = ()) -> None:
-    """A note for each text column that would be numbers or dates but for something."""
+    """A note for each text column that is almost numbers or dates."""
     for field in table.schema:
         where = f"column {field.name!r} of {name}"
         if field.type == pa.float64():
-            _melted(table.column(field.name), note, where)
+            _note_long_identifiers(table.column(field.name), note, where)
         if pa.types.is_string(field.type) and field.name not in text:
             _nearly(table.column(field.name), note, where)
 
@@ -242,8 +242,8 @@ def _marked(cells: Any) -> bool:
     return bool(pc.any(pc.match_substring_regex(cells, r"[^\d\s]")).as_py())
 
 
-def _melted(column: Any, note: Callable[[str], None], where: str) -> None:
-    """A note if all cells are numbers of 19 digits and more: most likely names of things."""
+def _note_long_identifiers(column: Any, note: Callable[[str], None], where: str) -> None:
+    """A note if all cells are numbers of at least 19 digits, which are most likely identifiers."""
     size = pc.min_max(pc.abs(column)).as_py()
     if (size["min"] or 0.0) >= 2.0**63 and size["max"] < 1e60:
         digits = len(str(int(size["max"])))
