@@ -340,10 +340,3 @@ class Clusterer(Estimator):
         """Fit, then the group of each row."""
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
         return self.fit(X, y, **given).labels_
-
-
-class Explained(Estimator):
-    """The former name of `Estimator` with `_explain`, until its last use is gone."""
-
-
-ProbabilisticClassifier = Classifier
