@@ -15,14 +15,14 @@ import numpy as np
 from pellucid.comparison.analysis.evidence import (
     SHARED,
     SHARED_BY_SCORE,
+    CVDesign,
     Evidence,
-    Trial,
     difference,
-    gather,
+    model_evidence,
 )
 from pellucid.comparison.analysis.score_intervals import score_interval
-from pellucid.comparison.analysis.statistics import Behind, holm
-from pellucid.comparison.analysis.verdict import Board, gate_of, judge
+from pellucid.comparison.analysis.statistics import EffectiveSample, holm
+from pellucid.comparison.analysis.verdict import Board, baseline_alpha, judge
 from pellucid.model_selection.metrics import METRICS
 from scorecard.statistics.by_folds import LEVEL, ByFolds
 from scorecard.statistics.truth import SIGN
@@ -54,9 +54,9 @@ class Rule(Protocol):
 class Contribution:
     """What the comparison knows of one model."""
 
-    trial: Trial
+    design: CVDesign
     evidence: Evidence
-    behind: Behind | None
+    sample: EffectiveSample | None
 
 
 class ByRows:
@@ -73,27 +73,27 @@ class ByRows:
     ) -> Contribution:
         """Probabilities of the second class, or numbers."""
         n, classes = len(y), METRICS[metric].needs != "numbers"
-        rows, behind = {"rows": np.arange(n), "fold": fold, "labels": told}, None
+        rows, sample = {"rows": np.arange(n), "fold": fold, "labels": told}, None
         if classes:
             y = y.astype(int)
             rows |= {"labels": (told > 0.5).astype(int), "proba": np.column_stack([1 - told, told])}
-            behind = Behind(metric, (float((y == 0).sum()), float(y.sum())))
-        trial = Trial(
+            sample = EffectiveSample(metric, (float((y == 0).sum()), float(y.sum())))
+        design = CVDesign(
             METRICS[metric], y, np.ones(n), 2 * classes, np.arange(n), 5, RATIO,
             shared=self.shared[0], shared_by_score=self.shared[1],
         )  # fmt: skip
-        found = gather(trial, rows)
+        found = model_evidence(design, rows)
         assert found is not None  # every fold has both classes
-        return Contribution(trial, found, behind)
+        return Contribution(design, found, sample)
 
     def score(self, one: Contribution) -> float:
         return one.evidence.score
 
     def interval(self, one: Contribution) -> tuple[float, float]:
-        return score_interval(one.trial, one.evidence, one.behind)
+        return score_interval(one.design, one.evidence, one.sample)
 
     def p(self, one: Contribution, other: Contribution) -> float:
-        return difference(one.trial, one.evidence, other.evidence).p
+        return difference(one.design, one.evidence, other.evidence).p
 
 
 def best_of(rule: Rule, metric: str, board: Mapping[str, Any]) -> str:
@@ -117,8 +117,8 @@ def beats_baseline(rule: Rule, metric: str, board: Mapping[str, Any], baseline: 
         better = SIGN[metric] * (rule.score(best) - rule.score(baseline)) > 0
         return better and rule.p(best, baseline) < 1 - LEVEL
     scores = {name: SIGN[metric] * rule.score(one) for name, one in known.items()}
-    gate = gate_of(METRICS[metric])
-    made = Board(scores, lambda one, other: rule.p(known[one], known[other]), BASELINE, gate=gate)
+    alpha = baseline_alpha(METRICS[metric])
+    made = Board(scores, lambda one, other: rule.p(known[one], known[other]), BASELINE, alpha=alpha)
     return judge(made, dict.fromkeys(known, 1), {}).beats_baseline
 
 

@@ -118,4 +118,4 @@ def test_unique_dates_as_text_are_times_and_no_row_ids(rng):
     days = pd.date_range("2018-01-01", periods=200).strftime("%d/%m/%Y")
     table = numbers(rng).assign(day=days)
     (said,) = found(table, "D009")
-    assert said.leave_out and "Excluded as a feature" in said.text and not found(table, "D005")
+    assert said.exclude and "Excluded as a feature" in said.text and not found(table, "D005")

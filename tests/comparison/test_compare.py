@@ -154,12 +154,15 @@ def test_what_only_judges_the_scores_is_told_but_does_not_bind_a_continued_run()
         for more in ({}, {"margin": 0.05, "prefer": "score"})
     )
     assert usual.key() == other.key()
-    assert usual.settings.judging() == {"margin": 0.01, "prefer": "simple"}
-    assert other.settings.shaping() == usual.settings.shaping() | {
+    assert usual.settings.affecting_verdict() == {"margin": 0.01, "prefer": "simple"}
+    assert other.settings.affecting_results() == usual.settings.affecting_results() | {
         "margin": 0.05,
         "prefer": "score",
     }
-    assert "margin" not in usual.settings.scoring() and "seed" in usual.settings.scoring()
+    assert (
+        "margin" not in usual.settings.affecting_scores()
+        and "seed" in usual.settings.affecting_scores()
+    )
     with pytest.raises(ParameterError, match="margin must be a number of at least 0 and at most"):
         Settings.of({"margin": 0.9})
     with pytest.raises(ParameterError, match="prefer must be one of simple, score"):

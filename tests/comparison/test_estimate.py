@@ -144,7 +144,7 @@ def test_limits_bound_it():
 def test_it_is_told_in_a_unit_that_fits(monkeypatch, range_, text):
     monkeypatch.setattr(time_estimate, "seconds", lambda plan: range_)
     monkeypatch.setattr(time_estimate, "_jobs", lambda plan: 1)
-    assert time_estimate.told(None) == text
+    assert time_estimate.describe_estimate(None) == text
 
 
 def test_other_programs_stretch_its_end_and_are_told(monkeypatch):
@@ -153,7 +153,7 @@ def test_other_programs_stretch_its_end_and_are_told(monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     monkeypatch.setattr("os.getloadavg", lambda: (7.0, 7.0, 7.0))
     assert time_estimate.seconds(plan) == (low, pytest.approx(4 * high))
-    assert time_estimate.told(plan).endswith(", busy machine")
+    assert time_estimate.describe_estimate(plan).endswith(", busy machine")
 
 
 def test_every_model_of_ours_has_its_own_figures():
@@ -164,7 +164,7 @@ def test_every_model_of_ours_has_its_own_figures():
 def test_the_plan_tells_it(capsys):
     assert cli.run(["compare", "iris", "--plan", "-j1"]) == 0
     out = capsys.readouterr().out
-    assert time_estimate.told(plan_of()) in out
+    assert time_estimate.describe_estimate(plan_of()) in out
     assert cli.run(["compare", "iris", "--plan", "-j1", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["estimated_seconds"]
     assert told == list(time_estimate.seconds(plan_of()))

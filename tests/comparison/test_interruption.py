@@ -137,17 +137,17 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_continue(tmp_path, whole):
 
 def stopped_by(how, monkeypatch, folder, after):
     """A run that Ctrl-C or the time limit ends when `after` has all its folds."""
-    from pellucid.comparison.execution.time_limit import Clock
+    from pellucid.comparison.execution.time_limit import TimeBudget
     from pellucid.comparison.planning.prepare import prepare
     from pellucid.comparison.planning.settings import Settings
-    from pellucid.comparison.run import Session
+    from pellucid.comparison.run import Run
 
     given = {"models": "lda,mlp", "cv": 2, "effort": "quick", "jobs": 1, "time_limit": "1h"}
     plan, findings = prepare("penguins", Settings.of(given))
     until = [time.monotonic() + 3600]
-    monkeypatch.setattr(Clock, "fits_end", property(lambda clock: until[0]))
+    monkeypatch.setattr(TimeBudget, "fits_end", property(lambda budget: until[0]))
 
-    def hear(event):
+    def on_event(event):
         if (event["event"], event.get("model"), event.get("fold")) == ("done", after, "1"):
             if how == "Ctrl-C":
                 os.kill(os.getpid(), signal.SIGINT)
@@ -155,7 +155,7 @@ def stopped_by(how, monkeypatch, folder, after):
                 until[0] = time.monotonic()
 
     folder.mkdir()
-    return Session(plan, folder, hear, findings).run()
+    return Run(plan, folder, on_event, findings).run()
 
 
 @pytest.mark.parametrize("how", ["Ctrl-C", "time limit"])

@@ -9,7 +9,7 @@ import pytest
 import pellucid
 from pellucid.app import cli
 from pellucid.comparison.execution import scheduler, time_limit
-from pellucid.comparison.execution.scheduler import Runner
+from pellucid.comparison.execution.scheduler import Scheduler
 from pellucid.comparison.planning import limits, time_estimate
 from pellucid.comparison.planning.prepare import prepare
 from pellucid.comparison.planning.settings import Settings
@@ -38,7 +38,9 @@ def test_the_work_decides_what_runs_whatever_the_machine_does(slow, monkeypatch)
     for load in (0.0, 50.0):
         monkeypatch.setattr("os.getloadavg", lambda load=load: (load,) * 3)
         plan = plan_of(effort="quick")
-        found.append((plan.key(), {c.id: (c.most, c.note, c.skipped) for c in plan.contenders}))
+        found.append(
+            (plan.key(), {c.id: (c.max_candidates, c.note, c.skipped) for c in plan.contenders})
+        )
     assert found[0] == found[1]
     models = found[0][1]
     why = "120 rows (quick effort; --model-timeout gives it more)"
@@ -50,7 +52,7 @@ def test_the_work_decides_what_runs_whatever_the_machine_does(slow, monkeypatch)
 def test_seconds_that_were_asked_for_take_the_place_of_work(slow):
     slow(tree=6.0, forest=30.0)
     plan = plan_of(effort="quick", model_timeout="10m")
-    assert all(c.most is None and not c.skipped for c in plan.contenders)
+    assert all(c.max_candidates is None and not c.skipped for c in plan.contenders)
 
 
 def test_fewer_candidates_are_tried_from_the_middle(slow):
@@ -60,18 +62,20 @@ def test_fewer_candidates_are_tried_from_the_middle(slow):
     assert row["status"] == "ok" and "candidates tried: all would be too slow" in row["notes"][0]
     tried = [bool(entry["scores"]) for entry in found.details["search"]["tree"]]
     plan = plan_of(effort="quick", cv=3)
-    most = next(c.most for c in plan.contenders if c.id == "tree")
+    most = next(c.max_candidates for c in plan.contenders if c.id == "tree")
     assert sum(tried) == (most if most > 1 else 0) and most < len(tried)
 
 
 def test_every_limit_is_told():
-    told = dict(limits.told(plan_of(effort="quick")))
+    told = dict(limits.describe_limits(plan_of(effort="quick")))
     assert told["work"] == "120 s of estimated work for each model, whatever the machine"
     assert told["model timeout"] == told["time limit"] == "none"
     assert told["hanging"] == "200 s of processor time in a round, or 300 s of none"
     assert told["last fit"] == "2400 s by the clock, 240 s for its part of the report"
     assert told["memory"].endswith("GB a process, its part of what is free now")
-    told = dict(limits.told(plan_of(model_timeout=60, time_limit="5m", memory_limit=1.5)))
+    told = dict(
+        limits.describe_limits(plan_of(model_timeout=60, time_limit="5m", memory_limit=1.5))
+    )
     assert told["memory"] == "1.5 GB a process"
     assert told["model timeout"] == "60 s by the clock, 10 s a round"
     assert told["time limit"] == "300 s by the clock, including the report"
@@ -84,7 +88,7 @@ def test_the_plan_shows_them(capsys):
 
 
 def test_a_round_without_end_is_ended_by_what_it_uses(monkeypatch):
-    monkeypatch.setattr(limits, "LEAST_BEYOND", 0.6)
+    monkeypatch.setattr(limits, "MIN_BEYOND", 0.6)
     monkeypatch.setattr(limits, "BEYOND", 0.0)
     monkeypatch.setattr(limits, "LOOK", 0.1)
     monkeypatch.setattr(scheduler, "IDLE", 0.6)
@@ -102,8 +106,8 @@ def test_other_programs_do_not_end_a_round():
 
     def reason(used, idle, share=None, age=1e9, limit=10.0):
         watch = SimpleNamespace(used=used, idle=idle, look=lambda: None)
-        child = SimpleNamespace(share=share, watch=watch, age=age, limit=limit)
-        return Runner.overdue(SimpleNamespace(plan=plan), child)
+        running_task = SimpleNamespace(share=share, watch=watch, age=age, limit=limit)
+        return Scheduler.overdue(SimpleNamespace(plan=plan), running_task)
 
     assert reason(199, 299) == "" and "200 s of processor time" in reason(201, 0)
     assert reason(5, 301) == "one fold did nothing for 300 s"
@@ -112,7 +116,7 @@ def test_other_programs_do_not_end_a_round():
 
 
 def test_what_a_process_uses_is_seen():
-    watch = limits.Watch(os.getpid())
+    watch = limits.ProcessWatch(os.getpid())
     watch.looked -= 2
     sum(range(3_000_000))
     watch.look()
@@ -124,7 +128,7 @@ def clock_of(slow, limit, **seconds):
     plan = plan_of(effort="quick")  # its work fits: only the clock below limits it
     slow(**seconds)
     plan = plan_of(effort="quick", time_limit=limit)
-    return plan, time_limit.Clock(plan, 2), {c.id: c for c in plan.contenders}
+    return plan, time_limit.TimeBudget(plan, 2), {c.id: c for c in plan.contenders}
 
 
 def test_time_that_is_left_decides_how_much_a_model_tries(slow):
@@ -150,7 +154,7 @@ def test_a_part_of_the_time_is_kept_for_the_fit_and_the_report(slow):
 
 def test_without_a_limit_nothing_is_cut(slow):
     plan = plan_of(effort="quick")
-    found = time_limit.Clock(plan, 2)
+    found = time_limit.TimeBudget(plan, 2)
     assert found.left == found.deadline(plan.contenders[1], 3) == float("inf")
     assert found.affordable(plan.contenders[1], 5, 3, [1e9]) == len(plan.contenders[1].candidates)
 

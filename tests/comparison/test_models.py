@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from pellucid.comparison.analysis.test_set import intervals
-from pellucid.comparison.execution.worker_data import Answers
-from pellucid.comparison.planning.dataset import gather
+from pellucid.comparison.execution.worker_data import Predictions
+from pellucid.comparison.planning.dataset import load_dataset
 from pellucid.comparison.planning.plan import (
     bounds_of,
     make_plan,
@@ -24,7 +24,7 @@ def planned(y, **more):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=len(y)), "b": rng.normal(size=len(y)), "y": y})
     known = Settings.of({"target": "y", "task": "regression", "effort": "quick", **more})
-    return make_plan(gather(table, known), known)
+    return make_plan(load_dataset(table, known), known)
 
 
 def draws(name, n=300):
@@ -71,7 +71,7 @@ def test_the_deviance_of_the_test_set_has_an_interval():
     mean, w = rng.gamma(2.0, 1.0, 400), np.ones(400)
     y = rng.poisson(mean).astype(float)
     value = METRICS["poisson_deviance"].compute(y, mean, w)
-    low, high = intervals(y, w, Answers(mean), 0, {"poisson_deviance": value}, 0)[
+    low, high = intervals(y, w, Predictions(mean), 0, {"poisson_deviance": value}, 0)[
         "poisson_deviance"
     ]
     assert 0.8 * value < low < value < high < 1.3 * value
@@ -103,7 +103,7 @@ def test_models_without_weights_are_skipped_where_rows_have_weights():
     table["y"] = rng.normal(size=80)
     for weights, why in ((table.b, "it takes no weights"), (1, "")):
         known = Settings.of({"target": "y", "effort": "quick", **asked})
-        found = make_plan(gather(table.assign(b=weights), known), known).contenders
+        found = make_plan(load_dataset(table.assign(b=weights), known), known).contenders
         assert {c.id: c.skipped for c in found} == {"knn": why, "tree": "", "mean": ""}
 
 
@@ -166,9 +166,9 @@ def test_every_model_has_a_title_and_one_plain_line():
     for entry in ENTRIES:
         assert entry.title[0].isupper() or entry.title.startswith("k-")
         assert len(entry.title) <= 40
-        assert 10 <= len(entry.says) <= 43  # `pellucid models` fits 80 columns
-        assert not entry.says.endswith(".")
-        assert entry.title.lower() != entry.says
+        assert 10 <= len(entry.description) <= 43  # `pellucid models` fits 80 columns
+        assert not entry.description.endswith(".")
+        assert entry.title.lower() != entry.description
     for task in ("classification", "regression"):
         titles = [entry.title for entry in ENTRIES if entry.task == task]
         assert len(set(titles)) == len(titles)

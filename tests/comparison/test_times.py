@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pellucid.comparison.planning.dataset import gather
+from pellucid.comparison.planning.dataset import load_dataset
 from pellucid.comparison.planning.plan import make_plan
 from pellucid.comparison.planning.settings import Settings
 from pellucid.comparison.planning.time_parsing import ranks
@@ -27,8 +27,8 @@ def test_usual_spellings_are_in_the_order_of_time(rng, written):
     shuffled = rng.permutation(100)
     table = pd.DataFrame({"a": rng.normal(size=100), "y": rng.normal(size=100)})
     table["when"] = DAYS.strftime(written)[shuffled]
-    plan = make_plan(gather(table, BY_TIME), BY_TIME)
-    assert (np.argsort(plan.material.times, kind="stable") == np.argsort(shuffled)).all()
+    plan = make_plan(load_dataset(table, BY_TIME), BY_TIME)
+    assert (np.argsort(plan.dataset.times, kind="stable") == np.argsort(shuffled)).all()
     assert set(shuffled[plan.test]) == set(range(80, 100))
 
 

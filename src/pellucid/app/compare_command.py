@@ -108,19 +108,19 @@ def race(request: Request, plan: Any, findings: Any, began: float) -> int:
     """Run, write, print; then the report, which may fail without harm to the rest."""
     from pellucid.app.progress import make_progress
     from pellucid.comparison.execution import run_folder as files
-    from pellucid.comparison.run import Session
+    from pellucid.comparison.run import Run
 
     given, voice = request.given, request.voice
-    folder = request.folder or files.new_folder(given["out"], plan.material.name, given["force"])
+    folder = request.folder or files.new_folder(given["out"], plan.dataset.name, given["force"])
     preface(voice, plan, findings)
-    values = {"data": request.data, **plan.settings.shaping()}
+    values = {"data": request.data, **plan.settings.affecting_results()}
     config = toml_text(values, "repeat this run: pellucid compare --config THIS_FILE")
     if given["out"] is None:
         files.link_latest(folder)
     progress = make_progress(voice, plan, given["no_progress"])
     try:
         with progress:
-            result = Session(plan, folder, progress.hear, findings, config, began).run()
+            result = Run(plan, folder, progress.hear, findings, config, began).run()
         code = show(request, result.data, result.timings)
         if result.unwritten:
             return not_kept(voice, result.unwritten, folder)
@@ -163,7 +163,7 @@ def _finished(folder: Path, settings: Any) -> tuple[dict[str, Any], dict[str, An
         return None
     data = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     timings = json.loads((folder / "timings.json").read_text(encoding="utf-8"))
-    judged = settings.judging().items() <= data["settings"].items()
+    judged = settings.affecting_verdict().items() <= data["settings"].items()
     return (data, timings) if data["complete"] and judged else None
 
 
@@ -223,7 +223,7 @@ def preface(voice: Voice, plan: Any, findings: Any) -> None:
     lines = packed(facts, "", "  ", wide, gap="  ") + terminal.data_line(data, wide)
     lines += terminal.check_lines(findings.plain(), findings.fine, wide)
     lines += terminal.plan_lines(
-        describe_plan(plan), plan.settings.effort, time_estimate.told(plan), width=wide
+        describe_plan(plan), plan.settings.effort, time_estimate.describe_estimate(plan), width=wide
     )
     say(voice, "\n".join(lines) + "\n")
 

@@ -18,7 +18,7 @@ from pellucid.comparison.execution.worker_pool import warm_up
 from pellucid.comparison.planning.prepare import prepare
 from pellucid.comparison.planning.settings import Settings
 from pellucid.comparison.result import Result
-from pellucid.comparison.run import Session
+from pellucid.comparison.run import Run
 from pellucid.errors import ParameterError, PellucidWarning, warn
 from pellucid.names import PROGRESS
 
@@ -34,24 +34,26 @@ def compare(
 ) -> Result:
     """`pellucid.compare`, with its settings by name in `given`."""
     began = time.monotonic()
-    end_if_read_again()
+    exit_if_reimported()
     refuse_unknown(given)
-    refuse_nameless(extra)
+    refuse_invalid_extra(extra)
     warm_up(modules_of(extra or {}))
     named = isinstance(target, str) or target is None
     known = Settings.of({**given, **({"target": target} if isinstance(target, str) else {})})
     plan, findings = prepare(data, known, None if named else target, dict(extra or {}))
-    with hearing(progress, plan) as hear:
+    with event_listener(progress, plan) as on_event:
         if out is not None:
-            folder = files.new_folder(str(out), plan.material.name, force)
-            return noted(Session(plan, folder, hear, findings, began=began).run())
+            folder = files.new_folder(str(out), plan.dataset.name, force)
+            return with_warnings(Run(plan, folder, on_event, findings, began=began).run())
         with tempfile.TemporaryDirectory(prefix="pellucid-run-") as temporary:
             # One level down: runs of other programs lie beside the temporary folder, not beside this.
-            folder = files.new_folder(f"{temporary}/run", plan.material.name, force)
-            return noted(detached(Session(plan, folder, hear, findings, began=began).run()))
+            folder = files.new_folder(f"{temporary}/run", plan.dataset.name, force)
+            return with_warnings(
+                without_folder(Run(plan, folder, on_event, findings, began=began).run())
+            )
 
 
-def noted(result: Result) -> Result:
+def with_warnings(result: Result) -> Result:
     """The result; what its report or its folder will lack is a warning."""
     if result.unwritten:
         what = f"The results could not be written to {result.folder}: {result.unwritten}."
@@ -61,7 +63,7 @@ def noted(result: Result) -> Result:
     return result
 
 
-def end_if_read_again() -> None:
+def exit_if_reimported() -> None:
     """A child that reads the user's script, to know a model of it, must not compare once more.
 
     It ends without a word; the row of the model says why it has no score.
@@ -86,7 +88,7 @@ def refuse_unknown(given: Mapping[str, Any]) -> None:
             )
 
 
-def refuse_nameless(extra: Any) -> None:
+def refuse_invalid_extra(extra: Any) -> None:
     """Models without a name, and things that are no models."""
     if extra is None:
         return
@@ -106,7 +108,7 @@ def refuse_nameless(extra: Any) -> None:
 
 
 @contextmanager
-def hearing(progress: Any, plan: Any) -> Iterator[Callable[[dict[str, Any]], None]]:
+def event_listener(progress: Any, plan: Any) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Who hears of the events: the user's function, a board, or nobody."""
     if progress is True or (progress is None and "IPython" in sys.modules):
         with importlib.import_module(PROGRESS).for_python(plan, progress is True) as board:
@@ -126,7 +128,7 @@ def modules_of(extra: Mapping[str, Any]) -> set[str]:
     return found
 
 
-def detached(result: Result) -> Result:
+def without_folder(result: Result) -> Result:
     """The result with its model in memory, without its folder."""
     from dataclasses import replace
 

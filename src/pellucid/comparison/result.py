@@ -18,7 +18,7 @@ from pellucid.comparison.execution.journal import plain
 from pellucid.names import REPORT
 
 if TYPE_CHECKING:
-    from pellucid.comparison.execution.refit import Keeper
+    from pellucid.comparison.execution.refit import Refitter
 
 SCHEMA = 1
 
@@ -45,14 +45,14 @@ class Result:
     data: dict[str, Any]
     timings: dict[str, Any]
     predictions: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
-    portraits: dict[str, dict[str, Any]] = field(default_factory=dict)
+    model_details: dict[str, dict[str, Any]] = field(default_factory=dict)
     folder: Path | None = None
     container: str = "arrow"
     model: Any = None
     finish: dict[str, Any] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    keeper: Keeper | None = None
+    refitter: Refitter | None = None
     unwritten: str = ""
 
     @property
@@ -94,12 +94,12 @@ class Result:
         """
         from pellucid.errors import ParameterError
 
-        if self.keeper is None:
+        if self.refitter is None:
             raise ParameterError(
                 "this result no longer holds its table. Save a model of its run folder with "
                 f"'pellucid compare --resume RUN --use {model}'."
             )
-        return self.keeper.save(model, path)
+        return self.refitter.save(model, path)
 
     @property
     def leaderboard(self) -> Any:

@@ -14,7 +14,7 @@ from pellucid.comparison.analysis.verdict import (
     BEST,
     FAR,
     LOWER,
-    MOST_LOST,
+    MAX_LOST,
     NEAR,
     NO_BETTER,
     SAME,
@@ -69,13 +69,13 @@ def legend(data: Mapping[str, Any]) -> list[str]:
     lines = [
         f"= as good as the best: loses less than {_margin(data)} of the best model's gain over the "
         f"baseline, or is not significantly worse ({over}) and probably loses at most "
-        f"{percent(MOST_LOST)}"
+        f"{percent(MAX_LOST)}"
     ]
     if any(map(starred, rows)):
         lines.append(f"{STAR} {STARRED}")
     if reasons & {LOWER, FAR}:
         lines.append(
-            f"lower: not significantly worse, but loses more than {percent(MOST_LOST)} of that gain, or "
+            f"lower: not significantly worse, but loses more than {percent(MAX_LOST)} of that gain, or "
             "stands below a model that is not as good"
         )
     if reasons & {NO_BETTER, BELOW}:

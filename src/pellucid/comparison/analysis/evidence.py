@@ -34,12 +34,12 @@ LOSSES = ("log_loss", "mae", "rmse", "poisson_deviance")
 SHARED = 0.72  # of Nadeau and Bengio's term in the variance of a difference
 SHARED_BY_SCORE = 0.24  # likewise in the variance of a score, which the tested rows dominate
 FEW_UNITS = 20.0  # effective number of units below which the sign test is used as well
-MOST_CORRELATED = 1 / 3  # cap on the correlation of neighbouring blocks of times; more is seasonal
+MAX_CORRELATED = 1 / 3  # cap on the correlation of neighbouring blocks of times; more is seasonal
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Trial:
+class CVDesign:
     """What the models of one cross-validation have in common.
 
     y, w : target and weight of each row of the table
@@ -82,55 +82,57 @@ class Evidence:
     pooled: Evidence | None = field(default=None, repr=False)
 
 
-def gather(trial: Trial, answers: Mapping[str, np.ndarray]) -> Evidence | None:
+def model_evidence(design: CVDesign, predictions: Mapping[str, np.ndarray]) -> Evidence | None:
     """The evidence in a model's out-of-fold predictions; None if a fold has no score."""
-    metric, rows, fold = trial.metric, answers["rows"], answers["fold"]
-    predicted = _needed(metric, answers)
+    metric, rows, fold = design.metric, predictions["rows"], predictions["fold"]
+    predicted = _needed(metric, predictions)
     if predicted is None:
         return None
-    classes, size = np.arange(trial.classes), int(trial.units.max()) + 1
-    scores, values, share = np.empty(trial.folds), np.empty(len(rows)), np.empty(len(rows))
-    for k in range(trial.folds):
+    classes, size = np.arange(design.classes), int(design.units.max()) + 1
+    scores, values, share = np.empty(design.folds), np.empty(len(rows)), np.empty(len(rows))
+    for k in range(design.folds):
         own = np.flatnonzero(fold == k)
-        y, w = trial.y[rows[own]], trial.w[rows[own]]
+        y, w = design.y[rows[own]], design.w[rows[own]]
         if not w.sum() > 0:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
             values[own] = row_values(metric, y, predicted[own], w, classes)
-        share[own] = w / w.sum() / trial.folds
+        share[own] = w / w.sum() / design.folds
         scores[k] = (values[own] * w).sum() / w.sum()
     if not np.isfinite(scores).all() or not np.isfinite(values[share > 0]).all():
         return None
     score = float(scores.mean())
     there = share > 0
-    units = trial.units[rows[there]]
+    units = design.units[rows[there]]
     parts = np.bincount(units, (share * (values - score))[there], size)
     used = np.bincount(units, minlength=size) > 0
-    losses, pooled = _losses(trial, rows, predicted, share, used), None
-    if metric.name == "r2" and trial.folds > trial.repeats:
-        per = trial.folds // trial.repeats
-        pooled = gather(replace(trial, folds=trial.repeats), {**answers, "fold": fold // per})
+    losses, pooled = _losses(design, rows, predicted, share, used), None
+    if metric.name == "r2" and design.folds > design.repeats:
+        per = design.folds // design.repeats
+        pooled = model_evidence(
+            replace(design, folds=design.repeats), {**predictions, "fold": fold // per}
+        )
     return Evidence(score, parts[used], losses, pooled)
 
 
-def _needed(metric: Metric, answers: Mapping[str, np.ndarray]) -> np.ndarray | None:
+def _needed(metric: Metric, predictions: Mapping[str, np.ndarray]) -> np.ndarray | None:
     """What the metric is computed from; None if the model does not provide it."""
     if metric.needs in ("labels", "numbers"):
-        return answers["labels"]
-    if metric.needs == "scores" and "proba" not in answers:
-        return answers.get("scores")
-    return answers.get("proba") if metric.needs != "model" else None
+        return predictions["labels"]
+    if metric.needs == "scores" and "proba" not in predictions:
+        return predictions.get("scores")
+    return predictions.get("proba") if metric.needs != "model" else None
 
 
 def _losses(
-    trial: Trial, rows: np.ndarray, predicted: np.ndarray, share: np.ndarray, used: np.ndarray
+    design: CVDesign, rows: np.ndarray, predicted: np.ndarray, share: np.ndarray, used: np.ndarray
 ) -> np.ndarray | None:
     """Mean loss by unit, for metrics that are made of losses."""
-    found = row_losses(trial.metric, trial.y[rows], predicted)
+    found = row_losses(design.metric, design.y[rows], predicted)
     if found is None:
         return None
     there = share > 0
-    units = trial.units[rows[there]]
+    units = design.units[rows[there]]
     total = np.bincount(units, (share * found)[there], len(used))
     return total[used] / np.bincount(units, share[there], len(used))[used]
 
@@ -173,13 +175,13 @@ class Difference:
         return Difference(-self.mean, self.error, self.df, self.p, self.log)
 
 
-def difference(trial: Trial, one: Evidence, other: Evidence) -> Difference:
+def difference(design: CVDesign, one: Evidence, other: Evidence) -> Difference:
     """Of two models that were tested on the same rows; above 0 if `one` is better."""
-    mean, parts, log = _on_scale(trial.metric, one, other)
-    factor, df = trial.inflation(trial.shared), len(parts) - 1
+    mean, parts, log = _on_scale(design.metric, one, other)
+    factor, df = design.inflation(design.shared), len(parts) - 1
     scale = max(1.0 if log else abs(one.score) + abs(other.score), ROUNDING)
     parts = np.where(np.abs(parts) * len(parts) > ROUNDING * scale, parts, 0.0)
-    if trial.in_time and parts.any():
+    if design.in_time and parts.any():
         factor *= _autocorrelation_factor(parts)
     error = standard_error(parts, factor)
     if error <= ROUNDING * scale:  # the same in every unit
@@ -196,10 +198,10 @@ def _autocorrelation_factor(parts: np.ndarray) -> float:
     """(1 + r) / (1 - r): factor on the variance for errors that last longer than a block of times.
 
     r is the correlation of neighbouring blocks, corrected for its bias of about -1 / n, between 0 and
-    MOST_CORRELATED.
+    MAX_CORRELATED.
     """
     r = float((parts[1:] * parts[:-1]).sum() / (parts**2).sum()) + 1 / len(parts)
-    r = min(max(r, 0.0), MOST_CORRELATED)
+    r = min(max(r, 0.0), MAX_CORRELATED)
     return (1 + r) / (1 - r)
 
 

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.comparison.analysis.statistics import FARTHEST, LEVEL, equal_rows, t_quantile, tail_of
+from pellucid.comparison.analysis.statistics import (
+    FARTHEST,
+    LEVEL,
+    effective_rows,
+    t_quantile,
+    tail_of,
+)
 
 STRETCH = 2.0  # of intervals beyond those of the t distribution, at most
 BEYOND = 2.0  # times the largest error that was seen: one that was not
@@ -21,7 +27,7 @@ VARIES = {1: np.sqrt(np.pi / 2 - 1), 2: np.sqrt(2.0)}  # deviation / mean of nor
 
 
 @dataclass(frozen=True)
-class Unseen:
+class UnseenLoss:
     """What rows that hold no large loss cannot tell.
 
     loss : one beyond all that were seen; error : of the mean, as a share of it, at least;
@@ -33,17 +39,17 @@ class Unseen:
     mean: float = 0.0
 
 
-def beyond_errors(losses: np.ndarray, power: int, n: float) -> Unseen:
+def beyond_errors(losses: np.ndarray, power: int, n: float) -> UnseenLoss:
     """Of |errors|^power, which n rows of equal weight would tell as much of."""
-    return Unseen(BEYOND**power * float(losses.max()), float(VARIES[power] / np.sqrt(n)))
+    return UnseenLoss(BEYOND**power * float(losses.max()), float(VARIES[power] / np.sqrt(n)))
 
 
-def beyond_mistakes(losses: np.ndarray, wrong: np.ndarray, w: np.ndarray) -> Unseen:
+def beyond_mistakes(losses: np.ndarray, wrong: np.ndarray, w: np.ndarray) -> UnseenLoss:
     """Of log losses; `wrong` has the loss of each row if its next most probable class were true."""
     one = float(np.average(wrong, weights=w))
     more, heavy = _with_one_more(losses, w, one)
     mean, error = _mean_and_error(_moments(more, heavy, 0.0).sum(axis=0), len(more), 0.0)
-    return Unseen(max(BEYOND * float(losses.max()), one), float(error / mean), float(mean))
+    return UnseenLoss(max(BEYOND * float(losses.max()), one), float(error / mean), float(mean))
 
 
 def by_group(
@@ -84,7 +90,7 @@ def mean_interval(
     level: float = LEVEL,
     draws: int = 1000,
     weights: np.ndarray | None = None,
-    unseen: Unseen | None = None,
+    unseen: UnseenLoss | None = None,
 ) -> tuple[float, float]:
     """Interval of a mean of losses, none below 0: the studentised bootstrap of its logarithm.
 
@@ -96,7 +102,7 @@ def mean_interval(
     n, w = len(losses), np.ones(len(losses)) if weights is None else weights
     if n < 2 or not losses.any():
         return (float(losses.mean()),) * 2 if n else (float("nan"),) * 2
-    unseen = unseen or Unseen(BEYOND * float(losses.max()))
+    unseen = unseen or UnseenLoss(BEYOND * float(losses.max()))
     centre = float((w * losses).sum() / w.sum())
     rows = _moments(*_with_one_more(losses, w, unseen.loss), centre)
     sums = np.empty((max(200, min(draws, int(2e7 // n))), rows.shape[1]))
@@ -108,7 +114,7 @@ def mean_interval(
         return float("nan"), float("nan")
     around, own = (_mean_and_error(part.sum(axis=0), n, centre) for part in (rows, rows[:n]))
     t = np.log(means / around[0]) * means / errors
-    tail, share = tail_of(equal_rows(w), level), float(own[1] / own[0])
+    tail, share = tail_of(effective_rows(w), level), float(own[1] / own[0])
     most = STRETCH * t_quantile(n - 1, (1 + level) / 2)
     far, near = np.clip(np.quantile(t, [tail, 1 - tail]), -most, most)
     below = min(near * share, np.log(FARTHEST))

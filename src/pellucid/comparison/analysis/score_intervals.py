@@ -14,31 +14,31 @@ import numpy as np
 from pellucid.comparison.analysis import statistics
 from pellucid.comparison.analysis.evidence import (
     ROUNDING,
+    CVDesign,
     Evidence,
-    Trial,
     as_loss,
     standard_error,
 )
-from pellucid.comparison.analysis.statistics import LEVEL, Behind
+from pellucid.comparison.analysis.statistics import LEVEL, EffectiveSample
 
 HIDDEN = 3.0  # times the skewness of the rows: large losses are rare, so samples show less of it
 Ends = tuple[float, float]
 
 
-def score_interval(trial: Trial, found: Evidence, behind: Behind | None) -> Ends:
+def score_interval(design: CVDesign, found: Evidence, sample: EffectiveSample | None) -> Ends:
     """Of one model; `behind` tells of the tested rows of each class."""
-    factor = trial.inflation(trial.shared_by_score)
-    if behind is not None and behind.rows is not None:
-        return _of_share(found, behind, factor)
-    if behind is not None and trial.metric.name == "roc_auc":
-        return _of_auc(found, behind, factor)
-    loss = as_loss(trial.metric.name, found)
+    factor = design.inflation(design.shared_by_score)
+    if sample is not None and sample.rows is not None:
+        return _of_share(found, sample, factor)
+    if sample is not None and design.metric.name == "roc_auc":
+        return _of_auc(found, sample, factor)
+    loss = as_loss(design.metric.name, found)
     if loss is None or not loss.score > 0:
         reach = statistics.t_quantile(len(found.parts) - 1, (1 + LEVEL) / 2)
         half = reach * standard_error(found.parts, factor)
         return found.score - half, found.score + half
     low, high = _of_loss(loss, factor)
-    if trial.metric.name != "r2":
+    if design.metric.name != "r2":
         return low, high
     if found.pooled is not None:
         again = _of_loss(Evidence(1 - found.pooled.score, -found.pooled.parts), factor)
@@ -46,20 +46,20 @@ def score_interval(trial: Trial, found: Evidence, behind: Behind | None) -> Ends
     return 1 - high, 1 - low
 
 
-def _of_share(found: Evidence, behind: Behind, factor: float) -> Ends:
+def _of_share(found: Evidence, sample: EffectiveSample, factor: float) -> Ends:
     """Wilson's; rows that are all right say no more than their number, groups than theirs."""
     share, units = min(max(found.score, 0.0), 1.0), len(found.parts)
     spread = standard_error(found.parts, 1.0) ** 2
-    known = min(behind.rows or 0.0, float(units))
+    known = min(sample.rows or 0.0, float(units))
     if spread > ROUNDING**2:
-        known = min(share * (1 - share) / spread, sum(behind.by_class))
+        known = min(share * (1 - share) / spread, sum(sample.by_class))
     return statistics.wilson(share, known / factor, df=units - 1)
 
 
-def _of_auc(found: Evidence, behind: Behind, factor: float) -> Ends:
+def _of_auc(found: Evidence, sample: EffectiveSample, factor: float) -> Ends:
     """Newcombe's, for classes smaller by how much more the rows vary than it expects."""
-    fewest = min(behind.by_class)
-    rest, auc = sum(behind.by_class) - fewest, min(max(found.score, 0.0), 1.0)
+    fewest = min(sample.by_class)
+    rest, auc = sum(sample.by_class) - fewest, min(max(found.score, 0.0), 1.0)
     expected = statistics.auc_variance(auc, fewest, rest)
     spread = standard_error(found.parts, 1.0) ** 2
     factor *= max(1.0, spread / expected) if expected > 0 else 1.0

@@ -47,13 +47,13 @@ def corrected_error(scores: np.ndarray, ratio: float, repeats: int = 1) -> float
     return float(np.sqrt(spread * (repeats / J + ratio)))
 
 
-def equal_rows(w: np.ndarray) -> float:
+def effective_rows(w: np.ndarray) -> float:
     """So many rows of equal weight tell as much as these; rows themselves if weights are equal."""
     return float(w.sum() ** 2 / (w**2).sum()) if (w != w[:1]).any() else float(len(w))
 
 
 @dataclass(frozen=True)
-class Behind:
+class EffectiveSample:
     """What stands behind a mean score: the metric, and the tested rows of each class.
 
     Weighted rows count as (sum of weights)^2 / sum of squared weights.

@@ -8,7 +8,7 @@
    highest score among them.
 3. One of these is as good as the best if it loses less than `margin` of what the best gains over the
    baseline, or if it is not significantly worse (Holm over them) and its loss times 1 - p is at most
-   MOST_LOST of that gain: a large loss is not acceptable merely because few rows cannot prove it.
+   MAX_LOST of that gain: a large loss is not acceptable merely because few rows cannot prove it.
 4. Marks follow the order of scores: no model below one that is not as good as the best is as good as
    the best (except for a baseline that no model beats).
 5. Recommended is the simplest of those as good as the best (`prefer="simple"`; among equally simple
@@ -27,11 +27,11 @@ from pellucid.comparison.analysis.statistics import LEVEL, holm
 from pellucid.model_selection.metrics import Metric
 
 MARGIN = 0.01
-MOST_LOST = 0.1  # of the best's gain over the baseline, times 1 - p: who loses more is not as good
-GATE = 0.02  # p at which the highest of many AUCs beats the baseline
+MAX_LOST = 0.1  # of the best's gain over the baseline, times 1 - p: who loses more is not as good
+ALPHA_OF_RANKING = 0.02  # p at which the highest of many AUCs beats the baseline
 BEST, SAME, NEAR = "best", "not significantly worse", "within the margin"
 WORSE, LOWER = "significantly worse", "below a model that is not as good"
-FAR = f"probably loses more than {MOST_LOST:.0%} of the best's gain over the baseline"
+FAR = f"probably loses more than {MAX_LOST:.0%} of the best's gain over the baseline"
 NO_BETTER, BELOW = "not significantly better than the baseline", "below the baseline"
 
 
@@ -66,7 +66,7 @@ class Board:
     p_of: Callable[[str, str], float]
     baseline: str
     margin: float = MARGIN
-    gate: float = 1 - LEVEL
+    alpha: float = 1 - LEVEL
 
     @property
     def order(self) -> list[str]:
@@ -83,7 +83,7 @@ class Board:
         if self.baseline not in self.scores:
             return above
         p = [self.p_of(name, self.baseline) for name in above]
-        opened = any(q < self.gate for q in p[:1]) or any(q < 1 - LEVEL for q in holm(p))
+        opened = any(q < self.alpha for q in p[:1]) or any(q < 1 - LEVEL for q in holm(p))
         return [name for name, q in zip(above, p) if q < 1 - LEVEL] if opened else []
 
     def gain(self, best: str) -> float:
@@ -91,9 +91,9 @@ class Board:
         return self.scores[best] - self.scores.get(self.baseline, float("nan"))
 
 
-def gate_of(metric: Metric) -> float:
+def baseline_alpha(metric: Metric) -> float:
     """p at which the highest score beats the baseline."""
-    return GATE if metric.needs == "scores" else 1 - LEVEL
+    return ALPHA_OF_RANKING if metric.needs == "scores" else 1 - LEVEL
 
 
 def judge(
@@ -123,13 +123,13 @@ def _within(board: Board, pool: list[str], best: str, gain: float) -> dict[str, 
     p = [board.p_of(best, name) for name in others]
     fallen = False
     marks = {best: Mark(None, None, None, None, True, BEST)}
-    for name, alone, adjusted in zip(others, p, holm(p)):
+    for name, unadjusted, adjusted in zip(others, p, holm(p)):
         lost = board.scores[best] - board.scores[name]
-        far = lost * (1 - alone) > MOST_LOST * gain
+        far = lost * (1 - unadjusted) > MAX_LOST * gain
         why = _reason(adjusted < 1 - LEVEL, lost <= board.margin * gain, far)
         why = LOWER if fallen and why in (SAME, NEAR) else why
         fallen = fallen or why in (WORSE, FAR)
-        marks[name] = Mark(_known(alone), _known(adjusted), None, None, not fallen, why)
+        marks[name] = Mark(_known(unadjusted), _known(adjusted), None, None, not fallen, why)
     return marks
 
 

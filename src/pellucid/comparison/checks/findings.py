@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.comparison.planning.dataset import Material, shown
+from pellucid.comparison.planning.dataset import Dataset, shown
 from pellucid.data.raw_column import RawColumn
 
 
@@ -25,7 +25,7 @@ class Finding:
     text: str
     action: str = ""
     columns: tuple[str, ...] = ()
-    leave_out: bool = False
+    exclude: bool = False
     leak: bool = False
 
     def plain(self) -> dict[str, Any]:
@@ -39,10 +39,10 @@ class Finding:
 class Facts:
     """The table as the checks see it, computed once."""
 
-    material: Material
+    dataset: Dataset
     rows: np.ndarray  # training rows: those of the test set are not looked at
     raw: dict[str, RawColumn]
-    alone: dict[str, float]
+    univariate: dict[str, float]
     cv: int
     repeated: int  # rows that repeat another one
 
@@ -57,7 +57,7 @@ def short(name: str) -> str:
     return shown([repr(name)])
 
 
-def said(names: list[str], one: str, many: str, rest: str) -> str:
+def sentence(names: list[str], one: str, many: str, rest: str) -> str:
     """`'a' is ...` or `'a', 'b' are ...`."""
     return f"{shown([repr(name) for name in names], 4)} {one if len(names) == 1 else many}{rest}"
 

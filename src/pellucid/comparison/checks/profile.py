@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.comparison.planning.dataset import Material
+from pellucid.comparison.planning.dataset import Dataset
 from pellucid.data.raw_column import RawColumn
 from pellucid.draw.dates import date
 from pellucid.draw.number import number
@@ -18,33 +18,33 @@ LEVELS = 12
 BINS = 20
 GRID = 40
 POINTS = 400
-MOST_COLUMNS = 100
+MAX_COLUMNS = 100
 
 
 def profile(
-    material: Material, rows: np.ndarray, alone: dict[str, float], seed: int
+    dataset: Dataset, rows: np.ndarray, univariate: dict[str, float], seed: int
 ) -> dict[str, Any]:
     """Columns (the most telling first if there are many), and the plane for decision regions."""
-    names = sorted(material.columns, key=lambda name: -_known(alone.get(name)))
-    kept = set(names[:MOST_COLUMNS])
-    raw = {name: column for name, column in material.raw().items() if name in kept}
+    names = sorted(dataset.columns, key=lambda name: -_known(univariate.get(name)))
+    kept = set(names[:MAX_COLUMNS])
+    raw = {name: column for name, column in dataset.raw().items() if name in kept}
     return {
-        "target": target(material, rows),
+        "target": target(dataset, rows),
         "columns": [
-            describe_column(material, rows, name, raw[name], alone.get(name))
-            for name in material.columns
+            describe_column(dataset, rows, name, raw[name], univariate.get(name))
+            for name in dataset.columns
             if name in kept
         ],
-        "columns_left_out": len(material.columns) - len(kept),
-        "plane": plane(material, rows, raw, alone, seed),
+        "columns_left_out": len(dataset.columns) - len(kept),
+        "plane": plane(dataset, rows, raw, univariate, seed),
     }
 
 
-def target(material: Material, rows: np.ndarray) -> dict[str, Any] | None:
+def target(dataset: Dataset, rows: np.ndarray) -> dict[str, Any] | None:
     """Histogram of a numeric target; None for classes."""
-    if material.classes is not None:
+    if dataset.classes is not None:
         return None
-    y = material.y[rows]
+    y = dataset.y[rows]
     edges, beyond = _edges(y)
     return {"edges": edges, "counts": np.histogram(y, edges)[0], "beyond": beyond}
 
@@ -68,39 +68,39 @@ def _known(score: float | None) -> float:
 
 
 def describe_column(
-    material: Material, rows: np.ndarray, name: str, column: RawColumn, alone: float | None
+    dataset: Dataset, rows: np.ndarray, name: str, column: RawColumn, univariate: float | None
 ) -> dict[str, Any]:
     """One column in plain data."""
     values = column.values[rows]
-    facts: dict[str, Any] = {"name": name, "kind": column.kind, "alone": alone}
+    facts: dict[str, Any] = {"name": name, "kind": column.kind, "alone": univariate}
     if column.kind == "text":
         present = np.array([cell is not None for cell in values])
         return facts | {"missing": int((~present).sum()), "distinct": len(set(values[present]))}
     if column.kind == "categorical":
-        return facts | _levels(material, rows, values, column.levels)
+        return facts | _levels(dataset, rows, values, column.levels)
     present = ~np.isnan(values)
     facts |= {"missing": int((~present).sum()), "distinct": len(np.unique(values[present]))}
     if not present.any():
         return facts
     shown = values[present]
     facts |= {"low": shown.min(), "median": np.median(shown), "high": shown.max()}
-    told = date if column.kind == "datetime" else number
-    return facts | {"by_target": _by_number(material, rows[present], shown, told)}
+    text_of = date if column.kind == "datetime" else number
+    return facts | {"by_target": _by_number(dataset, rows[present], shown, text_of)}
 
 
-def _levels(material: Material, rows: np.ndarray, codes: np.ndarray, levels: Any) -> dict[str, Any]:
+def _levels(dataset: Dataset, rows: np.ndarray, codes: np.ndarray, levels: Any) -> dict[str, Any]:
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
     top = np.argsort(-counts, kind="stable")[:LEVELS]
     top = top[counts[top] > 0]
     labels = [str(levels[k])[:200] for k in top]
-    y = material.y[rows]
+    y = dataset.y[rows]
     facts = {
         "missing": int((codes < 0).sum()),
         "distinct": int((counts > 0).sum()),
         "levels": [{"label": label, "rows": counts[k]} for label, k in zip(labels, top)],
         "rest": int(counts.sum() - counts[top].sum()),
     }
-    if material.classes is None:
+    if dataset.classes is None:
         means = [float(y[codes == k].mean()) for k in top]
         by: dict[str, Any] = {
             "kind": "means",
@@ -111,43 +111,43 @@ def _levels(material: Material, rows: np.ndarray, codes: np.ndarray, levels: Any
     else:
         by = {"kind": "levels", "labels": labels, "counts": {
             str(label): [int(((codes == k) & (y == c)).sum()) for k in top]
-            for c, label in enumerate(material.classes)}}  # fmt: skip
+            for c, label in enumerate(dataset.classes)}}  # fmt: skip
     return facts | {"by_target": by}
 
 
 def _by_number(
-    material: Material, rows: np.ndarray, values: np.ndarray, told: Callable[[float], str] = number
+    dataset: Dataset, rows: np.ndarray, values: np.ndarray, text_of: Callable[[float], str] = number
 ) -> dict[str, Any]:
-    y, distinct = material.y[rows], np.unique(values)
+    y, distinct = dataset.y[rows], np.unique(values)
     if len(distinct) <= LEVELS and (distinct == np.floor(distinct)).all():
-        return _each(material, y, values, distinct, told)
-    if material.classes is not None:
+        return _each(dataset, y, values, distinct, text_of)
+    if dataset.classes is not None:
         edges, beyond = _edges(values)
         return {
             "kind": "histogram", "edges": edges, "beyond": beyond,
             "counts": {str(label): np.histogram(values[y == c], edges)[0]
-                       for c, label in enumerate(material.classes)},
+                       for c, label in enumerate(dataset.classes)},
         }  # fmt: skip
     edges = np.unique(np.quantile(values, np.linspace(0, 1, 11)))
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, max(len(edges) - 2, 0))
     used = np.unique(place)
     return {
-        "kind": "means", "labels": [_span(values[place == k], told) for k in used],
+        "kind": "means", "labels": [_span(values[place == k], text_of) for k in used],
         "means": [float(y[place == k].mean()) for k in used],
         "rows": [int((place == k).sum()) for k in used],
     }  # fmt: skip
 
 
 def _each(
-    material: Material,
+    dataset: Dataset,
     y: np.ndarray,
     values: np.ndarray,
     distinct: np.ndarray,
-    told: Callable[[float], str],
+    text_of: Callable[[float], str],
 ) -> dict[str, Any]:
     """A few whole numbers, one by one in their order."""
-    labels = [number(v, 15) if told is number else told(v) for v in distinct]
-    if material.classes is None:
+    labels = [number(v, 15) if text_of is number else text_of(v) for v in distinct]
+    if dataset.classes is None:
         return {
             "kind": "means", "labels": labels,
             "means": [float(y[values == v].mean()) for v in distinct],
@@ -155,29 +155,29 @@ def _each(
         }  # fmt: skip
     counts = {
         str(label): [int(((values == v) & (y == c)).sum()) for v in distinct]
-        for c, label in enumerate(material.classes)
+        for c, label in enumerate(dataset.classes)
     }
     return {"kind": "levels", "labels": labels, "counts": counts}
 
 
-def _span(values: np.ndarray, told: Callable[[float], str]) -> str:
+def _span(values: np.ndarray, text_of: Callable[[float], str]) -> str:
     """From the smallest to the largest of these numbers: where each is counted can be told."""
-    ends = [told(float(v)) for v in (values.min(), values.max())]
-    between = " - " if told is number else " to "
+    ends = [text_of(float(v)) for v in (values.min(), values.max())]
+    between = " - " if text_of is number else " to "
     return ends[0] if ends[0] == ends[1] else between.join(ends)
 
 
 def plane(
-    material: Material,
+    dataset: Dataset,
     rows: np.ndarray,
     raw: dict[str, RawColumn],
-    alone: dict[str, float],
+    univariate: dict[str, float],
     seed: int,
 ) -> dict[str, Any] | None:
     """The two most telling number columns, a grid over them, and some rows to draw."""
     numbers = [name for name, column in raw.items() if column.kind in ("number", "datetime")]
     usable = [name for name in numbers if len(np.unique(raw[name].values[rows])) > 5]
-    usable.sort(key=lambda name: -_known(alone.get(name)))
+    usable.sort(key=lambda name: -_known(univariate.get(name)))
     pair = _pair(usable, raw, rows)
     if pair is None:
         return None
@@ -188,8 +188,8 @@ def plane(
         drawn = np.sort(rng.choice(drawn, POINTS, replace=False))
     return {
         "x": x, "y": y, "xs": _grid(raw[x].values[rows]), "ys": _grid(raw[y].values[rows]),
-        "middle": {name: _middle(column, rows) for name, column in material.raw().items()},
-        "points": [[raw[x].values[i], raw[y].values[i], material.y[i]] for i in drawn],
+        "middle": {name: _middle(column, rows) for name, column in dataset.raw().items()},
+        "points": [[raw[x].values[i], raw[y].values[i], dataset.y[i]] for i in drawn],
     }  # fmt: skip
 
 

@@ -11,16 +11,16 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from pellucid.comparison.checks.findings import Facts, Finding, option, present, said, short
+from pellucid.comparison.checks.findings import Facts, Finding, option, present, sentence, short
 from pellucid.comparison.checks.time_checks import TIME_WORD, is_time
 from pellucid.comparison.checks.univariate import codes_of
 from pellucid.data.raw_column import RawColumn
 
-LEAST_IDS, UNIQUE = 20, 0.95
-IN_ORDER, SHUFFLED, LEAST_SHUFFLED = 0.2, 0.5, 50  # rows per number in the range of a row ID
+MIN_IDS, UNIQUE = 20, 0.95
+IN_ORDER, SHUFFLED, MIN_SHUFFLED = 0.2, 0.5, 50  # rows per number in the range of a row ID
 FEW_REPEATED = 0.01  # of the rows: they cannot inflate a score much
 BY_CHANCE = 0.1  # copies that independent columns would have, per copy found
-NEAR_MISSES, MOST_LEFT_OUT = 0.1, 30  # per pair of copies and column; columns that are left out
+NEAR_MISSES, MAX_LEFT_OUT = 0.1, 30  # per pair of copies and column; columns that are left out
 _KINDS = (
     "h|hh|f|p|s|u|account|case|client|customer|device|employee|family|firm|household|item|member"
     "|order|patient|person|player|product|record|school|shop|store|stud|student|subject|team|town|user"
@@ -42,28 +42,28 @@ UNIT_NAME = re.compile(
 )
 MEASURED = re.compile(r"zip|post.?code|postal|income|price|salary|population|\bage\b", re.I)
 OCCASION = re.compile(r"(^|[_ .-])(wave|period|visit|occasion|round|session|age)$", re.I)
-LEAST_UNITS, FEWEST, MOST = 10, 1.5, 100.0  # units; rows of one unit on average
+MIN_UNITS, FEWEST, MOST = 10, 1.5, 100.0  # units; rows of one unit on average
 ALIKE, MOSTLY_ALIKE = 0.5, 0.75  # adjusted share of the variance that lies between units
-MOST_ROWS, MOST_COLUMNS = 20_000, 60
+MAX_ROWS, MAX_COLUMNS = 20_000, 60
 
 
 def identifiers(facts: Facts) -> Iterator[Finding]:
     """D005"""
-    first = next(iter(facts.material.columns), "")
+    first = next(iter(facts.dataset.columns), "")
     names = [name for name, column in facts.raw.items() if is_row_id(name, column, name == first)]
     if len(names) == len(facts.raw):  # something must be left to learn from
         names = [name for name in names if facts.raw[name].kind != "number" or _named(name)]
     if names:
-        text = said(names, "looks like a row ID", "look like row IDs", ", excluded")
+        text = sentence(names, "looks like a row ID", "look like row IDs", ", excluded")
         action = f"confirm with {option('--id', names[0])}, keep with --ignore D005"
-        yield Finding("D005", "warning", text, action, tuple(names), leave_out=True)
+        yield Finding("D005", "warning", text, action, tuple(names), exclude=True)
 
 
 def is_row_id(name: str, column: RawColumn, first: bool = False) -> bool:
     """Whether a column only numbers or names the rows; `first`: it is the first of the table."""
     values = column.values[present(column)]
     n = len(values)
-    if n < LEAST_IDS or column.kind in ("text", "datetime") or is_time(name, column):
+    if n < MIN_IDS or column.kind in ("text", "datetime") or is_time(name, column):
         return False
     distinct = len(np.unique(values))
     if column.kind == "categorical" or distinct < UNIQUE * n:
@@ -89,7 +89,7 @@ def _counts_rows(values: np.ndarray, first: bool) -> bool:
     filled = len(values) / (values.max() - values.min() + 1)
     if (steps > 0).all() or (steps < 0).all():
         return bool(filled >= IN_ORDER)
-    return bool(first and len(values) >= LEAST_SHUFFLED and filled >= SHUFFLED)
+    return bool(first and len(values) >= MIN_SHUFFLED and filled >= SHUFFLED)
 
 
 def repeated_rows(columns: Mapping[str, RawColumn], y: np.ndarray) -> int:
@@ -137,7 +137,7 @@ def _scrambled(key: np.ndarray, j: int) -> np.ndarray:
 
 def duplicates(facts: Facts) -> Iterator[Finding]:
     """D006"""
-    n_rows, extra = len(facts.material.y), facts.repeated
+    n_rows, extra = len(facts.dataset.y), facts.repeated
     if not extra or _few_combinations(facts):
         return
     what = f"{extra} of {n_rows} rows repeat{'s' if extra == 1 else ''} another row"
@@ -154,9 +154,9 @@ def _few_combinations(facts: Facts) -> bool:
     """Whether independent columns with these values would repeat rows too; sentences never do."""
     if any(column.kind == "text" for column in facts.raw.values()):
         return False
-    n = len(facts.material.y)
+    n = len(facts.dataset.y)
     values = [codes_of(column, 10**9) for column in facts.raw.values()]
-    counts = [np.unique(v, return_counts=True)[1] for v in (*values, facts.material.y)]
+    counts = [np.unique(v, return_counts=True)[1] for v in (*values, facts.dataset.y)]
     pairs = 2 * np.log(n) - np.log(2) + sum(np.log(np.sum((c / n) ** 2)) for c in counts)
     return len(values) < 2 or pairs >= np.log(BY_CHANCE * facts.repeated)
 
@@ -167,10 +167,10 @@ def _near_misses(facts: Facts) -> float:
     Rows that are alike by chance have many neighbours that differ in one column; copies have none.
     The column with most near misses does not count: it may be the only one that tells rows apart.
     """
-    keys = _keys(facts.raw, facts.material.y)
+    keys = _keys(facts.raw, facts.dataset.y)
     whole = _hash(keys)
     equal = _pairs(whole)
-    tried = range(0, len(keys), -(-len(keys) // MOST_LEFT_OUT))
+    tried = range(0, len(keys), -(-len(keys) // MAX_LEFT_OUT))
     misses = sorted(_pairs(whole - _scrambled(keys[j], j)) - equal for j in tried)
     return sum(misses[:-1]) / (equal * max(len(misses) - 1, 1))
 
@@ -183,7 +183,7 @@ def _pairs(hashes: np.ndarray) -> float:
 
 def panels(facts: Facts) -> Iterator[Finding]:
     """D018"""
-    if facts.material.groups is not None or facts.material.times is not None:
+    if facts.dataset.groups is not None or facts.dataset.times is not None:
         return
     found = {name: strength for name in facts.raw if (strength := _unit_strength(facts, name)) > 0}
     if not found:
@@ -200,7 +200,7 @@ def panels(facts: Facts) -> Iterator[Finding]:
     if named:
         text += ". It looks like an ID and is excluded as a feature"
         action += ", or keep it as a feature with --ignore D018"
-    yield Finding("D018", "warning", text, action, (name,), leave_out=named)
+    yield Finding("D018", "warning", text, action, (name,), exclude=named)
 
 
 def _named_unit(name: str) -> bool:
@@ -240,11 +240,11 @@ def _rows_of_units(facts: Facts, column: RawColumn) -> tuple[np.ndarray, np.ndar
     rows = facts.rows[codes > 0]
     units, counts = np.unique(codes[codes > 0], return_inverse=True, return_counts=True)[1:]
     none = np.empty(0, dtype=np.int64)
-    if len(counts) < LEAST_UNITS or not FEWEST <= len(rows) / len(counts) <= MOST:
+    if len(counts) < MIN_UNITS or not FEWEST <= len(rows) / len(counts) <= MOST:
         return none, none
     if counts[counts > 1].sum() < 0.5 * len(rows):  # few rows share their unit
         return none, none
-    kept = units < np.searchsorted(np.cumsum(counts), MOST_ROWS) + 1  # whole units
+    kept = units < np.searchsorted(np.cumsum(counts), MAX_ROWS) + 1  # whole units
     return rows[kept], units[kept]
 
 
@@ -254,11 +254,11 @@ def _alikeness(facts: Facts, name: str, rows: np.ndarray, units: np.ndarray) -> 
     1 - (within / total) (n - 1) / (n - units), the variance of a category being its Gini impurity.
     """
     out = []
-    if facts.material.classes is None:
-        out.append(_between(facts.material.y[rows].astype(float), units, False))
+    if facts.dataset.classes is None:
+        out.append(_between(facts.dataset.y[rows].astype(float), units, False))
     else:
-        out.append(_between(facts.material.y[rows], units, True))
-    for other in [n for n in facts.raw if n != name][:MOST_COLUMNS]:
+        out.append(_between(facts.dataset.y[rows], units, True))
+    for other in [n for n in facts.raw if n != name][:MAX_COLUMNS]:
         column = facts.raw[other]
         if column.kind == "text":
             continue
@@ -271,7 +271,7 @@ def _alikeness(facts: Facts, name: str, rows: np.ndarray, units: np.ndarray) -> 
 def _between(values: np.ndarray, units: np.ndarray, levels: bool) -> float:
     n = len(values)
     units, sizes = np.unique(units, return_inverse=True, return_counts=True)[1:]
-    if n - len(sizes) < LEAST_UNITS:
+    if n - len(sizes) < MIN_UNITS:
         return float("nan")
     if levels:
         codes, counts = np.unique(values, return_inverse=True, return_counts=True)[1:]

@@ -12,15 +12,16 @@ import os
 import time
 import warnings
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pellucid.comparison.analysis.statistics import corrected_error
-from pellucid.comparison.execution.worker_data import Bench, Shared
+from pellucid.comparison.execution.worker_data import Evaluator, SharedTable
 from pellucid.comparison.execution.worker_pool import limit_memory
+from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.errors import DataError
 from pellucid.model_selection.metrics import Metric, metric
 
@@ -33,10 +34,10 @@ DESCRIBING = 120.0  # seconds that a portrait takes at most
 
 
 @dataclass(frozen=True)
-class Job:
+class FoldTask:
     """What a child needs to know; pickled to it."""
 
-    shared: Shared
+    shared: SharedTable
     model: str
     estimator: Any
     foreign: bool
@@ -46,15 +47,37 @@ class Job:
     train: np.ndarray
     test: np.ndarray
     metrics: tuple[str, ...]
-    known: dict[int, dict[str, Any]]  # candidates scored before an interruption
     deadline: float  # seconds, soft; infinite without a limit
-    memory: float  # bytes above what the process has at the start
-    parts: str  # folder of the answers
-    portrait: dict[str, Any] | None = None  # the plane to draw regions on
-    hurry: bool = False  # no further candidates: fit the best of those known
+    memory: float = 0.0  # bytes that the process may add to what it has at the start; 0: no limit
+    parts: str = ""  # folder of the predictions
+    known: dict[int, dict[str, Any]] = field(default_factory=dict)  # scored before an interruption
+    plane: dict[str, Any] | None = None  # the plane to draw regions on
+    best_known_only: bool = False  # no further candidates: fit the best of those known
     best: int = 0  # the chosen candidate, once known
-    most: int | None = None  # candidates to try, from the middle; None: all
-    cut: bool = False  # so few for want of time
+    max_candidates: int | None = None  # candidates to try, from the middle; None: all
+    cut: bool = False  # whether time allows fewer candidates than planned
+
+    @classmethod
+    def of(
+        cls, plan: Plan, contender: Contender, fold: str, shared: SharedTable, **options: Any
+    ) -> FoldTask:
+        """One fold of a model, or its final fit; `options` are the remaining fields.
+
+        The final fit has no test rows unless `options` name some.
+        """
+        train, test = plan.train, plan.train[:0]
+        if fold != FINAL:
+            train, test = plan.folds[int(fold)]
+        return cls(
+            shared=shared, model=contender.id, estimator=contender.make(),
+            foreign=contender.entry is None, dropped=contender.dropped,
+            candidates=contender.candidates, fold=fold, train=train,
+            metrics=plan.metrics, **{"test": test, **options},
+        )  # fmt: skip
+
+    def evaluator(self) -> Evaluator:
+        """The shared table and the model, opened in the process that calls it."""
+        return Evaluator(self.shared, self.model, self.estimator, self.dropped, self.foreign)
 
 
 class OutOfTime(Exception):
@@ -76,13 +99,13 @@ def reason(error: BaseException) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
-def work(job: Job, channel: Any) -> None:
+def work(task: FoldTask, channel: Any) -> None:
     """Carry out one order: what is sent last ends it."""
-    limit_memory(job.memory)
+    limit_memory(task.memory)
     try:
-        with warnings.catch_warnings(record=True) as heard:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            message = Worker(job, channel, heard).run()
+            message = FoldTaskRunner(task, channel, caught).run()
         channel.send(message)
     except Stopped:
         channel.send({"kind": "stopped"})
@@ -90,80 +113,80 @@ def work(job: Job, channel: Any) -> None:
         channel.send({"kind": "failed", "why": reason(error)})
 
 
-def counted(heard: list[Any]) -> list[dict[str, Any]]:
+def counted(caught: list[Any]) -> list[dict[str, Any]]:
     """Warnings by category and text, each once, with how often it came."""
     texts = Counter(
-        (w.category.__name__, " ".join(str(w.message).split())[:LONGEST_WARNING]) for w in heard
+        (w.category.__name__, " ".join(str(w.message).split())[:LONGEST_WARNING]) for w in caught
     )
     return [{"category": c, "text": t, "count": n} for (c, t), n in sorted(texts.items())]
 
 
-class Worker:
+class FoldTaskRunner:
     """The four steps."""
 
-    def __init__(self, job: Job, channel: Any, heard: list[Any]) -> None:
-        self.job, self.channel, self.heard = job, channel, heard
+    def __init__(self, task: FoldTask, channel: Any, caught: list[Any]) -> None:
+        self.task, self.channel, self.caught = task, channel, caught
         self.start, self.began = time.monotonic(), time.process_time()
-        self.bench = Bench(job.shared, job.model, job.estimator, job.dropped, job.foreign)
-        self.ranking = metric(job.metrics[0])
+        self.evaluator = task.evaluator()
+        self.ranking = metric(task.metrics[0])
         self.tables: dict[Any, Any] = {}
 
     def run(self) -> dict[str, Any]:
         """All steps; the message that ends the job."""
         best, cut = self.search()
-        job, searched = self.job, len(self.heard)
-        params = job.candidates[best]
-        X = self.bench.rows(job.train)
+        task, searched = self.task, len(self.caught)
+        params = task.candidates[best]
+        X = self.evaluator.rows(task.train)
         started = time.perf_counter()
-        fitted = self.bench.fit(self.bench.fresh(params, job.fold), X, job.train)
+        fitted = self.evaluator.fit(self.evaluator.unfitted(params, task.fold), X, task.train)
         seconds = time.perf_counter() - started
         message = {"kind": "done", "best": best, "cut": cut, "fit_seconds": seconds}
-        if job.fold == FINAL:
+        if task.fold == FINAL:
             message["portrait"] = self.describe(fitted, best)
         else:
             message |= self.score(fitted)
-        return message | {"warnings": counted(self.heard[searched:])}
+        return message | {"warnings": counted(self.caught[searched:])}
 
     def describe(self, fitted: Any, best: int) -> dict[str, Any]:
         """The model's portrait; one that cannot be drawn costs no score."""
-        from pellucid.comparison.analysis.model_details import portrait
+        from pellucid.comparison.analysis.model_details import describe_model
 
         spent = time.monotonic() - self.start
-        own = replace(self.job, best=best, deadline=min(self.job.deadline - spent, DESCRIBING))
+        own = replace(self.task, best=best, deadline=min(self.task.deadline - spent, DESCRIBING))
         with warnings.catch_warnings():  # how many refits it makes depends on the clock
             warnings.simplefilter("ignore")
             try:
                 used = time.process_time() - self.began  # what other programs do must not add to it
-                return portrait(self.bench, fitted, own, used)
+                return describe_model(self.evaluator, fitted, own, used)
             except Exception:  # the kept model's is drawn again, and that says why not
                 return {}
 
     def search(self) -> tuple[int, bool]:
         """Step 1: the best candidate, and whether time ran out before all were tried."""
-        job = self.job
-        if len(job.candidates) == 1:
+        task = self.task
+        if len(task.candidates) == 1:
             return 0, False
-        if job.hurry:
-            return self.choose(job.known), True
-        order = from_the_middle(len(job.candidates))[: job.most]
-        found, cut = dict(job.known), job.cut
+        if task.best_known_only:
+            return self.choose(task.known), True
+        order = from_the_middle(len(task.candidates))[: task.max_candidates]
+        found, cut = dict(task.known), task.cut
         if len({*order, *found}) == 1:
             return order[0], cut
-        splits = self.bench.inner_splits(job.train, job.fold, self.ranking.name)
+        splits = self.evaluator.inner_splits(task.train, task.fold, self.ranking.name)
         for c in order:
             if c in found:
                 continue
-            self.listen()
+            self.receive()
             if found and self.late():
                 cut = True
                 break
-            before = len(self.heard)
+            before = len(self.caught)
             try:
                 found[c] = self.candidate(c, splits, first=not found)
             except OutOfTime:
                 cut = True
                 break
-            found[c]["warnings"] = counted(self.heard[before:])
+            found[c]["warnings"] = counted(self.caught[before:])
             cut = cut or len(found[c]["scores"] or splits) < len(splits)
             self.channel.send({"kind": "candidate", "candidate": c, **found[c]})
         return self.choose(found), cut
@@ -182,11 +205,11 @@ class Worker:
                     if first:
                         break
                     raise OutOfTime
-                model = self.bench.fresh(self.job.candidates[c], self.job.fold, f)
-                fitted = self.bench.fit(model, self.cached(f, "train", train), train)
+                model = self.evaluator.unfitted(self.task.candidates[c], self.task.fold, f)
+                fitted = self.evaluator.fit(model, self.cached(f, "train", train), train)
                 X = self.cached(f, "test", test)
-                answers = self.bench.ask(fitted, X)
-                measured = self.bench.measure(self.judged(), fitted, X, test, answers)
+                predictions = self.evaluator.predict(fitted, X)
+                measured = self.evaluator.score(self.judged(), fitted, X, test, predictions)
                 scores.append(measured[self.ranking.name])
                 losses.append(measured.get(TIE_BREAK, float("nan")))
         except OutOfTime:
@@ -198,17 +221,17 @@ class Worker:
 
     def judged(self) -> tuple[str, ...]:
         """The metric that ranks, and the one that decides between equals."""
-        more = TIE_BREAK in self.job.metrics[1:]
+        more = TIE_BREAK in self.task.metrics[1:]
         return (self.ranking.name, TIE_BREAK) if more else (self.ranking.name,)
 
     def late(self) -> bool:
         """Whether the search has used up its time; the rest is for the last fit."""
-        return time.monotonic() - self.start > SEARCH_SHARE * self.job.deadline
+        return time.monotonic() - self.start > SEARCH_SHARE * self.task.deadline
 
     def cached(self, *key: Any) -> Any:
         """The same inner rows serve every candidate."""
         if key[:2] not in self.tables:
-            self.tables[key[:2]] = self.bench.rows(key[2])
+            self.tables[key[:2]] = self.evaluator.rows(key[2])
         return self.tables[key[:2]]
 
     def choose(self, found: dict[int, dict[str, Any]]) -> int:
@@ -218,19 +241,19 @@ class Worker:
             raise DataError(next(iter(found.values()))["why"])
         return best
 
-    def listen(self) -> None:
+    def receive(self) -> None:
         if self.channel.poll():
             raise Stopped
 
     def score(self, fitted: Any) -> dict[str, Any]:
         """Steps 3 and 4."""
-        job = self.job
-        X = self.bench.rows(job.test)
+        task = self.task
+        X = self.evaluator.rows(task.test)
         started = time.perf_counter()
-        answers = self.bench.ask(fitted, X)
+        predictions = self.evaluator.predict(fitted, X)
         seconds = time.perf_counter() - started
-        metrics = self.bench.measure(job.metrics, fitted, X, job.test, answers)
-        save_answers(part_path(job.parts, job.model, job.fold), job.test, answers)
+        metrics = self.evaluator.score(task.metrics, fitted, X, task.test, predictions)
+        save_predictions(part_path(task.parts, task.model, task.fold), task.test, predictions)
         return {"metrics": metrics, "predict_seconds": seconds, "classes": seen_classes(fitted)}
 
 
@@ -286,13 +309,13 @@ def part_path(folder: str | Path, model: str, fold: str) -> Path:
     return Path(folder) / f"{model}-{fold}.npz"
 
 
-def save_answers(path: Path, rows: np.ndarray, answers: Any) -> None:
+def save_predictions(path: Path, rows: np.ndarray, predictions: Any) -> None:
     """Write whole or not at all."""
-    arrays = {"rows": rows, "labels": answers.labels}
-    if answers.proba is not None:
-        arrays["proba"] = answers.proba
-    if answers.scores is not None:
-        arrays["scores"] = answers.scores
+    arrays = {"rows": rows, "labels": predictions.labels}
+    if predictions.proba is not None:
+        arrays["proba"] = predictions.proba
+    if predictions.scores is not None:
+        arrays["scores"] = predictions.scores
     partial = path.with_name(f".{path.name}.{os.getpid()}.npz")
     np.savez(partial, **arrays)
     partial.replace(path)

@@ -125,7 +125,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 
 @dataclass
-class Memory:
+class RunState:
     """What the journal says has been done."""
 
     start: dict[str, Any] | None = None
@@ -136,11 +136,11 @@ class Memory:
     finished: dict[str, Any] | None = None
 
     @classmethod
-    def read(cls, path: Path) -> Memory:
-        memory = cls()
+    def read(cls, path: Path) -> RunState:
+        state = cls()
         for record in read_events(path):
-            memory.add(record)
-        return memory
+            state.add(record)
+        return state
 
     def add(self, record: dict[str, Any]) -> None:
         """Take one event in."""

@@ -91,15 +91,15 @@ def _replace(path: Path) -> None:
     """Empty the folder of a run that no process is writing; what it opened stays opened."""
     refuse_busy(path)
     journal = path / "events.jsonl"
-    told = "".join(
+    lines = "".join(
         dump(record | {"event": "opened before"}) + "\n"
         for record in _readable(journal, "opened")
         if record.get("event") in OPENED
     )
     shutil.rmtree(path)
-    if told:
+    if lines:
         path.mkdir()
-        write_whole(journal, told)
+        write_whole(journal, lines)
 
 
 def link_latest(folder: Path) -> None:
@@ -141,14 +141,16 @@ def _is_run(path: Path) -> bool:
         return False
 
 
-def openings(folder: Path, vault: str) -> int:
+def openings(folder: Path, test_set_id: str) -> int:
     """How often the test part of this name was opened by the runs beside this one, itself included."""
     journals = (run / "events.jsonl" for run in runs(folder.resolve().parent))
-    return sum(_opens(record, vault) for path in journals for record in _readable(path, vault))
+    return sum(
+        _opens(record, test_set_id) for path in journals for record in _readable(path, test_set_id)
+    )
 
 
-def _opens(record: dict[str, Any], vault: str) -> bool:
-    return record.get("event") in OPENED and record.get("vault") == vault
+def _opens(record: dict[str, Any], test_set_id: str) -> bool:
+    return record.get("event") in OPENED and record.get("vault") == test_set_id
 
 
 def _readable(path: Path, word: str) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from pellucid.comparison.planning import time_estimate
 from pellucid.comparison.planning.plan import Contender, Plan
 
 REPORT = (1.5, 4e-6)  # seconds of a report, and those for each tested row of each model
-MOST_KEPT = 0.4  # share of the limit that is kept for the end, at most
+MAX_KEPT = 0.4  # share of the limit that is kept for the end, at most
 MORE_ROWS = 1.6  # a fit on all training rows and its test, in fits of a fold, with some room
 ROUND = 0.15  # seconds of a round beside its fits
 PRIOR = 1.0  # seconds of work that are believed to take what is estimated
@@ -28,7 +28,7 @@ SLACK = 3.0  # a round may take so many times what is expected before its search
 
 
 @dataclass
-class Clock:
+class TimeBudget:
     """`began` is when the whole command began, by `time.monotonic`."""
 
     plan: Plan
@@ -50,14 +50,14 @@ class Clock:
     def report(self) -> float:
         """Seconds that the report will take."""
         tested = sum(len(test) for _, test in self.plan.folds) * len(self.last_fit)
-        return REPORT[0] + REPORT[1] * tested * self.pace
+        return REPORT[0] + REPORT[1] * tested * self.slowdown
 
     @property
     def fits_end(self) -> float:
         """When the last fit of a comparison must have ended."""
         if self.limit is None:
             return inf
-        return self.end - min(self.report + self.kept, MOST_KEPT * self.limit)
+        return self.end - min(self.report + self.kept, MAX_KEPT * self.limit)
 
     @property
     def kept(self) -> float:
@@ -72,7 +72,7 @@ class Clock:
         return self.fits_end - time.monotonic()
 
     @property
-    def pace(self) -> float:
+    def slowdown(self) -> float:
         """How many seconds one estimated second takes here and now."""
         done = [(f * self.each[m] + ROUND, s) for m, own in self.took.items() for f, s in own]
         return (PRIOR + sum(s for _, s in done)) / (PRIOR + sum(e for e, _ in done))
@@ -91,9 +91,9 @@ class Clock:
         fits, own = fits_of(self.plan, most), self.took.get(contender.id)
         if own:
             return fits * sum(s for _, s in own) / sum(f for f, _ in own)
-        return fits * self.each[contender.id] * self.pace + ROUND
+        return fits * self.each[contender.id] * self.slowdown + ROUND
 
-    def to_come(self, contender: Contender, most: int, age: float) -> float:
+    def remaining_seconds(self, contender: Contender, most: int, age: float) -> float:
         """Seconds that a round under way will still take."""
         return 0.0 if self.limit is None else max(0.0, self.round(contender, most) - age)
 
@@ -105,7 +105,7 @@ class Clock:
         `waiting` models have rounds to come, this one among them; `active` are the seconds that
         rounds under way will still take.
         """
-        full = len(contender.candidates) if contender.most is None else contender.most
+        full = contender.n_planned
         if self.limit is None:
             return full
         last = max(0.0, MORE_ROWS * self.round(contender, 1) - self.kept)  # it may be the best

@@ -91,7 +91,7 @@ def _short_enough(folder: str) -> bool:
     return len(os.fsencode(folder + SOCKET_NAME)) <= SOCKET_PATH
 
 
-def serve(channel: Any) -> None:
+def worker_loop(channel: Any) -> None:
     """A member's life: Ctrl-C is the parent's to handle, no parent no member, one order at a time."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
@@ -137,7 +137,7 @@ def limit_memory(most: float) -> None:
 
 
 @dataclass
-class Member:
+class Worker:
     """One process and the channel to it; `main` if it has loaded the user's script."""
 
     process: Any
@@ -152,12 +152,12 @@ class Member:
 
 
 @dataclass
-class Crew:
+class WorkerPool:
     """Members without an order wait in `idle`; `close` ends them."""
 
-    idle: list[Member] = field(default_factory=list)
+    idle: list[Worker] = field(default_factory=list)
 
-    def order(self, function: Callable[..., None], task: Any, model: Any) -> Member:
+    def order(self, function: Callable[..., None], task: Any, model: Any) -> Worker:
         """Give an order to a member that waits, or to a new one. `model` may be the user's own."""
         main = b"__main__" in pickle.dumps(model)
         family = ".".join(type(model).__module__.split(".")[:2])
@@ -170,35 +170,35 @@ class Crew:
                 return waiting
             except OSError:  # it died while it waited
                 waiting.end()
-        member = self.hire(main)
-        member.channel.send(order)
-        return member
+        worker = self.start_worker(main)
+        worker.channel.send(order)
+        return worker
 
-    def hire(self, main: bool = False) -> Member:
+    def start_worker(self, main: bool = False) -> Worker:
         """Start a member."""
         context = _context()
         ours, theirs = context.Pipe()
-        process = context.Process(target=serve, args=(theirs,), daemon=True)
+        process = context.Process(target=worker_loop, args=(theirs,), daemon=True)
         with _empty_main(keep=main):
             process.start()
         theirs.close()
-        return Member(process, ours, main)
+        return Worker(process, ours, main)
 
     def close(self) -> None:
         """End those that wait."""
-        for member in self.idle:
-            member.end()
+        for worker in self.idle:
+            worker.end()
         self.idle.clear()
 
 
 @dataclass
-class Question:
+class PendingResult:
     """One order whose answer comes in parts: the first one counts, the others are beside it.
 
     `timeout` seconds are for the first part, `more` for the others; `stop()` ends the waiting.
     """
 
-    member: Member
+    worker: Worker
     timeout: float
     more: float
     stop: Callable[[], bool]
@@ -210,25 +210,25 @@ class Question:
             if not self.comes(self.timeout):
                 why = "stopped" if self.stop() else f"it took more than {self.timeout:.0f} s"
                 return {"kind": "failed", "why": why}
-            found = self.member.channel.recv()
+            found = self.worker.channel.recv()
             with suppress(EOFError, OSError):  # it may die after what counts
                 now = time.monotonic()
                 end = min(now + self.more, max(latest, now + 0.2))
-                while found["kind"] == "done" and "told" not in found:
+                while found["kind"] == "done" and "complete" not in found:
                     if not self.comes(end - time.monotonic()):
                         break
-                    found |= self.member.channel.recv()
+                    found |= self.worker.channel.recv()
             return found
         except (EOFError, OSError):
             return {"kind": "failed", "why": "its process ended"}
         finally:
-            self.member.end()
+            self.worker.end()
 
     def comes(self, seconds: float) -> bool:
         """Whether another part comes within so many seconds."""
         end = time.monotonic() + seconds
         while not self.stop():
-            if self.member.channel.poll(0.1):
+            if self.worker.channel.poll(0.1):
                 return True
             if time.monotonic() > end:
                 return False

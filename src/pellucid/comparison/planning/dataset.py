@@ -24,13 +24,13 @@ from pellucid.data.kinds import as_kind
 from pellucid.data.raw_column import RawColumn
 from pellucid.errors import DataError
 
-LEAST_ROWS = 6
+MIN_ROWS = 6
 IN_MEMORY = "table in memory"  # a source that no command can name
 PATH = "path"  # the container of a table that was read
 
 
 @dataclass(frozen=True)
-class Material:
+class Dataset:
     """A table ready to be compared on.
 
     table : Arrow table of the features; kinds : {column: kind}
@@ -66,7 +66,7 @@ class Material:
         return list(self.table.column_names)
 
     @property
-    def beside(self) -> tuple[str, np.ndarray | None]:
+    def split_by(self) -> tuple[str, np.ndarray | None]:
         """What folds respect beside classes: "time", "group" or "", and its value by row."""
         if self.times is not None:
             return "time", self.times
@@ -85,7 +85,7 @@ class Material:
         """How many different cells a feature has."""
         return shared_tables.n_distinct(self.table, name)
 
-    def without(self, names: list[str], note: str = "") -> Material:
+    def without(self, names: list[str], note: str = "") -> Dataset:
         """The material without some features."""
         kinds = {name: kind for name, kind in self.kinds.items() if name not in names}
         notes = (*self.notes, note) if note else self.notes
@@ -95,7 +95,7 @@ class Material:
 
 
 @dataclass(frozen=True)
-class Opened:
+class SourceTable:
     """A table as opened: Arrow, its name, its hash, and what is known if it is a data set."""
 
     table: Any
@@ -109,18 +109,18 @@ class Opened:
 
 def open_table(
     data: Any, note: Callable[[str], None] | None = None, encoding: str | None = None
-) -> Opened:
+) -> SourceTable:
     """Read a path or a built-in data set, or take a table in memory."""
     if not isinstance(data, str | os.PathLike):
         table, container = shared_tables.as_arrow(data)
-        return Opened(table, "table", IN_MEMORY, shared_tables.fingerprint(table), container)
+        return SourceTable(table, "table", IN_MEMORY, shared_tables.fingerprint(table), container)
     text = os.fspath(data)
     from pellucid.data import datasets
 
     if text in datasets.names() and not os.path.isfile(text):
         known = datasets.load(text)
         sha256 = shared_tables.fingerprint(known.table)
-        return Opened(known.table, text, text, sha256, PATH, known.target, known.task)
+        return SourceTable(known.table, text, text, sha256, PATH, known.target, known.task)
     from pellucid.data.io.read import read
 
     if text != "-" and not os.path.exists(text) and not os.path.splitext(text)[1]:
@@ -132,16 +132,16 @@ def open_table(
     source = find(text)
     table = read(source, note=note, encoding=encoding)
     if text == "-":
-        return Opened(table, "stdin", "-", shared_tables.fingerprint(table), PATH)
+        return SourceTable(table, "stdin", "-", shared_tables.fingerprint(table), PATH)
     stem = os.path.basename(text).split(".")[0] or "table"
-    return Opened(table, stem, text, shared_tables.file_fingerprint(source.path or text), PATH)
+    return SourceTable(table, stem, text, shared_tables.file_fingerprint(source.path or text), PATH)
 
 
-def gather(
+def load_dataset(
     data: Any, settings: Settings, y: Any = None, note: Callable[[str], None] | None = None
-) -> Material:
+) -> Dataset:
     """Read the table and give every column its role."""
-    opened = data if isinstance(data, Opened) else open_table(data, note, settings.encoding)
+    opened = data if isinstance(data, SourceTable) else open_table(data, note, settings.encoding)
     table, target = opened.table, settings.target or opened.target
     if y is not None:
         table, target = _with_target(table, y, target)
@@ -161,15 +161,15 @@ def gather(
 
 
 def _assemble(
-    opened: Opened,
+    opened: SourceTable,
     table: Any,
     target: str,
     roles: dict[str, list[str]],
     settings: Settings,
     n_test: int,
     test_sha256: str,
-) -> Material:
-    from pellucid.comparison.planning.target import has_target, maybe_classes, understand
+) -> Dataset:
+    from pellucid.comparison.planning.target import few_values_note, has_target, understand
 
     present = has_target(table.column(target))
     kept = np.flatnonzero(present)
@@ -183,10 +183,10 @@ def _assemble(
     n_train = len(kept) - n_test
     if settings.test and not n_test:
         raise DataError(f"no row of the test file {settings.test} has a target {target!r}.")
-    if n_train < LEAST_ROWS:
+    if n_train < MIN_ROWS:
         raise DataError(
             f"{opened.source} has {n_train} rows with a target; a comparison needs at least "
-            f"{LEAST_ROWS}."
+            f"{MIN_ROWS}."
         )
     task = settings.task if settings.task != "auto" else (opened.task or "auto")
     try:
@@ -199,17 +199,17 @@ def _assemble(
         ) from None
     if settings.task == "auto" and opened.task:
         found = replace(found, why="a known data set")
-    if task == "auto" and (note := maybe_classes(found, target)):
+    if task == "auto" and (note := few_values_note(found, target)):
         notes.append(note)
     notes += [f"{name!r} orders the rows (--time) and is not a feature" for name in roles["time"]]
-    _refuse_untaught(found, n_train, settings.test)
+    _refuse_unseen_class(found, n_train, settings.test)
     apart = {target, *(name for names in roles.values() for name in names)}
     features = shared_tables.without(table, apart)
     if not features.num_columns:
         raise DataError(f"{opened.source} has no column left to predict {target!r} from.")
     features, kinds = shared_tables.settled(features, n_train)
     _refuse_infinite(features, kinds)
-    return Material(
+    return Dataset(
         name=opened.name, source=opened.source, sha256=opened.sha256, target=target,
         task=found.task, task_why=found.why, table=features, kinds=kinds, y=found.y,
         classes=found.classes, weights=_weights(table, roles, kept), rows=kept,
@@ -250,8 +250,8 @@ def _likely(names: list[str]) -> str:
         return ""
     ends = [name for name in (names[-1], names[0]) if name not in called]
     places = {names[-1]: "the last column", names[0]: "the first column"}
-    told = [repr(name) for name in called] + [f"{name!r} ({places[name]})" for name in ends]
-    return f" Likely: {', '.join(told)}."
+    likely = [repr(name) for name in called] + [f"{name!r} ({places[name]})" for name in ends]
+    return f" Likely: {', '.join(likely)}."
 
 
 def shown(names: list[str], most: int = 12) -> str:
@@ -326,7 +326,7 @@ def _with_test_file(table: Any, settings: Settings, source: str) -> tuple[Any, i
     return shared_tables.stacked(table, test), test.num_rows, opened.sha256
 
 
-def _refuse_untaught(found: Any, n_train: int, path: str | None) -> None:
+def _refuse_unseen_class(found: Any, n_train: int, path: str | None) -> None:
     """The test file must not hold a class of which no other row is known."""
     if path and found.classes is not None:
         new = sorted(set(found.y[n_train:].tolist()) - set(found.y[:n_train].tolist()))

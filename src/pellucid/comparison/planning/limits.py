@@ -20,12 +20,12 @@ from pellucid.comparison.planning.settings import Settings
 from pellucid.parallel import get_threads
 
 BEYOND = 10.0  # times its share of the planned work, in processor time, that a round may take
-LEAST_BEYOND = 60.0  # seconds of the processor that any round may take
+MIN_BEYOND = 60.0  # seconds of the processor that any round may take
 LOOK = 1.0  # seconds between two looks at a process
 IDLE = 300.0  # seconds without any use of the processor
 
 
-def within(plan: Plan) -> Plan:
+def limit_work(plan: Plan) -> Plan:
     """The plan with what is too slow cut down or left out."""
     if plan.settings.model_timeout is not None:  # the clock decides, as asked
         return plan
@@ -43,21 +43,23 @@ def _limited(plan: Plan, contender: Contender, each: float | None) -> Contender:
     )
     if most == full:
         return contender
-    said = f"{len(plan.train)} rows ({plan.settings.effort} effort; --model-timeout gives it more)"
+    reason = (
+        f"{len(plan.train)} rows ({plan.settings.effort} effort; --model-timeout gives it more)"
+    )
     if not most:
-        return replace(contender, skipped=f"too slow for {said}")
-    told = f"{most} of {full} candidates tried: all would be too slow for {said}"
+        return replace(contender, skipped=f"too slow for {reason}")
+    note = f"{most} of {full} candidates tried: all would be too slow for {reason}"
     return replace(
-        contender, most=most, note=f"{contender.note}; {told}" if contender.note else told
+        contender, max_candidates=most, note=f"{contender.note}; {note}" if contender.note else note
     )
 
 
 def most_processor_seconds(plan: Plan) -> float:
     """After so many seconds of the processor a round of a model is taken for one that never ends."""
-    return max(LEAST_BEYOND, BEYOND * plan.model_timeout / (len(plan.folds) + 1))
+    return max(MIN_BEYOND, BEYOND * plan.model_timeout / (len(plan.folds) + 1))
 
 
-def last_fit_seconds(plan: Plan) -> tuple[float, float]:
+def final_fit_seconds(plan: Plan) -> tuple[float, float]:
     """By the clock, so long that only what hangs meets it: for the fit of the recommended model on
     all training rows with its test scores, and for what the report tells of it beside them."""
     return 20 * plan.model_timeout, 2 * plan.model_timeout
@@ -74,7 +76,7 @@ def process_memory(settings: Settings, jobs: int) -> float:
     return free / jobs
 
 
-def told(plan: Plan) -> list[tuple[str, str]]:
+def describe_limits(plan: Plan) -> list[tuple[str, str]]:
     """All limits of a run by name, in words, for a reader of the plan."""
     asked, limit, rounds = (
         plan.settings.model_timeout,
@@ -83,19 +85,19 @@ def told(plan: Plan) -> list[tuple[str, str]]:
     )
     if asked is None:
         work = f"{plan.model_timeout:g} s of estimated work for each model, whatever the machine"
-        clock = "none"
+        budget = "none"
         most = most_processor_seconds(plan)
         guard = f"{most:.0f} s of processor time in a round, or {IDLE:.0f} s of none"
     else:
         work, guard = "none, because of the model timeout", "see model timeout"
-        clock = f"{asked:g} s by the clock, {asked / rounds:.3g} s a round"
+        budget = f"{asked:g} s by the clock, {asked / rounds:.3g} s a round"
     whole = "none" if limit is None else f"{limit:g} s by the clock, including the report"
-    fit, rest = last_fit_seconds(plan)
+    fit, rest = final_fit_seconds(plan)
     memory = process_memory(plan.settings, plan.settings.jobs or get_threads())
     free = "" if plan.settings.memory_limit else ", its part of what is free now"
     return [
         ("work", work),
-        ("model timeout", clock),
+        ("model timeout", budget),
         ("time limit", whole),
         ("hanging", guard),
         ("last fit", f"{fit:g} s by the clock, {rest:g} s for its part of the report"),
@@ -104,7 +106,7 @@ def told(plan: Plan) -> list[tuple[str, str]]:
 
 
 @dataclass
-class Watch:
+class ProcessWatch:
     """What a process has used of the processor since it got its order."""
 
     pid: int

@@ -13,31 +13,43 @@ from pellucid.model_selection.folds import Split, folds_by_name
 EVERY_CLASS = {"roc_auc", "average_precision"}  # not defined where a class has no row
 
 
-def kind_of(beside: str, classes: bool) -> str:
-    """The name of the folds; `beside` is "time", "group" or ""."""
-    return beside or ("stratified" if classes else "shuffled")
+def kind_of(split_by: str, classes: bool) -> str:
+    """The name of the folds; `split_by` is "time", "group" or ""."""
+    return split_by or ("stratified" if classes else "shuffled")
 
 
 def outer_splits(
-    kind: str, n_folds: int, y: np.ndarray, beside: Any, ranking: str, seed: Any, repeat: int = 0
+    kind: str,
+    n_folds: int,
+    y: np.ndarray,
+    split_values: Any,
+    ranking: str,
+    seed: Any,
+    repeat: int = 0,
 ) -> list[Split]:
     """Folds for the score of a model."""
     n_folds = _filled(kind, n_folds, y, ranking)
-    return list(folds_by_name(kind, n_folds, seed, repeat).split(y, beside))
+    return list(folds_by_name(kind, n_folds, seed, repeat).split(y, split_values))
 
 
 def inner_splits(
-    kind: str, n_folds: int, y: np.ndarray, beside: Any, ranking: str, seed: Any, classes: bool
+    kind: str,
+    n_folds: int,
+    y: np.ndarray,
+    split_values: Any,
+    ranking: str,
+    seed: Any,
+    classes: bool,
 ) -> list[Split]:
     """Folds for a search; rows of one time or group alone are divided as if they had none."""
-    if beside is not None:
-        most = len(np.unique(beside)) - (kind == "time")
+    if split_values is not None:
+        most = len(np.unique(split_values)) - (kind == "time")
         n_folds = min(n_folds, most)
         if most < (1 if kind == "time" else 2):
-            kind, beside = kind_of("", classes), None
+            kind, split_values = kind_of("", classes), None
             n_folds = 2
     n_folds = _filled(kind, n_folds, y, ranking)
-    return list(folds_by_name(kind, n_folds, seed).split(y, beside))
+    return list(folds_by_name(kind, n_folds, seed).split(y, split_values))
 
 
 def _filled(kind: str, n_folds: int, y: np.ndarray, ranking: str) -> int:

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.comparison.checks.univariate import alone
+from pellucid.comparison.checks.univariate import univariate_scores
 from pellucid.comparison.planning import outer_folds
-from pellucid.comparison.planning.dataset import Material
+from pellucid.comparison.planning.dataset import Dataset
 from pellucid.comparison.planning.registry import BASELINES, Entry, chosen, words_read
 from pellucid.comparison.planning.settings import Settings
 from pellucid.errors import DataError, ParameterError
@@ -31,12 +31,12 @@ from pellucid.model_selection import (
     metric,
 )
 
-LEAST_TEST = 10  # a smaller test part would say nothing
+MIN_TEST = 10  # a smaller test part would say nothing
 FEW_ROWS = 3  # per level of a category: below, its levels say which rows they are
 LARGE_COUNT = 20  # mean of a count from which squared errors judge it as well
-LEAST_DISPERSION = 0.8  # variance / mean of a count, at least: 1 or more, but rows are few
+MIN_DISPERSION = 0.8  # variance / mean of a count, at least: 1 or more, but rows are few
 LARGE_SKEWNESS = 1.0  # of a target: above, linear models are tried on its logarithm too
-TELLS_MUCH = 0.2  # R2, or 2 AUC - 1, of one column alone: then such a category may stay
+STRONG_COLUMN = 0.2  # R2, or 2 AUC - 1, of one column alone: then such a category may stay
 INNER = {"quick": 3, "normal": 3, "thorough": 5}
 TIMEOUT = {"quick": 120.0, "normal": 300.0, "thorough": 3600.0}
 SHOWN = {
@@ -85,17 +85,23 @@ class Contender:
     dropped: tuple[str, ...] = ()  # columns it cannot read, or would learn by name
     note: str = ""
     unit: float = 1.0  # of parameters that are searched in deviations of the target
-    most: int | None = None  # candidates that are tried, from the middle; None: all
+    max_candidates: int | None = None  # candidates that are tried, from the middle; None: all
 
     def make(self) -> Any:
+        """The unfitted model."""
         return self.estimator if self.entry is None else self.entry.make()
+
+    @property
+    def n_planned(self) -> int:
+        """Number of candidates that a search tries."""
+        return len(self.candidates) if self.max_candidates is None else self.max_candidates
 
 
 @dataclass(frozen=True)
 class Plan:
     """A comparison, decided."""
 
-    material: Material
+    dataset: Dataset
     settings: Settings
     metric: Metric
     metric_why: str
@@ -139,36 +145,40 @@ class Plan:
     def key(self) -> str:
         """Hash of all that shapes the scores: a resumed run must have the same."""
         parts = [
-            self.material.sha256 + self.material.test_sha256,
-            repr(sorted(self.settings.scoring().items())),
+            self.dataset.sha256 + self.dataset.test_sha256,
+            repr(sorted(self.settings.affecting_scores().items())),
         ]
-        parts += [f"{c.id}:{c.candidates!r}:{c.most}:{c.skipped}" for c in self.contenders]
+        parts += [
+            f"{c.id}:{c.candidates!r}:{c.max_candidates}:{c.skipped}" for c in self.contenders
+        ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
-    def vault(self) -> str:
+    def test_set_id(self) -> str:
         """Name of the locked rows: the same rows of the same table have the same name."""
-        rows = self.material.rows[self.test].astype("<i8").tobytes()
-        source = self.material.sha256
-        if self.material.test_sha256:  # all rows of that file, beside whatever table
-            source, rows = self.material.test_sha256, b""
-        head = f"{source}:{self.material.target}:".encode()
+        rows = self.dataset.rows[self.test].astype("<i8").tobytes()
+        source = self.dataset.sha256
+        if self.dataset.test_sha256:  # all rows of that file, beside whatever table
+            source, rows = self.dataset.test_sha256, b""
+        head = f"{source}:{self.dataset.target}:".encode()
         return hashlib.sha256(head + rows).hexdigest()
 
 
 def _searches(contender: Contender) -> int:
-    tried = len(contender.candidates) if contender.most is None else contender.most
+    tried = (
+        len(contender.candidates) if contender.max_candidates is None else contender.max_candidates
+    )
     return tried if tried > 1 else 0
 
 
-def make_plan(material: Material, settings: Settings, extra: dict[str, Any] | None = None) -> Plan:
+def make_plan(dataset: Dataset, settings: Settings, extra: dict[str, Any] | None = None) -> Plan:
     """Decide everything; what is impossible is said here, before any fit."""
-    train, test, test_why = _lock(material, settings)
-    ranking, why = _metric(material, settings, material.y[train])
-    folds, folds_name = _folds(material, settings, train, ranking)
-    counts = material.classes is None and whole_numbers(material.y[train])
-    shown = [name for name in SHOWN["counts" if counts else material.task] if name != ranking.name]
+    train, test, test_why = hold_out(dataset, settings)
+    ranking, why = _metric(dataset, settings, dataset.y[train])
+    folds, folds_name = _folds(dataset, settings, train, ranking)
+    counts = dataset.classes is None and whole_numbers(dataset.y[train])
+    shown = [name for name in SHOWN["counts" if counts else dataset.task] if name != ranking.name]
     return Plan(
-        material=material,
+        dataset=dataset,
         settings=settings,
         metric=ranking,
         metric_why=why,
@@ -179,27 +189,27 @@ def make_plan(material: Material, settings: Settings, extra: dict[str, Any] | No
         folds=folds,
         folds_name=folds_name,
         inner=INNER[settings.effort],
-        contenders=_contenders(material, settings, train, extra or {}),
+        contenders=_contenders(dataset, settings, train, extra or {}),
         model_timeout=settings.model_timeout or TIMEOUT[settings.effort],
     )
 
 
-def _metric(material: Material, settings: Settings, y: np.ndarray) -> tuple[Metric, str]:
+def _metric(dataset: Dataset, settings: Settings, y: np.ndarray) -> tuple[Metric, str]:
     """The metric that ranks, and why; `y` is the target of the training rows."""
     if settings.metric == "auto":
-        if material.classes is not None:
-            name = "roc_auc" if len(material.classes) == 2 else "accuracy"
+        if dataset.classes is not None:
+            name = "roc_auc" if len(dataset.classes) == 2 else "accuracy"
         else:
             name = "poisson_deviance" if small_counts(y) else "rmse"
         return METRICS[name], AUTO_WHY[name]
     found = metric(settings.metric)
     numbers = found.needs == "numbers"
-    if found.needs != "model" and numbers != (material.task == "regression"):
-        fitting = ", ".join(SHOWN[material.task])
+    if found.needs != "model" and numbers != (dataset.task == "regression"):
+        fitting = ", ".join(SHOWN[dataset.task])
         raise ParameterError(
-            f"metric {found.name!r} does not fit a {material.task}. Use one of {fitting}."
+            f"metric {found.name!r} does not fit a {dataset.task}. Use one of {fitting}."
         )
-    if found.name == "poisson_deviance" and (material.y < 0).any():
+    if found.name == "poisson_deviance" and (dataset.y < 0).any():
         raise ParameterError(
             "metric 'poisson_deviance' is for counts, but the target has values below 0. Use one "
             f"of {', '.join(SHOWN['regression'])}."
@@ -207,48 +217,49 @@ def _metric(material: Material, settings: Settings, y: np.ndarray) -> tuple[Metr
     return found, "as asked"
 
 
-def _lock(material: Material, settings: Settings) -> tuple[np.ndarray, np.ndarray, str]:
-    n = len(material.y)
-    if material.n_test:
-        cut = n - material.n_test
+def hold_out(dataset: Dataset, settings: Settings) -> tuple[np.ndarray, np.ndarray, str]:
+    """Training rows, rows of the test set, and how these were chosen (or why there are none)."""
+    n = len(dataset.y)
+    if dataset.n_test:
+        cut = n - dataset.n_test
         return np.arange(cut), np.arange(cut, n), "the rows of the test file"
     share = settings.test_size
     if share == 0:
         return np.arange(n), np.empty(0, dtype=int), "none asked for"
-    if round(n * share) < LEAST_TEST:
+    if round(n * share) < MIN_TEST:
         return np.arange(n), np.empty(0, dtype=int), f"none: {n} rows are too few to hold some out"
     train, test = holdout(
-        material.y,
+        dataset.y,
         share,
         settings.seed,
-        groups=material.groups,
-        time=material.times,
-        stratify=material.classes is not None,
+        groups=dataset.groups,
+        time=dataset.times,
+        stratify=dataset.classes is not None,
     )
-    how = "stratified" if material.classes is not None else "drawn"
-    if material.groups is not None:
-        count = len(np.unique(material.groups[test]))
+    how = "stratified" if dataset.classes is not None else "drawn"
+    if dataset.groups is not None:
+        count = len(np.unique(dataset.groups[test]))
         how = "one whole group" if count == 1 else f"{count} whole groups"
     if not len(test):
         return train, test, "none: no class has enough rows to lock one away"
-    return train, test, "the latest rows" if material.times is not None else how
+    return train, test, "the latest rows" if dataset.times is not None else how
 
 
 def _folds(
-    material: Material, settings: Settings, train: np.ndarray, ranking: Metric
+    dataset: Dataset, settings: Settings, train: np.ndarray, ranking: Metric
 ) -> tuple[list[tuple[np.ndarray, np.ndarray]], str]:
-    kind, beside = material.beside
-    name = outer_folds.kind_of(kind, material.classes is not None)
-    y, own = material.y[train], None if beside is None else beside[train]
+    split_by, values = dataset.split_by
+    name = outer_folds.kind_of(split_by, dataset.classes is not None)
+    y, own = dataset.y[train], None if values is None else values[train]
     splits = []
     for repeat in range(1 if name == "time" else settings.repeats):
         found = outer_folds.outer_splits(
             name, settings.cv, y, own, ranking.name, settings.seed, repeat
         )
         splits += [(train[a], train[b]) for a, b in found]
-    if material.classes is not None:
+    if dataset.classes is not None:
         for fit_rows, _ in splits:
-            if len(np.unique(material.y[fit_rows])) < 2:
+            if len(np.unique(dataset.y[fit_rows])) < 2:
                 raise DataError(
                     "a fold has only one class to learn from: too few rows of the other classes."
                 )
@@ -256,12 +267,12 @@ def _folds(
 
 
 def _contenders(
-    material: Material, settings: Settings, train: np.ndarray, extra: dict[str, Any]
+    dataset: Dataset, settings: Settings, train: np.ndarray, extra: dict[str, Any]
 ) -> list[Contender]:
-    unit, rare = deviation(material, train), _rare(material, settings, train)
+    unit, rare = deviation(dataset, train), _high_cardinality(dataset, settings, train)
     found = [
-        _contender(entry, material, settings, train, unit, rare)
-        for entry in chosen(material.task, settings.models, settings.exclude)
+        _contender(entry, dataset, settings, train, unit, rare)
+        for entry in chosen(dataset.task, settings.models, settings.exclude)
     ]
     # What does not suit the table is listed only if it was asked for by name.
     found = [c for c in found if not (c.unsuitable and c.id not in settings.models)]
@@ -275,7 +286,7 @@ def _contenders(
             )
         _refuse_unsendable(name, estimator)
         found.append(Contender(name, 9, 3.0, [{}], estimator=estimator))
-    baseline = BASELINES[material.task]
+    baseline = BASELINES[dataset.task]
     return sorted(found, key=lambda c: (c.id != baseline, c.cost, c.id))
 
 
@@ -289,44 +300,48 @@ def _refuse_unsendable(name: str, estimator: Any) -> None:
         ) from None
 
 
-def deviation(material: Material, train: np.ndarray) -> float:
+def deviation(dataset: Dataset, train: np.ndarray) -> float:
     """Of the target on the training rows, to two digits; 1 for classes."""
-    y, w = material.y[train], material.weights[train]
-    if material.classes is not None or not w.any():
+    y, w = dataset.y[train], dataset.weights[train]
+    if dataset.classes is not None or not w.any():
         return 1.0
     spread = float(np.sqrt(np.average((y - np.average(y, weights=w)) ** 2, weights=w)))
     return float(f"{spread:.2g}") if 0 < spread < np.inf else 1.0
 
 
-def _rare(material: Material, settings: Settings, train: np.ndarray) -> tuple[str, ...]:
+def _high_cardinality(dataset: Dataset, settings: Settings, train: np.ndarray) -> tuple[str, ...]:
     """Categories that trees would learn by heart: few training rows per level.
 
     Not the one that predicts held-out rows best of all columns, as first names do for sex.
     """
     found = []
-    for name, column in material.raw("categorical").items():
+    for name, column in dataset.raw("categorical").items():
         codes = column.values[train]
         present = codes[codes >= 0]
         if len(present) < FEW_ROWS * len(np.unique(present)):
             found.append(name)
     if found:
-        scores = {n: s for n, s in alone(material, train, settings.seed).items() if s == s}
+        scores = {
+            n: s for n, s in univariate_scores(dataset, train, settings.seed).items() if s == s
+        }
         best = max(scores, key=lambda name: scores[name], default="")
-        told = scores.get(best, 0.0) if material.classes is None else 2 * scores.get(best, 0.5) - 1
-        found = [name for name in found if name != best or told < TELLS_MUCH]
+        strength = (
+            scores.get(best, 0.0) if dataset.classes is None else 2 * scores.get(best, 0.5) - 1
+        )
+        found = [name for name in found if name != best or strength < STRONG_COLUMN]
     return tuple(found)
 
 
 def _contender(
-    entry: Entry, material: Material, settings: Settings, train: np.ndarray, unit: float,
+    entry: Entry, dataset: Dataset, settings: Settings, train: np.ndarray, unit: float,
     rare: tuple[str, ...],
 ) -> Contender:  # fmt: skip
-    y = material.y[train]
-    text = tuple(name for name, kind in material.kinds.items() if kind == "text")
+    y = dataset.y[train]
+    text = tuple(name for name, kind in dataset.kinds.items() if kind == "text")
     words = words_read(entry.model_class())
     dropped = () if entry.rank == 0 or words else text
     if entry.only == "text":  # it counts words: other numbers would drown them
-        dropped = tuple(name for name in material.kinds if name not in text)
+        dropped = tuple(name for name in dataset.kinds if name not in text)
     why = ""
     if entry.only == "text" and not text:
         why = "the table has no text column"
@@ -336,11 +351,11 @@ def _contender(
         why = "the target is not always above 0"
     elif entry.only == "skewed" and not skewed(y):
         why = "the target is not skewed to the right"
-    elif dropped and len(dropped) == len(material.kinds):
+    elif dropped and len(dropped) == len(dataset.kinds):
         why = "cannot use text, and there are no other columns"
     elif entry.max_rows is not None and len(y) > entry.max_rows:
         why = f"too slow for {len(y)} rows (its limit is {entry.max_rows})"
-    elif not entry.weighted and (material.weights[train] != 1.0).any():
+    elif not entry.weighted and (dataset.weights[train] != 1.0).any():
         why = "it takes no weights"
     dropped = dropped if not why else ()
     note = f"without {', '.join(dropped)} (text)" if dropped else ""
@@ -349,12 +364,12 @@ def _contender(
     elif text and 0 < words < float("inf"):
         note = f"reads the {words} most frequent words of {', '.join(text)}"
     if entry.only == "skewed" and not why:
-        told = f"fitted to log {material.target}, which is skewed to the right"
-        note = f"{note}; {told}" if note else told
-    if entry.greedy and not why and 0 < len(rare) < len(material.kinds) - len(dropped):
+        added = f"fitted to log {dataset.target}, which is skewed to the right"
+        note = f"{note}; {added}" if note else added
+    if entry.greedy and not why and 0 < len(rare) < len(dataset.kinds) - len(dropped):
         dropped += rare
-        told = f"without {', '.join(rare)} (fewer than {FEW_ROWS} rows per level)"
-        note = f"{note}; {told}" if note else told
+        added = f"without {', '.join(rare)} (fewer than {FEW_ROWS} rows per level)"
+        note = f"{note}; {added}" if note else added
     return Contender(
         entry.id, entry.rank, entry.cost, entry.candidates(settings.effort, unit), entry,
         skipped=why, unsuitable=bool(why and entry.only), dropped=dropped, note=note, unit=unit,
@@ -375,7 +390,7 @@ def small_counts(y: np.ndarray) -> bool:
     """
     if not whole_numbers(y) or y.min() > 0 or y.max() < 2:
         return False
-    return bool(y.mean() <= LARGE_COUNT and y.var() >= LEAST_DISPERSION * y.mean())
+    return bool(y.mean() <= LARGE_COUNT and y.var() >= MIN_DISPERSION * y.mean())
 
 
 def skewed(y: np.ndarray) -> bool:

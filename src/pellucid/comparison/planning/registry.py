@@ -28,7 +28,6 @@ from typing import Any
 
 from pellucid.errors import ParameterError
 from pellucid.model_selection.grids import Geometric, candidates
-from pellucid.names import ESTIMATORS
 
 EFFORTS = ("quick", "normal", "thorough")
 FREQUENT = 300  # words that are read by a model which makes a dense table of them
@@ -69,14 +68,13 @@ class Entry:
     rank: int
     cost: float
     title: str  # its usual name, for readers
-    says: str  # how it works, in one line
+    description: str  # how it works, in one line
     params: dict[str, Any] = field(default_factory=dict)
     space: dict[str, Range | Choices] = field(default_factory=dict)
     only: str = ""  # "", "text", "counts", "positive", "skewed": what the data must be like
-    prefer: dict[str, Any] = field(default_factory=dict)  # set where the class has it
     max_rows: int | None = None  # above this the fit takes too long to be useful
     in_units: tuple[str, ...] = ()  # searched in deviations of the target
-    told: Callable[[dict[str, Any], float], dict[str, Any]] | None = None  # other ways to do so
+    rescale: Callable[[dict[str, Any], float], dict[str, Any]] | None = None  # other ways to do so
     greedy: bool = False  # seeks the best split: levels of few rows would be learned by heart
 
     @property
@@ -88,25 +86,9 @@ class Entry:
         return self.path.rpartition(".")[2]
 
     @property
-    def available(self) -> bool:
-        return self.class_name in ESTIMATORS.get(self.module, ())
-
-    @property
     def weighted(self) -> bool:
         """Whether rows can have weights."""
-        from inspect import signature
-
         return "sample_weight" in signature(self.make().fit).parameters
-
-    def works(self) -> bool:
-        """Whether the class takes the fixed parameters (a family may offer them later)."""
-        from pellucid.errors import PellucidError
-
-        try:
-            self.make()._check_parameters()
-        except (PellucidError, TypeError):
-            return False
-        return True
 
     def axes(self, effort: str) -> dict[str, Any]:
         """The search space as grids and lists, for a target of deviation 1."""
@@ -114,8 +96,8 @@ class Entry:
 
     def candidates(self, effort: str, unit: float = 1.0) -> list[dict[str, Any]]:
         """All parameter settings to try, simple ones first; `unit` is the target's deviation."""
-        found, tell = candidates(self.axes(effort)), self.told or self._scaled
-        return found if unit == 1.0 else [tell(params, unit) for params in found]
+        found, rescale = candidates(self.axes(effort)), self.rescale or self._scaled
+        return found if unit == 1.0 else [rescale(params, unit) for params in found]
 
     def _scaled(self, params: dict[str, Any], unit: float) -> dict[str, Any]:
         return params | {name: float(f"{params[name] * unit:.6g}") for name in self.in_units}
@@ -125,18 +107,19 @@ class Entry:
 
     def make(self) -> Any:
         """The unfitted model with its fixed parameters."""
-        made = self.model_class()
-        known = signature(made).parameters
-        liked = {name: value for name, value in self.prefer.items() if name in known}
-        return made(**self.params, **liked)
+        return self.model_class()(**self.params)
 
 
-def _c(id: str, path: str, rank: int, cost: float, title: str, says: str, **more: Any) -> Entry:
-    return Entry(id, "classification", path, rank, cost, title, says, **more)
+def _c(
+    id: str, path: str, rank: int, cost: float, title: str, description: str, **more: Any
+) -> Entry:
+    return Entry(id, "classification", path, rank, cost, title, description, **more)
 
 
-def _r(id: str, path: str, rank: int, cost: float, title: str, says: str, **more: Any) -> Entry:
-    return Entry(id, "regression", path, rank, cost, title, says, **more)
+def _r(
+    id: str, path: str, rank: int, cost: float, title: str, description: str, **more: Any
+) -> Entry:
+    return Entry(id, "regression", path, rank, cost, title, description, **more)
 
 
 def _blended(params: dict[str, Any], unit: float) -> dict[str, Any]:
@@ -205,36 +188,36 @@ ENTRIES = (
     _c("sgd", "linear_model.SGDClassifier", 1, 0.4, "Logistic regression by SGD", "log-odds linear, fitted row by row", params={**_SCALED, "loss": "log_loss"}, space={"alpha": Range(0.1, 0.0001, (3, 4, 7))}),
     _c("logistic", "linear_model.LogisticRegression", 1, 0.3, "Logistic regression", "log-odds linear in the columns, L2 penalty", params={**_PATIENT, **_SCALED}, space={"C": _C}),
     _c("logistic_l1", "linear_model.LogisticRegression", 1, 1.5, "L1-penalised logistic regression", "log-odds linear in a few selected columns", params={**_PATIENT, **_SCALED, "l1_ratio": 1.0, "solver": "saga"}, space={"C": Range(0.01, 100, (3, 5, 9))}),
-    _c("knn", "neighbors.KNeighborsClassifier", 3, 0.5, "k-nearest neighbours", "vote of the most similar training rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
+    _c("knn", "neighbors.KNeighborsClassifier", 3, 0.5, "k-nearest neighbours", "vote of the most similar training rows", params=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
     _c("tree", "tree.DecisionTreeClassifier", 2, 0.2, "Decision tree", "one tree of yes/no splits, pruned", space=_TREE, greedy=True),
-    _c("svm_linear", "svm.LinearSVC", 1, 0.8, "Linear support vector machine", "linear boundary with the widest margin", prefer=_SCALED, space={"C": _MARGIN}),
-    _c("svm_rbf", "svm.SVC", 4, 2.0, "Support vector machine (RBF kernel)", "curved boundary with the widest margin", prefer=_SCALED, space=_SVM_RBF, max_rows=20_000),
+    _c("svm_linear", "svm.LinearSVC", 1, 0.8, "Linear support vector machine", "linear boundary with the widest margin", params=_SCALED, space={"C": _MARGIN}),
+    _c("svm_rbf", "svm.SVC", 4, 2.0, "Support vector machine (RBF kernel)", "curved boundary with the widest margin", params=_SCALED, space=_SVM_RBF, max_rows=20_000),
     _c("adaboost", "ensemble.AdaBoostClassifier", 5, 3.0, "AdaBoost", "small trees, misclassified rows weighted up", space=_ADABOOST, greedy=True),
     _c("bagging", "ensemble.BaggingClassifier", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True),
     _c("extra_trees", "ensemble.ExtraTreesClassifier", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST),
     _c("forest", "ensemble.RandomForestClassifier", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST, greedy=True),
     _c("gradient_boosting", "ensemble.HistGradientBoostingClassifier", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", space=_BOOST),
-    _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "Neural network", "one or two hidden layers", prefer=_SCALED, space=_MLP),
+    _c("mlp", "neural_network.MLPClassifier", 6, 8.0, "Neural network", "one or two hidden layers", params=_SCALED, space=_MLP),
     _r("mean", "dummy.DummyRegressor", 0, 0.01, "Mean", "always the mean of the target"),
     _r("ols", "linear_model.LinearRegression", 1, 0.05, "Linear regression", "least squares without a penalty"),
     _r("ridge", "linear_model.Ridge", 1, 0.1, "Ridge regression", "least squares with an L2 penalty", params=_SCALED, space={"alpha": _ALPHA}),
     _r("ridge_log", "linear_model.LogTargetRidge", 1, 0.15, "Ridge regression of the log target", "log target linear in columns, L2 penalty", only="skewed", params=_BOUNDED, space={"alpha": _ALPHA}),
     _r("lasso", "linear_model.Lasso", 1, 0.3, "Lasso", "least squares, L1 penalty selects columns", params=_SCALED, space={"alpha": Range(1, 0.001, (4, 7, 13))}, in_units=("alpha",)),
-    _r("elastic_net", "linear_model.ElasticNet", 1, 0.4, "Elastic net", "least squares with L1 and L2 penalties", params=_SCALED, space={"l1_ratio": Choices((0.5,), (0.5,), (0.2, 0.5, 0.8)), "alpha": Range(10, 0.001, (4, 7, 9))}, in_units=("l1_ratio", "alpha"), told=_blended),
+    _r("elastic_net", "linear_model.ElasticNet", 1, 0.4, "Elastic net", "least squares with L1 and L2 penalties", params=_SCALED, space={"l1_ratio": Choices((0.5,), (0.5,), (0.2, 0.5, 0.8)), "alpha": Range(10, 0.001, (4, 7, 9))}, in_units=("l1_ratio", "alpha"), rescale=_blended),
     _r("bayesian_ridge", "linear_model.BayesianRidge", 1, 0.2, "Bayesian ridge regression", "ridge, penalty estimated from the data", params=_SCALED),
     _r("sgd", "linear_model.SGDRegressor", 1, 0.4, "Linear regression by SGD", "least squares, fitted row by row", params=_SCALED, space={"eta0": Choices((0.001, 0.01), (0.0001, 0.001, 0.01), (0.0001, 0.001, 0.01)), "alpha": Choices((0.0001,), (0.01, 0.0001), (0.1, 0.01, 0.001, 0.0001))}),
     _r("poisson", "linear_model.PoissonRegressor", 1, 0.3, "Poisson regression", "log of the mean count linear in the columns", only="counts", params=_BOUNDED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),
     _r("gamma", "linear_model.GammaRegressor", 1, 0.3, "Gamma regression", "log of the mean linear, relative errors", only="positive", params=_BOUNDED, space={"alpha": Range(10, 0.001, (3, 5, 9))}),
-    _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "k-nearest neighbours", "mean of the most similar training rows", prefer=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
+    _r("knn", "neighbors.KNeighborsRegressor", 3, 0.5, "k-nearest neighbours", "mean of the most similar training rows", params=_SCALED, space={"n_neighbors": _NEIGHBOURS}, max_rows=200_000),
     _r("tree", "tree.DecisionTreeRegressor", 2, 0.2, "Decision tree", "one tree of yes/no splits", space={"min_samples_leaf": _LEAVES}, greedy=True),
-    _r("svm_linear", "svm.LinearSVR", 1, 0.8, "Linear support vector regression", "linear, ignores errors below a threshold", prefer=_SCALED, space={"C": _MARGIN, **_TUBE}, in_units=("C", "epsilon")),
-    _r("svm_rbf", "svm.SVR", 4, 2.0, "Support vector regression (RBF kernel)", "curve that ignores errors below a threshold", prefer=_SCALED, space={**_SVM_RBF, **_TUBE}, max_rows=20_000, in_units=("C", "epsilon")),
+    _r("svm_linear", "svm.LinearSVR", 1, 0.8, "Linear support vector regression", "linear, ignores errors below a threshold", params=_SCALED, space={"C": _MARGIN, **_TUBE}, in_units=("C", "epsilon")),
+    _r("svm_rbf", "svm.SVR", 4, 2.0, "Support vector regression (RBF kernel)", "curve that ignores errors below a threshold", params=_SCALED, space={**_SVM_RBF, **_TUBE}, max_rows=20_000, in_units=("C", "epsilon")),
     _r("adaboost", "ensemble.AdaBoostRegressor", 5, 3.0, "AdaBoost", "small trees, upweighting large errors", space=_ADABOOST, greedy=True),
     _r("bagging", "ensemble.BaggingRegressor", 5, 3.0, "Bagged trees", "full trees on bootstrap samples, averaged", space=_BAGGING, greedy=True),
     _r("extra_trees", "ensemble.ExtraTreesRegressor", 5, 3.0, "Extremely randomised trees", "full trees with random thresholds, averaged", space=_FOREST_OF_NUMBERS),
     _r("forest", "ensemble.RandomForestRegressor", 5, 4.0, "Random forest", "trees on random rows and columns, averaged", space=_FOREST_OF_NUMBERS, greedy=True),
     _r("gradient_boosting", "ensemble.HistGradientBoostingRegressor", 5, 5.0, "Gradient boosting", "small trees, each correcting the last", space=_BOOST_OF_NUMBERS),
-    _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "Neural network", "one or two hidden layers", prefer=_SCALED, space=_MLP_OF_NUMBERS),
+    _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "Neural network", "one or two hidden layers", params=_SCALED, space=_MLP_OF_NUMBERS),
 )  # fmt: skip
 
 # What other libraries, and people, call a model, and its id here; where tasks differ, both.
@@ -273,8 +256,8 @@ def words_read(Model: type) -> float:
 
 def entries(task: str) -> Iterator[Entry]:
     """The lines of a task that can run, cheap ones first."""
-    active = [e for e in ENTRIES if e.task == task and e.available and e.works()]
-    return iter(sorted(active, key=lambda e: (e.cost, e.id)))
+    own = [e for e in ENTRIES if e.task == task]
+    return iter(sorted(own, key=lambda e: (e.cost, e.id)))
 
 
 def chosen(task: str, only: tuple[str, ...], without: tuple[str, ...]) -> list[Entry]:
@@ -289,7 +272,7 @@ def chosen(task: str, only: tuple[str, ...], without: tuple[str, ...]) -> list[E
 
 
 def _unknown(name: str, task: str, known: dict[str, Entry]) -> str:
-    other = [e.task for e in ENTRIES if e.id == name and e.task != task and e.available]
+    other = [e.task for e in ENTRIES if e.id == name and e.task != task]
     if other:
         return f"model {name!r} is for {other[0]}, but the task is {task}."
     return (

@@ -29,8 +29,8 @@ class Setting:
     choices: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
-    shapes: bool = True
-    judges: bool = False
+    affects_results: bool = True
+    verdict_only: bool = False
 
 
 SETTINGS = (
@@ -51,15 +51,15 @@ SETTINGS = (
     Setting("models", "list", (), "Only these models."),
     Setting("exclude", "list", (), "All models but these."),
     Setting("effort", "choice", "normal", "How many candidates are searched.", ("quick", "normal", "thorough")),
-    Setting("time_limit", "duration", None, "Stop after this time, such as 90s, 10m, 1h.", shapes=False),
+    Setting("time_limit", "duration", None, "Stop after this time, such as 90s, 10m, 1h.", affects_results=False),
     Setting("model_timeout", "duration", None, "Longest time for one model."),
     Setting("memory_limit", "float", None, "Most memory of one model, in GB.", low=0.05),
-    Setting("margin", "float", 0.01, "Share of the best model's gain over the baseline that counts as no difference.", low=0, high=0.5, judges=True),
-    Setting("prefer", "choice", "simple", "Recommend the simplest model that is as good as the best, or the best score.", ("simple", "score"), judges=True),
+    Setting("margin", "float", 0.01, "Share of the best model's gain over the baseline that counts as no difference.", low=0, high=0.5, verdict_only=True),
+    Setting("prefer", "choice", "simple", "Recommend the simplest model that is as good as the best, or the best score.", ("simple", "score"), verdict_only=True),
     Setting("seed", "int", 0, "Random seed.", low=0),
     Setting("select", "list", (), "Only these checks, by code or prefix."),
     Setting("ignore", "list", (), "Not these checks."),
-    Setting("jobs", "int", None, "Processes at a time; default: one per CPU.", low=1, high=1024, shapes=False),
+    Setting("jobs", "int", None, "Processes at a time; default: one per CPU.", low=1, high=1024, affects_results=False),
 )  # fmt: skip
 BY_NAME = {setting.name: setting for setting in SETTINGS}
 
@@ -189,18 +189,24 @@ class Settings:
         except KeyError:
             raise AttributeError(name) from None
 
-    def shaping(self) -> dict[str, Any]:
+    def affecting_results(self) -> dict[str, Any]:
         """The values that can change the result, as JSON values."""
         return {
             s.name: list(v) if isinstance(v, tuple) else v
             for s in SETTINGS
-            if s.shapes and (v := self.values[s.name]) is not None
+            if s.affects_results and (v := self.values[s.name]) is not None
         }
 
-    def scoring(self) -> dict[str, Any]:
+    def affecting_scores(self) -> dict[str, Any]:
         """Those that can change a score: a continued run must have the same."""
-        return {name: v for name, v in self.shaping().items() if not BY_NAME[name].judges}
+        return {
+            name: v
+            for name, v in self.affecting_results().items()
+            if not BY_NAME[name].verdict_only
+        }
 
-    def judging(self) -> dict[str, Any]:
+    def affecting_verdict(self) -> dict[str, Any]:
         """Those that can change what is concluded from the scores."""
-        return {name: v for name, v in self.shaping().items() if BY_NAME[name].judges}
+        return {
+            name: v for name, v in self.affecting_results().items() if BY_NAME[name].verdict_only
+        }

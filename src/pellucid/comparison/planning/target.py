@@ -82,7 +82,7 @@ def _guess(raw: Any, type_name: str) -> tuple[str, str]:
     return "regression", f"{len(values)} different numbers"
 
 
-def maybe_classes(found: Target, name: str) -> str:
+def few_values_note(found: Target, name: str) -> str:
     """A note about numbers so few that they may be classes; empty if there is no doubt."""
     count = len(np.unique(found.y))
     if found.task == "classification" or count > min(FEW_VALUES, len(found.y) // 2):

@@ -53,7 +53,7 @@ def seconds(plan: Plan, load: float | None = None) -> tuple[float, float]:
     jobs = _jobs(plan)
     middle = START + sum(by_model(plan).values()) / jobs
     most = float("inf") if plan.settings.time_limit is None else plan.settings.time_limit
-    return min(FASTER * middle, most), min(SLOWER * crowd(jobs, load) * middle, most)
+    return min(FASTER * middle, most), min(SLOWER * processes_per_cpu(jobs, load) * middle, most)
 
 
 def by_model(plan: Plan) -> dict[str, float]:
@@ -96,7 +96,7 @@ def fit(plan: Plan, contender: Contender, columns: int) -> float:
     """Seconds of one fit."""
     cost = contender.cost
     found = SPEED.get(contender.id, (6 * cost, 200 * cost, 0, 0))
-    if plan.material.classes is None:
+    if plan.dataset.classes is None:
         found = OF_NUMBERS.get(contender.id, found)
     start, cell, narrower, longer = found
     rows = len(plan.train)
@@ -115,14 +115,14 @@ def _jobs(plan: Plan) -> int:
     return min(plan.settings.jobs or get_threads(), max(1, len(plan.folds) * len(plan.running)))
 
 
-def crowd(jobs: int, load: float | None = None) -> float:
+def processes_per_cpu(jobs: int, load: float | None = None) -> float:
     """How many processes share a processor, at least 1; `load`: those of other programs, now."""
     if load is None:
         load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     return max(1.0, (jobs + load) / (os.cpu_count() or 1))
 
 
-def told(plan: Plan) -> str:
+def describe_estimate(plan: Plan) -> str:
     """`estimated 1-3 min`: rounded down and up to what a reader can use."""
     low, high = seconds(plan)
     unit, size = next((u, s) for u, s, least in UNITS if high >= least)
@@ -130,18 +130,18 @@ def told(plan: Plan) -> str:
     text = f"{few} {unit}" if few == many else f"{few}-{many} {unit}"
     if few == 0:
         text = f"up to {many} {unit}"
-    return f"estimated {text}" + (", busy machine" if crowd(_jobs(plan)) > BUSY else "")
+    return f"estimated {text}" + (", busy machine" if processes_per_cpu(_jobs(plan)) > BUSY else "")
 
 
 def _columns(plan: Plan) -> tuple[int, int, int]:
     """Columns as they are; those of text; and the others with one per level."""
     narrow = text = wide = 0
-    for name, kind in plan.material.kinds.items():
+    for name, kind in plan.dataset.kinds.items():
         narrow += 1
         text += kind == "text"
         wide += {"categorical": 0, "text": 0}.get(kind, 1)
         if kind == "categorical":
-            wide += plan.material.n_levels(name)
+            wide += plan.dataset.n_levels(name)
     return narrow, text, wide
 
 

@@ -83,10 +83,10 @@ def _parts(name: str, text: str) -> dict[str, str]:
         match = form.fullmatch(day)
         if match is not None:
             return {part: word for part, word in match.groupdict().items() if word is not None}
-    raise _strange(name, text)
+    raise _unreadable(name, text)
 
 
-def _strange(name: str, text: str) -> DataError:
+def _unreadable(name: str, text: str) -> DataError:
     return DataError(
         f"column {name!r} holds {text[:40]!r}, which is not understood as a time. {WRITE}"
     )
@@ -123,7 +123,7 @@ def _moment(name: str, text: str, parts: dict[str, str], first: str) -> int:
     try:
         since = datetime(int(parts["year"]), named, int(day)) - datetime.min + _clock(text)
     except ValueError:
-        raise _strange(name, text) from None
+        raise _unreadable(name, text) from None
     return since // timedelta(microseconds=1)
 
 
