@@ -170,7 +170,7 @@ def test_too_many_classes(complain):
         (["--metric", "rmse"], "metric 'rmse' does not fit a classification"),
         (["--models", "logistik"], "no model 'logistik'. Did you mean 'logistic'?"),
         (["--models", "ols"], "model 'ols' is for regression"),
-        (["--cv", "1"], "cv must be a whole number of at least 2"),
+        (["--cv", "1"], "cv must be an integer of at least 2"),
         (["--cv", "x"], "Got 'x' instead"),
         (["--time-limit", "soon"], "a time such as 90s, 10m or 1h"),
         (["--effort", "huge"], "effort must be one of quick, normal, thorough"),
@@ -203,7 +203,7 @@ def test_a_full_folder_is_not_replaced(complain, tmp_path):
 
 def test_wrong_settings_file(complain, tmp_path):
     (tmp_path / "pellucid.toml").write_text("taget = 'y'\n")
-    assert "there is no setting 'taget'. Did you mean 'target'?" in complain(GOOD)
+    assert "unknown setting 'taget'. Did you mean 'target'?" in complain(GOOD)
     (tmp_path / "pellucid.toml").write_text("target = \n")
     assert "not valid TOML" in complain(GOOD)
 
@@ -278,7 +278,7 @@ def test_messages_show_numbers_as_people_write_them():
 
     from pellucid.errors import ParameterError
 
-    with pytest.raises(ParameterError, match=r"cv must be a whole number .* Got 1 instead"):
+    with pytest.raises(ParameterError, match=r"cv must be an integer .* Got 1 instead"):
         pellucid.compare("penguins", cv=np.int64(1))
 
 

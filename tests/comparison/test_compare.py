@@ -87,10 +87,12 @@ def test_the_call_names_its_parameters():
     parameters = inspect.signature(pellucid.compare).parameters
     for name, setting in BY_NAME.items():
         assert parameters[name].default == setting.default, name
-        assert f"\n    {name} : " in pellucid.compare.__doc__, name
+        assert f"\n{name} : " in pellucid.compare.__doc__, name
     called = {"data", "extra", "out", "force", "progress", "unknown"}
     assert set(parameters) == called | set(BY_NAME)
-    assert "time_limit : stop after" in pydoc.plain(pydoc.render_doc(pellucid.compare))
+    assert "time_limit : seconds, or text, default=None" in pydoc.plain(
+        pydoc.render_doc(pellucid.compare)
+    )
 
 
 @pytest.mark.parametrize(("options", "message"), [
