@@ -158,7 +158,7 @@ def test_other_programs_stretch_its_end_and_are_told(monkeypatch):
 
 def test_every_model_of_ours_has_its_own_figures():
     assert set(time_estimate.SPEED) == {entry.id for entry in ENTRIES}
-    assert set(time_estimate.OF_NUMBERS) <= {e.id for e in ENTRIES if e.task == "regression"}
+    assert set(time_estimate.REGRESSION_SPEED) <= {e.id for e in ENTRIES if e.task == "regression"}
 
 
 def test_the_plan_tells_it(capsys):

@@ -9,7 +9,7 @@ from pellucid.comparison.analysis import statistics
 from pellucid.comparison.checks.catalogue import run_checks
 from pellucid.comparison.execution import run_folder as files
 from pellucid.comparison.planning.dataset import load_dataset
-from pellucid.comparison.planning.outer_folds import inner_splits
+from pellucid.comparison.planning.fold_choice import inner_splits
 from pellucid.comparison.planning.plan import make_plan
 from pellucid.comparison.planning.settings import Settings
 from pellucid.errors import DataError

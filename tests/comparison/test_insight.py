@@ -44,7 +44,7 @@ def line(rng, n=300):
 
 def test_limits_of_least_squares_are_those_of_theory(fitted, rng):
     evaluator, model, task = fitted(line(rng), "ols", target="y")
-    found = model_diagnostics.weight_limits(evaluator, model, task, 10.0)
+    found = model_diagnostics.coefficient_limits(evaluator, model, task, 10.0)
     table = model.summary()
     low = {row[0]: row[table.columns.index("low")] for row in table.rows}
     assert found["low"].tolist() == [[low["a"], low["b"]]]
@@ -54,12 +54,12 @@ def test_limits_of_least_squares_are_those_of_theory(fitted, rng):
 def test_refits_on_redrawn_rows_find_the_standard_error(fitted, rng):
     evaluator, model, task = fitted(line(rng), "ridge", best=6, target="y")
     assert task.candidates[6] == {"alpha": 0.001}
-    found = model_diagnostics.weight_limits(evaluator, model, task, 60.0)
+    found = model_diagnostics.coefficient_limits(evaluator, model, task, 60.0)
     half = (found["high"] - found["low"]) / 2
     # Unit noise and columns: the standard error is 1 / sqrt(n); thirty refits tell it to a quarter.
     np.testing.assert_allclose(half, 1.96 / np.sqrt(300), rtol=0.45)
     assert (
-        model_diagnostics.weight_limits(evaluator, model, task, 0.0) is None
+        model_diagnostics.coefficient_limits(evaluator, model, task, 0.0) is None
     )  # no time, no limits
 
 

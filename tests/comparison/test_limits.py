@@ -121,7 +121,7 @@ def test_what_a_process_uses_is_seen():
     sum(range(3_000_000))
     watch.look()
     assert watch.used > 0 and watch.idle == 0
-    assert limits.processor_seconds(2**30) is None
+    assert limits.cpu_seconds(2**30) is None
 
 
 def clock_of(slow, limit, **seconds):

@@ -10,12 +10,10 @@ from pellucid.comparison.planning.dataset import load_dataset
 from pellucid.comparison.planning.plan import (
     bounds_of,
     make_plan,
-    skewed,
-    small_counts,
-    whole_numbers,
 )
 from pellucid.comparison.planning.registry import ALIASES, ENTRIES, chosen, entries
 from pellucid.comparison.planning.settings import Settings
+from pellucid.comparison.planning.target import skewed, small_counts, whole_numbers
 from pellucid.errors import ParameterError
 from pellucid.model_selection import METRICS
 

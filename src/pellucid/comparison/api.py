@@ -1,4 +1,4 @@
-"""The work behind `pellucid.compare(...)`: the whole comparison from Python."""
+"""The implementation of `pellucid.compare(...)`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def compare(
             folder = files.new_folder(str(out), plan.dataset.name, force)
             return with_warnings(Run(plan, folder, on_event, findings, began=began).run())
         with tempfile.TemporaryDirectory(prefix="pellucid-run-") as temporary:
-            # One level down: runs of other programs lie beside the temporary folder, not beside this.
+            # A subfolder, so that the run has no neighbours whose uses of the test set would count.
             folder = files.new_folder(f"{temporary}/run", plan.dataset.name, force)
             return with_warnings(
                 without_folder(Run(plan, folder, on_event, findings, began=began).run())
@@ -54,7 +54,7 @@ def compare(
 
 
 def with_warnings(result: Result) -> Result:
-    """The result; what its report or its folder will lack is a warning."""
+    """The result; a warning says what its report or its folder lacks."""
     if result.unwritten:
         what = f"The results could not be written to {result.folder}: {result.unwritten}."
         warn(what, PellucidWarning)
@@ -64,16 +64,16 @@ def with_warnings(result: Result) -> Result:
 
 
 def exit_if_reimported() -> None:
-    """A child that reads the user's script, to know a model of it, must not compare once more.
+    """Exit if a worker imports the user's script for a model in it: it must not compare again.
 
-    It ends without a word; the row of the model says why it has no score.
+    It exits silently; the row of the model gives the reason why it has no score.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise SystemExit(1)
 
 
 def refuse_unknown(given: Mapping[str, Any]) -> None:
-    """Names that nobody knows, with all that are known."""
+    """Raise an error that names an unknown parameter and lists all parameters."""
     from inspect import signature
 
     from pellucid.comparison import compare as door
@@ -84,17 +84,17 @@ def refuse_unknown(given: Mapping[str, Any]) -> None:
         if name not in known:
             raise ParameterError(
                 f"compare has no parameter {name!r}.{did_you_mean(name, known)} It has "
-                f"{', '.join(known)}. Models of your own go into extra={{'name': estimator}}."
+                f"{', '.join(known)}. Pass your own models as extra={{'name': estimator}}."
             )
 
 
 def refuse_invalid_extra(extra: Any) -> None:
-    """Models without a name, and things that are no models."""
+    """Raise an error for models without a name and for objects that are not models."""
     if extra is None:
         return
     if not isinstance(extra, Mapping) or not all(isinstance(name, str) for name in extra):
         raise ParameterError(
-            "extra must be models by name: {'mine': estimator}. "
+            "extra must be a dict of models by name: {'mine': estimator}. "
             f"Got {reprlib.repr(extra)} instead."
         )
     for name, model in extra.items():
@@ -109,7 +109,7 @@ def refuse_invalid_extra(extra: Any) -> None:
 
 @contextmanager
 def event_listener(progress: Any, plan: Any) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Who hears of the events: the user's function, a board, or nobody."""
+    """The function that is called with every event: the user's, a progress display, or none."""
     if progress is True or (progress is None and "IPython" in sys.modules):
         with importlib.import_module(PROGRESS).for_python(plan, progress is True) as board:
             yield board.hear
@@ -118,7 +118,7 @@ def event_listener(progress: Any, plan: Any) -> Iterator[Callable[[dict[str, Any
 
 
 def modules_of(extra: Mapping[str, Any]) -> set[str]:
-    """Modules of the user's models and of the models inside them."""
+    """Modules of the user's models and of the models that they contain."""
     found, waiting = set(), list(extra.values())
     while waiting:
         model = waiting.pop()
@@ -129,7 +129,7 @@ def modules_of(extra: Mapping[str, Any]) -> set[str]:
 
 
 def without_folder(result: Result) -> Result:
-    """The result with its model in memory, without its folder."""
+    """The result with its model in memory and without its temporary folder."""
     from dataclasses import replace
 
     path = None if result.folder is None else result.folder / "model.pellucid"

@@ -1,8 +1,8 @@
-"""The end of a complete run, in a child: fit the recommended model on all training rows, keep it,
-open the locked test part once, and only then describe the model for the report.
+"""The final fit, in a worker: fit the recommended model on all training rows, save it, score it on the
+test set, and only then describe it for the report.
 
-Invariant: the test part is opened here, after the choice has been made, and what is told beside it
-(curves, importances, explanations) never touches a score.
+Invariant: the test set is used here, after the model has been chosen, and the description (learning
+curve, importances, explanations) never affects a score.
 """
 
 from __future__ import annotations
@@ -30,41 +30,41 @@ SHARES_OF_ROWS = (0.1, 0.2, 0.4, 0.7, 1.0)
 
 @dataclass(frozen=True)
 class FinalFitTask:
-    """What the child needs beside the job: where to save the model, and what to say of it."""
+    """What the worker needs besides the fold task: where to save the model, and what to describe."""
 
     fold_task: FoldTask
     params: dict[str, Any]
     path: str
     provenance: dict[str, Any]
-    rows: dict[str, list[int]]  # rows to explain, by group
+    rows: dict[str, list[int]]  # example rows to explain, by group
     folds: list[tuple[np.ndarray, np.ndarray]]  # for the learning curve
-    details_incomplete: bool = False  # the last round had no time to describe the model
+    details_incomplete: bool = False  # whether the final round could not describe the model
 
 
 def run_final_fit(task: FinalFitTask, channel: Any) -> None:
-    """Entry point of the child: first what counts, then what the report says beside it."""
+    """Entry point of the worker: first the model and its scores, then the parts of the report."""
     fold_task = task.fold_task
     limit_memory(fold_task.memory)
     try:
         evaluator = fold_task.evaluator()
         fitted, message = _fit_and_test(evaluator, task)
         channel.send({"kind": "done", **message})
-    except Exception as error:  # the board is still valid: say what failed
+    except Exception as error:  # the leaderboard is still valid
         channel.send({"kind": "failed", "why": reason(error)})
         return
-    with warnings.catch_warnings():  # how many fits follow depends on the clock
+    with warnings.catch_warnings():  # the number of further fits depends on the time
         warnings.simplefilter("ignore")
         failed_parts: dict[str, str] = {}
         for name, make in _report_parts(evaluator, fitted, task).items():
             try:
                 channel.send({name: make()})
-            except Exception as error:  # the scores are safe: say what is missing
+            except Exception as error:  # the scores are safe; report what is missing
                 failed_parts[name] = reason(error)
         channel.send({"complete": True, "failed_parts": failed_parts})
 
 
 def _fit_and_test(evaluator: Evaluator, task: FinalFitTask) -> tuple[Any, dict[str, Any]]:
-    """The fitted model, and the scores of the locked rows."""
+    """The fitted model, and its scores on the test set."""
     fold_task, out = task.fold_task, dict[str, Any]()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -83,7 +83,7 @@ def _fit_and_test(evaluator: Evaluator, task: FinalFitTask) -> tuple[Any, dict[s
 def _report_parts(
     evaluator: Evaluator, fitted: Any, task: FinalFitTask
 ) -> dict[str, Callable[[], Any]]:
-    """What the report says of the kept model beside its scores, one thing after the other."""
+    """The parts of the report on the final model, in the order in which they are made."""
     fold_task = replace(task.fold_task, best=task.fold_task.candidates.index(task.params))
     parts: dict[str, Callable[[], Any]] = {
         "rows": lambda: {
@@ -100,13 +100,13 @@ def _report_parts(
 
 
 def details_incomplete(record: dict[str, Any]) -> bool:
-    """Whether the last round of a model was killed, or left parts of its portrait out."""
+    """Whether the final round of a model was killed, or had no time for parts of its description."""
     parts = record["portrait"]
     return not parts or any(isinstance(part, str) and part == NO_TIME for part in parts.values())
 
 
 def learning_curve(evaluator: Evaluator, task: FinalFitTask) -> dict[str, Any] | None:
-    """Scores on training and test rows for growing shares of the training rows, over some folds."""
+    """Scores on training and test rows for increasing shares of the training rows, over three folds."""
     fold_task, end = task.fold_task, time.monotonic() + 0.25 * task.fold_task.deadline
     sizes: list[int] = []
     inside: list[float] = []
@@ -122,7 +122,7 @@ def learning_curve(evaluator: Evaluator, task: FinalFitTask) -> dict[str, Any] |
                 fitted = evaluator.fit(evaluator.unfitted(task.params, "learning"), X, part)
                 kept.append(_score(evaluator, fold_task, fitted, X, part))
                 seen.append(_score(evaluator, fold_task, fitted, evaluator.rows(test), test))
-            except Exception:  # too few rows of a class, say: this size is left out
+            except Exception:  # for example too few rows of a class; skip this size
                 break
         if len(seen) == len(task.folds[:3]):
             sizes.append(int(share * len(task.folds[0][0])))
@@ -132,7 +132,7 @@ def learning_curve(evaluator: Evaluator, task: FinalFitTask) -> dict[str, Any] |
 
 
 def _curve(sizes: list[int], inside: list[float], outside: list[float]) -> dict[str, Any] | None:
-    """One point is no curve."""
+    """The curve; None if it has only one point."""
     return {"rows": sizes, "train": inside, "test": outside} if len(sizes) > 1 else None
 
 
@@ -155,11 +155,11 @@ def _score(
 
 
 def save_model(fitted: Any, task: FinalFitTask) -> str:
-    """Save the model; the reason if it cannot be saved."""
+    """Save the model; return the reason if it cannot be saved."""
     from pellucid import persist
 
     if not hasattr(fitted, "save"):
-        return f"a {type(fitted).__name__} is not a model of Pellucid: not saved"
+        return f"{type(fitted).__name__} is not a Pellucid model and cannot be saved safely"
     try:
         persist.save(fitted, task.path, task.provenance)
     except CannotSaveError as error:
@@ -168,10 +168,10 @@ def save_model(fitted: Any, task: FinalFitTask) -> str:
 
 
 def _pickled(fitted: Any) -> bytes | None:
-    """The user's own fitted model for `best_`: it goes to the parent and into no file."""
+    """The user's own fitted model for `best_`; it is sent to the parent process, not saved."""
     if hasattr(fitted, "save"):
         return None
     try:
         return pickle.dumps(fitted)
-    except Exception:  # the board does not need it
+    except Exception:  # the leaderboard does not need it
         return None

@@ -13,7 +13,7 @@ from pellucid.comparison.execution.journal import RunState
 from pellucid.comparison.planning.plan import Plan
 from pellucid.comparison.result import SCHEMA
 
-TOO_GOOD = 0.9999  # R2: numbers from the world are not predicted so well
+TOO_GOOD = 0.9999  # R2 that real data hardly allow
 
 
 def describe(
@@ -24,7 +24,7 @@ def describe(
     final_fit: dict[str, Any],
     stopped: str,
 ) -> dict[str, Any]:
-    """Everything that was found, without clock, path or host."""
+    """All results, without times, paths or host names."""
     from pellucid import __version__
 
     rows, reached = leaderboard(plan, state, found)
@@ -74,7 +74,7 @@ def describe_data(plan: Plan) -> dict[str, Any]:
 
 
 def describe_plan(plan: Plan) -> dict[str, Any]:
-    """What was decided before the first fit."""
+    """The decisions before the first fit."""
     return {
         "metric": plan.metric.name,
         "metric_why": plan.metric_why,
@@ -95,7 +95,7 @@ def describe_plan(plan: Plan) -> dict[str, Any]:
 
 
 def verdict(plan: Plan, rows: list[dict[str, Any]], reached: Verdict) -> dict[str, Any]:
-    """What may be concluded: the best, those as good, the recommended one, and by which rule."""
+    """The conclusion: the best model, those as good, the recommended one, and the rule."""
     scored = [row for row in rows if row["place"]]
     return {
         "best": reached.best,
@@ -126,7 +126,7 @@ def describe_test(
         "intervals": test["intervals"],
         "baseline": test["baseline"],
     }
-    if plan.dataset.groups is not None:  # then they are what intervals count
+    if plan.dataset.groups is not None:  # then the intervals count groups
         out["groups"] = len(np.unique(plan.dataset.groups[plan.test]))
     own = next(row for row in rows if row["model"] == best)
     if name in test["intervals"] and None not in own["ci"]:
@@ -135,9 +135,10 @@ def describe_test(
 
 
 def agrees(value: float, ends: list[float], own: dict[str, Any]) -> bool:
-    """Whether test set and cross-validation differ by no more than both are uncertain.
+    """Whether the test score and the cross-validated score differ by no more than their uncertainty.
 
-    Of each interval the half that faces the other score counts; independent ones add as squares.
+    The half-widths of the two intervals that face each other are added as squares, because the scores
+    are independent.
     """
     above = value > own["mean"]
     facing = own["ci"][1] - own["mean"] if above else own["mean"] - own["ci"][0]

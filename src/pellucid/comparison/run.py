@@ -1,11 +1,11 @@
-"""One comparison from start to end: folder, journal, children, board, test part, files.
+"""One comparison from start to end: folder, journal, workers, leaderboard, test set, files.
 
-Steps: 1. write the plan down (or check it against the one that is continued); 2. share the table and
-run the children; 3. make the board; 4. fit the recommended model and open the test part: when all is
-done, and likewise when Ctrl-C or a time limit ended the run while a model other than the baseline had
-its score; 5. write results, timings, predictions and the log. Invariant: `results.json` is a function
-of the plan; a run that is killed at any moment can be continued to the same bytes. What a report
-tells beside the results can fail without harm to them (`aside`).
+Steps: 1. record the plan (or compare it with the run that is resumed); 2. share the table and run the
+workers; 3. find the recommended model; 4. fit it on all training rows and score it on the test set, also
+if Ctrl-C or a time limit ended the run, provided that a model other than the baseline has a score;
+5. write results, timings, predictions and the log. Invariant: `results.json` is a function of the plan;
+a run that is killed at any moment can be resumed to the same bytes. The additional data of the report
+(`ReportData`) can fail without affecting the results.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ from pellucid.comparison.results_json import describe
 from pellucid.errors import DataError
 from pellucid.parallel import get_threads
 
-STOPPED_SECONDS = 5.0  # seconds for what is told of the kept model beyond its scores, after Ctrl-C
+STOPPED_SECONDS = 5.0  # time for describing the final model after Ctrl-C
 
 OnEvent = Callable[[dict[str, Any]], None]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C was pressed twice: stopped at once; the journal is kept."""
+    """Ctrl-C was pressed twice: the run stopped at once and kept its journal."""
 
 
 @dataclass
 class Run:
-    """A run in a folder."""
+    """A comparison in a folder."""
 
     plan: Plan
     folder: Path
     on_event: OnEvent
     findings: Findings
     config: str = ""
-    began: float = field(default_factory=time.monotonic)  # of the command, by the same clock
+    began: float = field(default_factory=time.monotonic)  # start of the command
     journal: Journal = field(init=False)  # open while `run` runs
     report_data: ReportData = field(init=False)
     profile: dict[str, Any] = field(init=False)  # facts about the columns
@@ -78,7 +78,7 @@ class Run:
         return self.folder / "parts"
 
     def run(self) -> Result:
-        """All steps."""
+        """Run all steps."""
         path = self.folder / "events.jsonl"
         self.journal = Journal(path)
         try:
@@ -101,7 +101,7 @@ class Run:
             self.journal.close()
 
     def best(self, state: RunState) -> str | None:
-        """The recommended model, by what is known now."""
+        """The model that is recommended by the scores so far."""
         self.predictions = collect(self.plan, state, self.parts)
         self.models = evidence(self.plan, state, self.predictions)
         return verdict(self.plan, self.models).recommended
@@ -109,7 +109,7 @@ class Run:
     # 1 -----------------------------------------------------------------------------------------
 
     def begin(self, state: RunState) -> None:
-        """Write down what is run, or make sure that the same is continued."""
+        """Record the plan, or check that it is the plan of the run that is resumed."""
         affecting_scores = self.plan.settings.affecting_scores()
         if state.start is not None:
             refuse_changes(state.start, self.plan)
@@ -127,7 +127,7 @@ class Run:
     # 2 -----------------------------------------------------------------------------------------
 
     def share(self, scratch: str) -> SharedTable:
-        """The table where children find it."""
+        """Write the table to a folder where the workers find it."""
         try:
             return share(self.plan, scratch)
         except OSError as error:
@@ -146,7 +146,7 @@ class Run:
     # 4 -----------------------------------------------------------------------------------------
 
     def end(self, shared: SharedTable, state: RunState, scheduler: Scheduler) -> dict[str, Any]:
-        """Fit, keep and test the recommended model, also of a run that was stopped."""
+        """Fit, save and test the recommended model, also if the run was stopped."""
         best = self.best(state)
         partial = scheduler.stopping or scheduler.out_of_time or scheduler.skipped_for_time
         nothing_learned = (
@@ -154,17 +154,17 @@ class Run:
         )
         if scheduler.stopping > 1 or best is None or (partial and nothing_learned):
             return {}
-        if (best, FINAL) not in state.done:  # the end came before its last round
+        if (best, FINAL) not in state.done:  # the run ended before its final round
             scheduler.skip_final_search(best)
         test_set_id, chosen = self.plan.test_set_id(), state.done[best, FINAL]["best"]
-        # The same model on the same rows again tells nothing new.
+        # Scoring the same model on the same test set again is not counted as another use.
         known = {"model": best, "candidate": chosen}
         if len(self.plan.test) and not any(known.items() <= o.items() for o in state.openings):
             state.add(self.journal.write("opened", vault=test_set_id, **known))
         self.on_event({"event": "finishing", "model": best})
         try:
             final_fit = self.fit_recommended(shared, state, scheduler, best)
-        except Exception as error:  # the board is valid without it
+        except Exception as error:  # the leaderboard is valid without it
             final_fit = {"kind": "failed", "why": reason(error)}
         if scheduler.stopping > 1:
             return {}
@@ -177,22 +177,18 @@ class Run:
     def fit_recommended(
         self, shared: SharedTable, state: RunState, scheduler: Scheduler, best: str
     ) -> dict[str, Any]:
-        """What the process tells that fits the recommended model."""
+        """The result of the final fit in its worker process."""
         task = self.final_fit_task(shared, state, best, scheduler.memory_limit)
-        worker, budget = (
-            scheduler.pool.order(run_final_fit, task, task.fold_task.estimator),
-            scheduler.budget,
-        )
+        worker = scheduler.pool.submit(run_final_fit, task, task.fold_task.estimator)
+        budget = scheduler.budget
         seconds, more = final_fit_seconds(self.plan)
-        if (
-            budget.limit is not None
-        ):  # what is told beside the scores must leave time for the report
+        if budget.limit is not None:  # describing the model must leave time for the report
             left = budget.end - budget.report - time.monotonic()
             seconds, more = max(budget.limit / 20, left), max(0.2, left)
         if scheduler.stopping:
             more = min(more, STOPPED_SECONDS)
         pending = PendingResult(worker, seconds, more, lambda: scheduler.stopping > 1)
-        return pending.answer(budget.end - budget.report)
+        return pending.collect(budget.end - budget.report)
 
     def final_fit_task(
         self, shared: SharedTable, state: RunState, best: str, limit: float
@@ -213,7 +209,7 @@ class Run:
     def conclude(
         self, state: RunState, scheduler: Scheduler, final_fit: dict[str, Any], seconds: float
     ) -> Result:
-        """Write everything down, then gather what a report tells beside it."""
+        """Write all files, then collect the additional data of the report."""
         out_of_time = scheduler.out_of_time or scheduler.skipped_for_time
         stopped = "Ctrl-C" if scheduler.stopping else "time limit" if out_of_time else ""
         data = describe(self.plan, state, self.models, self.findings.plain(), final_fit, stopped)
@@ -241,7 +237,7 @@ class Run:
         self, data: dict[str, Any], predictions: dict[str, Any], texts: dict[str, str], *,
         finished: bool,
     ) -> str:  # fmt: skip
-        """All files of the results; if one cannot be written why, for the board must not be lost."""
+        """Write all files; return the reason if one cannot be written."""
         try:
             self.write_tables(data, predictions)
             for name, text in texts.items():
@@ -254,13 +250,11 @@ class Run:
         return ""
 
     def own_model(self, final_fit: dict[str, Any]) -> Any:
-        """The kept model if the user's class made it, in our own child."""
+        """The final model if it is of the user's own class, which has no model file."""
         own = final_fit.pop("pickled", None)
         if own is None:
             return None
-        return self.report_data.attempt(
-            "the model of your own class", lambda: pickle.loads(own), None
-        )
+        return self.report_data.attempt("your own fitted model", lambda: pickle.loads(own), None)
 
     def write_tables(self, data: dict[str, Any], predictions: dict[str, Any]) -> None:
         from pellucid.data.io.write import write
@@ -272,7 +266,7 @@ class Run:
 def model_details_of(
     state: RunState, best: str | None, final_fit: dict[str, Any]
 ) -> dict[str, Any]:
-    """By model; that of the kept one may have been made again, with more time."""
+    """The description of each model; the recommended one may have a more complete one."""
     done = state.done.items()
     found = {model: record["portrait"] for (model, fold), record in done if fold == FINAL}
     if best is not None and final_fit.get("portrait"):
@@ -282,7 +276,7 @@ def model_details_of(
 
 @contextmanager
 def interrupting(scheduler: Scheduler, on_event: OnEvent) -> Iterator[None]:
-    """Ctrl-C stops the runner gently the first time, at once the second time."""
+    """Ctrl-C stops the scheduler after the current candidates the first time, at once the second."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -299,14 +293,14 @@ def interrupting(scheduler: Scheduler, on_event: OnEvent) -> Iterator[None]:
 
 
 def refuse_other(folder: Path, plan: Plan) -> None:
-    """As `refuse_changes`, for a run that has ended."""
+    """`refuse_changes` for a finished run."""
     start = RunState.read(folder / "events.jsonl").start
     if start is not None:
         refuse_changes(start, plan)
 
 
 def refuse_changes(start: dict[str, Any], plan: Plan) -> None:
-    """A run is continued only with the same table, settings and models."""
+    """Raise an error unless the table, settings and models are those of the run to resume."""
     if start["key"] == plan.key():
         return
     old, new = start["settings"], plan.settings.affecting_scores()
@@ -321,6 +315,6 @@ def refuse_changes(start: dict[str, Any], plan: Plan) -> None:
             lines.insert(0, f"{name}: {was[:12] or 'none'} -> {now[:12] or 'none'}")
     changes = "; ".join(lines) or "the models or their search spaces (another version of Pellucid)"
     raise DataError(
-        f"cannot continue this run, something changed: {changes}. Undo the change, or start a new run "
-        "without --resume."
+        f"cannot resume this run, because something changed: {changes}. Undo the change, or start a "
+        "new run without --resume."
     )

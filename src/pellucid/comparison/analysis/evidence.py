@@ -1,22 +1,22 @@
-"""What out-of-fold predictions show about models: their scores, and the differences of pairs.
+"""Scores and pairwise differences of models from their out-of-fold predictions.
 
 The score of a model is the mean of its fold scores. To first order it is a sum over tested rows,
 
     score - truth = sum_i a_i (v_i - score),      a_i = w_i / (folds * weight of the fold),
 
-where v_i is the value of row i for the metric (`model_selection.influence`). Two models were tested
-on the same rows, so their difference is a sum of paired row differences, and the variance of that sum
-is that of the rows. Models of one cross-validation also share training rows, which the rows tested do
-not show: Nadeau and Bengio's (2003) correction, written for rows, multiplies the variance by
+where v_i is the value of row i for the metric (`model_selection.influence`). Two models are tested on
+the same rows, so their difference is a sum of paired row differences, and its variance follows from the
+rows. The models of a cross-validation also share training rows, which the tested rows do not show:
+Nadeau and Bengio's (2003) correction, applied to rows, multiplies the variance by
 
     1 + SHARED * folds * (test rows / training rows)          (5 folds: 1 + 1.25 SHARED).
 
-Repeats average the values of a row: they make the score more stable, but add no rows. With groups, the
-sums over groups are the independent units; with times, the sums over blocks of neighbouring times. The
-degrees of freedom are the number of units minus one. Losses have no natural scale, so they are compared
-by ratios: a model that fails badly on a few rows cannot hide behind the variance that these rows cause.
-Where few units account for most of the variance, a sign test of the units is a second test. Metrics that
-are not ours have no row values and are compared by folds (`by_folds`).
+Repeats average the values of a row: they make the score more stable but add no rows. With groups, the
+groups are the independent units; with times, blocks of neighbouring times are. The degrees of freedom
+are the number of units minus one. Losses have no natural scale, so they are compared by ratios:
+otherwise a model that fails badly on a few rows would not be significantly worse, because these rows
+also cause a large variance. If few units account for most of the variance, a sign test of the units is a second test.
+scikit-learn scorers have no row values and are compared by folds (`by_folds`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from pellucid.model_selection.influence import row_losses, row_values
 from pellucid.model_selection.metrics import Metric
 
 LOSSES = ("log_loss", "mae", "rmse", "poisson_deviance")
-SHARED = 0.72  # of Nadeau and Bengio's term in the variance of a difference
-SHARED_BY_SCORE = 0.24  # likewise in the variance of a score, which the tested rows dominate
+SHARED = 0.72  # weight of Nadeau and Bengio's term in the variance of a difference
+SHARED_BY_SCORE = 0.24  # the same for the variance of a score, which the tested rows dominate
 FEW_UNITS = 20.0  # effective number of units below which the sign test is used as well
 MAX_CORRELATED = 1 / 3  # cap on the correlation of neighbouring blocks of times; more is seasonal
 ROUNDING = 1e-12
@@ -40,7 +40,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class CVDesign:
-    """What the models of one cross-validation have in common.
+    """What all models of a cross-validation have in common.
 
     y, w : target and weight of each row of the table
     classes : number of classes, 0 for regression
@@ -64,13 +64,13 @@ class CVDesign:
     shared_by_score: float = SHARED_BY_SCORE
 
     def inflation(self, shared: float) -> float:
-        """Factor on the variance of the rows."""
+        """Factor on the variance of the rows for shared training rows."""
         return 1 + shared * self.folds / self.repeats * self.ratio
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One model: its score, the contribution of each unit to it (sum 0), and the mean loss of each unit.
+    """The score of a model, the contribution of each unit to it (sum 0), and the mean loss of each unit.
 
     `pooled` is the evidence of R2 over all rows: in a small fold the variance of the target is estimated
     from few rows, which makes the fold scores too low on average.
@@ -139,9 +139,10 @@ def _losses(
 
 @dataclass(frozen=True)
 class Difference:
-    """How much better one model is than another, on the scale of the test, and how sure that is.
+    """How much better one model is than another, on the scale of the test, with its uncertainty.
 
-    mean, error : on a scale of ratios for losses (`log`); df : degrees of freedom; p : two-sided
+    mean, error : difference and standard error, on a log scale for losses (`log`)
+    df : degrees of freedom; p : two-sided
     """
 
     mean: float
@@ -164,7 +165,7 @@ class Difference:
         return 1 - self.p / 2 if self.mean > 0 else self.p / 2
 
     def combined_with(self, second: Difference) -> Difference:
-        """With the p of two tests that point the same way: the smaller p, doubled."""
+        """Combined with a second test in the same direction: the smaller p-value, doubled."""
         if second.mean * self.mean <= 0:
             return self
         p = min(1.0, 2 * min(self.p, second.p))
@@ -176,7 +177,7 @@ class Difference:
 
 
 def difference(design: CVDesign, one: Evidence, other: Evidence) -> Difference:
-    """Of two models that were tested on the same rows; above 0 if `one` is better."""
+    """The difference of two models that were tested on the same rows; positive if `one` is better."""
     mean, parts, log = _on_scale(design.metric, one, other)
     factor, df = design.inflation(design.shared), len(parts) - 1
     scale = max(1.0 if log else abs(one.score) + abs(other.score), ROUNDING)

@@ -1,5 +1,5 @@
-"""Single rows worth looking at: where the recommended model was most wrong, least sure, and a few
-at random; with what each column contributed. Judged by the folds that had not seen the row.
+"""Example rows: where the out-of-fold predictions of the recommended model were most wrong or least
+certain, and a few at random; with the contribution of each column.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ MAX_CONTRIBUTIONS = 20
 def pick(
     y: np.ndarray, predictions: dict[str, np.ndarray], n_classes: int, seed: int
 ) -> dict[str, list[int]]:
-    """{group: rows of the material}; answers are out-of-fold."""
+    """{group: rows of the dataset}; `predictions` are out-of-fold."""
     rows, labels = predictions["rows"], predictions["labels"]
-    first = np.unique(rows, return_index=True)[1]  # repeats test a row more than once
+    first = np.unique(rows, return_index=True)[
+        1
+    ]  # repeated cross-validation tests a row more than once
     rows, labels = rows[first], labels[first]
     truth = y[rows]
     rng = parallel.stream(parallel.seed_sequence(seed), "rows")
@@ -44,7 +46,7 @@ def pick(
 
 
 def explained(evaluator: Any, fitted: Any, rows: list[int]) -> list[dict[str, Any]] | None:
-    """For each row what the kept model says and why; None if the model explains by other rows."""
+    """Contributions of the columns in the final model, by row; None if it has no contributions."""
     if not hasattr(fitted, "explain"):
         return None
     explanation = fitted.explain(evaluator.rows(np.array(rows)))
@@ -64,7 +66,7 @@ def explained(evaluator: Any, fitted: Any, rows: list[int]) -> list[dict[str, An
 
 
 def _about(explanation: Any, k: int) -> str | None:
-    """The class that the contributions speak for."""
+    """The class that the contributions refer to."""
     if explanation.classes is None:
         return None
     return str(explanation.classes[-1] if len(explanation.base) == 1 else explanation.classes[k])

@@ -1,7 +1,7 @@
-"""From the journal to the leaderboard: every model that was asked for, with its score or its reason.
+"""From the journal to the leaderboard: every model, with its score or the reason why it has none.
 
-Invariant: rows are as many as contenders; numbers come from the journal alone, in the order of the
-plan, so they do not depend on the order in which children ended.
+Invariant: there is one row per model of the plan. Numbers come from the journal alone, in the order of
+the plan, so they do not depend on the order in which workers finished.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.comparison.planning.registry import BASELINES
 from pellucid.model_selection.grids import edges
 
-ORDINARY = {"UnseenLevelWarning"}  # a rare level is absent from some fold: told in log.txt only
+ORDINARY = {"UnseenLevelWarning"}  # a rare level is absent from some fold: shown in log.txt only
 LONGEST = 160  # characters of a note
 STOPPED = re.compile(r"\(max_iter\)|Maximum iterations")  # a solver ran out of iterations
-# What decides between equally simple classifiers; models of numbers are decided by the score itself.
+# The metric that decides between equally simple classifiers; for regression it is the score itself.
 TIE_BREAK = {"classification": "log_loss"}
 NO_MARK = dict.fromkeys(("p", "p_holm", "p_baseline", "lost")) | {"as_good": False, "why": ""}
 
 
 def fold_scores(plan: Plan, state: RunState, model: str) -> dict[str, list[float]] | None:
-    """{metric: one score per outer fold}; None unless every fold is done."""
+    """{metric: one score per outer fold}; None unless all folds are done."""
     records = [state.done.get((model, str(k))) for k in range(len(plan.folds))]
     if model in state.failed or any(record is None for record in records):
         return None
@@ -45,7 +45,7 @@ def _number(value: float | None) -> float:
 
 
 def status(plan: Plan, state: RunState, contender: Contender) -> tuple[str, str]:
-    """ok, failed, timed out, skipped or stopped, and why."""
+    """Status of a model (ok, failed, timed out, skipped or stopped), and the reason."""
     if contender.skipped:
         return "skipped", contender.skipped
     failure = state.failed.get(contender.id)
@@ -60,7 +60,7 @@ def status(plan: Plan, state: RunState, contender: Contender) -> tuple[str, str]
 def evidence(
     plan: Plan, state: RunState, predictions: Mapping[str, Mapping[str, np.ndarray]]
 ) -> Comparison:
-    """All models whose folds are done, against each other; `answers` are out-of-fold."""
+    """Compare all models whose folds are done; `predictions` are out-of-fold."""
     scores = {c.id: fold_scores(plan, state, c.id) for c in plan.contenders if c.id in predictions}
     return compare_models(plan, {name: s for name, s in scores.items() if s}, predictions)
 
@@ -68,7 +68,7 @@ def evidence(
 def leaderboard(
     plan: Plan, state: RunState, found: Comparison
 ) -> tuple[list[dict[str, Any]], Verdict]:
-    """The rows, best first and those without a score last, and what may be concluded."""
+    """The rows, best first and without a score last, and the conclusion."""
     reached = verdict(plan, found)
     places = {name: k + 1 for k, name in enumerate(reached.marks)}
     rows = [_row(plan, state, c, found, reached, places.get(c.id)) for c in plan.contenders]
@@ -76,7 +76,7 @@ def leaderboard(
 
 
 def verdict(plan: Plan, found: Comparison) -> Verdict:
-    """The rules of `compare.verdict` for the models that have a score."""
+    """Apply the rules of `analysis.verdict` to the models that have a score."""
     task, sign = plan.dataset.task, plan.metric.sign
     board = Board(
         {name: sign * score for name, score in found.means.items()},
@@ -136,27 +136,30 @@ def _row(
 
 
 def undefined(plan: Plan, state: RunState, contender: Contender, scores: list[float]) -> str:
-    """Why a model whose folds are all done has no score."""
+    """Why a model has no score although all its folds are done."""
     metric, without = plan.metric, [k for k, score in enumerate(scores) if not np.isfinite(score)]
     if not without:
-        return f"{metric.name} has no finite value for some rows"
+        return f"{metric.name} is not finite for some rows"
     first = plan.folds[without[0]][1]
     if plan.dataset.classes is not None and len(np.unique(plan.dataset.y[first])) < 2:
-        return f"{metric.name} is not defined for one class, and a fold tests one only; see --cv"
-    missing = {"probabilities": " (it gives no probabilities)", "scores": " (it gives no scores)"}
+        return f"{metric.name} needs two classes, but the test rows of a fold have only one; reduce --cv"
+    missing = {
+        "probabilities": " (the model has no probabilities)",
+        "scores": " (the model has no scores)",
+    }
     hint = missing.get(metric.needs, "")
-    return f"{metric.name} is n/a in {len(without)} of {len(scores)} folds{hint}"
+    return f"{metric.name} is undefined in {len(without)} of {len(scores)} folds{hint}"
 
 
 def notes(plan: Plan, state: RunState, contender: Contender) -> list[str]:
-    """What a user should know about a model's row, each thing once."""
+    """Notes on the row of a model, each once."""
     rounds = [(contender.id, fold) for fold in (*map(str, range(len(plan.folds))), FINAL)]
     records = [state.done[key] for key in rounds if key in state.done]
     tried = [c for key in rounds for _, c in sorted(state.candidates.get(key, {}).items())]
     out = [contender.note] if contender.note else []
     cut = sum(bool(record["cut"]) for record in records)
     if cut:
-        out.append(f"the search was cut short by the time limit in {cut} of {len(records)} rounds")
+        out.append(f"the time limit cut the search short in {cut} of {len(records)} rounds")
     out += warning_notes(_warnings(records), _warnings(tried))
     return out + at_edge(contender, records, plan.settings.effort)
 
@@ -167,9 +170,9 @@ def _warnings(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def warning_notes(fits: list[dict[str, Any]], searched: list[dict[str, Any]]) -> list[str]:
-    """Warnings of many fits, one line for each kind, with how many fits said so.
+    """Warnings of many fits, one line per kind, with the number of fits.
 
-    What only candidates of a search said is told as that: another one may have been chosen.
+    Warnings from the search alone are marked, because another candidate may have been chosen.
     """
     alike: dict[str, list[dict[str, Any]]] = {}
     for warning in (*fits, *searched):
@@ -188,12 +191,12 @@ def _warning_note(kind: str, alike: list[dict[str, Any]], only_searched: bool) -
 
 
 def _kind(text: str) -> str:
-    """Warnings that differ in names and numbers only are of one kind."""
+    """Warnings that differ only in names and numbers are of the same kind."""
     return re.sub(r"'[^']*'|\([^)]*\)|[\d.]+", "", text)[:60]
 
 
 def _shortly(text: str) -> str:
-    """The sentence that says what happened, without the name of the class and long lists."""
+    """The first sentence, without the name of the class and long lists."""
     text = re.sub(r"^\w+: ", "", text)
     first = text.split(". ")[0].rstrip(".")
     if len(first) > LONGEST:
@@ -202,7 +205,7 @@ def _shortly(text: str) -> str:
 
 
 def at_edge(contender: Contender, records: list[dict[str, Any]], effort: str) -> list[str]:
-    """A chosen value at the end of its range: a wider range might be better."""
+    """Notes on chosen values at the end of their range: a wider range might be better."""
     if contender.entry is None or not records or records[-1]["fold"] != FINAL:
         return []
     best, entry = records[-1]["best"], contender.entry

@@ -1,7 +1,9 @@
-"""A fitted model in plain data: weights, importances, tree, path of the solver, decision regions.
+"""The description of a fitted model for the report, as plain data: `describe_model` and its main parts.
 
-Runs in the child of the last round, on the model fitted on all training rows. Everything is bounded
-in size, and a part that a model cannot give is None. Invariant: nothing here changes a score.
+This file has the parts that most models share: coefficients, permutation importances, solver history,
+tree, decision regions. `model_diagnostics` has the parts of single kinds of models and the refits.
+It runs in the worker of the final round, on the model fitted on all training rows. All parts are bounded
+in size; a part that a model does not have is None. Invariant: nothing here changes a score.
 """
 
 from __future__ import annotations
@@ -22,21 +24,20 @@ from pellucid.model_selection.metrics import Metric, metric
 MAX_TERMS = 200
 MAX_NODES = 127
 MAX_COLUMNS = 60
-MAX_ROWS = 500  # that importances are measured on
+MAX_ROWS = 500  # rows on which importances are measured
 REPEATS = 5
-BATCH = 10_000  # rows that a model is asked about at once
-POINTS = 200  # of a history
-QUICKLY = 0.5  # seconds of the processor that importances may always take
+BATCH = 10_000  # rows predicted at once
+POINTS = 200  # points of a solver history
+QUICKLY = 0.5  # seconds of CPU time that any part may use
 DEPTH = 6
 NO_TIME = "no time was left"
 
 
 def describe_model(evaluator: Evaluator, fitted: Any, task: Any, spent: float) -> dict[str, Any]:
-    """All that a model shows of itself; no part takes longer than the round has taken so far
-    (`spent`), both in seconds of the processor."""
+    """All parts of the description; no part uses more CPU time than the round has used (`spent`)."""
     seconds, out = min(task.deadline, max(QUICKLY, spent)), dict[str, Any]()
-    end = time.monotonic() + task.deadline  # of all parts, by the clock on the wall
-    parts = {  # those that cost next to nothing first
+    end = time.monotonic() + task.deadline  # wall-clock limit for all parts
+    parts = {  # the fastest first
         "history": lambda: history(fitted),
         "tree": lambda: tree(evaluator, fitted, task),
         "support": lambda: model_diagnostics.support(evaluator, fitted, task),
@@ -52,7 +53,7 @@ def describe_model(evaluator: Evaluator, fitted: Any, task: Any, spent: float) -
     }
     if (
         evaluator.foreign or evaluator.name in BASELINES.values()
-    ):  # other tables than ours; no columns
+    ):  # other tables than ours, or no use of columns
         parts = {name: make for name, make in parts.items() if name in ("history", "region")}
     for name, make in parts.items():
         if time.monotonic() > end:
@@ -60,13 +61,13 @@ def describe_model(evaluator: Evaluator, fitted: Any, task: Any, spent: float) -
             continue
         try:
             out[name] = make()
-        except Exception as error:  # a picture that cannot be drawn does not spoil the comparison
+        except Exception as error:  # a missing part does not affect the comparison
             out[name], out[f"{name}_why"] = None, f"{type(error).__name__}: {error}"[:200]
     return out
 
 
 def _strongest(out: dict[str, Any], task: Any) -> list[str]:
-    """Columns worth a closer look: by importance, else those of the plane."""
+    """The most important columns, or those of the plane if importances are missing."""
     found = out.get("importances")
     if found is None:
         return [task.plane["x"], task.plane["y"]] if task.plane else []
@@ -77,8 +78,8 @@ def _strongest(out: dict[str, Any], task: Any) -> list[str]:
 def coefficients(
     evaluator: Evaluator, fitted: Any, task: Any, seconds: float
 ) -> dict[str, Any] | None:
-    """Weights by term, in the user's units and per standard deviation; the strongest terms."""
-    values = model_diagnostics.weights_of(fitted)
+    """Coefficients of the strongest terms, on the original scale and per standard deviation."""
+    values = model_diagnostics.coefficients_of(fitted)
     if values is None:
         return None
     spread = model_diagnostics.spread_of(evaluator, fitted, task)
@@ -103,13 +104,13 @@ def _codes(evaluator: Evaluator, fitted: Any) -> list[int]:
 
 def _limits(evaluator: Evaluator, fitted: Any, task: Any, seconds: float) -> dict[str, Any] | None:
     try:
-        return model_diagnostics.weight_limits(evaluator, fitted, task, seconds)
-    except Exception:  # weights without their doubt are still weights
+        return model_diagnostics.coefficient_limits(evaluator, fitted, task, seconds)
+    except Exception:  # coefficients without limits are still useful
         return None
 
 
 def _limited(limits: Any, spread: np.ndarray, top: np.ndarray) -> dict[str, Any]:
-    """95 % limits in the user's units and per standard deviation."""
+    """95 % limits on the original scale and per standard deviation."""
     if limits is None:
         return {"low": None, "high": None, "scaled_low": None, "scaled_high": None, "method": ""}
     ends = {end: limits[end][:, top] for end in ("low", "high")}
@@ -119,9 +120,9 @@ def _limited(limits: Any, spread: np.ndarray, top: np.ndarray) -> dict[str, Any]
 
 
 def importances(evaluator: Evaluator, task: Any, seconds: float) -> dict[str, Any] | None:
-    """Permutation importance: loss of score when one column is shuffled, on rows not fitted on.
+    """Permutation importance: loss of score on held-out rows when one column is shuffled.
 
-    None if it would take more than so many seconds of the processor.
+    None if it would use more than `seconds` of CPU time.
     """
     columns = evaluator.table.column_names
     if len(columns) > MAX_COLUMNS or evaluator.foreign:
@@ -151,12 +152,12 @@ def importances(evaluator: Evaluator, task: Any, seconds: float) -> dict[str, An
     return {
         "columns": list(columns), "values": mean.tolist(), "low": (mean - half).tolist(),
         "high": (mean + half).tolist(),
-        "method": f"how much worse {found.name} is when the column is shuffled, {REPEATS} times",
+        "method": f"loss in {found.name} when the column is shuffled (mean of {REPEATS} shuffles)",
     }  # fmt: skip
 
 
 def _batches(n: int, most: int) -> list[tuple[int, int]]:
-    """Ever larger parts: the first ones tell how long the rest would take."""
+    """Batches of increasing size: the first ones show how long the rest would take."""
     out, start, size = [], 0, 1
     while start < n:
         out.append((start, min(n, start + size)))
@@ -167,7 +168,7 @@ def _batches(n: int, most: int) -> list[tuple[int, int]]:
 def _scores(
     evaluator: Evaluator, fitted: Any, table: Any, rows: np.ndarray, found: Metric, copies: int
 ) -> np.ndarray:
-    """Scores of copies of some rows that lie one below the other, asked all at once."""
+    """Scores of stacked copies of some rows, predicted at once."""
     n, out = len(rows), np.empty(copies)
     predictions = evaluator.predict(fitted, table)
     for k in range(copies):
@@ -179,7 +180,7 @@ def _scores(
 
 
 def history(fitted: Any) -> dict[str, list[float]] | None:
-    """What the solver did, thinned."""
+    """The iterations of the solver, thinned out."""
     recorded = vars(fitted).get("history_")
     if not recorded or len(recorded.get("iteration", ())) < 2:
         return None
@@ -193,9 +194,9 @@ def history(fitted: Any) -> dict[str, list[float]] | None:
 
 
 def tree(evaluator: Evaluator, fitted: Any, task: Any) -> dict[str, Any] | None:
-    """Nodes of a single tree, from the root; deeper ones are cut off and said to be.
+    """Nodes of a single tree, from the root; `cut` marks nodes whose children are left out.
 
-    Values are in the order of class codes; `way` is that of one training row.
+    Values are in the order of class codes; `way` is the path of one training row.
     """
     nodes = vars(fitted).get("tree_")
     if nodes is None or not hasattr(nodes, "left"):
@@ -217,7 +218,7 @@ def tree(evaluator: Evaluator, fitted: Any, task: Any) -> dict[str, Any] | None:
         }  # fmt: skip
         if not leaf and not cut:
             column = fitted.schema_.name(int(nodes.feature[i]))
-            node |= {"column": column, "test": _question(nodes, fitted.schema_, i, column),
+            node |= {"column": column, "test": _condition(nodes, fitted.schema_, i, column),
                      "left": int(nodes.left[i]), "right": int(nodes.right[i])}  # fmt: skip
             queue += [(int(nodes.left[i]), level + 1), (int(nodes.right[i]), level + 1)]
         out.append(node)
@@ -227,8 +228,8 @@ def tree(evaluator: Evaluator, fitted: Any, task: Any) -> dict[str, Any] | None:
     return {"nodes": out, "depth": depth, "leaves": leaves, "row": int(row[0]), "way": way}
 
 
-def _question(nodes: Any, schema: Any, i: int, column: str) -> str:
-    """What must hold to go left."""
+def _condition(nodes: Any, schema: Any, i: int, column: str) -> str:
+    """The condition for the left branch."""
     j = int(nodes.feature[i])
     missing = " or missing" if schema.n_missing[j] > 0 and nodes.missing_left[i] else ""
     if nodes.has_set[i]:
@@ -243,9 +244,9 @@ def _question(nodes: Any, schema: Any, i: int, column: str) -> str:
 
 
 def region(evaluator: Evaluator, fitted: Any, task: Any) -> dict[str, Any] | None:
-    """Predictions on a grid over two columns, the others at their middle values; rows from below.
+    """Predictions on a grid over two columns, with the others at typical values; rows from the bottom.
 
-    `certainty` is the probability of the predicted class, where the model gives probabilities.
+    `certainty` is the probability of the predicted class, if the model has probabilities.
     """
     spec = task.plane
     columns = evaluator.table.column_names

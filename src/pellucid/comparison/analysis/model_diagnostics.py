@@ -1,8 +1,9 @@
-"""What is special about a fitted model: doubts of its weights, their path along the penalty, how the
-prediction depends on single columns, the plane of a discriminant, support vectors, neighbours.
+"""Parts of a model's description that refit the model or belong to one kind of model.
 
-Each function gives plain data, bounded in size, or None where a model has no such thing or its time
-is used up. Invariant: nothing here changes a score, and classes are codes, not labels.
+`model_details.describe_model` calls them: limits of coefficients and their path along the penalty (by
+refits), partial dependence, the discriminant plane of LDA, support vectors, nearest neighbours.
+Each function returns plain data of bounded size, or None if the model has no such part or the time is
+over. Invariant: nothing here changes a score; classes are codes, not labels.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from pellucid import parallel
 from pellucid.comparison.execution.worker_data import Evaluator
 from pellucid.data.io import shared_tables
 
-REDRAWN = 30  # refits behind the interval of a weight
-ENOUGH = 20  # of them that must know a term
-LINES = 8  # weights that are followed along the penalty
+N_BOOTSTRAP = 30  # bootstrap refits for the limits of coefficients
+ENOUGH = 20  # refits that must contain a term
+LINES = 8  # coefficients shown along the penalty
 DEPENDENCES = 4
 GRID = 15
-ROWS = 60  # that a dependence is averaged over
+ROWS = 60  # rows over which a dependence is averaged
 POINTS = 300
 BINS = 24
 SHOWN = 4  # rows whose neighbours are listed
@@ -33,8 +34,8 @@ def _rng(evaluator: Evaluator, *what: Any) -> np.random.Generator:
     return parallel.stream(parallel.seed_sequence(evaluator.shared.seed), "insight", *what)
 
 
-def weights_of(fitted: Any) -> np.ndarray | None:
-    """(classes or 1, terms); None for a model without weights by term."""
+def coefficients_of(fitted: Any) -> np.ndarray | None:
+    """Coefficients as (classes or 1, terms); None for a model without them."""
     coef = vars(fitted).get("coef_")
     if coef is None or not hasattr(fitted, "terms_"):
         return None
@@ -52,25 +53,25 @@ def spread_of(evaluator: Evaluator, fitted: Any, task: Any) -> np.ndarray:
     return np.sqrt(np.maximum(square - mean**2, 0.0))
 
 
-# Doubt ----------------------------------------------------------------------------------------
+# Limits of coefficients -------------------------------------------------------------------------
 
 
-def weight_limits(
+def coefficient_limits(
     evaluator: Evaluator, fitted: Any, task: Any, seconds: float
 ) -> dict[str, Any] | None:
-    """95 % limits of all weights: by theory for least squares, else from refits on redrawn rows."""
-    values = weights_of(fitted)
+    """95 % limits of all coefficients: by theory for least squares, else from bootstrap refits."""
+    values = coefficients_of(fitted)
     if values is None:
         return None
     known = _wald(fitted) if type(fitted).__name__ == "LinearRegression" else None
     if known is not None:
         return known
-    spread = _redrawn(evaluator, fitted, task, values.shape, seconds)
+    spread = _bootstrap_spread(evaluator, fitted, task, values.shape, seconds)
     if spread is None:
         return None
     half = 1.96 * spread
     return {"low": values - half, "high": values + half,
-            "method": f"{REDRAWN} refits on redrawn rows"}  # fmt: skip
+            "method": f"{N_BOOTSTRAP} bootstrap refits"}  # fmt: skip
 
 
 def _wald(fitted: Any) -> dict[str, Any] | None:
@@ -83,22 +84,22 @@ def _wald(fitted: Any) -> dict[str, Any] | None:
     return {"low": ends[None, :, 0], "high": ends[None, :, 1], "method": "the t distribution"}
 
 
-def _redrawn(
+def _bootstrap_spread(
     evaluator: Evaluator, fitted: Any, task: Any, shape: tuple[int, int], seconds: float
 ) -> np.ndarray | None:
-    """Standard deviation of each weight over refits; NaN for a term that few of them know."""
+    """Standard deviation of each coefficient over bootstrap refits; NaN for terms in few of them."""
     began, rng, n = time.process_time(), _rng(evaluator, "redrawn", evaluator.name), len(task.train)
     place = {str(term): j for j, term in enumerate(fitted.terms_)}
-    found = np.full((REDRAWN, *shape), np.nan)
-    for b in range(REDRAWN):
+    found = np.full((N_BOOTSTRAP, *shape), np.nan)
+    for b in range(N_BOOTSTRAP):
         rows = task.train[rng.integers(0, n, n)]
         model = evaluator.unfitted(task.candidates[task.best], "redrawn", str(b))
-        again = weights_of(other := evaluator.fit(model, evaluator.rows(rows), rows))
+        again = coefficients_of(other := evaluator.fit(model, evaluator.rows(rows), rows))
         if again is not None and len(again) == shape[0]:
             pairs = [(place[str(t)], j) for j, t in enumerate(other.terms_) if str(t) in place]
             ours, theirs = zip(*pairs)
             found[b][:, list(ours)] = again[:, list(theirs)]
-        if (time.process_time() - began) / (b + 1) * REDRAWN > seconds:
+        if (time.process_time() - began) / (b + 1) * N_BOOTSTRAP > seconds:
             return None
     known = np.isfinite(found).sum(axis=0)
     mean = np.nansum(found, axis=0) / np.maximum(known, 1)
@@ -110,8 +111,8 @@ def _redrawn(
 
 
 def path(evaluator: Evaluator, fitted: Any, task: Any, seconds: float) -> Any:
-    """Weights per standard deviation along the penalty, the other parameters as chosen."""
-    values, chosen = weights_of(fitted), task.candidates[task.best]
+    """Standardised coefficients along the penalty, with the other parameters as chosen."""
+    values, chosen = coefficients_of(fitted), task.candidates[task.best]
     name = next((key for key in chosen if key in PENALTIES), None)
     if values is None or name is None:
         return None
@@ -122,11 +123,11 @@ def path(evaluator: Evaluator, fitted: Any, task: Any, seconds: float) -> Any:
     spread = spread_of(evaluator, fitted, task)
     sizes = np.abs(values * spread)
     top = np.argsort(-sizes.max(axis=0), kind="stable")[:LINES]
-    which = sizes[:, top].argmax(axis=0)  # of each term the class where it is largest
+    which = sizes[:, top].argmax(axis=0)  # the class where each term is largest
     began, X, lines = time.process_time(), evaluator.rows(task.train), []
     for k, value in enumerate(along):
         model = evaluator.unfitted({**others, name: value}, "path", str(k))
-        again = weights_of(evaluator.fit(model, X, task.train))
+        again = coefficients_of(evaluator.fit(model, X, task.train))
         if again is None or again.shape != values.shape:
             return None
         lines.append(again[which, top] * spread[top])
@@ -147,7 +148,7 @@ def _agree(candidate: dict[str, Any], others: dict[str, Any]) -> bool:
 
 
 def dependence(evaluator: Evaluator, fitted: Any, task: Any, columns: list[str]) -> Any:
-    """Mean prediction if every row had the same value in one column, for some columns."""
+    """Partial dependence: the mean prediction if every row had the same value in one column."""
     rows = task.train[_rng(evaluator, "dependence").permutation(len(task.train))[:ROWS]]
     found = [
         _dependence(evaluator, fitted, task.train, rows, name) for name in columns[:DEPENDENCES]
@@ -196,7 +197,7 @@ def _texts(evaluator: Evaluator, name: str, rows: np.ndarray) -> list[list[str]]
 
 
 def _means(evaluator: Evaluator, fitted: Any, table: Any, n: int) -> np.ndarray:
-    """(values, classes or 1): mean number, mean probability, or share of rows that are called so."""
+    """(values, classes or 1): mean prediction, mean probability, or share of the predicted labels."""
     predictions, K = evaluator.predict(fitted, table), evaluator.shared.n_classes
     if not K:
         return predictions.labels.reshape(n, -1).mean(axis=1)[:, None]
@@ -208,7 +209,7 @@ def _means(evaluator: Evaluator, fitted: Any, table: Any, n: int) -> np.ndarray:
 
 
 def projection(evaluator: Evaluator, fitted: Any, task: Any) -> dict[str, Any] | None:
-    """Rows in the plane that a linear discriminant sees; along its line for two classes."""
+    """Rows in the plane of the linear discriminants; for two classes, on the line."""
     if type(fitted).__name__ != "LinearDiscriminantAnalysis":
         return None
     rows = task.train[np.sort(_rng(evaluator, "projection").permutation(len(task.train))[:POINTS])]
@@ -227,7 +228,7 @@ def projection(evaluator: Evaluator, fitted: Any, task: Any) -> dict[str, Any] |
 
 
 def support(evaluator: Evaluator, fitted: Any, task: Any) -> dict[str, Any] | None:
-    """How many training rows carry the boundary (or lie outside the tube), by class."""
+    """Number of support vectors by class."""
     where = vars(fitted).get("support_")
     if where is None or "dual_coef_" not in vars(fitted):
         return None
@@ -241,7 +242,7 @@ def support(evaluator: Evaluator, fitted: Any, task: Any) -> dict[str, Any] | No
 
 
 def neighbours(evaluator: Evaluator, fitted: Any, task: Any) -> list[dict[str, Any]] | None:
-    """Some rows with the nearest other rows, their distances and their targets."""
+    """Some rows with their nearest neighbours, distances and targets."""
     if not type(fitted).__name__.startswith("KNeighbors"):
         return None
     rows = np.sort(_rng(evaluator, "neighbours").permutation(task.train)[:SHOWN])

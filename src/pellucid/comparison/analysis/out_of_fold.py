@@ -1,6 +1,6 @@
-"""From the journal to tables: out-of-fold answers, searches, seconds, the log.
+"""From the journal to tables: out-of-fold predictions, searches, times, the log.
 
-Invariant: the order is that of the plan, not that in which children ended.
+Invariant: the order is that of the plan, not that in which workers finished.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pellucid.comparison.planning.plan import Plan
 
 
 def searches(plan: Plan, state: RunState) -> dict[str, list[dict[str, Any]]]:
-    """By model: its candidates with their inner scores over all rounds, and how often each won."""
+    """By model: its candidates with their inner scores in all rounds, and how often each was chosen."""
     rounds = [*map(str, range(len(plan.folds))), FINAL]
     out = {}
     for contender in plan.running:
@@ -37,8 +37,10 @@ def searches(plan: Plan, state: RunState) -> dict[str, list[dict[str, Any]]]:
 
 
 def chosen_by(plan: Plan, state: RunState, model: str) -> int:
-    """The candidate that a model's search on all training rows chose; if that has not ended the best
-    of those it had scored, else the one that most folds chose."""
+    """The candidate that a model's search on all training rows chose.
+
+    If that search has not ended, it is the best candidate so far, else the one that most folds chose.
+    """
     last = state.done.get((model, FINAL))
     if last is not None:
         return last["best"]
@@ -51,7 +53,7 @@ def chosen_by(plan: Plan, state: RunState, model: str) -> int:
 
 
 def timings_of(state: RunState) -> dict[str, Any]:
-    """Seconds by model: whole, one fit, one prediction."""
+    """Seconds by model: search, one fit, one prediction."""
     models: dict[str, dict[str, float]] = {}
     for (model, fold), record in state.done.items():
         own = models.setdefault(model, {"search": 0.0, "fit": 0.0, "predict": 0.0, "folds": 0.0})
@@ -67,7 +69,7 @@ def timings_of(state: RunState) -> dict[str, Any]:
 
 
 def collect(plan: Plan, state: RunState, parts: Path) -> dict[str, dict[str, np.ndarray]]:
-    """Out-of-fold answers of every model whose folds are all done, in the order of the folds."""
+    """Out-of-fold predictions of every model whose folds are all done, in the order of the folds."""
     out = {}
     for contender in plan.running:
         paths = [part_path(parts, contender.id, str(k)) for k in range(len(plan.folds))]
@@ -94,7 +96,7 @@ def wide(plan: Plan, predictions: dict[str, dict[str, np.ndarray]]) -> dict[str,
     predicted = np.concatenate([p["labels"] for p in predictions.values()] or [np.empty(0)])
     if classes is None:
         return {**columns, "target": plan.dataset.y[where], "prediction": predicted}
-    # Truths are written as CSV writes them, and as `pellucid predict` names its columns.
+    # Booleans are written as in CSV and in the column names of `pellucid predict`.
     names = [str(c).lower() if isinstance(c, bool) else str(c) for c in classes]
     columns["target"] = [names[k] for k in plan.dataset.y[where]]
     columns["prediction"] = [names[int(k)] for k in predicted]
@@ -110,14 +112,14 @@ def wide(plan: Plan, predictions: dict[str, dict[str, np.ndarray]]) -> dict[str,
 
 
 def log_text(state: RunState, kept: str | None, final_fit: dict[str, Any]) -> str:
-    """All warnings and failures, in full; `ended` tells of the kept model."""
+    """All warnings and failures, in full; `final_fit` has those of the final model."""
     lines = []
     for (model, fold), record in state.done.items():
         lines += _warning_lines(f"{model}, fold {fold}", record["warnings"])
     for (model, fold), tried in state.candidates.items():
         for c, record in tried.items():
             lines += _warning_lines(f"{model}, fold {fold}, candidate {c + 1}", record["warnings"])
-    lines += _warning_lines(f"{kept}, kept model", final_fit.get("warnings", []))
+    lines += _warning_lines(f"{kept}, final model", final_fit.get("warnings", []))
     lines += [f"{m}: {r['how']}: {r['why']}" for m, r in state.failed.items()]
     return "\n".join(sorted(lines)) + "\n" if lines else "nothing to report\n"
 

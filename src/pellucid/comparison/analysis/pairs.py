@@ -1,7 +1,7 @@
-"""All models of a run against each other: scores, intervals, and the difference of every pair.
+"""Comparison of all models of a run: scores, intervals, and the difference of every pair.
 
-Our own metrics are compared by rows, custom scorers by folds. The result is computed once; board,
-pairwise matrix, answer and report read it.
+Our own metrics are compared by rows, scikit-learn scorers by folds. The result is computed once and used
+by the leaderboard, the pairwise matrix and the report.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ FoldScores = dict[str, list[float]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is known of the models that finished all folds.
+    """Scores and differences of the models that completed all folds.
 
-    folds : {model: {metric: one score per fold}}; means : {model: ranking score}, those that have one
-    recalls : {model: {class: recall}} where a class is rare
+    folds : {model: {metric: one score per fold}}
+    means : {model: mean of the ranking metric}, if it is defined
+    recalls : {model: {class: recall}} if a class is rare
     """
 
     folds: Mapping[str, FoldScores]
@@ -46,7 +47,7 @@ class Comparison:
     known: dict[tuple[str, str], Difference] = field(default_factory=dict)
 
     def difference(self, one: str, other: str) -> Difference:
-        """How much better `one` is than `other`; that of the reversed pair is its negative."""
+        """How much better `one` is than `other`; the reversed pair has the negative difference."""
         if (one, other) not in self.known:
             found = self.pair(one, other)
             self.known.update({(one, other): found, (other, one): found.reversed})
@@ -75,7 +76,7 @@ class Comparison:
 def compare_models(
     plan: Plan, folds: Mapping[str, FoldScores], predictions: Mapping[str, Mapping[str, np.ndarray]]
 ) -> Comparison:
-    """By rows where the metric allows it, else by folds."""
+    """Compare by rows if the metric allows it, else by folds."""
     found = (
         _by_folds(plan, folds)
         if plan.metric.needs == "model"
@@ -121,9 +122,9 @@ def _by_rows(
 def _by_log_loss(
     design: CVDesign, predictions: Mapping[str, Mapping[str, np.ndarray]]
 ) -> dict[str, Evidence]:
-    """The log loss as a second test of whether a model beats the baseline.
+    """The evidence of the log loss, for a second test of whether a model beats the baseline.
 
-    Labels alone have little power to show that the columns help at all; probabilities have more.
+    A test on labels has little power to show that the columns help; a test on probabilities has more.
     """
     own = replace(design, metric=LOG_LOSS)
     found = {name: model_evidence(own, predicted) for name, predicted in predictions.items()}
@@ -144,7 +145,7 @@ def _by_folds(plan: Plan, folds: Mapping[str, FoldScores]) -> Comparison:
 
 
 def interval_of_folds(plan: Plan, scores: list[float]) -> tuple[float, float]:
-    """Of the ranking score, from its values in the folds alone."""
+    """Interval of the ranking metric from its fold scores alone."""
     return fold_interval(scores, plan.ratio, bounds_of(plan.metric.name), plan.repeats)
 
 
@@ -153,7 +154,7 @@ def _mean(scores: list[float]) -> float:
 
 
 def _is_exact(plan: Plan, name: str) -> bool:
-    """The baseline says the same of every row: some scores of it are known beforehand."""
+    """Whether the score is known in advance: the baseline predicts the same for every row."""
     known = plan.metric.name in ("roc_auc", "balanced_accuracy")
     return known and name == BASELINES[plan.dataset.task]
 
@@ -161,7 +162,7 @@ def _is_exact(plan: Plan, name: str) -> bool:
 def recalls(
     plan: Plan, predictions: Mapping[str, Mapping[str, np.ndarray]]
 ) -> dict[str, dict[str, float]]:
-    """Recall by class of every model, over all tested rows, if some class is rare."""
+    """Recall by class of every model over all tested rows, if some class is rare."""
     dataset = plan.dataset
     if dataset.classes is None:
         return {}
@@ -177,9 +178,9 @@ def recalls(
 
 
 def design_of(plan: Plan) -> CVDesign:
-    """What the models of a plan share: rows, folds, and what varies independently."""
+    """What the models of a plan have in common: rows, folds and independent units."""
     dataset, in_time = plan.dataset, plan.dataset.split_by[0] == "time"
-    # Training rows that only grow are shared no more than those of shuffled folds.
+    # Growing training sets share no more rows than those of shuffled folds.
     ratio = 1 / max(len(plan.folds) - 1, 1) if in_time else plan.ratio
     return CVDesign(
         plan.metric, dataset.y, dataset.weights, len(dataset.classes or ()), units_of(plan),
@@ -188,10 +189,10 @@ def design_of(plan: Plan) -> CVDesign:
 
 
 def units_of(plan: Plan) -> np.ndarray:
-    """By row: itself, its group, or its block of neighbouring times.
+    """The independent unit of each row: the row itself, its group, or its block of times.
 
-    Errors of neighbouring times are alike. Blocks hold the square root of the number of tested rows,
-    so that they are long and many; rows of one time share a block.
+    Errors at neighbouring times are correlated. A block has as many rows as the square root of their
+    number, so that blocks are both long and many; rows with the same time are in the same block.
     """
     kind, values = plan.dataset.split_by
     n = len(plan.dataset.y)
@@ -207,7 +208,7 @@ def units_of(plan: Plan) -> np.ndarray:
 
 
 def effective_sample(plan: Plan) -> statistics.EffectiveSample | None:
-    """The tested rows of each class; None for numbers."""
+    """The effective number of tested rows of each class; None for regression."""
     dataset = plan.dataset
     if dataset.classes is None:
         return None

@@ -1,13 +1,15 @@
-"""The locked test part: scores of the kept model with intervals, and those of the baseline.
+"""The test set: scores of the final model with intervals, and the scores of the baseline.
 
-Intervals are over rows: Wilson's for shares, Newcombe's for the area under the ROC curve, the
-studentised bootstrap for means of losses, else percentiles of redrawn rows (of shares never less
-than Wilson's of the rows behind them, of R2 never less than that of its mean squared error). Rows of
-unequal weight count in all of them: as (sum of weights)^2 / sum of squared weights equal ones in the
-first two, by their weighted mean and its error in the third. Rows of one group are alike: where
-groups are known, groups are what is redrawn, counted or left out in turn (the jackknife instead of
-percentiles), and one group alone has no interval.
-Invariant: these rows are looked at here alone.
+- Accuracy: Wilson's interval.
+- Area under the ROC curve: Newcombe's interval.
+- Mean losses (MAE, RMSE, log loss, deviance): the studentised bootstrap.
+- Others: bootstrap percentiles, at least as wide as Wilson's interval (for R2: as that of the squared
+  error).
+
+Weights reduce the number of rows to the effective number in the first two, and enter the weighted mean
+and its error in the third. If there are groups, their rows are not independent: groups are resampled,
+counted or left out in turn (the jackknife instead of percentiles), and a single group has no interval.
+Invariant: no other module uses these rows.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from pellucid.model_selection.metrics import METRICS, log_losses, poisson_devian
 
 
 def open_test(evaluator: Evaluator, fitted: Any, task: FoldTask) -> dict[str, Any]:
-    """Everything that is said of the locked rows."""
+    """All results on the test set."""
     X = evaluator.rows(task.test)
     predictions = evaluator.predict(fitted, X)
     values = evaluator.score(task.metrics, fitted, X, task.test, predictions)
@@ -49,7 +51,7 @@ def open_test(evaluator: Evaluator, fitted: Any, task: FoldTask) -> dict[str, An
 
 @dataclass(frozen=True)
 class TestRows:
-    """The rows that count, and what was said of them; K classes, 0 for numbers."""
+    """The rows with positive weight and their predictions; K classes, 0 for regression."""
 
     y: np.ndarray
     w: np.ndarray
@@ -59,7 +61,7 @@ class TestRows:
 
     @property
     def n(self) -> float:
-        """So many rows of equal weight tell as much."""
+        """Effective number of rows."""
         return statistics.effective_rows(self.w)
 
     def mean_interval(
@@ -68,7 +70,7 @@ class TestRows:
         rng: np.random.Generator,
         unseen: Callable[..., loss_intervals.UnseenLoss],
     ) -> tuple[float, float]:
-        """Of losses by row; `unseen` tells of theirs, or of those of groups, what they do not."""
+        """Interval of the mean of row losses; `unseen` adds what losses beyond the sample may be."""
         w = self.w
         if self.groups is not None:
             values, w = loss_intervals.by_group(values, w, self.groups)
@@ -79,7 +81,7 @@ def intervals(
     y: np.ndarray, w: np.ndarray, predictions: Predictions, K: int, values: dict[str, float], seed: int,
     groups: np.ndarray | None = None,
 ) -> dict[str, list[float]]:  # fmt: skip
-    """95 % intervals by metric; K classes, 0 for numbers. One without a value has no interval."""
+    """95 % intervals by metric, for metrics that are defined; K classes, 0 for regression."""
     there = w > 0
     test = TestRows(
         y[there], w[there], predictions.part(there), K, None if groups is None else groups[there]
@@ -116,9 +118,9 @@ def _interval(
 
 
 def _of_share(share: float, test: TestRows) -> tuple[float, float]:
-    """Wilson's of the right rows; of groups with the design effect of theirs (Kish 1965).
+    """Wilson's interval of the accuracy; with groups, their design effect reduces n (Kish 1965).
 
-    Groups that are right in all rows tell nothing of how much they differ: each counts as one row.
+    If every prediction is right, the design effect is unknown: each group counts as one row.
     """
     if test.groups is None:
         return statistics.wilson(share, test.n)
@@ -133,10 +135,11 @@ def _of_share(share: float, test: TestRows) -> tuple[float, float]:
 def _at_least(
     name: str, value: float, test: TestRows, rng: np.random.Generator
 ) -> tuple[float, float] | None:
-    """Ends that percentiles of redrawn rows must not be within; None if there are none.
+    """The narrowest interval allowed for bootstrap percentiles; None if there is none.
 
-    Redrawn rows that are all right tell no doubt: a share has at least that of its rows. And they
-    hold no larger errors than were seen: R2 has at least the doubt of the mean squared error.
+    Bootstrap samples without a wrong prediction show no uncertainty, so a proportion has at least
+    Wilson's interval. They contain no larger errors than the sample, so R2 has at least the
+    uncertainty of the mean squared error.
     """
     y, w = test.y, test.w
     if name == "r2":
@@ -157,13 +160,13 @@ def _of_errors(power: int, test: TestRows, rng: np.random.Generator) -> tuple[fl
 
 
 def _of_losses(name: str, test: TestRows, rng: np.random.Generator) -> tuple[float, float] | None:
-    """Ends for a metric that is a mean of losses (RMSE: its root); None for another."""
+    """The interval of a metric that is a mean loss (RMSE: its root); None for other metrics."""
     if name == "mae":
         return _of_errors(1, test, rng)
     if name == "rmse":
         low, high = _of_errors(2, test, rng)
         return float(np.sqrt(low)), float(np.sqrt(high))
-    if name == "poisson_deviance":  # of the order of squared errors by their variance
+    if name == "poisson_deviance":  # of the order of squared errors / variance
         own = poisson_deviances(test.y, test.predictions.labels, test.w)
         return test.mean_interval(
             own, rng, partial(loss_intervals.beyond_errors, power=2, n=test.n)
@@ -179,7 +182,7 @@ def _of_losses(name: str, test: TestRows, rng: np.random.Generator) -> tuple[flo
 
 
 def _of_auc(test: TestRows) -> tuple[float, float]:
-    """Newcombe's; for more classes the mean over one class against the rest."""
+    """Newcombe's interval; for more than two classes, the mean over one class against the rest."""
     y, w, K = test.y, test.w, test.K
     given = (
         test.predictions.proba if test.predictions.proba is not None else test.predictions.scores

@@ -1,5 +1,5 @@
-"""Columns that leak the target: copies of it, near copies, one far ahead of all others, those that
-have a value only where the outcome is known, and those that add up to the target.
+"""Checks for columns that leak the target: copies and near copies of it, a column that predicts it far
+better than all others, columns with values in only one class, and columns that add up to the target.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from pellucid.comparison.checks.univariate import codes_of
 from pellucid.comparison.planning.dataset import Dataset, shown
 from pellucid.data.raw_column import RawColumn
 
-LEAKED = 0.995  # AUC, R2 or rank correlation of one column alone
-STRONG, FAR_AHEAD = 0.9, 0.35  # one column far ahead of all others is worth a question
-MAX_TERMS, MAX_ROWS = 100, 20_000  # of a sum that is looked for
-EXACT = 1e-9  # of the target's range: what rounding leaves of a sum
+LEAKED = 0.995  # AUC, R2 or rank correlation of a single column
+STRONG, FAR_AHEAD = 0.9, 0.35  # score of a suspect, and its error relative to the second best
+MAX_TERMS, MAX_ROWS = 100, 20_000  # columns and rows of the sums that are tried
+EXACT = 1e-9  # rounding error of a sum, relative to the target
 CHANCE = 1e-9  # probability that all these rows have one class by chance
 
 
@@ -27,7 +27,7 @@ def copies(facts: Facts) -> Iterator[Finding]:
         levels, codes = np.unique(codes_of(column, 10**9), return_inverse=True)
         if len(levels) != len(targets) or len(np.unique(codes * len(targets) + y)) != len(targets):
             continue
-        # As many pairs as levels. Where hardly a value comes twice that proves nothing.
+        # There are as many pairs as levels. That proves nothing if hardly any value repeats.
         repeats = len(targets) <= len(y) / 2 and (
             facts.dataset.classes is not None or len(targets) > 2
         )
@@ -40,7 +40,7 @@ def copies(facts: Facts) -> Iterator[Finding]:
 
 
 def _same_line(column: RawColumn, dataset: Dataset) -> bool:
-    """Whether a column of numbers is the target in another unit."""
+    """Whether a numeric column is a linear function of the target."""
     if column.kind != "number" or dataset.classes is not None or np.isnan(column.values).any():
         return False
     x, y = (v / max(np.abs(v).max(), 1e-300) for v in (column.values.astype(float), dataset.y))
@@ -61,14 +61,14 @@ def leaks(facts: Facts) -> Iterator[Finding]:
                 f"predicts {short(target)} with {word} {score:.3f}",
             )
             if same >= LEAKED:
-                how = f"ranks the rows as {short(target)} does (rank correlation {same:.3f})"
-            yield Finding("D011", "error", f"{short(name)} alone {how}: it probably contains the "
-                          f"answer. Drop it ({drop}) or accept it (--ignore D011)", drop, (name,),
+                how = f"has the same order as {short(target)} (rank correlation {same:.3f})"
+            yield Finding("D011", "error", f"{short(name)} alone {how}: it probably leaks the "
+                          f"target. Drop it ({drop}) or accept it (--ignore D011)", drop, (name,),
                           leak=True)  # fmt: skip
 
 
 def _same_order(facts: Facts, name: str) -> float:
-    """Size of the rank correlation of a column of numbers with the target; 0 where some are missing."""
+    """Absolute rank correlation of a numeric column with the target; 0 if it has missing values."""
     column = facts.raw[name]
     if column.kind != "number" or np.isnan(column.values).any():
         return 0.0
@@ -90,7 +90,9 @@ def suspects(facts: Facts) -> Iterator[Finding]:
     far = (1 - first) < FAR_AHEAD * (1 - second)
     if STRONG <= first < LEAKED and far:
         word = "AUC" if facts.dataset.classes is not None else "R2"
-        later = ranked[0] in {found[0] for found in _of_one_class(facts)}  # D016 is not told then
+        later = ranked[0] in {
+            found[0] for found in _of_one_class(facts)
+        }  # D016 is not reported then
         yield Finding("D015", "warning", f"{short(ranked[0])} alone predicts "
                       f"{short(facts.dataset.target)} with {word} {first:.3f}, the next best column "
                       f"with {second:.3f}: is it known before the outcome?",
@@ -103,13 +105,13 @@ def one_class_columns(facts: Facts) -> Iterator[Finding]:
                      f"{short(facts.dataset.target)} is {label!r} ({rows} rows): is it known before "
                      "the outcome?", f"if not: {option('--drop', name)}", (name,), leak=True)
              for name, word, label, rows in _of_one_class(facts)]  # fmt: skip
-    louder = (copies, leaks, suspects) if found else ()
-    reported = {name for find in louder for f in find(facts) for name in f.columns}
+    more_severe = (copies, leaks, suspects) if found else ()
+    reported = {name for find in more_severe for f in find(facts) for name in f.columns}
     yield from (f for f in found if f.columns[0] not in reported)
 
 
 def _of_one_class(facts: Facts) -> Iterator[tuple[str, str, str, int]]:
-    """Columns whose present, or missing, cells lie in one class only, in more rows than by chance."""
+    """Columns whose present (or missing) cells are all in one class, in more rows than by chance."""
     y, classes = facts.dataset.y[facts.rows], facts.dataset.classes
     if classes is None:
         return
@@ -136,13 +138,13 @@ def sums(facts: Facts) -> Iterator[Finding]:
         if len(parts) >= 2:
             drop = " ".join(option("--drop", n) for n in parts)
             yield Finding("D017", "error", f"{shown([repr(n) for n in parts], 4)} add up to "
-                          f"{short(facts.dataset.target)}: a weighted sum of them is the target "
+                          f"{short(facts.dataset.target)}: a weighted sum of them equals the target "
                           f"exactly. Drop them ({drop}) or accept them (--ignore D017)",
                           drop, tuple(parts), leak=True)  # fmt: skip
 
 
 def _summands(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The columns that a weighted sum needs to be the target exactly; none if there is no such sum."""
+    """The columns whose weighted sum equals the target exactly; none if there is no such sum."""
     size, scale = np.abs(X).max(axis=0), np.abs(y).max()
     Z = X / np.where(size > 0, size, 1.0)
     Z, z = Z - Z.mean(axis=0), y / max(scale, 1e-300)

@@ -1,5 +1,5 @@
 """Facts about the columns for the report, on the training rows: ranges, levels, and the target by
-column. Invariant: the locked test rows are not looked at; sizes are bounded whatever the table.
+column. Invariant: the test set is not used; the size of the result is bounded for any table.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_COLUMNS = 100
 def profile(
     dataset: Dataset, rows: np.ndarray, univariate: dict[str, float], seed: int
 ) -> dict[str, Any]:
-    """Columns (the most telling first if there are many), and the plane for decision regions."""
+    """Columns (the best predictors if there are many), and the plane for decision regions."""
     names = sorted(dataset.columns, key=lambda name: -_known(univariate.get(name)))
     kept = set(names[:MAX_COLUMNS])
     raw = {name: column for name, column in dataset.raw().items() if name in kept}
@@ -50,8 +50,9 @@ def target(dataset: Dataset, rows: np.ndarray) -> dict[str, Any] | None:
 
 
 def _edges(values: np.ndarray) -> tuple[np.ndarray, int]:
-    """Equal bins, and how many values lie outside: a tail of 1 % that would take more than a fifth of
-    the picture is cut off.
+    """Edges of equal bins, and the number of values outside them.
+
+    A tail of 1 % of the values is cut off if it would take more than a fifth of the picture.
     """
     low, high = float(values.min()), float(values.max())
     first, last = (float(q) for q in np.quantile(values, (0.01, 0.99)))
@@ -145,7 +146,7 @@ def _each(
     distinct: np.ndarray,
     text_of: Callable[[float], str],
 ) -> dict[str, Any]:
-    """A few whole numbers, one by one in their order."""
+    """A few different integers, each with its own bar."""
     labels = [number(v, 15) if text_of is number else text_of(v) for v in distinct]
     if dataset.classes is None:
         return {
@@ -161,7 +162,7 @@ def _each(
 
 
 def _span(values: np.ndarray, text_of: Callable[[float], str]) -> str:
-    """From the smallest to the largest of these numbers: where each is counted can be told."""
+    """`smallest - largest` of the values of a bin, so that bins do not overlap."""
     ends = [text_of(float(v)) for v in (values.min(), values.max())]
     between = " - " if text_of is number else " to "
     return ends[0] if ends[0] == ends[1] else between.join(ends)
@@ -174,7 +175,7 @@ def plane(
     univariate: dict[str, float],
     seed: int,
 ) -> dict[str, Any] | None:
-    """The two most telling number columns, a grid over them, and some rows to draw."""
+    """The two numeric columns that predict best, a grid over them, and some rows to draw."""
     numbers = [name for name, column in raw.items() if column.kind in ("number", "datetime")]
     usable = [name for name in numbers if len(np.unique(raw[name].values[rows])) > 5]
     usable.sort(key=lambda name: -_known(univariate.get(name)))
@@ -194,7 +195,7 @@ def plane(
 
 
 def _pair(names: list[str], raw: dict[str, RawColumn], rows: np.ndarray) -> Any:
-    """The strongest column and the strongest one that does not merely repeat it."""
+    """The best column, and the best one that is not highly correlated with it."""
     for other in names[1:]:
         a, b = (np.nan_to_num(raw[n].values[rows].astype(float)) for n in (names[0], other))
         spread = a.std() * b.std()
@@ -211,7 +212,7 @@ def _grid(values: np.ndarray) -> np.ndarray:
 
 
 def _middle(column: RawColumn, rows: np.ndarray) -> int:
-    """A row whose cell is typical: the most frequent level, or the number nearest to the median."""
+    """A row with a typical cell: the most frequent level, or the value nearest to the median."""
     if column.kind == "text":
         return int(rows[0])
     values = column.values[rows]

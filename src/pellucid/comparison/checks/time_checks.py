@@ -1,4 +1,4 @@
-"""Checks of columns that hold times: points in time, and durations that end with the outcome."""
+"""Checks of columns with times: points in time, and durations that end with the outcome."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MAX_STATES = 4
 
 
 def is_time(name: str, column: RawColumn) -> bool:
-    """Whether a column holds points in time: dates, timestamps, years, or the order of the rows."""
+    """Whether a column contains points in time: dates, timestamps, years, or the order of the rows."""
     if column.kind == "datetime":
         return True
     if column.kind == "text":
@@ -55,7 +55,7 @@ def _written_dates(column: RawColumn) -> bool:
 
 
 def _calendar(name: str, values: np.ndarray) -> bool:
-    """Years (also with a fraction, or of two digits), 20191231, 201912, or seconds since 1970."""
+    """Whether numbers are years (or two digits of them), 20191231, 201912, or seconds since 1970."""
     low, high = values.min(), values.max()
     if len(np.unique(values)) < MIN_YEARS:
         return False
@@ -72,7 +72,7 @@ def _calendar(name: str, values: np.ndarray) -> bool:
 
 
 def _order(values: np.ndarray) -> bool:
-    """Whether times grow from row to row by steady steps, as in the record of one process."""
+    """Whether times increase from row to row in steady steps, like the record of one process."""
     steps = np.diff(values)
     return bool(len(values) >= MIN_TIMES and (steps > 0).all() and steps.max() <= 2 * steps.min())
 
@@ -87,19 +87,19 @@ def times(facts: Facts) -> Iterator[Finding]:
     unique = [n for n in names if facts.raw[n].kind == "categorical" and _is_unique(facts.raw[n])]
     for own, rest in (([n for n in names if n not in unique], ""), (unique, _UNREADABLE)):
         if own:
-            text = sentence(own, "holds", "hold", f" times: {_SHUFFLED}{rest}")
+            text = sentence(own, "contains", "contain", f" times: {_SHUFFLED}{rest}")
             yield Finding("D009", "warning", text, _advice(facts, own[0]), tuple(own),
                           exclude=bool(rest))  # fmt: skip
 
 
 def _advice(facts: Facts, name: str) -> str:
-    """`--time COLUMN`, with fewer folds where there are too few times for them and a test set."""
+    """`--time COLUMN`, with fewer folds if there are too few times for them and a test set."""
     most = len(np.unique(codes_of(facts.raw[name], 10**9))) - 2
     return option("--time", name) + (f" --cv {most}" if most < facts.cv else "")
 
 
 _SHUFFLED = "shuffled folds train on the future to predict the past"
-_UNREADABLE = ". Excluded as a feature: almost every row has a category of its own"
+_UNREADABLE = ". Excluded as a feature, because almost every row has its own category"
 
 
 def _is_unique(column: RawColumn) -> bool:
@@ -121,7 +121,7 @@ def survival_pairs(facts: Facts) -> list[tuple[str, str]]:
 
 
 def _lasts(facts: Facts, name: str) -> bool:
-    """Whether numbers can be durations: none below 0, many different ones, no dates."""
+    """Whether numbers can be durations: none negative, many different values, no dates."""
     if name == facts.dataset.target:
         return True
     values = facts.raw[name].values[present(facts.raw[name])]
@@ -135,9 +135,9 @@ def durations(facts: Facts) -> Iterator[Finding]:
     target, pairs = facts.dataset.target, survival_pairs(facts)
     for duration, status in pairs:
         if target == status:
-            yield _after(duration, f"seems to last until {short(target)} was recorded")
+            yield _after(duration, f"seems to be the time until {short(target)} was recorded")
         elif target == duration:
-            yield _after(status, f"seems to tell how {short(target)} ended")
+            yield _after(status, f"seems to be the outcome at the end of {short(target)}")
         else:
             text = f"{short(duration)} and {short(status)} look like follow-up time and its outcome"
             yield Finding("D019", "note", f"{text}: are they known when {short(target)} is predicted?",
@@ -146,5 +146,5 @@ def durations(facts: Facts) -> Iterator[Finding]:
 
 
 def _after(name: str, why: str) -> Finding:
-    text = f"{short(name)} {why}: it is known only after the outcome, a possible leak"
+    text = f"{short(name)} {why}, so it is known only after the outcome: a possible leak"
     return Finding("D019", "warning", text, option("--drop", name), (name,), leak=True)

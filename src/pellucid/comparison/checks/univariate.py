@@ -1,12 +1,14 @@
-"""How much a single column says about the target, without fitting a model.
+"""How well a single column predicts the target, without fitting a model.
 
-A column becomes codes (levels, or up to 32 quantile bins; missing cells are a code of their own). Each
-half of the rows is then predicted from the shares of the classes (or means) that its codes have in
-the other half, so a column that merely numbers the rows says nothing. Numbers from numbers are also
-predicted along the line through the means of the bins, which a copy with a little noise lies on, and
-classes by the column's own order, in the direction that the other half shows; of text also the one
-word counts that says most in the other half: whether a cell has it. The best counts. The score is the
-area under the ROC curve (mean over classes, one against the rest) or R2.
+A column becomes codes (levels, or up to 32 quantile bins; missing cells have their own code). Each half
+of the rows is predicted from the class shares (or means) of its codes in the other half, so a column
+that merely numbers the rows has no score. Further predictions are tried, and the best score counts:
+
+- numbers from numbers: the line through the means of the bins (finds a copy with a little noise);
+- classes from numbers: the order of the column, in the direction that the other half shows;
+- from text: whether a cell contains the word that predicts best in the other half.
+
+The score is the area under the ROC curve (mean over classes, one against the rest) or R2.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from pellucid.model_selection.metrics import r2, roc_auc
 BINS = 32
 MIN_BINS = 4
 ROWS_OF_A_BIN = 10
-MAX_ROWS = 20_000  # more do not change the verdict
+MAX_ROWS = 20_000  # more rows do not change the conclusion
 MAX_TEXTS, MAX_WORDS = 4000, 500  # likewise; the most frequent words
 
 
@@ -50,7 +52,7 @@ def codes_of(column: RawColumn, bins: int = BINS) -> np.ndarray:
 def score_codes(
     codes: np.ndarray, y: np.ndarray, weights: np.ndarray, n_classes: int, half: np.ndarray
 ) -> float:
-    """The score of one column of codes; `half` divides the rows."""
+    """The score of a column of codes; `half` splits the rows in two."""
     targets = _targets(y, n_classes)
     predicted = np.empty_like(targets)
     for side in (False, True):
@@ -66,7 +68,7 @@ def _targets(y: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def _shares(codes: np.ndarray, targets: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
-    """Mean of the targets by code, with one row of prior opinion."""
+    """Mean of the targets by code, with the overall mean as one prior row."""
     overall = np.average(targets, axis=0, weights=weights)
     mass = np.bincount(codes, weights, minlength=size)
     sums = [np.bincount(codes, weights * t, minlength=size) for t in targets.T]
@@ -82,7 +84,7 @@ def _scored(y: np.ndarray, predicted: np.ndarray, weights: np.ndarray, n_classes
 def score_piecewise_linear(
     codes: np.ndarray, x: np.ndarray, y: np.ndarray, w: np.ndarray, half: Any
 ) -> float:
-    """R2 of the line through the means of the bins, drawn on beyond the outer ones."""
+    """R2 of the line through the means of the bins, extrapolated beyond the outer ones."""
     predicted = np.empty(len(y))
     for side in (False, True):
         here, there = half == side, half != side
@@ -102,7 +104,7 @@ def score_piecewise_linear(
 def score_best_word(
     cells: np.ndarray, y: np.ndarray, w: np.ndarray, n_classes: int, half: Any
 ) -> float:
-    """The score of a single word, for each half the one that goes best with the other's targets."""
+    """The score of a single word: for each half, the word that predicts best in the other half."""
     cells, y, w, half = (v[:MAX_TEXTS] for v in (cells, y, w, half))
     options = Text(min_df=0.02, max_words=MAX_WORDS)
     words = vocabulary(cells, np.ones(len(cells)), options)[0]
@@ -127,7 +129,7 @@ def score_best_word(
 
 
 def score_order(x: np.ndarray, y: np.ndarray, w: np.ndarray, half: Any) -> float:
-    """AUC of the column itself, one class against the rest; each half directs the other."""
+    """AUC of the column itself, one class against the rest, in the direction of the other half."""
     found = []
     for k in np.unique(y):
         sides = [roc_auc((y[s] == k).astype(int), x[s], w[s], np.arange(2)) for s in (half, ~half)]
@@ -137,7 +139,7 @@ def score_order(x: np.ndarray, y: np.ndarray, w: np.ndarray, half: Any) -> float
 
 
 def univariate_scores(dataset: Dataset, rows: np.ndarray, seed: int) -> dict[str, float]:
-    """{column: score of this column alone} on some rows."""
+    """{column: score of this column as the only predictor} on some rows."""
     rng = parallel.stream(parallel.seed_sequence(seed), "alone")
     if len(rows) > MAX_ROWS:
         rows = np.sort(rng.choice(rows, MAX_ROWS, replace=False))

@@ -1,9 +1,9 @@
-"""One piece of work in a process of its own: search inside one outer fold, fit, score, write down.
+"""The work on one outer fold, in a worker process: search, fit, score, save.
 
-Steps: 1. score every candidate on the inner folds, one message each; 2. fit the best on the outer
-training rows; 3. score the outer test rows; 4. save the answers beside the journal. The last round,
-`final`, does 1 and 2 on all training rows and describes the fitted model instead of scoring it.
-Invariant: between two candidates the deadline and the parent's wish to stop are heard.
+Steps: 1. score every candidate on the inner folds, with one message each; 2. fit the best one on the
+outer training rows; 3. score it on the outer test rows; 4. save the predictions. The final round does
+1 and 2 on all training rows and describes the fitted model instead of scoring it.
+Invariant: the deadline and a request to stop are checked between two candidates.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from pellucid.errors import DataError
 from pellucid.model_selection.metrics import Metric, metric
 
 FINAL = "final"
-SEARCH_SHARE = 0.8  # of a round's time
+SEARCH_SHARE = 0.8  # share of a round's time that the search may use
 TIE_BREAK = "log_loss"
 LONGEST = 300  # characters of a reason
 LONGEST_WARNING = 1000
-DESCRIBING = 120.0  # seconds that a portrait takes at most
+DESCRIBING = 120.0  # maximum seconds for describing a model
 
 
 @dataclass(frozen=True)
 class FoldTask:
-    """What a child needs to know; pickled to it."""
+    """What a worker needs to know; it is pickled."""
 
     shared: SharedTable
     model: str
@@ -51,10 +51,10 @@ class FoldTask:
     memory: float = 0.0  # bytes that the process may add to what it has at the start; 0: no limit
     parts: str = ""  # folder of the predictions
     known: dict[int, dict[str, Any]] = field(default_factory=dict)  # scored before an interruption
-    plane: dict[str, Any] | None = None  # the plane to draw regions on
-    best_known_only: bool = False  # no further candidates: fit the best of those known
+    plane: dict[str, Any] | None = None  # the plane of the decision regions
+    best_known_only: bool = False  # fit the best of the known candidates without further search
     best: int = 0  # the chosen candidate, once known
-    max_candidates: int | None = None  # candidates to try, from the middle; None: all
+    max_candidates: int | None = None  # candidates to try, from the middle of the range; None: all
     cut: bool = False  # whether time allows fewer candidates than planned
 
     @classmethod
@@ -81,7 +81,7 @@ class FoldTask:
 
 
 class OutOfTime(Exception):
-    """A search has used up its time."""
+    """The time of a search is over."""
 
 
 class Stopped(Exception):
@@ -100,7 +100,7 @@ def reason(error: BaseException) -> str:
 
 
 def work(task: FoldTask, channel: Any) -> None:
-    """Carry out one order: what is sent last ends it."""
+    """Run one task in a worker; the last message ends it."""
     limit_memory(task.memory)
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -109,12 +109,12 @@ def work(task: FoldTask, channel: Any) -> None:
         channel.send(message)
     except Stopped:
         channel.send({"kind": "stopped"})
-    except Exception as error:  # the reason is the result of this job
+    except Exception as error:  # the reason is the result of this task
         channel.send({"kind": "failed", "why": reason(error)})
 
 
 def counted(caught: list[Any]) -> list[dict[str, Any]]:
-    """Warnings by category and text, each once, with how often it came."""
+    """Distinct warnings by category and text, with their counts."""
     texts = Counter(
         (w.category.__name__, " ".join(str(w.message).split())[:LONGEST_WARNING]) for w in caught
     )
@@ -122,7 +122,7 @@ def counted(caught: list[Any]) -> list[dict[str, Any]]:
 
 
 class FoldTaskRunner:
-    """The four steps."""
+    """The four steps of a task."""
 
     def __init__(self, task: FoldTask, channel: Any, caught: list[Any]) -> None:
         self.task, self.channel, self.caught = task, channel, caught
@@ -132,7 +132,7 @@ class FoldTaskRunner:
         self.tables: dict[Any, Any] = {}
 
     def run(self) -> dict[str, Any]:
-        """All steps; the message that ends the job."""
+        """Run all steps; the message that ends the task."""
         best, cut = self.search()
         task, searched = self.task, len(self.caught)
         params = task.candidates[best]
@@ -148,17 +148,17 @@ class FoldTaskRunner:
         return message | {"warnings": counted(self.caught[searched:])}
 
     def describe(self, fitted: Any, best: int) -> dict[str, Any]:
-        """The model's portrait; one that cannot be drawn costs no score."""
+        """The description of the fitted model; a failure here does not affect the scores."""
         from pellucid.comparison.analysis.model_details import describe_model
 
         spent = time.monotonic() - self.start
         own = replace(self.task, best=best, deadline=min(self.task.deadline - spent, DESCRIBING))
-        with warnings.catch_warnings():  # how many refits it makes depends on the clock
+        with warnings.catch_warnings():  # the number of refits depends on the time
             warnings.simplefilter("ignore")
             try:
-                used = time.process_time() - self.began  # what other programs do must not add to it
+                used = time.process_time() - self.began  # CPU time, independent of other programs
                 return describe_model(self.evaluator, fitted, own, used)
-            except Exception:  # the kept model's is drawn again, and that says why not
+            except Exception:  # the final fit describes the model again and reports the reason
                 return {}
 
     def search(self) -> tuple[int, bool]:
@@ -194,7 +194,7 @@ class FoldTaskRunner:
     def candidate(self, c: int, splits: list[Any], first: bool) -> dict[str, Any]:
         """Scores of one candidate on the inner folds, or why it failed.
 
-        When time runs out, the first candidate is judged by the folds it has, another is dropped.
+        When time runs out, the first candidate keeps the folds it has; a later one is dropped.
         """
         started = time.perf_counter()
         scores: list[float] = []
@@ -209,27 +209,27 @@ class FoldTaskRunner:
                 fitted = self.evaluator.fit(model, self.cached(f, "train", train), train)
                 X = self.cached(f, "test", test)
                 predictions = self.evaluator.predict(fitted, X)
-                measured = self.evaluator.score(self.judged(), fitted, X, test, predictions)
+                measured = self.evaluator.score(self.metrics_needed(), fitted, X, test, predictions)
                 scores.append(measured[self.ranking.name])
                 losses.append(measured.get(TIE_BREAK, float("nan")))
         except OutOfTime:
             raise
-        except Exception as error:  # this candidate is out; another may work
+        except Exception as error:  # another candidate may work
             return {"scores": None, "why": reason(error), "seconds": time.perf_counter() - started}
         seconds = time.perf_counter() - started
         return {"scores": scores, "losses": losses, "seconds": seconds}
 
-    def judged(self) -> tuple[str, ...]:
-        """The metric that ranks, and the one that decides between equals."""
+    def metrics_needed(self) -> tuple[str, ...]:
+        """The metric that ranks the candidates, and the one that breaks ties."""
         more = TIE_BREAK in self.task.metrics[1:]
         return (self.ranking.name, TIE_BREAK) if more else (self.ranking.name,)
 
     def late(self) -> bool:
-        """Whether the search has used up its time; the rest is for the last fit."""
+        """Whether the time of the search is over; the rest is for the final fit."""
         return time.monotonic() - self.start > SEARCH_SHARE * self.task.deadline
 
     def cached(self, *key: Any) -> Any:
-        """The same inner rows serve every candidate."""
+        """Rows of the table, cached because every candidate uses the same inner folds."""
         if key[:2] not in self.tables:
             self.tables[key[:2]] = self.evaluator.rows(key[2])
         return self.tables[key[:2]]
@@ -258,15 +258,15 @@ class FoldTaskRunner:
 
 
 def from_the_middle(n: int) -> list[int]:
-    """0 .. n-1, the middle first: a search that is cut short has not tried the extremes alone."""
+    """0 .. n-1, the middle first, so that a search that is cut short has not only tried extremes."""
     return sorted(range(n), key=lambda c: (abs(2 * c - (n - 1)), c))
 
 
 def best_of(found: dict[int, dict[str, Any]], metric: Metric) -> int | None:
-    """The best mean; of equals the lowest log loss, then the earlier one. None without scores.
+    """The candidate with the best mean score; None without scores.
 
-    Metrics of the order of rows (AUC) are blind to probabilities that all lie on one side of 1/2:
-    for them candidates are equal already if the inner folds cannot tell them from the best.
+    Ties go to the lowest log loss, then to the earlier candidate. Ranking metrics (AUC) ignore the
+    calibration of probabilities, so for them all candidates within a standard error of the best tie.
     """
     means = {c: mean_of(r["scores"]) * metric.sign for c, r in found.items() if r["scores"]}
     usable = {c: m for c, m in sorted(means.items()) if m == m}
@@ -280,7 +280,7 @@ def best_of(found: dict[int, dict[str, Any]], metric: Metric) -> int | None:
 
 
 def _alike(best: list[float], other: list[float]) -> bool:
-    """Whether the mean difference is within its corrected standard error (of folds that both have)."""
+    """Whether the mean difference is within its corrected standard error, on the folds of both."""
     pairs = list(zip(best, other))
     difference = np.array([a - b for a, b in pairs])
     if len(pairs) < 2:
@@ -295,22 +295,22 @@ def _loss(record: dict[str, Any]) -> float:
 
 
 def mean_of(scores: list[float | None]) -> float:
-    """NaN where a score is: None in records that went through the journal."""
+    """The mean score; NaN if a score is missing (None in the journal)."""
     return float(np.mean([np.nan if score is None else score for score in scores]))
 
 
 def seen_classes(fitted: Any) -> int:
-    """How many classes the training rows had."""
+    """Number of classes in the training rows."""
     return len(getattr(fitted, "classes_", ()))
 
 
 def part_path(folder: str | Path, model: str, fold: str) -> Path:
-    """The file of one (model, fold)."""
+    """The file with the predictions of one (model, fold)."""
     return Path(folder) / f"{model}-{fold}.npz"
 
 
 def save_predictions(path: Path, rows: np.ndarray, predictions: Any) -> None:
-    """Write whole or not at all."""
+    """Write the file completely or not at all."""
     arrays = {"rows": rows, "labels": predictions.labels}
     if predictions.proba is not None:
         arrays["proba"] = predictions.proba

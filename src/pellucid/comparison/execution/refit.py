@@ -1,7 +1,7 @@
-"""Any model of a board, fitted on all training rows with the settings that its own search chose.
+"""Refit any model of the leaderboard on all training rows, with the parameters that its search chose.
 
-Invariant: the fit is the one that the end of a comparison makes for the recommended model: the same
-seed, rows and parameters give the same model.
+Invariant: it is the same fit as the final fit of a recommended model: the same seed, rows and parameters
+give the same model.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pellucid.errors import CannotSaveError, ParameterError
 
 @dataclass(frozen=True)
 class Refitter:
-    """What is needed to fit the models of a finished board again: the plan, and what was chosen."""
+    """What is needed to refit the models of a finished run: the plan, and the chosen candidates."""
 
     plan: Plan
-    chosen: dict[str, int]  # candidate by model; those without a score are not in it
+    chosen: dict[str, int]  # candidate by model, for the models that have a score
 
     @classmethod
     def of(cls, plan: Plan, state: RunState) -> Refitter:
-        """From the journal."""
+        """From the records of a run."""
         folds = range(len(plan.folds))
         scored = [
             c.id
@@ -41,17 +41,17 @@ class Refitter:
         return cls(plan, {name: chosen_by(plan, state, name) for name in scored})
 
     def contender(self, model: str) -> Contender:
-        """The model of this name; an error lists those that have a score."""
+        """The model of this name; an error lists the models that have a score."""
         there = ", ".join(self.chosen) or "none"
         found = next((c for c in self.plan.contenders if c.id == model), None)
         if found is None:
             raise ParameterError(
-                f"there is no model {model!r} on this board. Models with a score: {there}."
+                f"there is no model {model!r} in this run. Models with a score: {there}."
             )
         if model not in self.chosen:
             why = f": {found.skipped}" if found.skipped else ""
             raise ParameterError(
-                f"{model} has no score on this board{why}. Models with a score: {there}."
+                f"{model} has no score in this run{why}. Models with a score: {there}."
             )
         return found
 
@@ -87,7 +87,7 @@ class Refitter:
             task = self.task(model, share(self.plan, scratch))
             evaluator = task.evaluator()
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # its row on the board tells them
+                warnings.simplefilter("ignore")  # the leaderboard shows them already
                 unfitted = evaluator.unfitted(self.params(model), "final")
                 fitted = evaluator.fit(unfitted, evaluator.rows(task.train), task.train)
                 yield fitted, evaluator, task
@@ -100,21 +100,23 @@ class Refitter:
         return Path(path)
 
     def refuse_foreign(self, model: str) -> None:
-        """A model of others has no safe file."""
+        """Only models of Pellucid can be saved safely."""
         made = self.contender(model).make()
         if not hasattr(made, "save"):
-            raise CannotSaveError(f"a {type(made).__name__} is not a model of Pellucid: not saved.")
+            raise CannotSaveError(
+                f"{type(made).__name__} is not a Pellucid model and cannot be saved safely."
+            )
 
 
 def write(fitted: Any, path: str | Path, provenance: dict[str, Any]) -> None:
-    """The file of a model of ours."""
+    """Write the model file."""
     from pellucid import persist
 
     persist.save(fitted, str(path), provenance)
 
 
 def share(plan: Plan, scratch: str) -> SharedTable:
-    """The table of a plan, written where other processes find it."""
+    """Write the table of a plan to a folder where the workers find it."""
     dataset = plan.dataset
     split_by, values = dataset.split_by
     shared = SharedTable(

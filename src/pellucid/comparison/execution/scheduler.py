@@ -1,16 +1,18 @@
-"""Runs a plan: children do the fits, this process keeps the journal and the clock.
+"""Runs a plan: workers do the fits, this process writes the journal and watches the time.
 
-Each (model, fold) is one order to a process of the crew. Cheap models run first; the last round of
-each model (search and fit on all training rows) comes after all folds, so that a board exists early.
-What a model may take is decided beforehand by the work it means (`limits`); a process is killed only
-if it runs on far beyond that. With `--model-timeout` each round of a model has its share of that time:
-a search stops between two candidates when the share is used up, and a process that has not ended at
-one and a half shares is killed; a round that had scored some candidate by then is done again with the
-best of those alone. With `--time-limit` a `clock` says what may still be begun. When the time is up, or
-Ctrl-C was pressed, rounds are told to stop, and killed a little later.
-A last round that does not end costs the model its portrait, not its scores.
-Invariant: whatever a child does (raise, hang, die, eat memory) the others finish and the model's row
-says why it has no score.
+Each (model, fold) is one task, called a round. Cheap models run first. The final round of each model
+(search and fit on all training rows) comes after all folds, so that scores are available early.
+
+- The plan limits the work of each model in advance (`limits`); a worker that far exceeds it is killed.
+- With `--model-timeout`, each round has an equal share of that time. A search stops between two
+  candidates when its share is over. A worker that still runs after 1.5 shares is killed; if its search
+  has scored a candidate, the round is repeated with the best of these alone.
+- With `--time-limit`, a `TimeBudget` decides which rounds may still start. When the time is over, or
+  after Ctrl-C, rounds are asked to stop, and killed a little later.
+- If a final round does not end, the model loses its description but keeps its scores.
+
+Invariant: whatever a worker does (raise, hang, die, use up memory), the others finish, and the row of
+the model gives the reason why it has no score.
 """
 
 from __future__ import annotations
@@ -30,27 +32,27 @@ from pellucid.comparison.execution.journal import Journal, RunState
 from pellucid.comparison.execution.time_limit import TimeBudget, fits_of
 from pellucid.comparison.execution.worker_data import SharedTable
 from pellucid.comparison.execution.worker_pool import Worker, WorkerPool
-from pellucid.comparison.planning.limits import IDLE, ProcessWatch, most_processor_seconds
+from pellucid.comparison.planning.limits import IDLE, ProcessWatch, max_cpu_seconds
 from pellucid.comparison.planning.plan import Contender, Plan
 from pellucid.comparison.planning.time_estimate import cheap_first
 
-GRACE = 1.5  # a child is killed at this multiple of its time
-MIN_KILL_SECONDS = 5.0  # seconds that any child has before it can be killed
-STOP_SECONDS = 10.0  # seconds that a round has to stop by itself after Ctrl-C
+GRACE = 1.5  # multiple of its time share after which a worker is killed
+MIN_KILL_SECONDS = 5.0  # no worker is killed earlier
+STOP_SECONDS = 10.0  # time that a round has to stop by itself after Ctrl-C
 
 
 @dataclass
 class RunningTask:
-    """A running process and what it is for."""
+    """A round that is running, and its worker."""
 
     contender: Contender
     fold: str
     worker: Worker
     started: float
     watch: ProcessWatch
-    share: float | None  # of the time of its model, if that was asked for
-    most: int  # candidates it tries
-    best_known_only: bool = False  # it only fits the best candidate that is known
+    share: float | None  # its share of --model-timeout in seconds, if that is set
+    most: int  # number of candidates that it tries
+    best_known_only: bool = False  # it fits the best known candidate without further search
     stopping: bool = False
     ended: dict[str, Any] | None = None
 
@@ -64,10 +66,10 @@ class RunningTask:
 
     @property
     def limit(self) -> float:
-        """Seconds by the clock after which it is killed."""
+        """Wall-clock seconds after which it is killed."""
         if self.share is None:
             return float("inf")
-        # The last round also draws the model's portrait; its scores are safe already.
+        # The final round also describes the model, whose scores are already known.
         grace = 2 * GRACE if self.fold == FINAL else GRACE
         return max(grace * self.share, MIN_KILL_SECONDS)
 
@@ -78,7 +80,7 @@ class RunningTask:
 
 @dataclass
 class Scheduler:
-    """Works through a plan; `hear` is told of every event, for progress."""
+    """Runs all rounds of a plan; `on_event` is called with every event, to show progress."""
 
     plan: Plan
     shared: SharedTable
@@ -89,18 +91,22 @@ class Scheduler:
     on_event: Callable[[dict[str, Any]], None]
     pool: WorkerPool
     budget: TimeBudget
-    best: Callable[[], str | None]  # the model that would be recommended now
+    best: Callable[[], str | None]  # the model that would be recommended at this point
     plane: dict[str, Any] | None = None
     memory_limit: float = 0.0
-    stopping: int = 0  # Ctrl-C pressed so often
+    stopping: int = 0  # how many times Ctrl-C was pressed
     out_of_time: bool = False
-    recommended_moved: bool = False  # the last round of the recommended model comes first
-    skipped_for_time: bool = False  # something was not begun for want of time
-    stop_deadline: float = float("inf")  # till then a round that was told to stop may end by itself
+    recommended_moved: bool = (
+        False  # whether the final round of the recommended model has been moved to the front
+    )
+    skipped_for_time: bool = False  # whether some round did not start because of the time limit
+    stop_deadline: float = float(
+        "inf"
+    )  # until then a round that was asked to stop may end by itself
     active: list[RunningTask] = field(default_factory=list)
 
     def run(self) -> None:
-        """Until everything is done, failed, or stopped."""
+        """Run until all rounds are done, failed or stopped."""
         pending = deque(self.tasks())
         try:
             while pending or self.active:
@@ -115,7 +121,7 @@ class Scheduler:
                 running_task.worker.end()
 
     def begin(self, pending: deque[tuple[Contender, str]]) -> None:
-        """The next round, if there is time for it."""
+        """Start the next round, if there is time for it."""
         if self.budget.limit is not None and pending[0][1] == FINAL and not self.recommended_moved:
             self.recommended_first(pending)
         contender, fold = pending.popleft()
@@ -123,7 +129,7 @@ class Scheduler:
             return
         waiting = {c.id for c, f in pending if f != FINAL and c.id not in self.state.failed}
         own = 1 + sum(c.id == contender.id for c, f in pending if f != FINAL)
-        if fold == FINAL:  # its portrait takes about as long again
+        if fold == FINAL:  # describing the model takes about as long again
             most = self.budget.affordable(contender, self.n_jobs + 1, 1, [])
         else:
             busy = [self.budget.remaining_seconds(c.contender, c.most, c.age) for c in self.active]
@@ -134,7 +140,7 @@ class Scheduler:
             self.skip_for_time(contender, fold, own)
 
     def drop(self, pending: deque[tuple[Contender, str]]) -> None:
-        """What will not be begun any more; the time limit is told as the reason."""
+        """Drop the rounds that have not started; models without any round report the time limit."""
         if not self.stopping:
             folds = [c.id for c, f in pending if f != FINAL]
             for contender, fold in pending:
@@ -145,7 +151,7 @@ class Scheduler:
         pending.clear()
 
     def recommended_first(self, pending: deque[tuple[Contender, str]]) -> None:
-        """Of the last rounds that of the model that would be recommended now matters most."""
+        """Move the final round of the currently recommended model to the front."""
         best, self.recommended_moved = self.best(), True
         own = next((task for task in pending if task[0].id == best), None)
         if own is not None:
@@ -153,28 +159,32 @@ class Scheduler:
             pending.appendleft(own)
 
     def skip_for_time(self, contender: Contender, fold: str, rounds: int) -> None:
-        """There is no time for it: said in its row, not in the journal, so that it can be continued."""
+        """Skip a round because of the time limit.
+
+        The reason is in the row of the model but not in the journal, so that the run can be resumed.
+        """
         self.skipped_for_time = True
         if fold == FINAL:
-            return  # its scores stand
+            return  # its scores are valid
         needs = self.budget.round(contender, 1) * rounds / self.n_jobs
         done, folds = len(self.plan.folds) - rounds, len(self.plan.folds)
-        what = f"{done} of {folds} folds done; the others need" if done else "not begun: it needs"
-        why = f"{what} about {max(1.0, needs):.0f} s, {max(0.0, self.budget.left):.0f} s were left"
+        what = f"{done} of {folds} folds done; the rest needs" if done else "not started: it needs"
+        left = max(0.0, self.budget.left)
+        why = f"{what} about {max(1.0, needs):.0f} s, but only {left:.0f} s were left"
         record = {"event": "failed", "model": contender.id, "fold": fold, "how": "stopped"}
         self.state.add({**record, "why": why})
         self.on_event({**record, "why": why})
         self.end_others(contender.id)
 
     def skip_final_search(self, model: str) -> None:
-        """Take what the folds chose, because all must end; a continued run searches again."""
+        """Use what the folds chose, because the run must end; a resumed run searches again."""
         known = self.without_final_search(model) | {
             "cut": not self.stopping
-        }  # the time limit did it
+        }  # because of the time limit
         self.state.add({"event": "done", "model": model, "fold": FINAL, **known})
 
     def others_scored(self) -> bool:
-        """Whether a model other than the baseline has all its folds."""
+        """Whether a model other than the baseline has completed all folds."""
         folds = [str(k) for k in range(len(self.plan.folds))]
         return any(
             all((c.id, fold) in self.state.done for fold in folds)
@@ -183,7 +193,7 @@ class Scheduler:
         )
 
     def tasks(self) -> list[tuple[Contender, str]]:
-        """What remains to be done, in order."""
+        """The remaining rounds, in order."""
         folds = [str(k) for k in range(len(self.plan.folds))]
         running = cheap_first(self.plan)
         rounds = [(c, f) for c in running for f in folds] + [(c, FINAL) for c in running]
@@ -195,7 +205,7 @@ class Scheduler:
                           or part_path(self.parts, model, fold).exists())  # fmt: skip
 
     def stop(self) -> None:
-        """Ctrl-C: the first time children end after the current candidate, then at once."""
+        """Ctrl-C: the first time, rounds end after the current candidate; the second time, at once."""
         self.stopping += 1
         self.stop_deadline = min(self.stop_deadline, time.monotonic() + STOP_SECONDS)
         for running_task in self.active:
@@ -206,11 +216,11 @@ class Scheduler:
 
     def ask_to_stop(self, running_task: RunningTask) -> None:
         running_task.stopping = True
-        with suppress(OSError):  # it may just have ended by itself
+        with suppress(OSError):  # it may have just ended
             running_task.channel.send("stop")
 
     def check_clock(self) -> None:
-        """Rounds have a fiftieth of the limit to stop by themselves."""
+        """When the time is over, ask all rounds to stop; they have a fiftieth of the limit to do so."""
         limit = self.budget.limit
         if limit is None or self.out_of_time or self.budget.left > limit / 50:
             return
@@ -239,7 +249,7 @@ class Scheduler:
             parts=str(self.parts), known=known, plane=self.plane if fold == FINAL else None,
             best_known_only=best_known_only, max_candidates=most, cut=most < planned,
         )  # fmt: skip
-        worker = self.pool.order(work, task, task.estimator)
+        worker = self.pool.submit(work, task, task.estimator)
         watch, now = ProcessWatch(worker.process.pid), time.monotonic()
         self.active.append(
             RunningTask(contender, fold, worker, now, watch, share, most, best_known_only)
@@ -247,7 +257,7 @@ class Scheduler:
         self.on_event({"event": "started", "model": contender.id, "fold": fold})
 
     def wait(self) -> None:
-        """Take in what children say; look at the clock at least ten times a second."""
+        """Process the messages of the workers; return at least ten times a second."""
         channels = {running_task.channel: running_task for running_task in self.active}
         if not channels:
             return
@@ -259,7 +269,7 @@ class Scheduler:
             self.conclude(running_task)
 
     def release(self, running_task: RunningTask) -> None:
-        """One that did its work waits for more; any other is replaced."""
+        """Keep a worker that completed its task; replace any other."""
         if (running_task.ended or {}).get("kind") == "done" and not running_task.stopping:
             self.pool.idle.append(running_task.worker)
         else:
@@ -291,7 +301,7 @@ class Scheduler:
         return False
 
     def overdue(self, running_task: RunningTask) -> str:
-        """Why a round must end now; without what it took, so that the row says the same everywhere."""
+        """Why a round must end now; it names the limit, not the time used, so it is repeatable."""
         if running_task.share is not None:
             late = running_task.age > running_task.limit
             return (
@@ -300,23 +310,23 @@ class Scheduler:
                 else ""
             )
         running_task.watch.look()
-        most = most_processor_seconds(self.plan)
+        most = max_cpu_seconds(self.plan)
         if running_task.watch.used > most:
             return (
-                f"one fold used more than {most:.0f} s of processor time, far more than planned "
-                "(--model-timeout gives it a time by the clock)"
+                f"one fold used more than {most:.0f} s of CPU time, far more than planned "
+                "(--model-timeout sets a wall-clock limit instead)"
             )
         if running_task.watch.idle > IDLE:
-            return f"one fold did nothing for {IDLE:.0f} s"
+            return f"one fold used no CPU time for {IDLE:.0f} s"
         return ""
 
     def conclude(self, running_task: RunningTask) -> None:
-        """Write down how a child ended."""
+        """Record how a round ended."""
         message = running_task.ended or {"kind": "died"}
         if running_task.contender.id in self.state.failed:
             return  # another round of this model failed and ended this one
         if message["kind"] == "done":
-            self.budget.note(
+            self.budget.record(
                 running_task.contender,
                 message,
                 fits_of(self.plan, running_task.most),
@@ -335,19 +345,19 @@ class Scheduler:
             self.fail(running_task, "failed", _died(running_task))
 
     def use_fold_choice(self, running_task: RunningTask) -> None:
-        """The last round did not end; the scores of the folds stand, and so does the model's row.
+        """Complete the record of a model whose final round did not end; its scores are valid.
 
-        Its settings are the best of those that were scored, else those that most folds chose.
+        Its parameters are the best of those that were scored, else those that most folds chose.
         """
         self.write_event("done", running_task, self.without_final_search(running_task.contender.id))
 
     def without_final_search(self, model: str) -> dict[str, Any]:
-        """What is known of a model whose last round has not ended."""
+        """The record of a model whose final round has not ended."""
         best = chosen_by(self.plan, self.state, model)
         return {"best": best, "cut": True, "fit_seconds": None, "portrait": {}, "warnings": []}
 
     def can_refit_best(self, running_task: RunningTask) -> bool:
-        """Whether a killed search had scored a candidate, with which its round can still end."""
+        """Whether the search of a killed round had scored a candidate that can be fitted instead."""
         known = self.state.candidates.get((running_task.contender.id, running_task.fold), {})
         scored = any(record["scores"] for record in known.values())
         return scored and not (running_task.best_known_only or self.stopping or self.out_of_time)
@@ -376,10 +386,11 @@ class Scheduler:
 def _died(running_task: RunningTask) -> str:
     code = running_task.process.exitcode
     if code in (-9, 137):
-        return "its process ended (killed, perhaps because memory ran out)"
+        return "its process was killed, perhaps because memory ran out"
     if running_task.worker.main:
         return (
-            f"its process ended (exit code {code}). A part of it is defined in the script or notebook "
-            "itself: put that into a module, or the script's calls under if __name__ == '__main__'"
+            f"its process ended (exit code {code}). Part of the model is defined in the script or "
+            "notebook: move it to a module, or put the script's calls under "
+            "if __name__ == '__main__'"
         )
     return f"its process ended (exit code {code})"

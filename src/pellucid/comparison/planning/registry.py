@@ -1,20 +1,19 @@
-"""The models that take part: class, search space, simplicity and cost of each.
+"""The models of a comparison: class, search space, simplicity and cost of each.
 
-A family joins by adding its lines to `ENTRIES`; a line is asleep until its class stands in
-`names.py`. Candidates go from simple to flexible, because ties in a search go to the earlier one
-(of classifiers with equal scores, or an order of rows as good as the best, first to the lower log loss).
+A model joins by adding its entry to `ENTRIES`. Candidates are ordered from simple to flexible, because
+a tie in a search goes to the earlier one (for classifiers first to the one with the lower log loss).
 
-The published order of simplicity, `rank`, decides between models that the data cannot tell apart:
+`rank` is the order of simplicity. It decides between models that are equally good:
 
-    0  does not look at the columns (majority, mean)
-    1  one weight, or one set of counts, per column
-    2  one tree: a short list of questions
-    3  a curved boundary, or the nearest rows, without a summary
+    0  ignores the columns (majority, mean)
+    1  one coefficient, or one set of counts, per column
+    2  a single tree
+    3  a curved boundary, or the nearest rows
     4  kernels
     5  many trees
-    6  networks
+    6  neural networks
 
-`cost` is a rough relative time of one fit; cheap models run first.
+`cost` is the approximate relative time of one fit; cheap models run first.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from pellucid.errors import ParameterError
 from pellucid.model_selection.grids import Geometric, candidates
 
 EFFORTS = ("quick", "normal", "thorough")
-FREQUENT = 300  # words that are read by a model which makes a dense table of them
+FREQUENT = 300  # words of a text column that a model with dense input uses
 
 
 @dataclass(frozen=True)
 class Range:
-    """A geometric range with one number of values per effort."""
+    """A geometric range with a number of values for each effort."""
 
     low: float
     high: float
@@ -48,7 +47,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Choices:
-    """A list of values per effort."""
+    """A list of values for each effort."""
 
     quick: tuple[Any, ...]
     normal: tuple[Any, ...]
@@ -60,22 +59,24 @@ class Choices:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the registry."""
+    """One model of the registry."""
 
     id: str
     task: str  # "classification" or "regression"
     path: str  # "linear_model.LogisticRegression"
     rank: int
     cost: float
-    title: str  # its usual name, for readers
-    description: str  # how it works, in one line
+    title: str  # its usual name
+    description: str  # how it works, in a few words
     params: dict[str, Any] = field(default_factory=dict)
     space: dict[str, Range | Choices] = field(default_factory=dict)
-    only: str = ""  # "", "text", "counts", "positive", "skewed": what the data must be like
-    max_rows: int | None = None  # above this the fit takes too long to be useful
-    in_units: tuple[str, ...] = ()  # searched in deviations of the target
-    rescale: Callable[[dict[str, Any], float], dict[str, Any]] | None = None  # other ways to do so
-    greedy: bool = False  # seeks the best split: levels of few rows would be learned by heart
+    only: str = ""  # "", "text", "counts", "positive" or "skewed": what the data must be
+    max_rows: int | None = None  # above this a fit takes too long
+    in_units: tuple[str, ...] = ()  # parameters searched in standard deviations of the target
+    rescale: Callable[[dict[str, Any], float], dict[str, Any]] | None = (
+        None  # scales them if not in proportion
+    )
+    greedy: bool = False  # seeks the best split, so it would memorise rare levels
 
     @property
     def module(self) -> str:
@@ -91,11 +92,11 @@ class Entry:
         return "sample_weight" in signature(self.make().fit).parameters
 
     def axes(self, effort: str) -> dict[str, Any]:
-        """The search space as grids and lists, for a target of deviation 1."""
+        """The search space as grids and lists, for a target of standard deviation 1."""
         return {name: axis.axis(effort) for name, axis in self.space.items()}
 
     def candidates(self, effort: str, unit: float = 1.0) -> list[dict[str, Any]]:
-        """All parameter settings to try, simple ones first; `unit` is the target's deviation."""
+        """All candidates, simple ones first; `unit` is the standard deviation of the target."""
         found, rescale = candidates(self.axes(effort)), self.rescale or self._scaled
         return found if unit == 1.0 else [rescale(params, unit) for params in found]
 
@@ -123,9 +124,9 @@ def _r(
 
 
 def _blended(params: dict[str, Any], unit: float) -> dict[str, Any]:
-    """alpha and l1_ratio that do to a target of this deviation what they would do to one of 1.
+    """alpha and l1_ratio with the same effect as for a target of standard deviation 1.
 
-    The penalty of |b| grows with the unit, that of b^2 does not.
+    The penalty on |b| is proportional to the unit, the penalty on b^2 does not depend on it.
     """
     share = params["l1_ratio"] * unit
     whole = share + 1 - params["l1_ratio"]
@@ -133,10 +134,12 @@ def _blended(params: dict[str, Any], unit: float) -> dict[str, Any]:
 
 
 _C = Range(0.001, 1000, (4, 7, 13))
-_MARGIN = Range(0.001, 10, (3, 5, 9))  # of standardised columns; more takes long and changes little
+_MARGIN = Range(0.001, 10, (3, 5, 9))  # for standardised columns; larger C is slow and gains little
 _ALPHA = Range(1000, 0.001, (4, 7, 13))
-_PATIENT = {"max_iter": 1000}  # wide tables of rare levels take more steps than scikit-learn's 100
-_SCALED = {"standardize": True}  # distances, margins, steps and penalties depend on the units
+_PATIENT = {
+    "max_iter": 1000
+}  # wide tables with rare levels need more than scikit-learn's 100 iterations
+_SCALED = {"standardize": True}  # distances, margins, steps and penalties depend on the scale
 _NEIGHBOURS = Range(65, 1, (3, 7, 9), whole=True)
 _LEAVES = Range(40, 1, (3, 5, 7), whole=True)
 _MANY = Choices((50,), (100,), (300,))
@@ -146,13 +149,13 @@ _FOREST = {
     "max_features": Choices(("sqrt",), ("sqrt", 0.5), ("sqrt", 0.3, 0.7)),
     "n_estimators": _MANY,
 }
-# A draw of few columns leaves out the one or two that a number often hangs on.
+# With few columns per split, a regression often misses the one or two columns that matter most.
 _FOREST_OF_NUMBERS = {
     **_FOREST,
     "max_features": Choices((0.5,), ("sqrt", 0.5), ("sqrt", 0.3, 0.7)),
 }
-# Learning rate times rounds is 10 or more: below about 5 the sum of trees has not arrived. Trees of
-# 4 leaves are for noisy tables, on which larger ones fit the noise.
+# Learning rate times rounds is at least 10: below about 5 boosting has not converged. Trees of 4 leaves
+# are for noisy tables, on which larger ones overfit.
 _BOOST = {
     "learning_rate": Choices((0.1,), (0.05, 0.1), (0.03, 0.055, 0.1)),
     "max_leaf_nodes": Choices((4, 15), (4, 15), (4, 15, 31)),
@@ -170,12 +173,12 @@ _MLP = {
     "alpha": Range(1, 0.0001, (1, 3, 5)),
     "hidden_layer_sizes": Choices(((32,),), ((16,), (64,)), ((16,), (64,), (64, 32))),
 }
-# Numbers are fitted closer than classes: a penalty of 1 costs a tenth of the error.
+# Regression needs a weaker penalty than classification: a penalty of 1 increases the error by a tenth.
 _MLP_OF_NUMBERS = {
     "alpha": Choices((0.01,), (1.0, 0.01, 0.0001), (1.0, 0.1, 0.01, 0.001, 0.0001)),
     "hidden_layer_sizes": Choices(((64,),), ((16,), (64,)), ((16,), (64,), (64, 32))),
 }
-_BOUNDED = {**_SCALED, "bound_predictions": True}  # a row far outside must not decide the score
+_BOUNDED = {**_SCALED, "bound_predictions": True}  # an extrapolated row must not dominate the score
 
 ENTRIES = (
     _c("majority", "dummy.DummyClassifier", 0, 0.01, "Majority class", "always the most frequent class"),
@@ -220,7 +223,7 @@ ENTRIES = (
     _r("mlp", "neural_network.MLPRegressor", 6, 8.0, "Neural network", "one or two hidden layers", params=_SCALED, space=_MLP_OF_NUMBERS),
 )  # fmt: skip
 
-# What other libraries, and people, call a model, and its id here; where tasks differ, both.
+# Other names of the models, with the ids they have here; where the tasks differ, both.
 ALIASES = {
     "xgboost": ("gradient_boosting",), "xgb": ("gradient_boosting",), "gbm": ("gradient_boosting",),
     "lightgbm": ("gradient_boosting",), "lgbm": ("gradient_boosting",), "gbt": ("gradient_boosting",),
@@ -244,9 +247,9 @@ BASELINES = {"classification": "majority", "regression": "mean"}
 
 
 def words_read(Model: type) -> float:
-    """How many words of a text column a class reads: none, the most frequent ones, or all.
+    """How many words of a text column a class uses: none, the most frequent ones, or all.
 
-    Thousands of them are little work for a model that keeps them sparse or counts them by class.
+    Models with sparse input, or that count words by class, can use thousands of words.
     """
     if not getattr(Model, "_takes_text", False):
         return 0
@@ -255,13 +258,13 @@ def words_read(Model: type) -> float:
 
 
 def entries(task: str) -> Iterator[Entry]:
-    """The lines of a task that can run, cheap ones first."""
+    """The models of a task, cheap ones first."""
     own = [e for e in ENTRIES if e.task == task]
     return iter(sorted(own, key=lambda e: (e.cost, e.id)))
 
 
 def chosen(task: str, only: tuple[str, ...], without: tuple[str, ...]) -> list[Entry]:
-    """The entries a user asked for; the baseline is always among them."""
+    """The models that the user chose; the baseline is always among them."""
     known = {entry.id: entry for entry in entries(task)}
     for name in (*only, *without):
         if name not in known:
@@ -276,13 +279,13 @@ def _unknown(name: str, task: str, known: dict[str, Entry]) -> str:
     if other:
         return f"model {name!r} is for {other[0]}, but the task is {task}."
     return (
-        f"there is no model {name!r}.{_meant(name, known)} Models for {task}: "
+        f"unknown model {name!r}.{_meant(name, known)} Models for {task}: "
         f"{', '.join(sorted(known))}."
     )
 
 
 def _meant(name: str, known: dict[str, Entry]) -> str:
-    """` Did you mean ...?` for another library's name of a model, or a slip of the pen."""
+    """` Did you mean ...?` for a name from another library, or a typo."""
     from pellucid.data.io.source import did_you_mean
 
     plain = re.sub(r"[^a-z0-9]", "", name.lower())

@@ -1,7 +1,7 @@
-"""Which folds suit a table: one rule for the outer folds of a plan and the inner ones of a search.
+"""The choice of folds: one rule for the outer folds of a plan and the inner folds of a search.
 
-Folds respect the time or the group of rows where one is given, else the classes. Outer folds that
-cannot be made are refused; inner ones are as many as the training rows of an outer fold allow.
+Folds respect the times or groups of the rows if there are any, otherwise the classes. Outer folds that
+cannot be made are an error; the number of inner folds is reduced to what the training rows allow.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.model_selection.folds import Split, folds_by_name
 
-EVERY_CLASS = {"roc_auc", "average_precision"}  # not defined where a class has no row
+EVERY_CLASS = {"roc_auc", "average_precision"}  # undefined on a fold without rows of some class
 
 
 def kind_of(split_by: str, classes: bool) -> str:
@@ -41,7 +41,7 @@ def inner_splits(
     seed: Any,
     classes: bool,
 ) -> list[Split]:
-    """Folds for a search; rows of one time or group alone are divided as if they had none."""
+    """Folds for a search; rows that all share one time or group are split as if they had none."""
     if split_values is not None:
         most = len(np.unique(split_values)) - (kind == "time")
         n_folds = min(n_folds, most)
@@ -53,7 +53,7 @@ def inner_splits(
 
 
 def _filled(kind: str, n_folds: int, y: np.ndarray, ranking: str) -> int:
-    """Not more folds than there are pairs of rows, or rows of each class where all must be met."""
+    """The number of folds, reduced so that each has two rows and, if needed, all classes."""
     n_folds = min(n_folds, max(2, len(y) // 2))
     if kind == "stratified" and ranking in EVERY_CLASS:
         n_folds = max(2, min(n_folds, int(np.unique(y, return_counts=True)[1].min())))
