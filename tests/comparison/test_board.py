@@ -228,7 +228,7 @@ def test_gamma_takes_part_where_the_target_is_positive(rng):
     assert {row["model"]: row["status"] for row in positive.rows}["gamma"] == "ok"
     mixed = pellucid.compare(table, table.x.to_numpy(), models="gamma", cv=2, effort="quick")
     row = next(row for row in mixed.rows if row["model"] == "gamma")
-    assert (row["status"], row["reason"]) == ("skipped", "the target is not always above 0")
+    assert (row["status"], row["reason"]) == ("skipped", "the target is not always positive")
 
 
 def test_many_classes_have_a_report_without_regions(tmp_path):
@@ -253,11 +253,11 @@ def test_a_model_without_a_score_says_why(rng):
     )
     row = next(row for row in result.rows if row["model"] == "svm_linear")
     assert row["place"] is None
-    assert row["reason"] == "log_loss is n/a in 2 of 2 folds (it gives no probabilities)"
+    assert row["reason"] == "log_loss is undefined in 2 of 2 folds (the model has no probabilities)"
     late = table.assign(t=np.arange(60), y=np.where(np.arange(60) < 42, table.y, "no"))
     found = pellucid.compare(late, "y", models="tree", time="t", effort="quick", cv=3, test_size=0)
     assert found.recommended is None
-    assert all("roc_auc is not defined for one class" in row["reason"] for row in found.rows)
+    assert all("roc_auc needs two classes" in row["reason"] for row in found.rows)
 
 
 def test_log_loss_is_a_second_witness_against_the_baseline_of_labels(rng):

@@ -85,7 +85,7 @@ def test_points_in_time_are_told_with_what_shuffling_means(rng, name, values):
     (said,) = found(numbers(rng).assign(**{name: values(rng)}), "D009")
     assert said.columns == (name,) and said.action == f"--time {name}"
     assert said.text.startswith(
-        f"{name!r} holds times: shuffled folds train on the future to predict"
+        f"{name!r} contains times: shuffled folds train on the future to predict"
     )
 
 

@@ -96,9 +96,9 @@ def test_the_call_names_its_parameters():
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ({"estimators": {}}, "no parameter 'estimators'. It has data, target, extra, .*go into extra="),
+    ({"estimators": {}}, "no parameter 'estimators'. It has data, target, .*Pass your own .* extra="),
     ({"modells": "tree"}, "Did you mean 'models'"),
-    ({"extra": [1]}, r"extra must be models by name: {'mine': estimator}. Got \[1\] instead"),
+    ({"extra": [1]}, r"extra must be a dict of models by name: {'mine': estimator}. Got \[1\] instead"),
     ({"extra": {"a": 1}}, "extra model 'a' must be an estimator with fit and predict. Got 1"),
     ({"extra": {"a": Troublemaker}}, r"Did you mean Troublemaker\(\)"),
 ])  # fmt: skip

@@ -77,7 +77,7 @@ def spoken(folder, more="", n=200):
 def test_models_that_make_words_dense_read_the_frequent_ones(tmp_path):
     given = {"models": "lda,qda,naive_bayes,tree", "task": "classification", "ignore": "D"}
     plan = plan_of(spoken(tmp_path, "size"), target="y", **given)
-    frequent = "reads the 300 most frequent words of say"
+    frequent = "uses the 300 most frequent words of say"
     notes = {one.id: one.note for one in plan.contenders}
     assert notes == {"majority": "", "lda": frequent, "qda": frequent, "naive_bayes": "",
                      "tree": "without say (text)"}  # fmt: skip

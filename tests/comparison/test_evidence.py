@@ -262,4 +262,4 @@ def test_a_fold_of_one_row_has_no_r2_and_its_models_no_score(rng, tmp_path):
         out=tmp_path / "run",
     )  # fmt: skip
     assert found.recommended is None
-    assert "r2 is n/a in 1 of 3 folds" in found.data["leaderboard"][0]["reason"]
+    assert "r2 is undefined in 1 of 3 folds" in found.data["leaderboard"][0]["reason"]

@@ -77,7 +77,7 @@ def test_a_metric_that_a_model_cannot_give_is_missing_not_zero(spoiled):
 
 def test_names_of_extra_models_are_checked():
     lazy = troublemakers.Troublemaker()
-    with pytest.raises(ParameterError, match="there is a model of that name already"):
+    with pytest.raises(ParameterError, match="another model already has this name"):
         pellucid.compare("penguins", models=["tree"], extra={"tree": lazy})
     with pytest.raises(ParameterError, match="letters, digits"):
         pellucid.compare("penguins", models=["tree"], extra={"../x": lazy})
@@ -87,7 +87,7 @@ def test_a_model_that_cannot_be_sent_to_a_child_is_an_error_that_says_so():
     class Local(troublemakers.Troublemaker):
         pass
 
-    with pytest.raises(DataError, match="'here' cannot be sent to a process of its own"):
+    with pytest.raises(DataError, match="'here' cannot be pickled for a worker process"):
         pellucid.compare("penguins", models=["tree"], extra={"here": Local()})
 
 
@@ -106,7 +106,7 @@ def test_a_search_that_hangs_ends_with_the_candidates_it_had(monkeypatch, tmp_pa
     plan = replace(plan, contenders=models)
     found = row(Run(plan, tmp_path, lambda event: None, findings).run(), "slow")
     assert found["status"] == "ok" and found["params"] == {"seconds": 0.0}
-    assert "the search was cut short by the time limit in 3 of 3 rounds" in found["notes"]
+    assert "the time limit cut the search short in 3 of 3 rounds" in found["notes"]
 
 
 @pytest.mark.slow
@@ -152,7 +152,7 @@ def test_a_last_round_that_hangs_costs_no_score(monkeypatch, tmp_path):
     result = Run(plan, tmp_path, lambda event: None, findings).run()
     found = row(result, "slow")
     assert found["status"] == "ok" and found["mean"] > 0 and found["params"] == {}
-    assert "the search was cut short by the time limit in 1 of 3 rounds" in found["notes"]
+    assert "the time limit cut the search short in 1 of 3 rounds" in found["notes"]
     assert row(result, "majority")["status"] == "ok"
 
 

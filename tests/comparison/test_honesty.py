@@ -299,7 +299,7 @@ def test_another_test_file_is_another_comparison(rng, tmp_path):
         plans.append(make_plan(load_dataset(str(tmp_path / "train.csv"), known), known))
     assert plans[0].key() != plans[1].key() and plans[0].test_set_id() != plans[1].test_set_id()
     table.assign(y="maybe").iloc[40:].to_csv(tmp_path / "test.csv", index=False)
-    with pytest.raises(DataError, match="holds class 'maybe', which no other row has"):
+    with pytest.raises(DataError, match="has the class 'maybe', which no training row has"):
         load_dataset(str(tmp_path / "train.csv"), known)
 
 
@@ -325,8 +325,8 @@ def test_a_test_file_shapes_nothing_but_its_own_scores(rng, tmp_path):
     assert plans[0].test_set_id() == plans[1].test_set_id() and plans[0].key() != plans[1].key()
     assert plans[0].metric.name == "accuracy" and plans[0].dataset.kinds["said"] == "categorical"
     for y, said in (
-        (np.arange(20) + 0.5, "holds class '0.5', which no other row has"),
-        (np.nan, "no row of the test file .*test.csv has a target 'y'"),
+        (np.arange(20) + 0.5, "has the class '0.5', which no training row has"),
+        (np.nan, "the target 'y' is missing in every row of the test file .*test.csv"),
     ):
         other.assign(y=y).to_csv(tmp_path / "test.csv", index=False)
         with pytest.raises(DataError, match=said):

@@ -171,7 +171,9 @@ def test_both_ways_to_stop_early_treat_the_test_part_alike(how, tmp_path, monkey
     assert opened.recommended == opened.data["test"]["model"] == "lda"
     assert opened.best_.predict is not None and opened.timings["openings"] == 1
     best = next(row for row in opened.rows if row["model"] == "lda")
-    assert (how == "time limit") == any("cut short by the time limit" in n for n in best["notes"])
+    assert (how == "time limit") == any(
+        "the time limit cut the search short" in n for n in best["notes"]
+    )
     late = next(row for row in opened.rows if row["model"] == "mlp")
     assert late["status"] == "stopped"
     assert (how == "time limit") == late["reason"].startswith("not begun: it needs about")
@@ -225,7 +227,7 @@ def test_a_complete_run_refuses_another_comparison(whole):
         whole.parent, "compare", "iris", "--seed", "5", "--resume", "-o", "run", "-q", "--json"
     )
     assert done.returncode == 2 and done.stdout == ""
-    assert "cannot continue this run, something changed: data: " in done.stderr
+    assert "cannot resume this run, because something changed: data: " in done.stderr
     assert "seed: 0 -> 5" in done.stderr
     assert contents(whole) == before
 

@@ -44,13 +44,13 @@ def test_the_recommended_model_is_saved_as_it_was_kept(found, tmp_path):
 def test_what_cannot_be_saved_is_told_with_what_can(found, tmp_path):
     there = "Models with a score: majority, tree, mine, forest"
     for model, message in (
-        ("nope", f"there is no model 'nope' on this board. {there}"),
-        ("bad", f"bad has no score on this board. {there}"),
+        ("nope", f"there is no model 'nope' in this run. {there}"),
+        ("bad", f"bad has no score in this run. {there}"),
     ):
         with pytest.raises(ParameterError) as error:
             found.save(model, tmp_path / "x")
         assert message in str(error.value)
-    with pytest.raises(CannotSaveError, match="a Troublemaker is not a model of Pellucid"):
+    with pytest.raises(CannotSaveError, match="Troublemaker is not a Pellucid model"):
         found.save("mine", tmp_path / "x")
     assert not (tmp_path / "x").exists()
 
@@ -61,13 +61,13 @@ def broken(*given, **more):
 
 @pytest.mark.parametrize(("module", "name", "what"), [
     (profile, "profile", "The overview of the columns"),
-    (single, "pick", "The choice of single rows"),
-    (single, "cells", "The cells of single rows"),
+    (single, "pick", "The choice of example rows"),
+    (single, "cells", "The cells of example rows"),
     (report_data, "searches", "The table of searches"),
 ])  # fmt: skip
 def test_a_part_of_the_report_that_fails_is_a_note(module, name, what, monkeypatch, tmp_path):
     monkeypatch.setattr(module, name, broken)
-    with pytest.warns(PellucidWarning, match=f"{what} could not be made: ValueError: Nanosecond"):
+    with pytest.warns(PellucidWarning, match=f"{what} failed: ValueError: Nanosecond"):
         found = pellucid.compare("iris", models="tree", effort="quick", cv=2, out=tmp_path / "r")
     assert found.recommended == "tree" and found.data["test"]["model"] == "tree"
     assert found.best_ is not None and (tmp_path / "r" / "results.json").exists()

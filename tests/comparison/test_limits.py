@@ -43,9 +43,13 @@ def test_the_work_decides_what_runs_whatever_the_machine_does(slow, monkeypatch)
         )
     assert found[0] == found[1]
     models = found[0][1]
-    why = "120 rows (quick effort; --model-timeout gives it more)"
+    why = "120 rows (quick effort; --model-timeout allows more)"
     assert models["lda"] == (None, "", "")
-    assert models["tree"] == (1, f"1 of 3 candidates tried: all would be too slow for {why}", "")
+    assert models["tree"] == (
+        1,
+        f"tries 1 of 3 candidates, because all would be too slow for {why}",
+        "",
+    )
     assert models["forest"] == (None, "", f"too slow for {why}")
 
 
@@ -59,7 +63,7 @@ def test_fewer_candidates_are_tried_from_the_middle(slow):
     slow(tree=3.0)
     found = pellucid.compare("iris", models="tree", effort="quick", cv=3, jobs=2, seed=0)
     row = next(row for row in found.rows if row["model"] == "tree")
-    assert row["status"] == "ok" and "candidates tried: all would be too slow" in row["notes"][0]
+    assert row["status"] == "ok" and "candidates, because all would be too slow" in row["notes"][0]
     tried = [bool(entry["scores"]) for entry in found.details["search"]["tree"]]
     plan = plan_of(effort="quick", cv=3)
     most = next(c.max_candidates for c in plan.contenders if c.id == "tree")
@@ -68,9 +72,9 @@ def test_fewer_candidates_are_tried_from_the_middle(slow):
 
 def test_every_limit_is_told():
     told = dict(limits.describe_limits(plan_of(effort="quick")))
-    assert told["work"] == "120 s of estimated work for each model, whatever the machine"
+    assert told["work"] == "120 s of estimated work per model, the same on every machine"
     assert told["model timeout"] == told["time limit"] == "none"
-    assert told["hanging"] == "200 s of processor time in a round, or 300 s of none"
+    assert told["hanging"] == "killed after 200 s of CPU time in one fold, or 300 s without any"
     assert told["last fit"] == "2400 s by the clock, 240 s for its part of the report"
     assert told["memory"].endswith("GB a process, its part of what is free now")
     told = dict(
@@ -84,7 +88,7 @@ def test_every_limit_is_told():
 def test_the_plan_shows_them(capsys):
     assert cli.run(["compare", "iris", "--models", "lda", "--plan", "--time-limit", "2m"]) == 0
     out = capsys.readouterr().out
-    assert "s of estimated work for each model" in out and "120 s by the clock, including" in out
+    assert "s of estimated work per model" in out and "120 s of wall-clock time, including" in out
 
 
 def test_a_round_without_end_is_ended_by_what_it_uses(monkeypatch):
@@ -96,8 +100,8 @@ def test_a_round_without_end_is_ended_by_what_it_uses(monkeypatch):
     found = pellucid.compare("iris", models="majority", cv=2, extra=extra, jobs=2, test_size=0)
     why = {row["model"]: (row["status"], row["reason"]) for row in found.rows}
     assert why["spins"][0] == why["hangs"][0] == "timed out"
-    assert "used more than 1 s of processor time, far more than planned" in why["spins"][1]
-    assert why["hangs"][1] == "one fold did nothing for 1 s"
+    assert "used more than 1 s of CPU time, far more than planned" in why["spins"][1]
+    assert why["hangs"][1] == "one fold used no CPU time for 1 s"
 
 
 def test_other_programs_do_not_end_a_round():
@@ -109,8 +113,8 @@ def test_other_programs_do_not_end_a_round():
         running_task = SimpleNamespace(share=share, watch=watch, age=age, limit=limit)
         return Scheduler.overdue(SimpleNamespace(plan=plan), running_task)
 
-    assert reason(199, 299) == "" and "200 s of processor time" in reason(201, 0)
-    assert reason(5, 301) == "one fold did nothing for 300 s"
+    assert reason(199, 299) == "" and "200 s of CPU time" in reason(201, 0)
+    assert reason(5, 301) == "one fold used no CPU time for 300 s"
     assert reason(0, 0, share=7.0, age=11) == "one fold took more than 10 s (raise --model-timeout)"
     assert reason(1e9, 1e9, share=7.0, age=9) == ""
 
@@ -146,7 +150,7 @@ def test_a_part_of_the_time_is_kept_for_the_fit_and_the_report(slow):
     assert found.end - found.fits_end == pytest.approx(found.report) and found.report > 1
     record = {"fit_seconds": 4.0, "predict_seconds": 1.0}
     for _ in range(5):
-        found.note(models["tree"], record, 4, 20.0)
+        found.record(models["tree"], record, 4, 20.0)
     assert found.end - found.fits_end == pytest.approx(found.report + time_limit.MORE_ROWS * 5.0)
     assert found.round(models["tree"], 1) == 5.0  # as this model took here, not as estimated
     assert found.round(models["lda"], 1) > 10 * found.each["lda"]  # slower than thought, as that

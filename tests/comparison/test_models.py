@@ -59,7 +59,7 @@ def test_small_counts_are_ranked_by_their_deviance(name, metric):
 def test_a_metric_that_was_asked_for_ranks():
     assert planned(draws("publications"), metric="rmse").metric.name == "rmse"
     assert planned(draws("amounts"), metric="poisson_deviance").metric.name == "poisson_deviance"
-    with pytest.raises(ParameterError, match="for counts, but the target has values below 0"):
+    with pytest.raises(ParameterError, match="for counts, but the target has negative values"):
         planned(draws("noise"), metric="poisson_deviance")
     assert bounds_of("poisson_deviance") == (0.0, np.inf)
 
@@ -89,7 +89,7 @@ def test_skewed_targets_are_also_modelled_by_their_logarithm(name, takes_part):
     found = {c.id: c for c in planned(draws(name)).contenders}
     assert ("ridge_log" in found) is takes_part
     if takes_part:
-        assert "fitted to log y, which is skewed" in found["ridge_log"].note
+        assert "fitted to log(y), because y is right-skewed" in found["ridge_log"].note
     asked = {c.id: c for c in planned(draws(name), models="ridge_log").contenders}
     assert bool(asked["ridge_log"].skipped) is not takes_part
 
@@ -99,7 +99,7 @@ def test_models_without_weights_are_skipped_where_rows_have_weights():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=80), "b": rng.integers(1, 4, 80)})
     table["y"] = rng.normal(size=80)
-    for weights, why in ((table.b, "it takes no weights"), (1, "")):
+    for weights, why in ((table.b, "it does not support sample weights"), (1, "")):
         known = Settings.of({"target": "y", "effort": "quick", **asked})
         found = make_plan(load_dataset(table.assign(b=weights), known), known).contenders
         assert {c.id: c.skipped for c in found} == {"knn": why, "tree": "", "mean": ""}

@@ -15,7 +15,8 @@ Repeats average the values of a row: they make the score more stable but add no 
 groups are the independent units; with times, blocks of neighbouring times are. The degrees of freedom
 are the number of units minus one. Losses have no natural scale, so they are compared by ratios:
 otherwise a model that fails badly on a few rows would not be significantly worse, because these rows
-also cause a large variance. If few units account for most of the variance, a sign test of the units is a second test.
+also cause a large variance. If few units account for most of the variance, a sign test of the units is
+a second test.
 scikit-learn scorers have no row values and are compared by folds (`by_folds`).
 """
 

@@ -234,17 +234,9 @@ def require(table: Any, name: str, source: str) -> None:
 
 
 TARGETS = {
-    "class",
-    "dependent",
-    "label",
-    "outcome",
-    "output",
-    "response",
-    "result",
-    "survived",
-    "target",
+    "class", "dependent", "label", "outcome", "output", "response", "result", "survived", "target",
     "y",
-}
+}  # fmt: skip
 
 
 def _likely(names: list[str]) -> str:

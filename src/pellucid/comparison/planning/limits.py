@@ -100,8 +100,8 @@ def describe_limits(plan: Plan) -> list[tuple[str, str]]:
         ("work", work),
         ("model timeout", budget),
         ("time limit", whole),
-        ("runaway fits", guard),
-        ("final fit", f"{fit:g} s of wall-clock time, {rest:g} s for its part of the report"),
+        ("hanging", guard),
+        ("last fit", f"{fit:g} s of wall-clock time, {rest:g} s for its part of the report"),
         ("memory", f"{memory / 1e9:.2g} GB per process{free}" if memory else "none"),
     ]
 
