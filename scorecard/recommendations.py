@@ -1,12 +1,12 @@
 """`python -m scorecard.recommendations TABLE:TARGET[:setting=value...] ...`: was the advice good?
 
-Each table is compared as a user would, then every model of the board is fitted on all training rows
-with the settings that its own search chose, and scored on the test set. Printed: the recommended
-model, its score on the test set, the best model there, the baseline, and the share of the best's gain
-over the baseline that following the advice lost. The exit code is 1 if a recommended model is worse on
-the test set than the baseline, or loses more than a fifth of that gain.
+Each table is compared as a user would. Then every model is fitted on all training rows with the
+parameters that its search chose, and scored on the test set. Each line shows the recommended model and
+its test score, the best model on the test set, the baseline, and the share of the best model's gain over
+the baseline that the recommendation lost. The exit code is 1 if a recommended model is worse than the
+baseline on the test set, or loses more than a fifth of that gain.
 
-The test set is used for every model here: these figures judge the advice, they choose no model.
+Here the test set is used for every model: the figures judge the recommendation and choose no model.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def followed(path: str, given: dict[str, Any]) -> dict[str, Any]:
-    """One table: the advice, and what every model scores on the test set."""
+    """One table: the recommendation, and the test scores of all models."""
     began = time.monotonic()
     plan, findings = prepare(path, Settings.of(given))
     with tempfile.TemporaryDirectory() as temporary:
@@ -86,7 +86,7 @@ def scores_on_test_set(plan: Plan, state: RunState) -> Iterator[tuple[str, float
 
 
 def judged(plan: Plan, data: dict[str, Any], tests: dict[str, float]) -> dict[str, Any]:
-    """The advice against the best and the baseline of the test set."""
+    """The recommendation against the best model and the baseline on the test set."""
     sign, recommended = plan.metric.sign, data["recommended"]
     baseline = next(row["model"] for row in data["leaderboard"] if row["baseline"])
     board = {row["model"]: row["mean"] for row in data["leaderboard"] if row["place"]}

@@ -176,7 +176,7 @@ def test_both_ways_to_stop_early_treat_the_test_part_alike(how, tmp_path, monkey
     )
     late = next(row for row in opened.rows if row["model"] == "mlp")
     assert late["status"] == "stopped"
-    assert (how == "time limit") == late["reason"].startswith("not begun: it needs about")
+    assert (how == "time limit") == late["reason"].startswith("not started: it needs about")
 
 
 @pytest.mark.slow
