@@ -109,31 +109,33 @@ def learning_curve(evaluator: Evaluator, task: FinalFitTask) -> dict[str, Any] |
     """Scores on training and test rows for increasing shares of the training rows, over three folds."""
     fold_task, end = task.fold_task, time.monotonic() + 0.25 * task.fold_task.deadline
     sizes: list[int] = []
-    inside: list[float] = []
-    outside: list[float] = []
+    train_scores: list[float] = []
+    test_scores: list[float] = []
     for share in SHARES_OF_ROWS:
-        seen, kept = [], []
+        test_fold, train_fold = [], []
         for train, test in task.folds[:3]:
             if time.monotonic() > end:
-                return _curve(sizes, inside, outside)
+                return _curve(sizes, train_scores, test_scores)
             part = _part(evaluator, train, share)
             X = evaluator.rows(part)
             try:
                 fitted = evaluator.fit(evaluator.unfitted(task.params, "learning"), X, part)
-                kept.append(_score(evaluator, fold_task, fitted, X, part))
-                seen.append(_score(evaluator, fold_task, fitted, evaluator.rows(test), test))
+                train_fold.append(_score(evaluator, fold_task, fitted, X, part))
+                test_fold.append(_score(evaluator, fold_task, fitted, evaluator.rows(test), test))
             except Exception:  # for example too few rows of a class; skip this size
                 break
-        if len(seen) == len(task.folds[:3]):
+        if len(test_fold) == len(task.folds[:3]):
             sizes.append(int(share * len(task.folds[0][0])))
-            inside.append(float(np.mean(kept)))
-            outside.append(float(np.mean(seen)))
-    return _curve(sizes, inside, outside)
+            train_scores.append(float(np.mean(train_fold)))
+            test_scores.append(float(np.mean(test_fold)))
+    return _curve(sizes, train_scores, test_scores)
 
 
-def _curve(sizes: list[int], inside: list[float], outside: list[float]) -> dict[str, Any] | None:
+def _curve(
+    sizes: list[int], train_scores: list[float], test_scores: list[float]
+) -> dict[str, Any] | None:
     """The curve; None if it has only one point."""
-    return {"rows": sizes, "train": inside, "test": outside} if len(sizes) > 1 else None
+    return {"rows": sizes, "train": train_scores, "test": test_scores} if len(sizes) > 1 else None
 
 
 def _part(evaluator: Evaluator, rows: np.ndarray, share: float) -> np.ndarray:

@@ -244,7 +244,7 @@ def standard_error(parts: np.ndarray, factor: float) -> float:
 
 
 def effective_units(parts: np.ndarray) -> float:
-    """Effective number of units behind the variance: all if they vary alike, 1 if one dominates."""
+    """Effective number of units in the variance: all if they vary equally, 1 if one dominates."""
     squares = (parts / np.abs(parts).max()) ** 2
     return float(squares.sum() ** 2 / (squares**2).sum())
 

@@ -174,20 +174,20 @@ def warning_notes(fits: list[dict[str, Any]], searched: list[dict[str, Any]]) ->
 
     Warnings from the search alone are marked, because another candidate may have been chosen.
     """
-    alike: dict[str, list[dict[str, Any]]] = {}
+    same_kind: dict[str, list[dict[str, Any]]] = {}
     for warning in (*fits, *searched):
         kind = "stopped" if STOPPED.search(warning["text"]) else _kind(warning["text"])
-        alike.setdefault(kind, []).append(warning)
-    return [_warning_note(kind, found, found[0] not in fits) for kind, found in alike.items()]
+        same_kind.setdefault(kind, []).append(warning)
+    return [_warning_note(kind, found, found[0] not in fits) for kind, found in same_kind.items()]
 
 
-def _warning_note(kind: str, alike: list[dict[str, Any]], only_searched: bool) -> str:
-    count = sum(w["count"] for w in alike)
+def _warning_note(kind: str, same_kind: list[dict[str, Any]], only_searched: bool) -> str:
+    count = sum(w["count"] for w in same_kind)
     fits = "1 fit" if count == 1 else f"{count} fits"
     fits += " of the search" if only_searched else ""
     if kind == "stopped":
         return f"{fits} stopped at max_iter before converging"
-    return f"{_shortly(alike[0]['text'])} ({fits})"
+    return f"{_shortly(same_kind[0]['text'])} ({fits})"
 
 
 def _kind(text: str) -> str:

@@ -51,7 +51,7 @@ MIN_UNITS, MIN_ROWS_PER_UNIT, MAX_ROWS_PER_UNIT = (
     1.5,
     100.0,
 )  # number of units; mean number of rows per unit
-ALIKE, MOSTLY_ALIKE = 0.5, 0.75  # adjusted share of the variance between units
+SIMILAR, MOSTLY_SIMILAR = 0.5, 0.75  # adjusted share of the variance between units
 MAX_ROWS, MAX_COLUMNS = 20_000, 60
 
 
@@ -234,15 +234,15 @@ def _unit_strength(facts: Facts, name: str) -> float:
     rows, units = _rows_of_units(facts, column)
     if not len(rows):
         return 0.0
-    alike = _similarity_within_units(facts, name, rows, units)
-    typical = float(np.median(alike)) if len(alike) else 0.0
+    similarity = _similarity_within_units(facts, name, rows, units)
+    typical = float(np.median(similarity)) if len(similarity) else 0.0
     if _named_unit(name):
         return 3.0 + typical
-    if _panel(facts, name, rows, units) and (alike > ALIKE).any():
+    if _panel(facts, name, rows, units) and (similarity > SIMILAR).any():
         return 2.0 + typical
-    equal = int((alike > 1 - 1e-9).sum())
-    constant = equal >= 3 and 2 * equal >= len(alike)
-    mostly = column.kind == "categorical" and len(alike) >= 3 and typical >= MOSTLY_ALIKE
+    equal = int((similarity > 1 - 1e-9).sum())
+    constant = equal >= 3 and 2 * equal >= len(similarity)
+    mostly = column.kind == "categorical" and len(similarity) >= 3 and typical >= MOSTLY_SIMILAR
     return 1.0 + typical if constant or mostly else 0.0
 
 

@@ -275,11 +275,11 @@ def best_of(found: dict[int, dict[str, Any]], metric: Metric) -> int | None:
     best = min(usable, key=lambda c: (-round(usable[c], 12), _loss(found[c])))
     if metric.needs != "scores":
         return best
-    alike = [c for c in usable if _alike(found[best]["scores"], found[c]["scores"])]
-    return min(alike, key=lambda c: (_loss(found[c]), -round(usable[c], 12)))
+    tied = [c for c in usable if _tied(found[best]["scores"], found[c]["scores"])]
+    return min(tied, key=lambda c: (_loss(found[c]), -round(usable[c], 12)))
 
 
-def _alike(best: list[float], other: list[float]) -> bool:
+def _tied(best: list[float], other: list[float]) -> bool:
     """Whether the mean difference is within its corrected standard error, on the folds of both."""
     pairs = list(zip(best, other))
     difference = np.array([a - b for a, b in pairs])

@@ -47,7 +47,7 @@ SHOWN = {
 AUTO_WHY = {
     "roc_auc": "two classes",
     "accuracy": "more than two classes",
-    "rmse": "numeric target, same units",
+    "rmse": "numeric target; it has the same units",
     "poisson_deviance": "small counts, whose variance grows with their mean",
 }
 LOSSES = ("log_loss", "mae", "rmse", "poisson_deviance")
