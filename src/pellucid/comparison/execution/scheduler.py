@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import inf
 from multiprocessing import connection
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,7 @@ class RunningTask:
     def limit(self) -> float:
         """Wall-clock seconds after which it is killed."""
         if self.share is None:
-            return float("inf")
+            return inf
         # The final round also describes the model, whose scores are already known.
         grace = 2 * GRACE if self.fold == FINAL else GRACE
         return max(grace * self.share, MIN_KILL_SECONDS)
@@ -96,13 +97,9 @@ class Scheduler:
     memory_limit: float = 0.0
     stopping: int = 0  # how many times Ctrl-C was pressed
     out_of_time: bool = False
-    recommended_moved: bool = (
-        False  # whether the final round of the recommended model has been moved to the front
-    )
+    recommended_moved: bool = False  # whether the recommended model's final round is at the front
     skipped_for_time: bool = False  # whether some round did not start because of the time limit
-    stop_deadline: float = float(
-        "inf"
-    )  # until then a round that was asked to stop may end by itself
+    stop_deadline: float = inf  # until then a round that was asked to stop may end by itself
     active: list[RunningTask] = field(default_factory=list)
 
     def run(self) -> None:
@@ -240,9 +237,7 @@ class Scheduler:
         share = None if timeout is None else timeout / rounds
         planned = contender.n_planned
         most = planned if most is None else most
-        seconds = min(
-            float("inf") if share is None else share, self.budget.deadline(contender, most)
-        )
+        seconds = min(inf if share is None else share, self.budget.deadline(contender, most))
         known = self.state.candidates.get((contender.id, fold), {})
         task = FoldTask.of(
             self.plan, contender, fold, self.shared, deadline=seconds, memory=self.memory_limit,

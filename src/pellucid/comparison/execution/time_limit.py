@@ -110,9 +110,8 @@ class TimeBudget:
         full = contender.n_planned
         if self.limit is None:
             return full
-        last = max(
-            0.0, MORE_ROWS * self.round(contender, 1) - self.reserved
-        )  # it may be recommended
+        # More time must be reserved if this model may be the slowest one to recommend.
+        last = max(0.0, MORE_ROWS * self.round(contender, 1) - self.reserved)
         whole = (self.left - last) * self.jobs - sum(active)
         slots = ceil(rounds / self.jobs) * self.jobs
         for most in range(full, 0, -1):
