@@ -1,7 +1,7 @@
-"""Draws the pictures of README and docs into docs/img, with our own models and charts.
+"""Draws the pictures of README and docs into docs/img, with Pellucid's own models and charts.
 
-Run it after a change to `draw` or to a model that is shown: `python docs/pictures.py`. The tests
-draw all pictures again and compare them with the files.
+Run `python docs/pictures.py` after a change to `draw` or to a model that is shown. The tests draw all
+pictures again and compare them with the files.
 """
 
 import re
@@ -30,7 +30,7 @@ def standalone(figure: str) -> str:
 
 
 def regions() -> str:
-    """Two columns of the penguins, and what a softmax regression says about every place."""
+    """Two columns of the penguins, and the predictions of a softmax regression in their plane."""
     penguins = datasets.load("penguins")
     columns = ["flipper_length_mm", "bill_length_mm"]
     X, y = penguins.X.select(columns), penguins.y
@@ -49,7 +49,7 @@ def regions() -> str:
         model.classes_.tolist(),
         points={name: (p[0].tolist(), p[1].tolist()) for name, p in points.items()},
         certainty=shares.max(axis=1).reshape(tall, wide),
-        title="Which penguin? What logistic regression says, and how surely",
+        title="Predicted penguin species, darker where more probable",
         x_label="flipper length (mm)",
         y_label="bill length (mm)",
         width=640,

@@ -1,4 +1,4 @@
-"""README and every page of docs/ are executed: code, commands, links, and the table of differences.
+"""README and every page of docs/ are executed: code, commands, links, and the list of differences.
 
 On a page, `python` blocks run in order in one namespace (with `>>>` as doctests), lines that begin
 with `$` in `console` blocks run in a shell and must print what stands below them. All of it runs in
@@ -139,17 +139,30 @@ def test_method_pages_have_one_shape(page):
     assert "```python" in use, "show the use as code, which the tests run"
 
 
-def differences() -> list[list[str]]:
-    """The rows of docs/differences.md: where, scikit-learn, Pellucid, why, test."""
-    lines = (ROOT / "docs" / "differences.md").read_text().splitlines()
-    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines if line.startswith("|")]
-    return [[cell.strip() for cell in row] for row in rows[2:]]
+ENTRY = re.compile(r"- \*\*(?P<where>.+?)\.\*\* (?P<text>.+) Test: `(?P<test>tests/\S+::\S+)`")
 
 
-@pytest.mark.parametrize("row", differences(), ids=lambda row: f"{row[0]}: {row[2]}"[:70])
-def test_every_difference_has_a_test(row):
-    assert len(row) == 5 and all(row), f"five filled cells are needed: {row}"
-    path, _, name = row[4].strip("`").partition("::")
+def differences() -> dict[str, list[str]]:
+    """The entries of docs/differences.md by section, each on one line."""
+    sections = re.split(r"^## ", (ROOT / "docs" / "differences.md").read_text(), flags=re.M)[1:]
+    found = {}
+    for section in sections:
+        title, _, text = section.partition("\n")
+        found[title] = [" ".join(e.split()) for e in re.split(r"^(?=- )", text, flags=re.M)[1:]]
+    return found
+
+
+ENTRIES = [entry for entries in differences().values() for entry in entries]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry[4:74])
+def test_every_difference_has_a_test(entry):
+    parts = ENTRY.fullmatch(entry)
+    assert parts, (
+        f"write '- **where.** What each library does, and why. Test: `file::test`': {entry}"
+    )
+    assert "scikit-learn" in parts["text"] and "Pellucid" in parts["text"], entry
+    path, _, name = parts["test"].partition("::")
     assert (ROOT / path).is_file(), f"no such test file: {path}"
     defined = {
         node.name
@@ -161,8 +174,12 @@ def test_every_difference_has_a_test(row):
 
 
 def test_differences_are_sorted():
-    places = [row[0].lower() for row in differences()]
-    assert places == sorted(places), "keep the rows of docs/differences.md sorted by 'where'"
+    sections = differences()
+    titles = [title.lower() for title in sections]
+    assert titles[1:] == sorted(titles[1:]), "after 'Every estimator', sections are sorted by title"
+    for title, entries in sections.items():
+        places = [ENTRY.fullmatch(entry)["where"].lower() for entry in entries]
+        assert places and places == sorted(places), f"sort the entries of section {title!r}"
 
 
 def test_readme_shows_the_commands():

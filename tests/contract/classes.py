@@ -6,13 +6,15 @@ Nothing here lists a class: what it promises is read from the class (bases, sign
 
 import copy
 import inspect
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 from pellucid import names
-from pellucid.base import Classifier, Clusterer, Regressor, Transformer
+from pellucid.base import Classifier, Clusterer, Regressor
+from pellucid.transformer import Transformer
 
 
 @cache
@@ -117,16 +119,15 @@ def known_to_scikit_learn(Model: type) -> bool:
 
 
 @cache
-def documented_rows() -> tuple[str, ...]:
+def documented_differences() -> tuple[str, ...]:
     path = Path(__file__).parents[2] / "docs" / "differences.md"
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    return tuple(line for line in text.splitlines() if line.startswith("|"))
+    return tuple(re.split(r"^- ", path.read_text(encoding="utf-8"), flags=re.M)[1:])
 
 
 def documented(Model: type, name: str) -> bool:
-    """A row of differences.md names the class (or all, every class) and the thing, as code."""
+    """An entry of differences.md names the class (or every estimator) and the thing, as code."""
     return any(
-        f"`{name}" in row
-        and (f"`{Model.__name__}" in row or row.startswith(("| all ", "| every ")))
-        for row in documented_rows()
+        f"`{name}" in entry
+        and (f"`{Model.__name__}" in entry or entry.startswith("**Every estimator"))
+        for entry in documented_differences()
     )

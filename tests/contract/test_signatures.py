@@ -1,6 +1,6 @@
 """Same names: parameters, methods and learned attributes are those of scikit-learn's class.
 
-A difference is allowed only where a row of `docs/differences.md` names the class and the parameter,
+A difference is allowed only where an entry of `docs/differences.md` names the class and the parameter,
 method or attribute. Our own parameters are keyword-only and come last.
 """
 

@@ -112,7 +112,7 @@ def event_listener(progress: Any, plan: Any) -> Iterator[Callable[[dict[str, Any
     """The function that is called with every event: the user's, a progress display, or none."""
     if progress is True or (progress is None and "IPython" in sys.modules):
         with importlib.import_module(PROGRESS).for_python(plan, progress is True) as board:
-            yield board.hear
+            yield board.update
     else:
         yield progress or (lambda event: None)
 

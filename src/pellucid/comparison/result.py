@@ -1,6 +1,6 @@
 """`Result`: the results of a comparison as plain data, with the recommended model.
 
-`results.json` (schema 1) contains no times, paths or host names: the same table, settings and versions
+`results.json` (schema 2) contains no times, paths or host names: the same table, settings and versions
 give the same bytes. Times and the number of uses of the test set are in `timings.json`.
 """
 
@@ -20,7 +20,7 @@ from pellucid.names import REPORT
 if TYPE_CHECKING:
     from pellucid.comparison.execution.refit import Refitter
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 def to_json(value: Any) -> str:

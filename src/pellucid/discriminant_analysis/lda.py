@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import ProbabilisticClassifier, Transformer
+from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.numerics import bayes
@@ -14,9 +14,10 @@ from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
 from pellucid.parameters import Array, Boolean, Choice, Either, Integer, Learner, Nothing, Real
 from pellucid.persist.fitted_state import expect_array, n_terms
+from pellucid.transformer import Transformer
 
 
-class LinearDiscriminantAnalysis(ProbabilisticClassifier, Transformer):
+class LinearDiscriminantAnalysis(Classifier, Transformer):
     """Linear discriminant analysis: the class c that maximises
 
         log p(c) - 1/2 (x - m_c)' C^-1 (x - m_c)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier
+from pellucid.base import Classifier
 from pellucid.discriminant_analysis.class_covariances import Clouds, log_priors, shape_of, to_user
 from pellucid.errors import DataError, ModelFileError
 from pellucid.numerics import bayes
@@ -90,7 +90,7 @@ def status(named: list[tuple[Any, list[str]]]) -> Status:
     )
 
 
-class QuadraticClassifier(ProbabilisticClassifier):
+class QuadraticClassifier(Classifier):
     """Base of the classifiers with one normal distribution per class."""
 
     _takes_sparse = False

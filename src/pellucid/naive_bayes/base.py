@@ -12,10 +12,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier
-from pellucid.data import Problem, Wishes
+from pellucid.base import Classifier
+from pellucid.data import InputSpec, Problem
 from pellucid.data.batches import empty
-from pellucid.data.intake import Intake
+from pellucid.data.intake import RawTable
 from pellucid.data.schema import CATEGORICAL, Schema
 from pellucid.errors import ParameterError
 from pellucid.numerics import bayes
@@ -27,7 +27,7 @@ MOST = 1e200  # counts beyond it count as this: their products with logarithms s
 SMALLEST = 1e-300  # a chance of 0 counts as this in explanations
 
 
-class NaiveBayes(ProbabilisticClassifier):
+class NaiveBayes(Classifier):
     """Base of the naive Bayes classifiers; a subclass knows the likelihood of its columns."""
 
     # The parameter that may hold the chances of the classes.
@@ -44,10 +44,10 @@ class NaiveBayes(ProbabilisticClassifier):
     def _fit(self, problem: Problem) -> dict[str, Any]:
         return self._finish(self._statistics(problem), problem)
 
-    def _wishes(self) -> Wishes:
+    def _input_spec(self) -> InputSpec:
         """Batches may bring missing cells, levels and words that earlier ones did not have."""
         known = self.__sklearn_is_fitted__()
-        return replace(super()._wishes(), seen=float(self.class_count_.sum()) if known else 0.0)
+        return replace(super()._input_spec(), seen=float(self.class_count_.sum()) if known else 0.0)
 
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
         new = self._statistics(problem)
@@ -148,8 +148,8 @@ class MatrixNaiveBayes(NaiveBayes):
     column is NaN: columns that were never empty in training have no flag.
     """
 
-    def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
-        X = super()._encode_intake(rows, quiet, finite)
+    def _encode_table(self, rows: RawTable, quiet: bool = False, finite: bool = False) -> Any:
+        X = super()._encode_table(rows, quiet, finite)
         if rows.sparse is not None:
             return X
         if finite and self.schema_.plain:
@@ -190,7 +190,7 @@ def silent_terms(schema: Schema) -> np.ndarray:
     return np.array([role in FLAGS or never[j] for j, role, _ in schema.blocks()])
 
 
-def with_gaps(X: Any, schema: Schema, rows: Intake) -> Any:
+def with_gaps(X: Any, schema: Schema, rows: RawTable) -> Any:
     """X with a NaN for each cell that is missing, or a level unseen, where no flag can say so."""
     flagged = schema.n_missing > 0
     holes = {

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Problem
-from pellucid.data.intake import Intake
+from pellucid.data.intake import RawTable
 from pellucid.data.schema import TEXT, Schema
 from pellucid.errors import DataError, ModelFileError, ParameterError
 from pellucid.naive_bayes.base import (
@@ -167,8 +167,8 @@ class CategoricalNB(NaiveBayes):
                 "n_categories_": np.array([c.shape[1] for c in counts], dtype=np.int64),
             }
 
-    def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
-        codes = super()._encode_intake(rows, quiet, finite)
+    def _encode_table(self, rows: RawTable, quiet: bool = False, finite: bool = False) -> Any:
+        codes = super()._encode_table(rows, quiet, finite)
         return beside_words(codes, self.schema_, rows, type(self).__name__)
 
     def _column(self, X: Any, j: int) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 
 from pellucid.data import Problem
 from pellucid.data.batches import empty
-from pellucid.data.intake import Intake
+from pellucid.data.intake import RawTable
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.errors import ModelFileError, ParameterError
 from pellucid.naive_bayes.base import (
@@ -124,7 +124,7 @@ class MixedNB(NaiveBayes):
 
     def _statistics(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
-        K, X, y, w = len(problem.classes), problem.X, problem.y, problem.weights
+        K, X, y, w = len(problem.classes), problem.table, problem.y, problem.weights
         fitted = self.__sklearn_is_fitted__()
         kinds = self._still_fit(problem) if fitted else self._chosen(problem)
         units = _units(problem.schema, kinds)
@@ -269,8 +269,8 @@ class MixedNB(NaiveBayes):
     def _prior(self) -> np.ndarray:
         return self.class_prior_
 
-    def _encode_intake(self, rows: Intake, quiet: bool = False, finite: bool = False) -> Any:
-        codes = super()._encode_intake(rows, quiet, finite)
+    def _encode_table(self, rows: RawTable, quiet: bool = False, finite: bool = False) -> Any:
+        codes = super()._encode_table(rows, quiet, finite)
         return beside_words(codes, self.schema_, rows, type(self).__name__)
 
     def _column(self, X: Any, j: int) -> np.ndarray:

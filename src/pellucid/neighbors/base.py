@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import Problem, Table, Wishes
+from pellucid.data import InputSpec, Problem, Table
 from pellucid.errors import DataError, ParameterError, PellucidWarning, shown, warn
 from pellucid.neighbors import distances, neighbor_search, radius_search
 from pellucid.neighbors.ragged import Lists, joined, of_table, split
@@ -47,15 +47,15 @@ class Lookup(Estimator):
 
     _counts_neighbours = False  # True if the model asks for k rows, which hashing can find
 
-    def _wishes(self) -> Wishes:
+    def _input_spec(self) -> InputSpec:
         """Gower's distance reads codes, with their missing cells; all others a matrix.
 
         A missing distance cannot be guessed from the others.
         """
-        wishes = super()._wishes()
+        spec = super()._input_spec()
         if self._pairwise and self.table is None:
-            wishes = replace(wishes, table=Table(missing="error"))
-        return replace(wishes, layout="codes") if self.metric == "gower" else wishes
+            spec = replace(spec, table=Table(missing="error"))
+        return replace(spec, layout="codes") if self.metric == "gower" else spec
 
     @property
     def _pairwise(self) -> bool:  # type: ignore[override]
@@ -66,7 +66,7 @@ class Lookup(Estimator):
                                            self.metric_params)  # fmt: skip
         order = tie_order(problem.y, problem.n)
         space: dict[str, Any] = {"kind": ""}
-        rows, tree = problem.X, None
+        rows, tree = problem.table, None
         if self._pairwise:
             _check_square(problem)
         else:
@@ -165,12 +165,12 @@ class Lookup(Estimator):
 
     # Looking up ---------------------------------------------------------------------------------
 
-    def _encode_intake(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
+    def _encode_table(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
         if self._pairwise and any(mask.any() for mask in rows.missing_cells()):
             raise DataError(
                 "Input X contains NaN: precomputed distances need a number for each pair."
             )
-        return super()._encode_intake(rows, quiet, finite)
+        return super()._encode_table(rows, quiet, finite)
 
     def _index(self, k: int = 0) -> neighbor_search.Index:
         """For k neighbours: exact beyond the number that the recall of the buckets was measured for."""
@@ -277,7 +277,7 @@ def _users_rows(problem: Problem) -> np.ndarray:
 
 
 def _check_square(problem: Problem) -> None:
-    X = problem.X
+    X = problem.table
     if X.shape[0] != X.shape[1] or problem.position is not None:
         raise DataError(
             f"Precomputed metric requires shape (n_queries, n_indexed). Got {X.shape} for "

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier, Regressor
+from pellucid.base import Classifier, Regressor
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.neighbors import vote_weights
@@ -47,7 +47,7 @@ class KVotes(KNearest):
         )  # fmt: skip
 
 
-class KNeighborsClassifier(KVotes, ProbabilisticClassifier):
+class KNeighborsClassifier(KVotes, Classifier):
     """Class shares among the k nearest training rows.
 
     p(c | x) = sum of w(d_j) over neighbours j of class c / sum of w(d_j) over all k neighbours.

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid.base import ProbabilisticClassifier, Regressor
+from pellucid.base import Classifier, Regressor
 from pellucid.data import Problem
 from pellucid.errors import DataError, ModelFileError, ParameterError, shown
 from pellucid.neighbors import vote_weights
@@ -66,7 +66,7 @@ class RadiusVotes(WithinRadius):
         )  # fmt: skip
 
 
-class RadiusNeighborsClassifier(RadiusVotes, ProbabilisticClassifier):
+class RadiusNeighborsClassifier(RadiusVotes, Classifier):
     """Class shares among all training rows within a radius.
 
     p(c | x) = sum of w(d_j) over rows j of class c with d_j <= radius / sum of w(d_j) over all of them.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.base import Estimator
-from pellucid.data import Problem, Table, Wishes
+from pellucid.data import InputSpec, Problem, Table
 from pellucid.errors import DataError
 from pellucid.numerics.column_scaling import units
 from pellucid.parameters import Boolean, Choice, Either, Function, Integer, Nothing, Real, Verbose
@@ -84,7 +84,6 @@ def _common_unit(X: Any) -> np.ndarray:
 class KernelMachine(Estimator):
     """Base of SVC, SVR and OneClassSVM."""
 
-    _canonical_rows = True
     _takes_text = True
     _free_intercept = True  # it takes up where rows are moved to
 
@@ -92,20 +91,24 @@ class KernelMachine(Estimator):
     def _pairwise(self) -> bool:  # type: ignore[override]
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _wishes(self) -> Wishes:
-        """The columns of a given kernel are rows: they stay in their order, and none can be guessed."""
-        wishes = super()._wishes()
-        if not self._pairwise:
-            return wishes
-        own = Table(missing="error") if self.table is None else None
-        return replace(wishes, canonical_rows=False, table=own)
+    @property
+    def _rows(self) -> str:  # type: ignore[override]
+        """The columns of a precomputed kernel are rows, which keep their order."""
+        return "user" if self._pairwise else "canonical"
 
-    def _encode_intake(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
+    def _input_spec(self) -> InputSpec:
+        """No missing cell of a precomputed kernel can be filled."""
+        spec = super()._input_spec()
+        if not self._pairwise:
+            return spec
+        return replace(spec, table=Table(missing="error") if self.table is None else None)
+
+    def _encode_table(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
         if self._pairwise and any(mask.any() for mask in rows.missing_cells()):
             raise DataError(
                 "Input X contains NaN: a precomputed kernel needs a number for each pair."
             )
-        return super()._encode_intake(rows, quiet, finite)
+        return super()._encode_table(rows, quiet, finite)
 
     def _prepared(self, problem: Problem, weights: np.ndarray) -> tuple[Any, dict[str, Any]]:
         """Training rows as the kernel sees them, and the facts that new rows need."""
@@ -207,7 +210,7 @@ class KernelMachine(Estimator):
         return 1.0 / (p * variance) if variance > 1e-290 else 1.0
 
     def _square(self, problem: Problem) -> np.ndarray:
-        X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.toarray()
+        X = problem.table if isinstance(problem.table, np.ndarray) else problem.table.toarray()
         if problem.position is not None:
             X = X[:, problem.position >= 0]
         if X.shape[0] != X.shape[1]:

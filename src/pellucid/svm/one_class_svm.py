@@ -5,7 +5,6 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Explained
 from pellucid.data import Problem
 from pellucid.parameters import Real
 from pellucid.records import Recorder
@@ -13,7 +12,7 @@ from pellucid.svm.explain import linear_parts, one_speaks
 from pellucid.svm.kernel_base import KERNEL_PARAMETERS, KernelMachine, one_machine
 
 
-class OneClassSVM(KernelMachine, Explained):
+class OneClassSVM(KernelMachine):
     """The support of a distribution: minimise 1/2 |w|**2 - rho nu sum v + sum v_i (rho - w f(x_i))+.
 
     f is the map of the kernel, v_i the weight of a row. A row is an inlier (+1) where w f(x) > rho, else

@@ -1,6 +1,5 @@
 """`SVC`: the widest margin between classes, in the space of a kernel."""
 
-from collections.abc import Callable
 from inspect import signature
 from typing import Any, Self
 
@@ -18,6 +17,7 @@ from pellucid.parameters import (
     RandomState,
     Real,
 )
+from pellucid.protocol import available_if
 from pellucid.records import Recorder, Solution, Status
 from pellucid.svm import multiclass
 from pellucid.svm.explain import linear_parts, pair_parts, speakers
@@ -236,29 +236,11 @@ class SVC(KernelMachine, Classifier):
 
     # Using --------------------------------------------------------------------------------------
 
-    def _codes(self, X: Any) -> np.ndarray:
-        return self._proba(X).argmax(axis=1) if self.calibrate else super()._codes(X)
-
+    @available_if(lambda self: self.calibrate, "Fit it with calibrate=True.")
     def _proba(self, X: Any) -> np.ndarray:
         from pellucid.numerics.platt import probabilities
 
         return probabilities(self._finite(self._scores(X)), self.calibration_)
-
-    def _calibrated(self) -> None:
-        if not self.calibrate:
-            raise AttributeError("predict_proba exists only with calibrate=True")
-
-    @property
-    def predict_proba(self) -> Callable[[Any], np.ndarray]:
-        """Probability of each class, in the order of `classes_`; only with `calibrate=True`."""
-        self._calibrated()
-        return lambda X: self._answer(self._proba, X)
-
-    @property
-    def predict_log_proba(self) -> Callable[[Any], np.ndarray]:
-        """Logarithm of `predict_proba`; only with `calibrate=True`."""
-        self._calibrated()
-        return lambda X: np.log(self._answer(self._proba, X))
 
     def _machines(self, X: Any) -> np.ndarray:
         """Scores of the machines (n, machines): positive for the first (two classes: second)."""

@@ -46,7 +46,7 @@ SETTINGS = (
     Setting("repeats", "int", 1, "How many times the cross-validation is repeated with new folds.", low=1, high=100),
     Setting("test_size", "float", 0.2, "Share of the rows held out as the test set; 0 for none.", low=0, high=0.9),
     Setting("test", "text", None, "A file whose rows are the test set."),
-    Setting("group", "text", None, "Column of groups; the rows of a group stay in the same fold."),
+    Setting("group", "text", None, "Column of groups; the rows of a group are never split between training and test."),
     Setting("time", "text", None, "Column of times; models are tested on rows later than their training rows."),
     Setting("weights", "text", None, "Column of sample weights; a row of weight 2 counts as two rows."),
     Setting("id", "columns", (), "Columns that only identify a row and are not features; repeatable."),
