@@ -205,7 +205,7 @@ class RowTable:
     def trials(
         self, candidates: np.ndarray, weights: np.ndarray, closest: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Squared distances to the nearest seed after adding each candidate (T, n); their weighted sums."""
+        """Squared distances to the nearest seed with each candidate added (T, n), and weighted sums."""
         out = np.empty((len(candidates), self.n))
         panels = pack(candidates)
 
