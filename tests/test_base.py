@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from pellucid import base, data
+from pellucid.data.problem import ROWS
 from pellucid.decomposition import PCA
 from pellucid.dummy import DummyClassifier, DummyRegressor
 from pellucid.errors import ConvergenceWarning, DataError, NotFittedError, ParameterError
@@ -16,6 +17,7 @@ from pellucid.manifold import TSNE
 from pellucid.parameters import Boolean, Choice, Either, Integer, Jobs, Nothing, RandomState, Real
 from pellucid.protocol import available_if
 from pellucid.records import Status
+from tests.contract.classes import public_classes
 
 X = np.arange(6.0).reshape(3, 2)
 
@@ -230,3 +232,10 @@ def test_only_models_that_have_them_show_probabilities_and_explanations():
     assert not hasattr(RidgeClassifier, "predict_log_proba")
     assert hasattr(LogisticRegression(), "predict_proba") and hasattr(PCA(), "explain")
     assert not hasattr(TSNE(), "explain") and not hasattr(TSNE, "explain")
+
+
+@pytest.mark.parametrize("model", [cls() for cls in public_classes().values()], ids=repr)
+def test_a_class_states_its_rows_once(model):
+    """The flag of the class is what `prepare` is asked for."""
+    assert model._input_spec().rows == model._rows
+    assert model._rows in ROWS

@@ -1,12 +1,13 @@
 """`Estimator` and the task classes: the one template of fitting, the only validation of data.
 
 `fit` calls `_learn`, which forgets what was learned before, turns the user's table into a
-`Problem`, calls the family's `_fit(problem)` and stores the dict it returns. A failure or Ctrl-C
-leaves the estimator unfitted. Families write `_fit` and a few small methods on encoded arrays.
+`Problem`, calls the family's `_fit(problem)` and stores the dict it returns. All of this happens on a
+working copy, whose learned attributes are taken over in one step: a failure or Ctrl-C leaves the
+estimator unfitted, and threads that fit it at once never mix their results. Families write `_fit` and
+a few small methods on encoded arrays.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -29,10 +30,9 @@ class Estimator(SklearnEstimator):
 
     _layout: ClassVar[str] = "matrix"
     _target: ClassVar[str] = "none"
-    _canonical_rows: ClassVar[bool] = False
+    _rows: ClassVar[str] = "user"  # one of `pellucid.data.problem.ROWS`
     _min_rows: ClassVar[int] = 2  # one row shows no pattern; only the baselines take it
     _takes_text: ClassVar[bool] = False
-    _by_rows: ClassVar[bool] = False  # takes codes in row order too: no copy of a plain array
 
     table: Any = TABLE
     n_features_in_: int = learned("Number of columns of the table that the model was fitted on.")
@@ -51,7 +51,7 @@ class Estimator(SklearnEstimator):
         return InputSpec(
             owner=type(self).__name__, layout=self._layout, coding=self._coding(),
             target=self._target, takes_sparse=self._takes_sparse, takes_text=self._takes_text,
-            canonical_rows=self._canonical_rows, min_rows=self._min_rows, by_rows=self._by_rows,
+            rows=self._rows, min_rows=self._min_rows,
         )  # fmt: skip
 
     # Fitting ------------------------------------------------------------------------------------
@@ -60,77 +60,82 @@ class Estimator(SklearnEstimator):
         """Refuse a problem that this kind of model cannot learn from."""
 
     def _fit(self, problem: Problem) -> dict[str, Any]:
-        """Learn from a problem: the learned attributes by name."""
+        """Learn from a problem: the learned attributes by name.
+
+        Runs on a copy of the estimator. Families take the `options` of `_learn` as further arguments.
+        """
         raise NotImplementedError
 
-    def _learn(self, X: Any, y: Any = None, weights: Any = None, offset: Any = None) -> Self:
+    def _learn(
+        self, X: Any, y: Any = None, weights: Any = None, offset: Any = None, **options: Any
+    ) -> Self:
         """Check, prepare, `_fit`, store; a failure leaves nothing fitted (or the warm start).
 
-        X may be a path; y, weights and offset may be names of its columns.
+        X may be a path; y, weights, offset may be names of its columns; `options` go to `_fit`.
         """
         warm = getattr(self, "warm_start", False)
         before = self._learned() if parameters.Boolean.accepts(warm) and warm else {}
         if not before:
-            self._forget()
-        with self._undone_on_failure(before):
-            self._check_parameters()
-            X, y, weights, offset = opened(X, y, weights, offset)
-            spec = self._warm(self._input_spec(), before)
-            problem, rows = prepare(X, y, weights, offset, self.table, spec)
-            self._check_problem(problem)
-            learned = self._fit(problem)
-            self._forget()
-            self._store(learned, problem)
-            self._after_fit(rows)
-        self._warn()
-        return self
+            self._replace_learned({})
+        work = self._working_copy()
+        work._check_parameters()
+        X, y, weights, offset = opened(X, y, weights, offset)
+        spec = work._warm(work._input_spec(), before)
+        problem, rows = prepare(X, y, weights, offset, work.table, spec)
+        work._check_problem(problem)
+        learned = work._fit(problem, **options)
+        work._replace_learned({})
+        return self._take_over(work, learned, problem, rows)
 
     def _warm(self, spec: InputSpec, before: dict[str, Any]) -> InputSpec:
         """A warm start keeps columns and classes, so that what was learned still fits."""
         schema = before.get("schema_")
         if schema is None or (schema.layout, schema.coding) != (spec.layout, spec.coding):
-            self._forget()
+            self._replace_learned({})
             return spec
         return replace(spec, schema=schema, classes=before.get("classes_"))
 
     def _learn_more(self, X: Any, y: Any = None, weights: Any = None, classes: Any = None) -> Self:
         """One more batch for `partial_fit`: the schema and classes of the first batch hold.
 
-        `_fit_more` must not change learned arrays in place: a failure restores the old ones.
+        `_fit_more` must not change learned arrays in place: after a failure the old ones remain.
         """
-        first = not self.__sklearn_is_fitted__()
-        with self._undone_on_failure(self._learned()):
-            self._check_parameters()
-            spec = replace(self._input_spec(), declared=True, min_rows=1)
-            if self._target == "classes":
-                known = known_classes(classes, None if first else self.classes_)
-                spec = replace(spec, classes=known)
-            if not first:
-                spec = replace(spec, schema=self.schema_)
-            X, y, weights = opened(X, y, weights)
-            problem, rows = prepare(X, y, weights, None, self.table, spec)
-            self._store(self._fit_more(problem, first), problem)
-            self._after_fit(rows)
-        self._warn()
-        return self
-
-    @contextmanager
-    def _undone_on_failure(self, before: dict[str, Any]) -> Iterator[None]:
-        """An error or Ctrl-C inside leaves the learned attributes as in `before`."""
-        try:
-            yield
-        except BaseException:
-            self._forget()
-            vars(self).update(before)
-            raise
+        work = self._working_copy()
+        first = not work.__sklearn_is_fitted__()
+        work._check_parameters()
+        spec = replace(work._input_spec(), declared=True, min_rows=1)
+        if self._target == "classes":
+            known = known_classes(classes, None if first else work.classes_)
+            spec = replace(spec, classes=known)
+        if not first:
+            spec = replace(spec, schema=work.schema_)
+        X, y, weights = opened(X, y, weights)
+        problem, rows = prepare(X, y, weights, None, work.table, spec)
+        return self._take_over(work, work._fit_more(problem, first), problem, rows)
 
     def _fit_more(self, problem: Problem, first: bool) -> dict[str, Any]:
         """Learn from one more batch; reads what the earlier ones left on `self`."""
         raise NotImplementedError
 
-    def _forget(self) -> None:
-        for name in self._learned():
-            delattr(self, name)
+    def _working_copy(self) -> Self:
+        """A shallow copy that a fit works on, so that threads may fit one estimator at once."""
+        work = object.__new__(type(self))
+        work.__dict__.update(vars(self))
+        return work
+
+    def _take_over(
+        self, work: Self, learned: dict[str, Any], problem: Problem, rows: RawTable
+    ) -> Self:
+        """Complete the learned attributes on the working copy, then take them over in one step."""
+        work._store(learned, problem)
+        work._after_fit(rows)
+        self._replace_learned(work._learned())
+        work._warn()
+        return self
+
+    def _replace_learned(self, learned: dict[str, Any]) -> None:
+        old = self._learned()
+        self.__dict__ = {k: v for k, v in vars(self).items() if k not in old} | learned
 
     def _store(self, learned: dict[str, Any], problem: Problem) -> None:
         self.schema_ = problem.schema
@@ -186,7 +191,7 @@ class Estimator(SklearnEstimator):
     def _encode_table(self, rows: RawTable, quiet: bool = False, finite: bool = False) -> Any:
         who, sparse = type(self).__name__, self._takes_sparse
         rows = self.schema_.align(rows, who)
-        return encode(self.schema_, rows, sparse, who, finite, quiet, self._by_rows)
+        return encode(self.schema_, rows, sparse, who, finite, quiet, self._rows == "user_view")
 
     @property
     def terms_(self) -> tuple[str, ...]:
@@ -312,60 +317,6 @@ class Regressor(Estimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R2 (mean over targets)."""
         return default_scores.r2(self, X, y, sample_weight)
-
-
-class Transformer(Estimator):
-    """Turns tables into other tables with `_transform`; knows `set_output`."""
-
-    _transforms = True
-
-    def _transform(self, X: Any) -> np.ndarray:
-        """The transformed encoded rows."""
-        raise NotImplementedError
-
-    def transform(self, X: Any) -> Any:
-        """The transformed table, in the container chosen with `set_output`."""
-        return self._wrap(self._answer(self._transform, X, direct=True), X)
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit, then transform the same table."""
-        X, y = opened(X, y)
-        return self.fit(X, y, **fit_params).transform(X)
-
-    def _names_out(self) -> list[str]:
-        return [f"{type(self).__name__.lower()}{k}" for k in range(self._n_features_out)]
-
-    @property
-    def _n_features_out(self) -> int:
-        raise NotImplementedError
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the transformed columns."""
-        self._check_fitted()
-        if input_features is not None:
-            from pellucid.data.to_frame import check_same_names
-
-            check_same_names(np.asarray(input_features, dtype=object), self.schema_)
-        return np.array(self._names_out(), dtype=object)
-
-    def set_output(self, *, transform: str | None = None) -> Self:
-        """Container of the output of `transform`: "default", "pandas" or "polars"."""
-        if transform not in (None, "default", "pandas", "polars"):
-            raise DataError(
-                f"output config must be in ['default', 'pandas', 'polars'], got {transform!r}"
-            )
-        if transform is not None:
-            self._sklearn_output_config = {"transform": transform}
-        return self
-
-    def _wrap(self, values: np.ndarray, X: Any) -> Any:
-        own = self.__dict__.get("_sklearn_output_config", {}).get("transform")
-        wanted = own or _sklearn.config("transform_output") or "default"
-        if wanted == "default":
-            return values
-        from pellucid.data.to_frame import to_frame
-
-        return to_frame(values, self.get_feature_names_out(), X, wanted)
 
 
 class Clusterer(Estimator):

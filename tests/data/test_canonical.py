@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pellucid.data import InputSpec, _loops, prepare
 from pellucid.data.canonical import row_hash
 
-SPEC = InputSpec("Model", target="classes", canonical_rows=True)
+SPEC = InputSpec("Model", target="classes", rows="canonical")
 
 
 def canonical(X, y, weights=None, spec=SPEC):
@@ -23,7 +23,7 @@ def test_weights_copies_and_order_are_one_problem(seed, layout):
     y, w = rng.integers(0, 2, 12), rng.integers(0, 4, 12)
     y[:2], w[:2] = (0, 1), 1
     shuffled = rng.permutation(np.repeat(np.arange(12), w))
-    spec = InputSpec("Model", target="classes", canonical_rows=True, layout=layout)
+    spec = InputSpec("Model", target="classes", rows="canonical", layout=layout)
     a, b = canonical(X, y, w, spec), canonical(X[shuffled], y[shuffled], None, spec)
     assert np.array_equal(a.X, b.X) and np.array_equal(a.y, b.y)
     assert np.array_equal(a.weights, b.weights)

@@ -65,7 +65,7 @@ def test_objects_are_judged_by_all_cells():
 
 def test_offsets_separate_rows_whatever_their_order():
     for offset in ([0, 1, 0, 1], [0, 0, 1, 1]):
-        assert problem(np.ones((4, 1)), offset=offset, canonical_rows=True).n == 2
+        assert problem(np.ones((4, 1)), offset=offset, rows="canonical").n == 2
 
 
 def test_text_is_told_by_weights_not_by_copies():

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Clusterer, Transformer
+from pellucid.base import Clusterer
 from pellucid.cluster.row_distances import RowTable, exponent, many_products, scaled
 from pellucid.data import Problem
 from pellucid.data.encode import encode
@@ -27,6 +27,7 @@ from pellucid.parameters import (
     positional,
 )
 from pellucid.records import Solution, Status
+from pellucid.transformer import Transformer
 
 # A later start replaces the best one only if its inertia is lower by more than rounding error.
 ROUNDING_MARGIN = 1.0 - 1e-12
@@ -95,7 +96,7 @@ class KMeans(Clusterer, Transformer):
     )
     status_: Status = learned("How the best start ended, with advice if it did not converge.")
 
-    _canonical_rows = True
+    _rows = "canonical"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the centers. `y` is ignored; a row of weight k counts as k identical rows."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,24 +10,29 @@ from pellucid import parallel
 from pellucid.data import batches, canonical, encode, targets
 from pellucid.data.intake import RawTable, raw_table
 from pellucid.data.learn_schema import learn, named_kinds
+from pellucid.data.row_view import RowView
 from pellucid.data.schema import CATEGORICAL, TEXT, Schema
 from pellucid.data.table import Table
 from pellucid.errors import DataError, DataTypeError, ParameterError, shown
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array, csr_matrix
 
 
 @dataclass(frozen=True)
 class Problem:
     """Encoded rows of positive weight.
 
-    X : matrix (n, p) float64, C order, or CSR; or codes (n, d) float64, F order (or C order, if the
-        estimator takes them by rows), NaN = missing.
+    X : matrix (n, p) float64, C order, or CSR; or codes (n, d) float64, F order, NaN = missing; with
+        `rows` "user_view" codes in F or C order; with "canonical_view" a `RowView` of either.
     y : float64, int32 class codes, or None. weights : float64, always present.
     offset : float64 or None. classes : the labels behind the codes. schema : the columns.
-    position : row of this problem for each row the user gave (-1: left out); None if they agree.
+    position : row of this problem for each row the user gave (-1: left out); None if they agree, or
+        if a view was made without `positions`.
     words : beside codes, the words of each text column by position, CSR (n, words).
     """
 
-    X: Any
+    X: "np.ndarray | csr_array | csr_matrix | RowView"
     y: Any
     weights: np.ndarray
     schema: Schema
@@ -85,6 +90,19 @@ class Problem:
             words={j: part[rows] for j, part in self.words.items()},
         )
 
+    @property
+    def table(self) -> "np.ndarray | csr_array | csr_matrix":
+        """X of a problem whose rows are no view."""
+        assert not isinstance(self.X, RowView)
+        return self.X
+
+    def gathered(self) -> "Problem":
+        """The problem with a copy of its rows in place of a view of them."""
+        if not isinstance(self.X, RowView):
+            return self
+        X = _gathered(self.X.table, self.X.places, self.schema.layout == "codes")
+        return replace(self, X=X)
+
     def reweight(self, weights: np.ndarray) -> "Problem":
         """The same rows with other weights."""
         return replace(self, weights=weights)
@@ -121,9 +139,15 @@ def _gathered(X: Any, rows: np.ndarray, by_columns: bool) -> Any:
     return out
 
 
+# Which rows a fit sees. "user": the user's rows in their order. "canonical": equal rows merged, in the
+# order of their hashes, copied. Both "_view"s use the user's own array where that is possible, without
+# a copy: "user_view" takes codes in C order too, "canonical_view" gets a `RowView`.
+ROWS = ("user", "user_view", "canonical", "canonical_view")
+
+
 @dataclass(frozen=True)
 class InputSpec:
-    """What an estimator asks of `prepare`: its layout, its target, its habits."""
+    """What an estimator asks of `prepare`: layout, target, rows."""
 
     owner: str
     layout: str = "matrix"
@@ -131,14 +155,14 @@ class InputSpec:
     target: str = "none"  # "classes", "numbers", "several", "none"
     takes_sparse: bool = True
     takes_text: bool = False
-    canonical_rows: bool = False
+    rows: str = "user"  # one of `ROWS`
+    positions: bool = False  # with a canonical view: whether `Problem.position` is needed
     min_rows: int = 1
     classes: np.ndarray | None = None  # known labels, for partial_fit and warm starts
     schema: Schema | None = None  # a learned schema, for partial_fit and warm starts
     declared: bool = False  # keep levels that only the dtype declares, for partial_fit
     seen: float | None = None  # weight of the rows behind `schema`, which later batches extend
     table: Table | None = None  # of a meta-estimator's learner
-    by_rows: bool = False  # codes may stay in row order
 
 
 def prepare(
@@ -182,12 +206,15 @@ def prepare(
         left_out += spec.schema.left_out
     if left_out != schema.left_out:
         schema = replace(schema, left_out=left_out)
-    encoded = encode.encode(
-        schema, used, spec.takes_sparse, spec.owner, finite, by_rows=spec.by_rows
-    )
+    view = spec.rows.endswith("view")
+    encoded = encode.encode(schema, used, spec.takes_sparse, spec.owner, finite, view=view)
     words = encode.words(schema, used) if spec.layout == "codes" else {}
     problem = Problem(encoded, target, w, schema, shift, classes, position, words)
-    return (canonical.canonical(problem) if spec.canonical_rows else problem), rows
+    if spec.rows == "canonical":
+        problem = canonical.canonical(problem)
+    elif spec.rows == "canonical_view":
+        problem = canonical.canonical_view(problem, spec.positions)
+    return problem, rows
 
 
 def _schema(

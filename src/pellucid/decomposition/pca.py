@@ -5,7 +5,6 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Transformer
 from pellucid.data import Problem
 from pellucid.errors import DataError, DataTypeError, shown
 from pellucid.parameters import (
@@ -22,6 +21,7 @@ from pellucid.parameters import (
     param,
     positional,
 )
+from pellucid.transformer import Transformer
 
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
 

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Classifier, Transformer
+from pellucid.base import Classifier
 from pellucid.data import Problem
 from pellucid.errors import DataError, ParameterError
 from pellucid.numerics import bayes
@@ -14,6 +14,7 @@ from pellucid.numerics.objectives.links import expit
 from pellucid.numerics.objectives.losses import softmax
 from pellucid.parameters import Array, Boolean, Choice, Either, Integer, Learner, Nothing, Real
 from pellucid.persist.fitted_state import expect_array, n_terms
+from pellucid.transformer import Transformer
 
 
 class LinearDiscriminantAnalysis(Classifier, Transformer):

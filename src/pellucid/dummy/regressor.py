@@ -7,6 +7,7 @@ import numpy as np
 from pellucid.base import Regressor
 from pellucid.data import Problem
 from pellucid.errors import ParameterError
+from pellucid.numerics.quantiles import middle_quantile
 from pellucid.parameters import Array, Choice, Either, Nothing, Real, learned, param
 
 
@@ -59,13 +60,13 @@ class DummyRegressor(Regressor):
         if self.strategy == "mean":
             return np.average(Y, axis=0, weights=weights)
         if self.strategy == "median":
-            return np.array([weighted_quantile(column, weights, 0.5) for column in Y.T])
+            return np.array([middle_quantile(column, weights, 0.5) for column in Y.T])
         if self.strategy == "quantile":
             if self.quantile is None:
                 raise ParameterError(
                     "DummyRegressor(strategy='quantile') needs quantile= in [0, 1]."
                 )
-            return np.array([weighted_quantile(column, weights, self.quantile) for column in Y.T])
+            return np.array([middle_quantile(column, weights, self.quantile) for column in Y.T])
         if self.constant is None:
             raise ParameterError("DummyRegressor(strategy='constant') needs constant=, a number.")
         constant = np.atleast_1d(np.asarray(self.constant, dtype=float)).ravel()
@@ -99,13 +100,3 @@ class DummyRegressor(Regressor):
             "scale": "response",
             "method": "no column is used",
         }
-
-
-def weighted_quantile(values: np.ndarray, weights: np.ndarray, level: float) -> float:
-    """Mean of the lower and the upper quantile of the weighted values."""
-    order = np.argsort(values, kind="stable")
-    cumulative = np.cumsum(weights[order])
-    goal = level * cumulative[-1]
-    lower = values[order][np.searchsorted(cumulative, goal, side="left").clip(max=len(values) - 1)]
-    upper = values[order][np.searchsorted(cumulative, goal, side="right").clip(max=len(values) - 1)]
-    return float((lower + upper) / 2)

@@ -5,12 +5,12 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Transformer
 from pellucid.data import Problem
 from pellucid.errors import DataError
 from pellucid.kernel_approximation.kernel_functions import KERNELS
 from pellucid.parameters import Choice, Either, Function, Integer, Jobs, Nothing, RandomState, Real
 from pellucid.parameters import Test as Check
+from pellucid.transformer import Transformer
 
 FLOOR = 1e-12  # eigenvalues below this carry nothing but rounding
 BLOCK = 1024  # rows per task
@@ -60,7 +60,7 @@ class Nystroem(Transformer):
     array([1.   , 0.607, 0.011])
     """
 
-    _canonical_rows = True
+    _rows = "canonical"
     _takes_text = True
 
     _parameters = {

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid import parallel
-from pellucid.base import Estimator, Transformer
+from pellucid.base import Estimator
 from pellucid.data import Problem
 from pellucid.data.opening import opened
 from pellucid.errors import DataError
@@ -28,6 +28,7 @@ from pellucid.parameters import (
     positional,
 )
 from pellucid.records import Status
+from pellucid.transformer import Transformer
 
 METRICS = (
     "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "dice", "euclidean",
@@ -158,7 +159,7 @@ class TSNE(Estimator):
         from pellucid.manifold import affinities
         from pellucid.manifold.embedding import Settings, embed
 
-        X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.toarray()
+        X = problem.table if isinstance(problem.table, np.ndarray) else problem.table.toarray()
         self._check_table(X)
         rate = self.learning_rate
         if rate == "auto":

@@ -122,7 +122,7 @@ class GaussianMixture(Estimator):
     status_: Status = learned(STATUS)
 
     _kind = "density_estimator"
-    _canonical_rows = True
+    _rows = "canonical"
     _takes_sparse = False
     _invariant = ("weight scale",)
 
@@ -145,7 +145,7 @@ class GaussianMixture(Estimator):
                 f"n_samples = {problem.total:g} (at least 2; 1 sample has no variance)."
             )
         with parallel.one_blas_thread():
-            rows = ScaledRows.of(problem.X, problem.weights, self.covariance_type == "spherical")
+            rows = ScaledRows.of(problem.table, problem.weights, self.covariance_type == "spherical")
             covariance = CovarianceType(self.covariance_type, rows.variance, float(self.reg_covar))
             run = EM(rows, covariance, self.max_iter, self.tol)
             best = self._best_run(problem, run)
@@ -182,7 +182,7 @@ class GaussianMixture(Estimator):
             own["covariances"] = covariances_of(own["roots"])
         if {"weights", "means", "roots"} <= set(own):
             return Mixture(**own)
-        responsibilities = initialisation.METHODS[self.init_params](problem.X, rows.w, K, rng)
+        responsibilities = initialisation.METHODS[self.init_params](problem.table, rows.w, K, rng)
         return replace(mixture_for(rows, run.covariance, responsibilities), **own)
 
     def _last_mixture(self, run: Any) -> Any:

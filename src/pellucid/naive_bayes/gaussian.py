@@ -66,7 +66,7 @@ class GaussianNB(MatrixNaiveBayes):
 
     def _statistics(self, problem: Problem) -> dict[str, Any]:
         assert problem.classes is not None
-        K, X, schema = len(problem.classes), problem.X, problem.schema
+        K, X, schema = len(problem.classes), problem.table, problem.schema
         missing = None if schema.plain else gaps(X, schema)
         if missing is not None:
             X = cleared(X, missing, schema, np.nan)

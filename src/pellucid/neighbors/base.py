@@ -66,7 +66,7 @@ class Lookup(Estimator):
                                            self.metric_params)  # fmt: skip
         order = tie_order(problem.y, problem.n)
         space: dict[str, Any] = {"kind": ""}
-        rows, tree = problem.X, None
+        rows, tree = problem.table, None
         if self._pairwise:
             _check_square(problem)
         else:
@@ -277,7 +277,7 @@ def _users_rows(problem: Problem) -> np.ndarray:
 
 
 def _check_square(problem: Problem) -> None:
-    X = problem.X
+    X = problem.table
     if X.shape[0] != X.shape[1] or problem.position is not None:
         raise DataError(
             f"Precomputed metric requires shape (n_queries, n_indexed). Got {X.shape} for "

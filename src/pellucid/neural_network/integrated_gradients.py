@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pellucid import parallel
+from pellucid.data import Problem
 from pellucid.neural_network.layers import ACTIVATIONS
-from pellucid.neural_network.lessons import Lessons
 from pellucid.neural_network.network import Network
 
 PIECES = 64
@@ -70,16 +70,15 @@ def _secant_slopes(network: Network, old: list, new: list) -> np.ndarray:
     return S
 
 
-def column_means(lessons: Lessons) -> np.ndarray:
+def column_means(problem: Problem) -> np.ndarray:
     """Weighted means; shares before the sum, so that it cannot overflow."""
-    X, share = lessons.X, lessons.weights / lessons.weights.max()
+    X, share = problem.X, problem.weights / problem.weights.max()
     share /= 2 * share.sum()
 
     def part(block: slice) -> np.ndarray:
-        rows = X[block] if lessons.rows is None else X[lessons.rows[block]]
-        return rows.T @ share[block]
+        return X[block].T @ share[block]
 
     # Small blocks: the rows of each are gathered.
-    half = parallel.reduce(part, np.add, parallel.row_blocks(lessons.n, 16 * X.shape[1]))
+    half = parallel.reduce(part, np.add, parallel.row_blocks(problem.n, 16 * X.shape[1]))
     top = np.finfo(float).max / 2
     return 2 * np.clip(half, -top, top)

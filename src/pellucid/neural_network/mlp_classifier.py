@@ -5,12 +5,12 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.base import Classifier
+from pellucid.data import Problem
 from pellucid.data.class_weights import class_weighted
 from pellucid.data.weighted_sampling import classes_of, held_back
 from pellucid.errors import DataError, ParameterError
 from pellucid.neural_network.base import MultiLayer
 from pellucid.neural_network.layers import logistic
-from pellucid.neural_network.lessons import Lessons
 from pellucid.neural_network.network import Network
 from pellucid.neural_network.training_options import ACTIVATION, HIDDEN_LAYER_SIZES
 from pellucid.numerics.objectives.losses import log_softmax, softmax
@@ -57,23 +57,23 @@ class MLPClassifier(MultiLayer, Classifier):
             )
         return self._learn_more(X, y, weights=sample_weight, classes=classes)
 
-    def _loss(self, lessons: Lessons) -> str:
-        assert lessons.classes is not None
-        return "log" if len(lessons.classes) == 2 else "cross_entropy"
+    def _loss(self, problem: Problem) -> str:
+        assert problem.classes is not None
+        return "log" if len(problem.classes) == 2 else "cross_entropy"
 
-    def _targets(self, lessons: Lessons) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-        assert lessons.classes is not None
-        K, y = len(lessons.classes), lessons.y
+    def _targets(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        assert problem.classes is not None
+        K, y = len(problem.classes), problem.y
         Y = (y == 1)[:, None] if K == 2 else np.eye(K, dtype=bool)[y]
-        return Y, class_weighted(self.class_weight, lessons), {}
+        return Y, class_weighted(self.class_weight, problem), {}
 
-    def _held_back(self, lessons: Lessons, rng: np.random.Generator) -> np.ndarray:
+    def _held_back(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
         """The same share of every class; a class of one row stays with the rows to learn from."""
 
         def some(m: int) -> int:
             return min(round(self.validation_fraction * m), m - 1)
 
-        return held_back(lessons.weights, classes_of(lessons.y), some, rng)
+        return held_back(problem.weights, classes_of(problem.y), some, rng)
 
     def _score_of(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
         Z = network.scores(X)

@@ -5,10 +5,10 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.base import Regressor
+from pellucid.data import Problem
 from pellucid.data.weighted_sampling import held_back
 from pellucid.errors import DataError
 from pellucid.neural_network.base import MultiLayer
-from pellucid.neural_network.lessons import Lessons
 from pellucid.neural_network.network import Network
 from pellucid.neural_network.training_options import ACTIVATION, HIDDEN_LAYER_SIZES
 from pellucid.parameters import Choice, learned, positional
@@ -59,13 +59,13 @@ class MLPRegressor(MultiLayer, Regressor):
         self._check_more()
         return self._learn_more(X, y, weights=sample_weight)
 
-    def _loss(self, lessons: Lessons) -> str:
+    def _loss(self, problem: Problem) -> str:
         return LOSS_NAMES[self.loss]
 
-    def _targets(self, lessons: Lessons) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    def _targets(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
         from pellucid.numerics.column_scaling import deviations
 
-        Y = lessons.y.reshape(lessons.n, -1)
+        Y = problem.y.reshape(problem.n, -1)
         if self.loss == "poisson" and (Y < 0).any():
             row = int(np.argwhere(Y < 0)[0, 0])
             raise DataError(
@@ -73,17 +73,17 @@ class MLPRegressor(MultiLayer, Regressor):
             )
         shift, scale = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
         if self.standardize and self.loss == "squared_error":
-            shift, scale = deviations(Y, lessons.weights)
+            shift, scale = deviations(Y, problem.weights)
             if self.__sklearn_is_fitted__():  # a warm start, or one more batch
                 shift, scale = self.target_shift_, self.target_scale_
-        learned = {"target_shift_": shift, "target_scale_": scale, "several_": lessons.y.ndim == 2}
-        return (Y - shift) / scale, lessons.weights, learned
+        learned = {"target_shift_": shift, "target_scale_": scale, "several_": problem.y.ndim == 2}
+        return (Y - shift) / scale, problem.weights, learned
 
-    def _held_back(self, lessons: Lessons, rng: np.random.Generator) -> np.ndarray:
+    def _held_back(self, problem: Problem, rng: np.random.Generator) -> np.ndarray:
         def some(m: int) -> int:
             return round(self.validation_fraction * m)
 
-        return held_back(lessons.weights, [np.arange(lessons.n)], some, rng)
+        return held_back(problem.weights, [np.arange(problem.n)], some, rng)
 
     def _score_of(self, network: Network, X: Any, Y: np.ndarray, w: np.ndarray) -> float:
         residual = w @ (Y - network.answers(X)) ** 2

@@ -84,7 +84,6 @@ def _common_unit(X: Any) -> np.ndarray:
 class KernelMachine(Estimator):
     """Base of SVC, SVR and OneClassSVM."""
 
-    _canonical_rows = True
     _takes_text = True
     _free_intercept = True  # it takes up where rows are moved to
 
@@ -92,13 +91,17 @@ class KernelMachine(Estimator):
     def _pairwise(self) -> bool:  # type: ignore[override]
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
+    @property
+    def _rows(self) -> str:  # type: ignore[override]
+        """The columns of a precomputed kernel are rows, which keep their order."""
+        return "user" if self._pairwise else "canonical"
+
     def _input_spec(self) -> InputSpec:
-        """The columns of a given kernel are rows: they stay in their order, and none can be guessed."""
+        """No missing cell of a precomputed kernel can be filled."""
         spec = super()._input_spec()
         if not self._pairwise:
             return spec
-        own = Table(missing="error") if self.table is None else None
-        return replace(spec, canonical_rows=False, table=own)
+        return replace(spec, table=Table(missing="error") if self.table is None else None)
 
     def _encode_table(self, rows: Any, quiet: bool = False, finite: bool = False) -> Any:
         if self._pairwise and any(mask.any() for mask in rows.missing_cells()):
@@ -207,7 +210,7 @@ class KernelMachine(Estimator):
         return 1.0 / (p * variance) if variance > 1e-290 else 1.0
 
     def _square(self, problem: Problem) -> np.ndarray:
-        X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.toarray()
+        X = problem.table if isinstance(problem.table, np.ndarray) else problem.table.toarray()
         if problem.position is not None:
             X = X[:, problem.position >= 0]
         if X.shape[0] != X.shape[1]:

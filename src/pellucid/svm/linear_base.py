@@ -42,14 +42,14 @@ LINEAR_PARAMETERS = {
 class LinearMachine(Estimator):
     """Base of the linear machines."""
 
-    _canonical_rows = True
+    _rows = "canonical"
     _takes_text = True
 
     def _seen(self, problem: Problem) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
         """Rows as the solver sees them, their scale, what was taken off the columns before, and the
         means that explanations start from.
         """
-        X, w = problem.X, problem.weights
+        X, w = problem.table, problem.weights
         dense = isinstance(X, np.ndarray)
         with np.errstate(over="ignore", invalid="ignore"):
             scale = 1.0 / units(X, w, problem.schema)[1] if self.standardize else np.zeros(0)

@@ -36,7 +36,7 @@ class TreeModel(TreesExplained):
     tree_: Nodes
     _layout = "codes"
     _takes_sparse = False
-    _by_rows = True
+    _rows = "user_view"
     _invariant = ("weight scale", "column scale")
     _lent = False  # by a forest, as one of its `estimators_`
 

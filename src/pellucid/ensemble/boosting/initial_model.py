@@ -46,7 +46,7 @@ def _rows(init: Any, X: np.ndarray, schema: Schema) -> Any:
 
 def fitted(init: Any, problem: Problem) -> Any:
     """A copy of the model, fitted to the training rows."""
-    twin, X, w = copied(init), problem.X, problem.weights
+    twin, X, w = copied(init), problem.table, problem.weights
     y = problem.y if problem.classes is None else problem.classes[problem.y]
     if problem.classes is not None and not hasattr(twin, "predict_proba"):
         raise ParameterError(f"init needs probabilities, which {init!r} does not have.")

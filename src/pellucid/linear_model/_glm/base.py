@@ -239,7 +239,7 @@ class GLMRegressor(Regressor):
             self.fit_intercept, largest,
         )  # fmt: skip
         if self.solver == "gd":
-            plain = replace(task.objective, X=solver.Rows(problem.X), shift=None, last={})
+            plain = replace(task.objective, X=solver.Rows(problem.X), shift=None)
             found = solver.descend(plain, loss, self.tol, self.max_iter, self.step, l1)
             x = found.x
         elif l1 > 0:
