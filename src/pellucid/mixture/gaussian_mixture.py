@@ -145,7 +145,9 @@ class GaussianMixture(Estimator):
                 f"n_samples = {problem.total:g} (at least 2; 1 sample has no variance)."
             )
         with parallel.one_blas_thread():
-            rows = ScaledRows.of(problem.table, problem.weights, self.covariance_type == "spherical")
+            rows = ScaledRows.of(
+                problem.table, problem.weights, self.covariance_type == "spherical"
+            )
             covariance = CovarianceType(self.covariance_type, rows.variance, float(self.reg_covar))
             run = EM(rows, covariance, self.max_iter, self.tol)
             best = self._best_run(problem, run)
