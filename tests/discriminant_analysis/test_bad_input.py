@@ -81,7 +81,7 @@ def test_labels_with_missing_values_are_counted_and_named(Model, missing):
 def test_negative_counts_are_named(Model, form):
     bad = X.copy()
     bad[3, 1] = -1.5
-    said = rf"(?s){Model.__name__}.*row 3, column 'x1' holds -1.5.*use GaussianNB"
+    said = rf"(?s){Model.__name__}.*row 3, column 'x1' is -1.5\..*Use GaussianNB"
     with pytest.raises(DataError, match=said):
         Model().fit(form(bad), Y)
     with pytest.raises(DataError, match=said):

@@ -134,7 +134,7 @@ class NeighborModel(Estimator):
             verdict = hashing.judge(X, exact, self.n_neighbors)
         if verdict.buckets is None:
             warn(
-                f"{type(self).__name__}: algorithm='lsh' would not be faster here: {verdict.reason}. "
+                f"{type(self).__name__}: algorithm='lsh' is not used, because {verdict.reason}. "
                 "The search is exact instead, and recall_ is 1.",
                 PellucidWarning,
             )
