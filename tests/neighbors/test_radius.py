@@ -54,7 +54,7 @@ def test_predictions_hold_few_lists_at_once(monkeypatch):
         RadiusNeighborsRegressor(99.0, weights=lambda d: d + 1).fit(X, z).predict(X),
     ]
     held = []
-    plain = queries.RadiusQueries._votes
+    plain = queries.RadiusQueries._radius_votes
 
     def counted(self, part):
         found = plain(self, part)
@@ -62,7 +62,7 @@ def test_predictions_hold_few_lists_at_once(monkeypatch):
         return found
 
     monkeypatch.setattr(queries, "ENTRIES", 1000)
-    monkeypatch.setattr(queries.RadiusQueries, "_votes", counted)
+    monkeypatch.setattr(queries.RadiusQueries, "_radius_votes", counted)
     parts = [
         RadiusNeighborsClassifier(99.0, weights="exp").fit(X, y).predict_proba(X),
         RadiusNeighborsRegressor(99.0, weights=lambda d: d + 1).fit(X, z).predict(X),

@@ -85,6 +85,15 @@ class Problem:
             words={j: part[rows] for j, part in self.words.items()},
         )
 
+    def user_rows(self) -> np.ndarray:
+        """Row number in the user's table of each row; the first of several equal rows."""
+        if self.position is None:
+            return np.arange(self.n)
+        seen = np.flatnonzero(self.position >= 0)[::-1]
+        rows = np.empty(self.n, dtype=np.int64)
+        rows[self.position[seen]] = seen
+        return rows
+
     def reweight(self, weights: np.ndarray) -> "Problem":
         """The same rows with other weights."""
         return replace(self, weights=weights)

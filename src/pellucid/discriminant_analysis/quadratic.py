@@ -116,10 +116,10 @@ class QuadraticClassifier(ProbabilisticClassifier):
     centres_: np.ndarray = learned("Means of the classes in units of 2.0**units_ or in the span.")
     whitening_: np.ndarray = learned("Matrices W with W'CW = 1 for the covariance C of each class.")
     log_det_: np.ndarray = learned("Logarithm of the determinant of the covariance of each class.")
-    span_: np.ndarray | None = learned(
+    span_: Any = learned(
         "With more columns than rows, the axes in which the classes differ; otherwise None."
     )
-    base_: np.ndarray | None = learned("Origin of the coordinates in `span_`, or None.")
+    base_: Any = learned("Origin of the coordinates in `span_`, or None.")
     outside_: float = learned("Inverse variance of all classes outside `span_`.")
 
     _takes_sparse = False

@@ -74,7 +74,8 @@ class Nystroem(Transformer):
     n_components: int = param(
         100,
         Integer(1),
-        "Number of rows in the sample, and of new columns. With fewer different rows, their number.",
+        "Number of rows in the sample, and of new columns. If the table has fewer distinct rows, all "
+        "of them are used.",
     )
     random_state: Any = RANDOM_STATE.replace(
         description="Seed or generator that draws the sample. An int makes fits repeatable."
@@ -107,7 +108,7 @@ class Nystroem(Transformer):
             root = (U / np.sqrt(np.maximum(S, FLOOR))) @ V
         return {
             "components_": np.ascontiguousarray(basis),
-            "component_indices_": _users_rows(problem)[rows],
+            "component_indices_": problem.user_rows()[rows],
             "normalization_": root,
         }
 
@@ -144,13 +145,3 @@ class Nystroem(Transformer):
         expect_array(self, "components_", m, n_terms(self), finite=True)
         expect_array(self, "normalization_", m, m, finite=True)
         expect_array(self, "component_indices_", m, dtype=np.int64)
-
-
-def _users_rows(problem: Problem) -> np.ndarray:
-    """Row number in the user's table for each row of the problem; the first of equal rows."""
-    if problem.position is None:
-        return np.arange(problem.n)
-    seen = np.flatnonzero(problem.position >= 0)[::-1]
-    users = np.empty(problem.n, dtype=np.int64)
-    users[problem.position[seen]] = seen
-    return users

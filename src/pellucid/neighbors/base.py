@@ -75,7 +75,7 @@ class NeighborModel(Estimator):
             "space_": space,
             "rows_": rows if isinstance(rows, np.ndarray) else (rows.data, rows.indices, rows.indptr),
             "tree_": tree,
-            "order_": _users_rows(problem)[order],
+            "order_": problem.user_rows()[order],
         }  # fmt: skip
         if problem.y is not None:
             name = "targets_" if problem.classes is None else "codes_"
@@ -117,7 +117,7 @@ class NeighborModel(Estimator):
             learned["rows_"], None, learned["space_"], learned["effective_metric_"]
         )
         kind = learned["space_"]["kind"]
-        X = index.dense() if kind == "squared" else None
+        X: Any = index.dense() if kind == "squared" else None
 
         def exact(rows: np.ndarray, k: int) -> np.ndarray:
             found = index.nearest(np.ascontiguousarray(X[rows]), k + 1, self.n_jobs)[1]
@@ -261,16 +261,6 @@ def tie_order(y: Any, n: int) -> np.ndarray:
         return np.argsort(y.astype(np.uint16) if y.max() < 2**16 else y, kind="stable")
     columns = y[:, None] if y.ndim == 1 else y
     return np.lexsort((np.arange(n), *columns.T[::-1]))
-
-
-def _users_rows(problem: Problem) -> np.ndarray:
-    """Row number in the user's table for each row of the problem."""
-    if problem.position is None:
-        return np.arange(problem.n)
-    rows = np.flatnonzero(problem.position >= 0)
-    out = np.empty(problem.n, dtype=np.int64)
-    out[problem.position[rows]] = rows
-    return out
 
 
 def _check_square(problem: Problem) -> None:

@@ -65,11 +65,11 @@ class KNeighborsClassifier(KNeighborsQueries, ProbabilisticClassifier):
         return self._memorise(problem) | {"outputs_2d_": False}
 
     def _proba(self, X: Any) -> np.ndarray:
-        return self._votes(X).class_shares(self.codes_, len(self.classes_))
+        return self._k_votes(X).class_shares(self.codes_, len(self.classes_))
 
     def _explain(self, X: Any) -> Any:
         """The neighbours and their shares of the vote."""
-        votes, K = self._votes(X), len(self.classes_)
+        votes, K = self._k_votes(X), len(self.classes_)
         keep = slice(1, None) if K == 2 else slice(None)
         return votes.prototypes(
             self.order_, (self.codes_[:, None] == np.arange(K))[:, keep],
@@ -122,10 +122,10 @@ class KNeighborsRegressor(KNeighborsQueries, Regressor):
         return self._memorise(problem)
 
     def _predict(self, X: Any) -> np.ndarray:
-        means = self._votes(X).means(self._target_table())
+        means = self._k_votes(X).means(self._target_table())
         return means[:, 0] if self.targets_.ndim == 1 else means
 
     def _explain(self, X: Any) -> Any:
         """The neighbours and what each adds to the mean."""
-        votes, y = self._votes(X), self._target_table()
+        votes, y = self._k_votes(X), self._target_table()
         return votes.prototypes(self.order_, y, votes.means(y), classes=None, scale="response")

@@ -71,7 +71,7 @@ class KNeighborsQueries(NeighborModel):
                 f"n_samples={problem.n}. Use fewer neighbours."
             )
 
-    def _votes(self, X: Any) -> KVotes:
+    def _k_votes(self, X: Any) -> KVotes:
         """Neighbours of encoded rows and their weights, for models with `weights` and `beta`."""
         distances, positions = self._nearest(self._placed(X), self.n_neighbors)
         return KVotes(distances, positions, vote_weights.weigh(self.weights, distances, self.beta))
@@ -120,7 +120,7 @@ class RadiusQueries(NeighborModel):
         distances, rows = self.radius_neighbors(X, radius)
         return _graph(list(zip(distances, rows)), self.n_samples_fit_, mode)
 
-    def _votes(self, X: Any) -> RadiusVotes:
+    def _radius_votes(self, X: Any) -> RadiusVotes:
         """Neighbours of encoded rows and their shares, for models with `weights` and `beta`."""
         lists = self._within(self._placed(X), self.radius)
         return RadiusVotes(lists, vote_weights.shares_of_lists(self.weights, lists, self.beta))
@@ -129,7 +129,7 @@ class RadiusQueries(NeighborModel):
         """predict(votes, first row) part by part: the lists of all rows might not fit in memory."""
         size = max(1, ENTRIES // self.n_samples_fit_)
         firsts = range(0, X.shape[0], size)
-        return np.concatenate([predict(self._votes(X[i : i + size]), i) for i in firsts])
+        return np.concatenate([predict(self._radius_votes(X[i : i + size]), i) for i in firsts])
 
     def _check_neighbors(self, votes: RadiusVotes, first: int, advice: str = "") -> None:
         """Raise an error that names a row without neighbours; `first` is the number of the first row."""

@@ -115,7 +115,7 @@ class RadiusNeighborsClassifier(RadiusQueries, ProbabilisticClassifier):
 
     def _explain(self, X: Any) -> Any:
         """The neighbours and their shares of the vote."""
-        votes, K = self._votes(X), len(self.classes_)
+        votes, K = self._radius_votes(X), len(self.classes_)
         keep = slice(1, None) if K == 2 else slice(None)
         targets = (self.codes_[:, None] == np.arange(K)).astype(float)[:, keep]
         return votes.prototypes(
@@ -188,7 +188,7 @@ class RadiusNeighborsRegressor(RadiusQueries, Regressor):
 
     def _explain(self, X: Any) -> Any:
         """The neighbours and what each adds to the mean."""
-        votes = self._votes(X)
+        votes = self._radius_votes(X)
         return votes.prototypes(
             self.order_, self._target_table(), self._means(votes), classes=None, scale="response",
             method=f"neighbours within {self.radius:g}",

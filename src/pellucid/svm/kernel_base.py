@@ -149,7 +149,7 @@ class KernelSVM(Estimator):
         if 0.0 < largest < 1e-150:
             raise DataError(TOO_SMALL)
         cost_estimate.preview(
-            type(self).__name__, *X.shape, self.cache_size, self._n_matrices(problem),
+            type(self).__name__, X.shape[0], X.shape[1], self.cache_size, self._n_matrices(problem),
             lambda: self._pilot_fit(problem),
         )  # fmt: skip
         return X, {"centre_": centre, "scale_": scale, "gamma_": float(gamma)}
@@ -239,15 +239,10 @@ class KernelSVM(Estimator):
 
     def _supported(self, problem: Problem, X: Any, rows: np.ndarray) -> dict[str, Any]:
         """Support vectors, dense or as CSR parts, and their row numbers in the user's table."""
-        users = np.arange(problem.n)
-        if problem.position is not None:
-            seen = np.flatnonzero(problem.position >= 0)[::-1]
-            users = np.empty(problem.n, dtype=np.int64)
-            users[problem.position[seen]] = seen  # the first of several equal rows
         vectors = X[rows] if not self._pairwise else np.zeros((len(rows), 0))
         if not isinstance(vectors, np.ndarray):
             vectors = (vectors.data, vectors.indices, vectors.indptr)
-        return {"support_": users[rows].astype(np.int32), "vectors_": vectors}
+        return {"support_": problem.user_rows()[rows].astype(np.int32), "vectors_": vectors}
 
     def _vectors(self) -> Any:
         """`vectors_` as an array or a CSR table."""
