@@ -167,9 +167,9 @@ def class_whitening(cov: np.ndarray, pooled: np.ndarray, total: np.ndarray) -> W
     if not known.all():
         null = vectors[:, ~known]
         rest = null.T @ ((pooled + LEAST_SHARE * total) / unit) @ null
-        more, turn = np.linalg.eigh((rest + rest.T) / 2)
+        more, axes = np.linalg.eigh((rest + rest.T) / 2)
         kept = more > NO_VARIANCE
-        W = np.hstack([W, null @ turn[:, kept] / np.sqrt(more[kept])])
+        W = np.hstack([W, null @ axes[:, kept] / np.sqrt(more[kept])])
         log_det += np.log(more[kept]).sum()
         lacking = (np.abs(null) > PART).any(axis=1) & (np.diagonal(total) > 0)
     return Whitening(W / spread[:, None], float(log_det + 2 * np.log(spread).sum()), lacking)

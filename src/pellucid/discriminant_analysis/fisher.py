@@ -198,6 +198,6 @@ def fewest_errors(z: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
     places = np.append(np.flatnonzero(z[1:] > z[:-1]) + 1, [0, len(z)])
     tolerance = 1e-9 * np.abs(error).max()
     best = places[np.argmax(error[places] <= error[places].min() + tolerance)]
-    room = (z[-1] - z[0]) or max(abs(z[0]), 1.0)
-    edges = np.concatenate([[z[0] - room], z, [z[-1] + room]])
+    margin = (z[-1] - z[0]) or max(abs(z[0]), 1.0)
+    edges = np.concatenate([[z[0] - margin], z, [z[-1] + margin]])
     return float(edges[best] + (edges[best + 1] - edges[best]) / 2)

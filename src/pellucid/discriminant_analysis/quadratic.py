@@ -185,11 +185,11 @@ class QuadraticClassifier(ProbabilisticClassifier):
         for k, W in enumerate(self.whitening_):
             if self.span_ is None:
                 apart = block - self.centres_[k]
-                pull = (apart @ W) @ W.T
+                scaled = (apart @ W) @ W.T
             else:
                 apart = X - self.means_[k]
-                pull = (((Z - self.centres_[k]) @ W) @ W.T) @ self.span_.T + self.outside_ * rest
-            parts[:, :, k] = -0.5 * apart * pull
+                scaled = (((Z - self.centres_[k]) @ W) @ W.T) @ self.span_.T + self.outside_ * rest
+            parts[:, :, k] = -0.5 * apart * scaled
         base = -0.5 * self.log_det_ + log_priors(self.priors_)
         joint = self._joint(X)
         if len(base) == 2:

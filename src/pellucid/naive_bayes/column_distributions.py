@@ -23,11 +23,11 @@ def by_position(
 ) -> dict[int, Distribution]:
     """The chosen distributions by position of their columns."""
     out = {}
-    for column, word in (distributions or {}).items():
+    for column, value in (distributions or {}).items():
         if isinstance(column, str) and column in columns:
-            out[columns.index(column)] = _parsed(column, word)
+            out[columns.index(column)] = _parsed(column, value)
         elif isinstance(column, int | np.integer) and 0 <= column < len(columns):
-            out[int(column)] = _parsed(column, word)
+            out[int(column)] = _parsed(column, value)
         else:
             raise ParameterError(
                 f"The 'distributions' parameter of MixedNB names column {shown(column)}, but X has no "
@@ -36,10 +36,10 @@ def by_position(
     return out
 
 
-def _parsed(column: Any, word: Any) -> Distribution:
-    kind, trials = word, None
-    if isinstance(word, tuple | list) and len(word) == 2 and word[0] == "binomial":
-        kind, trials = word
+def _parsed(column: Any, value: Any) -> Distribution:
+    kind, trials = value, None
+    if isinstance(value, tuple | list) and len(value) == 2 and value[0] == "binomial":
+        kind, trials = value
         if not isinstance(trials, int | np.integer) or isinstance(trials, bool) or trials < 1:
             raise ParameterError(
                 f"The 'distributions' parameter of MixedNB must give the number of trials of a "
@@ -49,6 +49,6 @@ def _parsed(column: Any, word: Any) -> Distribution:
     if kind not in KINDS:
         raise ParameterError(
             f"The 'distributions' parameter of MixedNB must map columns to one of {list(KINDS)} or to "
-            f"('binomial', trials). Got {word!r} for column {column!r} instead."
+            f"('binomial', trials). Got {value!r} for column {column!r} instead."
         )
     return Distribution(kind, None if trials is None else float(trials))

@@ -120,7 +120,7 @@ class MixedNB(NaiveBayes):
         kinds = self._updated_kinds(problem) if fitted else self._chosen_kinds(problem)
         units = _units(problem.schema, kinds)
         A = np.ldexp(X, -units) if units.any() else X
-        given = self._given(problem.schema)
+        given = self._given_distributions(problem.schema)
         for j, kind in enumerate(kinds):
             most = given[j].trials if j in given else None
             check_column(X[:, j], kind, problem.schema.name(j), most, problem.position)
@@ -216,40 +216,41 @@ class MixedNB(NaiveBayes):
 
     def _chosen_kinds(self, problem: Problem) -> tuple[str, ...]:
         schema = problem.schema
-        given = self._given(schema)
+        given = self._given_distributions(schema)
         return tuple(
-            self._fitting(given.get(j), kind, problem, j) for j, kind in enumerate(schema.kinds)
+            self._distribution_of(given.get(j), kind, problem, j)
+            for j, kind in enumerate(schema.kinds)
         )
 
-    def _given(self, schema: Schema) -> dict[int, Distribution]:
+    def _given_distributions(self, schema: Schema) -> dict[int, Distribution]:
         return by_position(self.distributions, schema.columns)
 
     @staticmethod
-    def _fitting(given: Distribution | None, kind: str, problem: Problem, j: int) -> str:
+    def _distribution_of(given: Distribution | None, kind: str, problem: Problem, j: int) -> str:
         """The distribution of column j: the given one, if the column can have it, or the default."""
-        word = None if given is None else given.kind
-        if kind == TEXT and word in ("multinomial", "bernoulli"):
-            word += " words"
+        name = None if given is None else given.kind
+        if kind == TEXT and name in ("multinomial", "bernoulli"):
+            name += " words"
         possible = {CATEGORICAL: KINDS[2:3], TEXT: WORD_KINDS}.get(
             kind, tuple(k for k in KINDS if k != "categorical" and k not in WORD_KINDS)
         )
-        if word is not None and word not in possible:
+        if name is not None and name not in possible:
             raise ParameterError(
                 f"Column {problem.schema.name(j)!r} contains {CONTENT.get(kind, 'numbers')}, so its "
-                f"distribution cannot be {word!r}. Choose one of {list(possible)}, or change the kind "
+                f"distribution cannot be {name!r}. Choose one of {list(possible)}, or change the kind "
                 "of the column with Table(kinds=...)."
             )
-        if word is None and kind not in CONTENT:
+        if name is None and kind not in CONTENT:
             return "bernoulli" if _is_binary(problem.X[:, j]) else "normal"
-        return word or possible[0]
+        return name or possible[0]
 
     def _updated_kinds(self, problem: Problem) -> tuple[str, ...]:
         """A Bernoulli column of earlier batches becomes normal if it now contains other numbers."""
-        given = self._given(problem.schema)
+        given = self._given_distributions(problem.schema)
         kinds = list(self.distributions_)
         for j, kind in enumerate(problem.schema.kinds):
             if empty(self.schema_, j):  # it was missing in all earlier rows
-                kinds[j] = self._fitting(given.get(j), kind, problem, j)
+                kinds[j] = self._distribution_of(given.get(j), kind, problem, j)
             elif kinds[j] == "bernoulli" and j not in given and not _is_binary(problem.X[:, j]):
                 kinds[j] = "normal"
         return tuple(kinds)
@@ -272,7 +273,7 @@ class MixedNB(NaiveBayes):
             return table[np.where(missing, len(table) - 1, np.nan_to_num(x)).astype(np.int64)]
         if self.silent_[j] and kind != "multinomial":
             return np.zeros((len(x), len(self.classes_)))
-        given = self._given(self.schema_).get(j)
+        given = self._given_distributions(self.schema_).get(j)
         if kind == "bernoulli" and given is None:
             missing |= BINARY.impossible(x, np.inf)
         else:
@@ -341,8 +342,11 @@ class MixedNB(NaiveBayes):
         tables, kinds = vars(self).get("level_log_prob_"), vars(self).get("distributions_")
         if not isinstance(kinds, tuple) or len(kinds) != d or not set(kinds) <= set(KINDS):
             raise ModelFileError("the distributions_ of its MixedNB are missing or unknown")
-        for kind, held in zip(kinds, self.schema_.kinds):
-            if (kind in WORD_KINDS, kind == "categorical") != (held == TEXT, held == CATEGORICAL):
+        for kind, content in zip(kinds, self.schema_.kinds):
+            if (kind in WORD_KINDS, kind == "categorical") != (
+                content == TEXT,
+                content == CATEGORICAL,
+            ):
                 raise ModelFileError("the distributions of its MixedNB do not suit its columns")
         widths = [(K, int(n)) for n in self.schema_.n_levels]
         if not isinstance(tables, list) or [np.shape(t) for t in tables] != widths:

@@ -104,10 +104,10 @@ class NeighborModel(Estimator):
             return X[order], None, space
         if not self._grows_tree(n, d, space["kind"]):
             return neighbor_search.packed(X, neighbor_search.flat_starts(n), order), None, space
-        room = X[order]
-        tree = neighbor_search.build_tree(room, self.leaf_size)
+        ordered = X[order]
+        tree = neighbor_search.build_tree(ordered, self.leaf_size)
         starts = neighbor_search.tree_starts(n, tree["depth"])
-        return neighbor_search.packed(X, starts, order[tree["order"]], room), tree, space
+        return neighbor_search.packed(X, starts, order[tree["order"]], ordered), tree, space
 
     def _hashed(self, learned: dict[str, Any]) -> dict[str, Any]:
         """Hash tables, their recall and which search will be used, for `algorithm="lsh"`."""

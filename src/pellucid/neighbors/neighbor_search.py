@@ -316,9 +316,9 @@ class Index:
                     left = np.hstack([-C, np.ones((len(C), 1))]).astype(np.float32)
                     bound = error * (lengths + 2.0 * longest) + 2.0**-120  # plus underflow
                     bound[~(lengths < 2.0**100)] = np.nan  # then no score excludes a row
-                room = np.empty(len(Q) * max(len(half) for *_, half in copies), dtype=np.float32)
+                memory = np.empty(len(Q) * max(len(half) for *_, half in copies), dtype=np.float32)
                 for first, chunk, starts, half in copies:
-                    out = room[: len(Q) * len(half)].reshape(len(Q), len(half))  # the same memory
+                    out = memory[: len(Q) * len(half)].reshape(len(Q), len(half))  # the same memory
                     with np.errstate(over="ignore", invalid="ignore"):
                         np.matmul(left, half.T, out=out)
                     yield out, lengths, bound, first, chunk, starts, factor**2

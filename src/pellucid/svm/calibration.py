@@ -40,11 +40,11 @@ def folds(problem: Problem, K: int) -> list[np.ndarray]:
             "calibrate=True needs at least two rows of each class, because it cross-validates. Drop the "
             "classes with one row, or use calibrate=False."
         )
-    stream, held = parallel.stream(parallel.seed_sequence(0), "folds"), np.zeros((count, problem.n))
+    stream, test = parallel.stream(parallel.seed_sequence(0), "folds"), np.zeros((count, problem.n))
     for rows in classes_of(problem.y):
         parts = dealt(problem.weights[rows], np.zeros(len(rows)), count, stream)
-        held[:, rows] = np.array(list(parts))
-    return list(held)
+        test[:, rows] = np.array(list(parts))
+    return list(test)
 
 
 def calibration(
@@ -62,10 +62,10 @@ def calibration(
     rows, weights, scores = [], [], []
     for fold in folds(problem, K):
         left = problem.weights - fold
-        train, held = np.flatnonzero(left), np.flatnonzero(fold)
-        part, seen = _taken(kernel, problem, train, held)
-        rows.append(held)
-        weights.append(fold[held])
+        train, test = np.flatnonzero(left), np.flatnonzero(fold)
+        part, seen = _taken(kernel, problem, train, test)
+        rows.append(test)
+        weights.append(fold[test])
         scores.append(scores_of(part.reweight(left[train]), seen))
     row = np.concatenate(rows)
     order = np.argsort(row, kind="stable")
@@ -82,10 +82,10 @@ def _without_copies(problem: Problem, kernel: np.ndarray) -> tuple[Problem, np.n
 
 
 def _taken(
-    K: np.ndarray | None, problem: Problem, train: np.ndarray, held: np.ndarray
+    K: np.ndarray | None, problem: Problem, train: np.ndarray, test: np.ndarray
 ) -> tuple[Problem, Any]:
     """The problem on the training rows, and the held-out rows for a model fitted to them."""
     if K is None:
-        return problem.take(train), problem.X[held]
+        return problem.take(train), problem.X[test]
     part = replace(problem.take(train), X=np.ascontiguousarray(K[np.ix_(train, train)]))
-    return part, K[np.ix_(held, train)]
+    return part, K[np.ix_(test, train)]

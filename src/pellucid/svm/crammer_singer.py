@@ -36,7 +36,7 @@ def solve(
     rng, stop = np.random.default_rng(0), parallel.StopFlag()
     recorder, epoch, batch = Recorder("LinearSVC", max_iter), 0, 1
     pause, inside = 0, False
-    codes, room = np.ascontiguousarray(y, dtype=np.int32), np.zeros((3, K))
+    codes, scratch = np.ascontiguousarray(y, dtype=np.int32), np.zeros((3, K))
     options = interior_point.class_options(problem, codes, K)
     with np.errstate(over="ignore", invalid="ignore"), parallel.one_blas_thread():
         violation = _note(problem, codes, A, W, recorder, 0)
@@ -44,7 +44,7 @@ def solve(
             for _ in range(min(batch, max_iter - epoch)):
                 _loops.joint_epoch(
                     cells, columns, starts, dense, codes, costs, curves, bias,
-                    rng.permutation(len(y)), A, W, room, stop.array,
+                    rng.permutation(len(y)), A, W, scratch, stop.array,
                 )  # fmt: skip  # 1
                 stop.check()
                 epoch += 1
@@ -110,14 +110,14 @@ def _solve_free(
         np.add.at(D, (rows, firsts), -move)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(D > 0, (limits - A) / D, np.inf)
-        held = np.unravel_index(int(np.argmin(share)), share.shape)
-        step = min(most, float(share[held]))
+        nearest = np.unravel_index(int(np.argmin(share)), share.shape)
+        step = min(most, float(share[nearest]))
         if not np.isfinite(step) or not np.isfinite(move).all():
             break
         A = np.minimum(A + step * D, limits)
         if step == most:
             return A, True
-        A[held] = limits[held]
+        A[nearest] = limits[nearest]
     return A, False
 
 
@@ -144,9 +144,9 @@ def _note(
     """Record the objective, the violation and the duality gap; returns the violation."""
     rows, gradient = np.arange(len(codes)), _gradient(problem, codes, W)
     own = gradient[rows, codes]
-    held = np.where(_limits(problem, codes, len(W)) > A, gradient, np.inf).min(axis=1)
+    lowest = np.where(_limits(problem, codes, len(W)) > A, gradient, np.inf).min(axis=1)
     some = problem.costs > 0
-    violation = float(np.max((gradient.max(axis=1) - held)[some], initial=0.0))
+    violation = float(np.max((gradient.max(axis=1) - lowest)[some], initial=0.0))
     half, cost = 0.5 * float((W * W).sum()), float(problem.costs @ (gradient.max(axis=1) - own))
     dual = -half - float(A.sum() - A[rows, codes].sum())
     gap = max(half + cost - dual, 0.0)  # negative only by rounding

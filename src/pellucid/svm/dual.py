@@ -97,18 +97,18 @@ def _solved(problem: Dual, rule: StoppingRule, megabytes: float, recorder: Recor
         state.gradient = rows.gradient(state.a)
     most, began, diagonal = rule.steps(n), time.monotonic(), rows.diagonal()[problem.base]
     while True:
-        gap = _record(problem, state, recorder)
+        violation = _record(problem, state, recorder)
         tol = max(rule.tol, ROUNDING * largest(state.gradient))
         late = rule.seconds is not None and time.monotonic() - began > rule.seconds
         beyond = state.epochs > 0 and _without_margin(problem, state, rule.cap)
-        if gap <= tol and rows.too_coarse(state.a, tol):
+        if violation <= tol and rows.too_coarse(state.a, tol):
             rows.refine()
             state.gradient = rows.gradient(state.a)
             continue
-        if gap <= tol or late or beyond or state.taken >= most:
+        if violation <= tol or late or beyond or state.taken >= most:
             break
-        _improve(problem, replace(rule, tol=tol), rows, diagonal, state, gap, size)
-    status = _status(gap, replace(rule, tol=tol), state.taken, beyond, late)
+        _improve(problem, replace(rule, tol=tol), rows, diagonal, state, violation, size)
+    status = _status(violation, replace(rule, tol=tol), state.taken, beyond, late)
     if rows.indefinite is not None and not beyond:
         status = rows.indefinite
     elif status.ok and problem.K is None and state.curvature < -NEGATIVE:
@@ -134,37 +134,37 @@ def _improve(
     rows: KernelRows,
     diagonal: np.ndarray,
     state: State,
-    gap: float,
+    violation: float,
     size: int,
 ) -> None:
     """One working set: choose it (1), solve it (2), and update the gradient of all rows (3)."""
     upper, lower = _sides(problem, state.a)
-    pull = -problem.signs * state.gradient
-    chosen = _working_set(pull, upper, lower, state.last, size)  # 1
-    own, slope, signs = state.a[chosen], state.gradient[chosen], problem.signs[chosen]
+    descent = -problem.signs * state.gradient
+    chosen = _working_set(descent, upper, lower, state.last, size)  # 1
+    own, gradient, signs = state.a[chosen], state.gradient[chosen], problem.signs[chosen]
     whole = size == len(problem.signs)
-    target = rule.tol if whole else max(0.1 * gap, 0.5 * rule.tol)
+    target = rule.tol if whole else max(0.1 * violation, 0.5 * rule.tol)
     # If all rows are one working set, some steps at a time, so that the history has several entries.
     most = max(size // 8, state.taken // 4, 8) if whole else 50 * size
-    allowed = min(rule.steps(len(pull)) - state.taken, most)
+    allowed = min(rule.steps(len(descent)) - state.taken, most)
     stop, local = parallel.StopFlag(), rows.local(chosen)
     count, _, curvature = _loops.steps(
-        local, diagonal[chosen], signs, problem.limits[chosen], own, slope, target, allowed,
+        local, diagonal[chosen], signs, problem.limits[chosen], own, gradient, target, allowed,
         rule.cap * (problem.unit or 1.0), stop.array,
     )  # fmt: skip  # 2
     stop.check()
     state.curvature = min(state.curvature, curvature)
     if whole:  # 3; the steps kept the gradient up to date, apart from rounding
         ended = count < allowed
-        state.gradient = problem.linear + signs * (local @ (signs * own)) if ended else slope
+        state.gradient = problem.linear + signs * (local @ (signs * own)) if ended else gradient
     else:
         base, place = np.unique(problem.base[chosen], return_inverse=True)
         moved = np.bincount(place, (own - state.a[chosen]) * signs)
         some = np.flatnonzero(moved)
         state.a[chosen] = own
-        carrying = np.bincount(problem.base, state.a, problem.X.shape[0]) > 0
-        pulled = rows.pull(base[some], moved[some], carrying)
-        state.gradient += problem.signs * pulled[problem.base]
+        nonzero = np.bincount(problem.base, state.a, problem.X.shape[0]) > 0
+        change = rows.weighted_sum(base[some], moved[some], nonzero)
+        state.gradient += problem.signs * change[problem.base]
     state.a[chosen] = own
     state.taken, state.epochs, state.last = state.taken + max(count, 1), state.epochs + 1, chosen
 
@@ -173,12 +173,12 @@ def _record(problem: Dual, state: State, recorder: Recorder) -> float:
     """Record the objective, the violation and the duality gap; returns the violation."""
     upper, lower = _sides(problem, state.a)
     with np.errstate(over="ignore", invalid="ignore"):
-        gap = _violation(-problem.signs * state.gradient, upper, lower)
+        violation = _violation(-problem.signs * state.gradient, upper, lower)
         recorder.add(
             iteration=state.taken, objective=_objective(problem, state.a, state.gradient),
-            violation=gap, duality_gap=_duality_gap(problem, state.a, state.gradient),
+            violation=violation, duality_gap=_duality_gap(problem, state.a, state.gradient),
         )  # fmt: skip
-    return gap
+    return violation
 
 
 def _duality_gap(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
@@ -197,24 +197,24 @@ def _sides(problem: Dual, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(plus, inside_high, inside_low), np.where(plus, inside_low, inside_high)
 
 
-def _violation(pull: np.ndarray, upper: np.ndarray, lower: np.ndarray) -> float:
+def _violation(descent: np.ndarray, upper: np.ndarray, lower: np.ndarray) -> float:
     """Largest violation of the optimality conditions by a pair of multipliers."""
     if not upper.any() or not lower.any():
         return 0.0
-    return float(pull[upper].max() - pull[lower].min())
+    return float(descent[upper].max() - descent[lower].min())
 
 
 def _working_set(
-    pull: np.ndarray, upper: np.ndarray, lower: np.ndarray, last: np.ndarray, size: int
+    descent: np.ndarray, upper: np.ndarray, lower: np.ndarray, last: np.ndarray, size: int
 ) -> np.ndarray:
-    n = len(pull)
+    n = len(descent)
     if size >= n:
         return np.arange(n)
     kept = last[len(last) - size // 2 :] if len(last) else last
     taken = np.zeros(n, dtype=bool)
     taken[kept] = True
     parts = [kept]
-    for values, side in ((-pull, upper), (pull, lower)):
+    for values, side in ((-descent, upper), (descent, lower)):
         open_rows = np.flatnonzero(side & ~taken)
         count = min((size - len(kept)) // 2, len(open_rows))
         if count < len(open_rows):
@@ -233,24 +233,24 @@ def _objective(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
 def _offset(problem: Dual, a: np.ndarray, gradient: np.ndarray) -> float:
     """rho: the mean of s_i g_i over free multipliers, or the middle of its bounds."""
     free = (a > 0) & (a < problem.limits)
-    pull = problem.signs * gradient
+    signed = problem.signs * gradient
     if free.any():
-        return float(pull[free].mean())
+        return float(signed[free].mean())
     upper, lower = _sides(problem, a)
-    above = pull[upper].min() if upper.any() else np.nan
-    below = pull[lower].max() if lower.any() else np.nan
+    above = signed[upper].min() if upper.any() else np.nan
+    below = signed[lower].max() if lower.any() else np.nan
     ends = [end for end in (above, below) if np.isfinite(end)]
     return float(np.mean(ends)) if ends else 0.0
 
 
-def _status(gap: float, rule: StoppingRule, taken: int, beyond: bool, late: bool) -> Status:
+def _status(violation: float, rule: StoppingRule, taken: int, beyond: bool, late: bool) -> Status:
     if beyond:
         return Status("not_separable", "The classes cannot be separated.", "Use a finite C.")
-    if gap <= rule.tol:
+    if violation <= rule.tol:
         return Status("converged", f"The optimality conditions hold within tol={rule.tol:g}.")
-    left = f"the optimality conditions are violated by {gap:.2g}, more than tol={rule.tol:g}."
+    left = f"the optimality conditions are violated by {violation:.2g}, more than tol={rule.tol:g}."
     advice = "Use standardize=True, a smaller C or gamma, or a larger "
     if late:
-        words = f"{rule.seconds:g} seconds ({taken} steps) were not enough: {left}"
-        return Status("max_time", words, advice + "max_time.")
+        message = f"{rule.seconds:g} seconds ({taken} steps) were not enough: {left}"
+        return Status("max_time", message, advice + "max_time.")
     return Status("max_iter", f"{taken} steps were not enough: {left}", advice + "max_iter.")

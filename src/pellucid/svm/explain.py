@@ -48,12 +48,12 @@ def vote_parts(
     h(s) - h(s0), and a column has the same share of it as of s - s0: these are integrated gradients.
     """
     K = prediction.shape[1]
-    share, turned = _shares(parts), (scores >= 0) * 1.0 - (base >= 0)
+    share, change = _shares(parts), (scores >= 0) * 1.0 - (base >= 0)
     votes, sums = np.zeros((*parts.shape[:2], K)), np.zeros((*parts.shape[:2], K))
     total, start = np.zeros((len(scores), K)), np.zeros(K)
     for number, (i, j) in enumerate(combinations(range(K), 2)):
         for k, sign in ((i, 1.0), (j, -1.0)):
-            votes[:, :, k] += sign * share[:, :, number] * turned[:, None, number]
+            votes[:, :, k] += sign * share[:, :, number] * change[:, None, number]
             sums[:, :, k] += sign * parts[:, :, number]
             total[:, k] += sign * scores[:, number]
             start[k] += sign * base[number]

@@ -11,13 +11,13 @@ from pellucid.persist.fitted_state import expect_array, expect_number, n_terms
 
 def check_support_vectors(model: Any) -> None:
     """Raise `ModelFileError` if the support vectors and their places are inconsistent."""
-    m, p, given = len(model.support_), n_terms(model), model.kernel == "precomputed"
+    m, p, precomputed = len(model.support_), n_terms(model), model.kernel == "precomputed"
     expect_array(model, "support_", None, dtype=np.int32)
     expect_number(model, "gamma_", 0.0)
-    expect_array(model, "centre_", 0 if given else p, finite=True)
+    expect_array(model, "centre_", 0 if precomputed else p, finite=True)
     expect_array(model, "scale_", p if len(model.scale_) else 0, finite=True)
     if not isinstance(model.vectors_, tuple):
-        expect_array(model, "vectors_", m, 0 if given else p, finite=True)
+        expect_array(model, "vectors_", m, 0 if precomputed else p, finite=True)
     elif not valid_numbers(model.vectors_, (m, p)):
         raise ModelFileError("the arrays of its sparse support vectors are inconsistent")
     if m and not 0 <= model.support_.min() <= model.support_.max() < model.shape_fit_[0]:

@@ -182,15 +182,15 @@ class KernelSVM(Estimator):
         from pellucid.svm import dual
 
         kernel = self._kernel(gamma)
-        given = X if self._pairwise else None
+        matrix = X if self._pairwise else None
         with np.errstate(over="ignore", invalid="ignore"):
-            size = kernel.diagonal(X) if given is None else np.diagonal(given)
+            size = kernel.diagonal(X) if matrix is None else np.diagonal(matrix)
         if not np.isfinite(size).all():
             raise DataError(TOO_LARGE)
         if hard and self.kernel == "linear" and isinstance(X, np.ndarray):
             size = kernel.diagonal(X - X.mean(axis=0))  # the margin does not depend on the origin
         cap = HARD / max(float(size.max()), 1e-300) if hard else np.inf
-        problem = dual.Dual(X=X, kernel=kernel, K=given, **parts)
+        problem = dual.Dual(X=X, kernel=kernel, K=matrix, **parts)
         rule = dual.StoppingRule(
             self.tol * float(np.clip(unit or 1.0, 1e-60, 1.0)), self.max_iter, self.max_time, cap
         )

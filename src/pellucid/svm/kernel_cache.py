@@ -1,8 +1,8 @@
 """Rows of the kernel matrix during the fit: a bounded cache of the most recently used ones.
 
 Invariant: the cache takes at most `megabytes` (but at least one working set). Rows of the kernel "rbf"
-are stored in single precision while their rounding is far below the tolerance; `too_coarse` tells when
-it is not, and `refine` switches to double precision.
+are stored in single precision while their rounding is far below the tolerance; `too_coarse` is True
+when it is not, and `refine` switches to double precision.
 """
 
 from typing import Any
@@ -24,13 +24,13 @@ class KernelRows:
     def __init__(self, problem: Any, megabytes: float, working: int, tol: float) -> None:
         n = problem.X.shape[0]
         self.problem, self.megabytes, self.working = problem, megabytes, working
-        given = problem.K is not None
-        self.norms = np.zeros(n) if given else problem.kernel.norms(problem.X)
-        coarse = not given and problem.kernel.name == "rbf" and tol >= SINGLE_TOL
-        self.kept = problem.K if given else self._store(np.float32 if coarse else np.float64)
+        precomputed = problem.K is not None
+        self.norms = np.zeros(n) if precomputed else problem.kernel.norms(problem.X)
+        coarse = not precomputed and problem.kernel.name == "rbf" and tol >= SINGLE_TOL
+        self.kept = problem.K if precomputed else self._store(np.float32 if coarse else np.float64)
         self.whole: np.ndarray | None = None
-        self.carrying = np.zeros(n, dtype=bool)  # rows whose multipliers are not 0
-        self.slack = allowance(problem.K) if given else 0.0
+        self.nonzero = np.zeros(n, dtype=bool)  # rows whose multipliers are not 0
+        self.slack = allowance(problem.K) if precomputed else 0.0
         self.indefinite: Status | None = None  # set for a kernel function that is not semi-definite
 
     def _store(self, dtype: Any) -> np.ndarray:
@@ -74,8 +74,8 @@ class KernelRows:
         if self.problem.K is not None:
             return rows
         self.clock += 1
-        held = rows[self.slot[rows] >= 0]
-        self.used[self.slot[held]] = self.clock
+        cached = rows[self.slot[rows] >= 0]
+        self.used[self.slot[cached]] = self.clock
         missing = rows[self.slot[rows] < 0]
         if len(missing):
             age = np.where(self._spent(), -1, self.used)
@@ -88,15 +88,17 @@ class KernelRows:
 
     def _spent(self) -> np.ndarray:
         """Which slots hold rows whose multipliers became 0; they are reused before free memory."""
-        idle = ~self.carrying[np.maximum(self.owner, 0)] & (self.owner >= 0)
+        idle = ~self.nonzero[np.maximum(self.owner, 0)] & (self.owner >= 0)
         return idle & (self.used < self.clock)
 
-    def pull(self, rows: np.ndarray, weights: np.ndarray, carrying: np.ndarray) -> np.ndarray:
+    def weighted_sum(
+        self, rows: np.ndarray, weights: np.ndarray, nonzero: np.ndarray
+    ) -> np.ndarray:
         """sum_i weights[i] k(x_rows[i], .) for all rows of X, in parallel blocks.
 
-        `carrying` marks the rows whose multipliers are not 0.
+        `nonzero` marks the rows whose multipliers are not 0.
         """
-        self.carrying = carrying
+        self.nonzero = nonzero
         slots = self._slots(rows)
         out = np.zeros(self.kept.shape[1])
         parallel.map(
@@ -111,11 +113,11 @@ class KernelRows:
         weights = np.bincount(problem.base, a * problem.signs, problem.X.shape[0])
         rows = np.flatnonzero(weights)
         if problem.K is not None:
-            pulled = problem.K[:, rows] @ weights[rows]
+            sums = problem.K[:, rows] @ weights[rows]
         else:
             X = problem.X
-            pulled = kernels.weighted_sum(problem.kernel, X, X[rows], weights[rows, None])[:, 0]
-        return problem.signs * pulled[problem.base] + problem.linear
+            sums = kernels.weighted_sum(problem.kernel, X, X[rows], weights[rows, None])[:, 0]
+        return problem.signs * sums[problem.base] + problem.linear
 
     def too_coarse(self, a: np.ndarray, tol: float) -> bool:
         """Whether rounding may change a gradient by a tenth of `tol` (three standard deviations)."""

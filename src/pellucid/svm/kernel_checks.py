@@ -71,25 +71,25 @@ def indefinite_status(K: np.ndarray, n: int) -> Status | None:
     least = float(np.linalg.eigvalsh(K)[0])
     if least >= -allowance(K) * n / len(K):
         return None
-    words = (
+    message = (
         f"The kernel function is not positive semi-definite (an eigenvalue of {least:.3g} on {len(K)} "
         "rows), so the solution may be one of several local minima."
     )
-    return Status("indefinite", words, "Use another kernel.")
+    return Status("indefinite", message, "Use another kernel.")
 
 
 def several_minima(kernel: Any) -> Status:
     """The status if the solver met a pair of rows with negative curvature."""
     name = "kernel function" if kernel.function is not None else f"kernel {kernel.name!r}"
-    words = (
+    message = (
         f"The {name} is not positive semi-definite, so the objective is not convex. The optimality "
         "conditions hold within tol, but the solution may be one of several stationary points."
     )
-    ways = {
+    advice = {
         "sigmoid": "Use a smaller gamma, or kernel='rbf'.",
         "poly": "Use coef0 >= 0, or kernel='rbf'.",
     }
-    return Status("indefinite", words, ways.get(kernel.name, "Use another kernel."))
+    return Status("indefinite", message, advice.get(kernel.name, "Use another kernel."))
 
 
 def _not_semidefinite(smallest: float, what: str) -> str:

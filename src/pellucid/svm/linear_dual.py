@@ -33,9 +33,9 @@ class BoxDual:
 
     def derivatives(self, beta: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives of the objective upwards and downwards from beta; inf at a bound."""
-        slope = self.problem.scores(v) - self.problem.targets
-        up = np.where(beta >= 0, slope + self.epsilon, slope - self.epsilon)
-        down = np.where(beta > 0, slope + self.epsilon, slope - self.epsilon)
+        derivative = self.problem.scores(v) - self.problem.targets
+        up = np.where(beta >= 0, derivative + self.epsilon, derivative - self.epsilon)
+        down = np.where(beta > 0, derivative + self.epsilon, derivative - self.epsilon)
         return np.where(beta < self.high, up, np.inf), np.where(beta > self.low, down, -np.inf)
 
     def violation(self, beta: np.ndarray, v: np.ndarray) -> float:
@@ -68,20 +68,20 @@ def _dual_descent(
         1.0 if problem.margin else float(np.clip(np.abs(problem.targets).max() or 1.0, 1e-60, 1.0))
     )
     bound = problem.costs * problem.targets if problem.margin else problem.costs
-    boxes = BoxDual(
+    box = BoxDual(
         problem, np.minimum(bound, 0.0) if problem.margin else -bound, np.maximum(bound, 0.0),
         0.0 if problem.margin else problem.epsilon,
     )  # fmt: skip
     cells, columns, starts, dense, curves = row_parts(problem)
     beta, v = np.zeros(n), np.zeros(X.shape[1] + 1)
     rng, recorder, stop = np.random.default_rng(0), Recorder(source, max_iter), parallel.StopFlag()
-    violation, epoch, batch = boxes.violation(beta, v), 0, 1
+    violation, epoch, batch = box.violation(beta, v), 0, 1
     options, inside = interior_point.single_score_options(problem), False
-    _note_gap(boxes, recorder, 0, beta, v, violation)
+    _note_gap(box, recorder, 0, beta, v, violation)
     while violation > tol and epoch < max_iter:
         for _ in range(min(batch, max_iter - epoch)):
             _loops.dual_epoch(
-                cells, columns, starts, dense, problem.targets, boxes.epsilon, boxes.low, boxes.high,
+                cells, columns, starts, dense, problem.targets, box.epsilon, box.low, box.high,
                 curves, problem.bias, rng.permutation(n), beta, v, stop.array,
             )  # fmt: skip  # 1
             stop.check()
@@ -90,11 +90,11 @@ def _dual_descent(
             beta, inside = options.moves(interior_point.solve(options, stop.array))[:, 0], True  # 2
             stop.check()
         # Before the interior-point solve, many free multipliers are left to it.
-        room = BEFORE if options.fits and not inside else np.inf
-        beta = _solve_free(boxes, beta, room)  # 3
+        budget = BEFORE if options.fits and not inside else np.inf
+        beta = _solve_free(box, beta, budget)  # 3
         v = problem.transposed(beta)  # recomputed, without the rounding of many steps
-        violation, batch = boxes.violation(beta, v), min(2 * batch, MOST_EPOCHS)
-        _note_gap(boxes, recorder, epoch, beta, v, violation)
+        violation, batch = box.violation(beta, v), min(2 * batch, MOST_EPOCHS)
+        _note_gap(box, recorder, epoch, beta, v, violation)
     if violation <= tol:  # 4
         status = Status("converged", f"The optimality conditions hold within tol={tol:g}.")
     else:
@@ -120,15 +120,15 @@ def row_parts(
     return cells, columns, starts, isinstance(X, np.ndarray), curves
 
 
-def _solve_free(boxes: BoxDual, beta: np.ndarray, room: float) -> np.ndarray:
+def _solve_free(box: BoxDual, beta: np.ndarray, budget: float) -> np.ndarray:
     """Move the free multipliers to the solution of their equations, one bound at a time.
 
-    If there are more of them than columns, only while that takes at most `room` operations.
+    If there are more of them than columns, only while that takes at most `budget` operations.
     """
-    problem, beta, work = boxes.problem, beta.copy(), 0.0
+    problem, beta, work = box.problem, beta.copy(), 0.0
     while work < TOGETHER:
-        inside = (beta > boxes.low) & (beta < boxes.high)
-        free = np.flatnonzero(inside & ((beta != 0) | (boxes.epsilon == 0)))
+        inside = (beta > box.low) & (beta < box.high)
+        free = np.flatnonzero(inside & ((beta != 0) | (box.epsilon == 0)))
         size = problem.X.shape[1] + 1
         once = len(free) * min(len(free), size) ** 2.0 + 1e4
         work += once
@@ -136,15 +136,15 @@ def _solve_free(boxes: BoxDual, beta: np.ndarray, room: float) -> np.ndarray:
         excess = len(free) - size
         if not len(free) or work > TOGETHER or max(excess, 1) * once > 20 * TOGETHER:
             break
-        if excess > 0 and excess * once > room:
+        if excess > 0 and excess * once > budget:
             break
         A = problem.X[free] if isinstance(problem.X, np.ndarray) else problem.X[free].toarray()
         A = np.column_stack([A, np.full(len(free), problem.bias)])
         side = np.sign(beta[free])
-        wanted = problem.targets[free] - boxes.epsilon * side - A @ problem.transposed(beta)
+        wanted = problem.targets[free] - box.epsilon * side - A @ problem.transposed(beta)
         move, most = towards(A, wanted)
-        low = np.where((side > 0) & (boxes.epsilon > 0), 0.0, boxes.low[free])
-        high = np.where((side < 0) & (boxes.epsilon > 0), 0.0, boxes.high[free])
+        low = np.where((side > 0) & (box.epsilon > 0), 0.0, box.low[free])
+        high = np.where((side < 0) & (box.epsilon > 0), 0.0, box.high[free])
         limit = np.where(move > 0, high, low)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(move != 0, (limit - beta[free]) / move, np.inf)
@@ -175,16 +175,16 @@ def towards(A: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _note_gap(
-    boxes: BoxDual,
+    box: BoxDual,
     recorder: Recorder,
     epoch: int,
     beta: np.ndarray,
     v: np.ndarray,
     violation: float,
 ) -> None:
-    problem, epsilon = boxes.problem, boxes.epsilon
+    problem, epsilon = box.problem, box.epsilon
     short = problem.targets - problem.scores(v)
-    sides = np.maximum(boxes.high * (short - epsilon), boxes.low * (short + epsilon))
+    sides = np.maximum(box.high * (short - epsilon), box.low * (short + epsilon))
     half, cost = 0.5 * float(v @ v), float(np.maximum(sides, 0.0).sum())
     dual = float(problem.targets @ beta) - epsilon * float(np.abs(beta).sum()) - half
     gap = max(half + cost - dual, 0.0)  # negative only by rounding

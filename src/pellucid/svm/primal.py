@@ -22,7 +22,7 @@ from pellucid.records import Recorder, Solution, Status
 from pellucid.svm import _loops
 
 DIRECT = 1500  # largest number of columns for which the Hessian is factored
-L1_COLUMNS = 5000  # the l1 solver holds a matrix of columns x columns
+L1_COLUMNS = 5000  # the l1 solver needs a matrix of columns x columns
 SWEEPS = (200, 20_000)  # smallest and largest number of sweeps
 SWEPT = 2e7  # operations that the sweeps may take in between
 
@@ -53,8 +53,8 @@ class LinearProblem:
         """The error of each score, with the sign of the change that reduces it."""
         if self.margin:
             return self.targets * np.maximum(1.0 - self.targets * z, 0.0)
-        gap = self.targets - z
-        return np.sign(gap) * np.maximum(np.abs(gap) - self.epsilon, 0.0)
+        error = self.targets - z
+        return np.sign(error) * np.maximum(np.abs(error) - self.epsilon, 0.0)
 
 
 def _blocks(problem: LinearProblem) -> list[slice]:
@@ -216,10 +216,10 @@ def lasso_squared(problem: LinearProblem, tol: float, max_iter: int, source: str
         before, v_old = value + float(np.abs(v).sum()), v
         v, value, gradient = _shortened(problem, v, _signs_kept(H, slope, u), value, gradient)
         if v is v_old or value + float(np.abs(v).sum()) >= before * (1 - 1e-15):
-            words = (
+            message = (
                 f"No step lowers the objective any further; the largest violation is {worst:.2g}."
             )
-            return Solution(v, Status("converged", words), recorder.history(), k + 1)
+            return Solution(v, Status("converged", message), recorder.history(), k + 1)
     status = out_of_iterations(max_iter, f"the optimality conditions are violated by {worst:.2g}")
     return Solution(v, status, recorder.history(), max_iter)
 
